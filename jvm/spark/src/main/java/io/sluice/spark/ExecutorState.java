@@ -1,0 +1,83 @@
+package io.sluice.spark;
+
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.memory.MemoryBudget;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counters;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Supplier;
+import org.apache.spark.SparkEnv;
+
+/**
+ * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools.
+ * The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
+ */
+public final class ExecutorState implements AutoCloseable {
+  private final Settings settings;
+  private final Counters counters;
+  private final MemoryBudget budget;
+  private final WorkerPool encoders;
+  private final WorkerPool decoders;
+  private final ConcurrentMap<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
+
+  ExecutorState(Settings settings, Counters counters) {
+    this.settings = settings;
+    this.counters = counters;
+    this.budget = new MemoryBudget(settings.memoryLimitBytes(), settings.cores().task());
+    this.encoders = new WorkerPool("sluice-encoder", settings.writerThreads());
+    this.decoders = new WorkerPool("sluice-decoder", settings.readerThreads());
+  }
+
+  /**
+   * The state of this process's shuffle manager, for code that Spark calls without passing anything.
+   *
+   * @throws SluiceException when the shuffle manager is not Sluice's
+   */
+  public static ExecutorState get() {
+    if (SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager) {
+      return manager.executorState();
+    }
+    throw new SluiceException("spark.shuffle.manager is not " + SluiceShuffleManager.class.getName());
+  }
+
+  public Settings settings() {
+    return settings;
+  }
+
+  public Counters counters() {
+    return counters;
+  }
+
+  /** The executor-wide account; not used when Spark's off-heap memory is. */
+  public MemoryBudget budget() {
+    return budget;
+  }
+
+  /** Threads that encode batches for map tasks. */
+  public WorkerPool encoders() {
+    return encoders;
+  }
+
+  /** Threads that decode frames for reduce tasks. */
+  public WorkerPool decoders() {
+    return decoders;
+  }
+
+  /** The account of one task attempt, made when it is first asked for. */
+  public TaskMemory taskMemory(long taskAttemptId, Supplier<TaskMemory> open) {
+    return tasks.computeIfAbsent(taskAttemptId, id -> open.get());
+  }
+
+  /** Forgets a task that has ended. */
+  public void forgetTask(long taskAttemptId) {
+    tasks.remove(taskAttemptId);
+  }
+
+  /** Refuses new work for the pools; what runs is finished. */
+  @Override
+  public void close() {
+    encoders.close();
+    decoders.close();
+  }
+}

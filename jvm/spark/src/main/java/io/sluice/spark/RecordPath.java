@@ -1,0 +1,83 @@
+package io.sluice.spark;
+
+import io.sluice.spark.compat.RowChecksums;
+import io.sluice.spark.conf.Settings;
+import java.util.Optional;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.util.Utils;
+
+/**
+ * Decides, once per shuffle and on the driver, whether its records take Sluice's rows path or Spark's own
+ * writers. Whatever Sluice does not honour yet makes the shuffle fall back; nothing is ignored.
+ *
+ * <p>Immutable; any thread.
+ */
+public final class RecordPath {
+  private static final int MAX_PARTITIONS = 1 << 24;
+  private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
+  private static final String DEFAULT_DATA_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
+
+  private final Settings settings;
+  private final Optional<FallbackReason> forEveryShuffle;
+
+  /** Looks once at what holds for every shuffle of the application. */
+  public RecordPath(SparkConf conf, Settings settings) {
+    this.settings = settings;
+    this.forEveryShuffle = applicationReason(conf, settings);
+  }
+
+  private static Optional<FallbackReason> applicationReason(SparkConf conf, Settings settings) {
+    if (conf.getBoolean("spark.io.encryption.enabled", false)) {
+      return Optional.of(FallbackReason.ENCRYPTION);
+    }
+    if (!conf.get(DATA_IO, DEFAULT_DATA_IO).equals(DEFAULT_DATA_IO)) {
+      return Optional.of(FallbackReason.CUSTOM_DATA_IO);
+    }
+    if (settings.blocks().codec().isEmpty()) {
+      return Optional.of(FallbackReason.COMPRESSION_CODEC);
+    }
+    if (settings.blocks().checksum().isEmpty()) {
+      return Optional.of(FallbackReason.CHECKSUM_ALGORITHM);
+    }
+    return Optional.empty();
+  }
+
+  /** Why {@code dependency} must fall back; empty when it takes the rows path. */
+  public Optional<FallbackReason> fallback(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
+    Optional<FallbackReason> reason = recordsReason(dependency);
+    if (reason.isPresent()) {
+      return reason;
+    }
+    if (!SessionSettings.enabled(settings.enabled())) {
+      return Optional.of(FallbackReason.DISABLED);
+    }
+    // The dependency's own shuffleMergeAllowed() is set only after it has been registered.
+    return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
+  }
+
+  private static Optional<FallbackReason> recordsReason(ShuffleDependency<?, ?, ?> dependency) {
+    Serializer serializer = dependency.serializer();
+    if (!RowSerializer.isRowSerializer(serializer)) {
+      return Optional.of(FallbackReason.NOT_SQL_ROWS);
+    }
+    if (dependency.mapSideCombine() || dependency.aggregator().isDefined()) {
+      return Optional.of(FallbackReason.AGGREGATOR);
+    }
+    if (dependency.keyOrdering().isDefined()) {
+      return Optional.of(FallbackReason.KEY_ORDERING);
+    }
+    if (dependency.partitioner().numPartitions() > MAX_PARTITIONS) {
+      return Optional.of(FallbackReason.TOO_MANY_PARTITIONS);
+    }
+    if (!RowSerializer.dataSizeReachable(serializer)) {
+      return Optional.of(FallbackReason.DATA_SIZE_METRIC);
+    }
+    return RowChecksums.reachable(dependency) ? Optional.empty() : Optional.of(FallbackReason.ROW_CHECKSUMS);
+  }
+
+  private static boolean pushBased(SparkConf conf) {
+    return conf.getBoolean("spark.shuffle.push.enabled", false) && Utils.isPushBasedShuffleEnabled(conf, true, true);
+  }
+}

@@ -1,0 +1,194 @@
+package io.sluice.spark;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.write.SluiceShuffleWriter;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The shuffle manager that users name in {@code spark.shuffle.manager}.
+ *
+ * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames,
+ * one of Spark's handles means that Spark's own sort shuffle does everything. Executors obey the handle.
+ *
+ * <p>It <em>is</em> a {@link SortShuffleManager}, for three reasons: everything that is not ours is exactly
+ * Spark's code; the block resolver is Spark's, so the External Shuffle Service, decommissioning and migration see
+ * nothing unusual; and SQL copies every row before the shuffle when the manager is any other class
+ * ({@code ShuffleExchangeExec.needToCopyObjectsBeforeShuffle}).
+ *
+ * <p>Made once per process by Spark; all methods may be called from any thread.
+ */
+public final class SluiceShuffleManager extends SortShuffleManager {
+  private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
+  private static final long MIB = 1024L * 1024L;
+
+  private final SparkConf conf;
+  private final Settings settings;
+  private final RecordPath recordPath;
+  private final NativeLibrary.Status nativeLibrary;
+  private final Counters counters = new Counters();
+  private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
+  /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
+  private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
+  private volatile String executorWithoutLibrary;
+  private ExecutorState executor;
+
+  /**
+   * As Spark instantiates it.
+   *
+   * @throws SluiceException when a {@code spark.sluice.*} setting is unknown or out of range
+   */
+  public SluiceShuffleManager(SparkConf conf, boolean isDriver) {
+    super(conf);
+    this.conf = conf;
+    this.settings = Settings.from(conf);
+    this.recordPath = new RecordPath(conf, settings);
+    this.nativeLibrary = NativeLibrary.load(settings.nativeLibrary());
+    if (nativeLibrary.available()) {
+      LOG.info("Sluice native core on the {}: {}", isDriver ? "driver" : "executor", nativeLibrary.detail());
+    } else {
+      LOG.warn("{}: {}", isDriver ? "Every shuffle is left to Spark's sort shuffle"
+          : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
+    }
+  }
+
+  @Override
+  public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
+    Optional<FallbackReason> reason = fallback(dependency);
+    if (reason.isPresent()) {
+      counters.increment(Counter.SHUFFLES_STOCK);
+      logFallback(shuffleId, reason.get());
+      return super.registerShuffle(shuffleId, dependency);
+    }
+    counters.increment(Counter.SHUFFLES_ROWS);
+    return new SluiceShuffleHandle<>(shuffleId, dependency);
+  }
+
+  private Optional<FallbackReason> fallback(ShuffleDependency<?, ?, ?> dependency) {
+    Optional<FallbackReason> reason = recordPath.fallback(conf, dependency);
+    if (reason.isPresent()) {
+      return reason;
+    }
+    if (!nativeLibrary.available()) {
+      return Optional.of(FallbackReason.NATIVE_LIBRARY);
+    }
+    return executorWithoutLibrary == null ? Optional.empty() : Optional.of(FallbackReason.EXECUTOR_NATIVE_LIBRARY);
+  }
+
+  private void logFallback(int shuffleId, FallbackReason reason) {
+    boolean first;
+    synchronized (loggedReasons) {
+      first = loggedReasons.add(reason);
+    }
+    // The missing library has had its one warning already, when it was looked for.
+    if (first && reason != FallbackReason.NATIVE_LIBRARY) {
+      LOG.info("Shuffle {} uses Spark's sort shuffle because {} (said once; later shuffles like it at debug level)",
+          shuffleId, reason.text());
+    } else {
+      LOG.debug("Shuffle {} uses Spark's sort shuffle because {}", shuffleId, reason.text());
+    }
+  }
+
+  @Override
+  public <K, V> ShuffleWriter<K, V> getWriter(
+      ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
+      return super.getWriter(handle, mapId, context, metrics);
+    }
+    ExecutorState state = executorState();
+    mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
+    return new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver());
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  public <K, C> ShuffleReader<K, C> getReader(
+      ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
+      TaskContext context, ShuffleReadMetricsReporter metrics) {
+    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
+      return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+    }
+    throw new UnsupportedOperationException("the reader comes with the next commit");
+  }
+
+  @Override
+  public boolean unregisterShuffle(int shuffleId) {
+    Set<Long> ours = mapIds.remove(shuffleId);
+    if (ours != null) {
+      ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
+    }
+    return super.unregisterShuffle(shuffleId);
+  }
+
+  @Override
+  public void stop() {
+    synchronized (this) {
+      if (executor != null) {
+        executor.close();
+      }
+    }
+    super.stop();
+  }
+
+  /**
+   * What this process's tasks share; made by the first task.
+   *
+   * @throws SluiceException when the native library cannot be used in this process
+   */
+  public synchronized ExecutorState executorState() {
+    if (!nativeLibrary.available()) {
+      throw new SluiceException("this shuffle is in Sluice's format, but this executor cannot read or write it: "
+          + nativeLibrary.detail() + ". Make the library usable on every executor, or set spark.sluice.enabled=false");
+    }
+    if (executor == null) {
+      // The budget above bounds what tasks hold; the arena's own limit is a backstop that leaves room for what
+      // is not accounted before it is there: the output and scratch of encodes that run.
+      long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
+      NativeException.check(NativeCore.setMemoryLimit(settings.memoryBytes() + transientBytes + 64 * MIB));
+      executor = new ExecutorState(settings, counters);
+    }
+    return executor;
+  }
+
+  /** The counters of this process; there from the start. */
+  public Counters counters() {
+    return counters;
+  }
+
+  public Settings settings() {
+    return settings;
+  }
+
+  /** Whether the native library can be used in this process, or why not. */
+  public NativeLibrary.Status nativeLibrary() {
+    return nativeLibrary;
+  }
+
+  /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */
+  void reportExecutorWithoutLibrary(String executorId, String reason) {
+    if (executorWithoutLibrary == null) {
+      LOG.warn("New shuffles are left to Spark's sort shuffle: executor {} cannot use the native library: {}",
+          executorId, reason);
+      executorWithoutLibrary = executorId;
+    }
+  }
+}

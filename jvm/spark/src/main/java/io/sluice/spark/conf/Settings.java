@@ -1,0 +1,124 @@
+package io.sluice.spark.conf;
+
+import io.sluice.spark.SluiceException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.apache.spark.SparkConf;
+import scala.Tuple2;
+
+/**
+ * The settings of one application, resolved and checked once: every {@code auto} is a number here.
+ *
+ * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
+ * @param batchBytes empty when each writer decides by its partitions and rows
+ * @param maxBatchBytes upper bound of what a writer decides
+ * @param memoryLimitBytes not used when {@code offHeapEnabled}
+ * @param offHeapEnabled whether memory is accounted by Spark's memory manager
+ * @param offHeapBytes {@code spark.memory.offHeap.size}
+ * @param nativeLibrary path of the library, or empty for the jar's
+ * @param blocks the settings of Spark that shape the blocks
+ */
+public record Settings(
+    boolean enabled,
+    Mode mode,
+    int writerThreads,
+    int readerThreads,
+    long readerMaxBytesInFlight,
+    long pageBytes,
+    OptionalLong batchBytes,
+    long maxBatchBytes,
+    long memoryLimitBytes,
+    long memoryWaitNanos,
+    boolean failOnLeak,
+    boolean offHeapEnabled,
+    long offHeapBytes,
+    String nativeLibrary,
+    Cores cores,
+    BlockSettings blocks) {
+
+  private static final long MIB = 1024L * 1024L;
+  private static final long MIN_AUTO_LIMIT = 256 * MIB;
+  private static final long AUTO_LIMIT_PER_CORE = 96 * MIB;
+  private static final long MIN_BATCH = 4 * MIB;
+  private static final long MAX_BATCH = 64 * MIB;
+  private static final long ROWS_PER_PARTITION = 384;
+  private static final long BATCH_SHARE = 4;
+
+  /**
+   * Resolves the application's settings.
+   *
+   * @throws SluiceException for an unknown {@code spark.sluice.} key, a value out of range, or a mode that is
+   *     not there yet
+   */
+  public static Settings from(SparkConf conf) {
+    return from(conf, Cores.of(conf));
+  }
+
+  static Settings from(SparkConf conf, Cores cores) {
+    rejectUnknownKeys(conf);
+    Mode mode = value(conf, SluiceSettings.MODE);
+    if (mode != Mode.MULTITHREADED) {
+      throw new SluiceException("spark.sluice.mode = " + mode + " comes in a later version; this one has MULTITHREADED");
+    }
+    boolean offHeap = conf.getBoolean("spark.memory.offHeap.enabled", false);
+    long offHeapBytes = conf.getSizeAsBytes("spark.memory.offHeap.size", "0");
+    long limit = value(conf, SluiceSettings.MEMORY_LIMIT)
+        .orElse(Math.max(MIN_AUTO_LIMIT, AUTO_LIMIT_PER_CORE * cores.task()));
+    long perCore = (offHeap ? offHeapBytes : limit) / cores.task();
+    return new Settings(
+        value(conf, SluiceSettings.ENABLED),
+        mode,
+        (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
+        (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),
+        value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT),
+        value(conf, SluiceSettings.WRITER_PAGE_BYTES),
+        value(conf, SluiceSettings.WRITER_BATCH_BYTES),
+        Math.min(MAX_BATCH, perCore / BATCH_SHARE),
+        limit,
+        value(conf, SluiceSettings.MEMORY_WAIT_TIMEOUT) * 1_000_000L,
+        value(conf, SluiceSettings.MEMORY_FAIL_ON_LEAK),
+        offHeap,
+        offHeapBytes,
+        value(conf, SluiceSettings.NATIVE_LIBRARY),
+        cores,
+        BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
+  }
+
+  private static <T> T value(SparkConf conf, Setting<T> setting) {
+    return setting.parse(conf.get(setting.key(), setting.defaultText()));
+  }
+
+  private static void rejectUnknownKeys(SparkConf conf) {
+    List<String> known = SluiceSettings.all().stream().map(Setting::key).toList();
+    Set<String> unknown = Arrays.stream(conf.getAll())
+        .map(Tuple2::_1)
+        .filter(key -> key.startsWith(SluiceSettings.PREFIX) && !known.contains(key))
+        .collect(Collectors.toCollection(TreeSet::new));
+    if (!unknown.isEmpty()) {
+      throw new SluiceException("unknown settings " + unknown + ": the settings of this version are " + known);
+    }
+  }
+
+  /**
+   * Bytes of rows that a writer encodes together.
+   *
+   * @param partitions of the shuffle
+   * @param averageRowBytes of the rows seen so far
+   */
+  public long batchBytes(int partitions, long averageRowBytes) {
+    long wanted = Math.multiplyHigh(partitions * ROWS_PER_PARTITION, averageRowBytes) == 0
+        ? partitions * ROWS_PER_PARTITION * averageRowBytes
+        : Long.MAX_VALUE;
+    long decided = Math.min(Math.max(wanted, MIN_BATCH), maxBatchBytes);
+    return batchBytes.orElse(decided);
+  }
+
+  /** What limits the executor's block memory, in bytes. */
+  public long memoryBytes() {
+    return offHeapEnabled ? offHeapBytes : memoryLimitBytes;
+  }
+}

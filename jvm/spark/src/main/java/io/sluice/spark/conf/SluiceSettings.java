@@ -1,0 +1,75 @@
+package io.sluice.spark.conf;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalLong;
+
+/** Every {@code spark.sluice.*} option there is. */
+public final class SluiceSettings {
+  /** All keys start with it. */
+  public static final String PREFIX = "spark.sluice.";
+
+  public static final Setting<Boolean> ENABLED = Setting.flag("spark.sluice.enabled", true, true,
+      "Whether new shuffles may take Sluice's path. A session can change it at run time; shuffles that exist "
+          + "keep the format they were registered with.");
+
+  public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
+      "How blocks are stored and moved. MULTITHREADED keeps them in Spark's shuffle files and moves them with "
+          + "Spark's block transfer. UCX, RDMA and CACHE_ONLY come in a later version and stop the application.");
+
+  public static final Setting<CodecLevel> CODEC_LEVEL = Setting.choice(
+      "spark.sluice.codec.level", CodecLevel.class, CodecLevel.FAST, Locale.ROOT,
+      "How hard rows are encoded. plain writes them as they are; fast uses columnar encodings and general "
+          + "compression only where it clearly pays; small also compresses long byte columns, for slow networks. "
+          + "The general compression is that of spark.io.compression.codec. spark.shuffle.compress=false means plain.");
+
+  public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
+      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. auto takes "
+          + "the cores that the executor process sees minus spark.executor.cores, at most 8.");
+
+  public static final Setting<OptionalLong> READER_THREADS = Setting.countOrAuto("spark.sluice.reader.threads", 0, 256,
+      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. auto "
+          + "takes the cores that the executor process sees minus spark.executor.cores, at most 8.");
+
+  public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
+      "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
+      "How many bytes of blocks and decoded rows all reduce tasks of one executor may have fetched or decoded and "
+          + "not yet consumed.");
+
+  public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes("spark.sluice.writer.pageBytes", "1m", "64k", "64m",
+      "Size of the pages that map tasks collect rows in. A task starts with a smaller page, and a row that is "
+          + "larger than a page gets a page of its own.");
+
+  public static final Setting<OptionalLong> WRITER_BATCH_BYTES = Setting.bytesOrAuto(
+      "spark.sluice.writer.batchBytes", "1m", "1g",
+      "How many bytes of rows are sorted by partition and encoded together. Larger batches give longer frames per "
+          + "partition and need more memory. auto takes 384 rows per partition, between 4m and 64m, and at most a "
+          + "quarter of the memory limit per core.");
+
+  public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto("spark.sluice.memory.limit", "16m", "16t",
+      "How many bytes outside the Java heap the shuffles of one executor may use together; add it to "
+          + "spark.executor.memoryOverhead. auto takes 96m per executor core, at least 256m. With "
+          + "spark.memory.offHeap.enabled=true it is not used: the memory is Spark's, as for every other operator.");
+
+  public static final Setting<Long> MEMORY_WAIT_TIMEOUT = Setting.millis(
+      "spark.sluice.memory.waitTimeout", "120s", "100ms", "1h",
+      "How long a task that has already spilled all it can waits for other tasks to give memory back before it fails.");
+
+  public static final Setting<Boolean> MEMORY_FAIL_ON_LEAK = Setting.flag("spark.sluice.memory.failOnLeak", false, false,
+      "Whether a task that ends with memory leased fails. For tests; otherwise a leak is freed, logged and counted.");
+
+  public static final Setting<String> NATIVE_LIBRARY = Setting.text("spark.sluice.native.library",
+      "empty, or the path of a readable file on every machine",
+      "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
+
+  private static final List<Setting<?>> ALL = List.of(ENABLED, MODE, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES,
+      WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT,
+      MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+
+  private SluiceSettings() {}
+
+  /** In the order of the documentation. */
+  public static List<Setting<?>> all() {
+    return ALL;
+  }
+}

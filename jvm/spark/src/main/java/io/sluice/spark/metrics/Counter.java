@@ -1,0 +1,71 @@
+package io.sluice.spark.metrics;
+
+/**
+ * Everything Sluice counts, declared once. The values live in {@link Counters}; the plugin registers each as a
+ * Spark metric under its {@link #id}.
+ */
+public enum Counter {
+  SHUFFLES_ROWS("shuffles.rows", Unit.COUNT, "shuffles registered on the rows path"),
+  SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
+
+  WRITE_MAP_OUTPUTS("write.mapOutputs", Unit.COUNT, "map outputs committed"),
+  WRITE_RECORDS("write.records", Unit.COUNT, "rows written"),
+  WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of those rows before encoding"),
+  WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
+  WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
+  WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
+  WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
+      "encodes still running when their failed task ended; they release their pages themselves"),
+  WRITE_SPILLS("write.spills", Unit.COUNT, "spill files written"),
+  WRITE_SPILLED_BYTES("write.spilledBytes", Unit.BYTES, "bytes written to spill files"),
+  WRITE_DIRECTORY_RETRIES("write.directoryRetries", Unit.COUNT,
+      "times that a full or unwritable local directory made a writer try the next one"),
+  WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
+  WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
+
+  READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks read from this executor's own files"),
+  READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks fetched from others"),
+  READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
+  READ_RECORDS("read.records", Unit.COUNT, "rows decoded"),
+  READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),
+  READ_DECODED_BYTES("read.decodedBytes", Unit.BYTES, "bytes of rows that came out"),
+  READ_FRAMES_BY_TASK("read.framesByTask", Unit.COUNT, "frames decoded by the task thread itself"),
+  READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
+  READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),
+  READ_CORRUPT_FRAMES("read.corruptFrames", Unit.COUNT, "frames that failed verification"),
+  READ_FETCH_FAILURES("read.fetchFailures", Unit.COUNT, "fetch failures reported to the scheduler"),
+
+  MEMORY_REFUSALS("memory.refusals", Unit.COUNT, "requests that the budget could not grant at once"),
+  MEMORY_WAITS("memory.waits", Unit.COUNT, "times that a task waited for memory"),
+  MEMORY_WAIT_NANOS("memory.waitNanos", Unit.NANOS, "time that tasks waited for memory"),
+  MEMORY_TIMEOUTS("memory.timeouts", Unit.COUNT, "waits for memory that ended in an error"),
+  MEMORY_LEAKED_LEASES("memory.leakedLeases", Unit.COUNT, "leases still open when their task ended"),
+  MEMORY_LEAKED_BYTES("memory.leakedBytes", Unit.BYTES, "bytes of those leases and reservations");
+
+  /** What a counter's number means. */
+  public enum Unit { COUNT, BYTES, NANOS }
+
+  private final String id;
+  private final Unit unit;
+  private final String label;
+
+  Counter(String id, Unit unit, String label) {
+    this.id = id;
+    this.unit = unit;
+    this.label = label;
+  }
+
+  /** The name of the Spark metric. */
+  public String id() {
+    return id;
+  }
+
+  public Unit unit() {
+    return unit;
+  }
+
+  /** One line for people. */
+  public String label() {
+    return label;
+  }
+}
