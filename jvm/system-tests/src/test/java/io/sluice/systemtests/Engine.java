@@ -1,0 +1,26 @@
+package io.sluice.systemtests;
+
+/** Which shuffle an application runs on. */
+enum Engine {
+  /** Spark's own sort shuffle: the reference for every result. */
+  STOCK("org.apache.spark.shuffle.sort.SortShuffleManager"),
+  /** What the module tests: Sluice, or any class named by {@code -Dsluice.manager}, to prove the tests themselves. */
+  UNDER_TEST(System.getProperty("sluice.manager", "io.sluice.spark.SluiceShuffleManager"));
+
+  private static final String SLUICE = "io.sluice.spark.SluiceShuffleManager";
+
+  private final String managerClass;
+
+  Engine(String managerClass) {
+    this.managerClass = managerClass;
+  }
+
+  String managerClass() {
+    return managerClass;
+  }
+
+  /** Whether the engine is Sluice, so that its settings, counters and native memory exist. */
+  boolean isSluice() {
+    return managerClass.equals(SLUICE);
+  }
+}

@@ -1,0 +1,80 @@
+package io.sluice.systemtests;
+
+import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import scala.collection.Iterator;
+
+/** What lies under a {@code Dataset}: its rows as Spark's operators see them, and its physical plan. */
+final class Plans {
+  private Plans() {}
+
+  /** The public way to it differs between Spark 3 and 4; the method's name does not. */
+  static QueryExecution queryExecution(Dataset<?> data) {
+    try {
+      return (QueryExecution) data.getClass().getMethod("queryExecution").invoke(data);
+    } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
+      throw new IllegalStateException("this Spark line hides Dataset.queryExecution", e);
+    }
+  }
+
+  /** Rows of the physical plan; asking for them twice reads the same shuffles again, without the map stages. */
+  static JavaRDD<InternalRow> rows(Dataset<?> data) {
+    return queryExecution(data).toRdd().toJavaRDD();
+  }
+
+  /** The plan that ran, with every adaptive stage opened, as node names in depth-first order with their depth. */
+  static List<String> shape(Dataset<?> data) {
+    List<String> lines = new ArrayList<>();
+    visit(queryExecution(data).executedPlan(), 0, lines);
+    return lines;
+  }
+
+  private static void visit(SparkPlan plan, int depth, List<String> lines) {
+    if (plan instanceof AdaptiveSparkPlanExec adaptive) {
+      visit(adaptive.executedPlan(), depth, lines);
+      return;
+    }
+    if (plan instanceof QueryStageExec stage) {
+      visit(stage.plan(), depth, lines);
+      return;
+    }
+    lines.add("  ".repeat(depth) + plan.nodeName());
+    Iterator<SparkPlan> children = plan.children().iterator();
+    while (children.hasNext()) {
+      visit(children.next(), depth + 1, lines);
+    }
+  }
+
+  /** Values of one SQL metric at every node that has it, in depth-first order. */
+  static List<Long> metric(Dataset<?> data, String name) {
+    List<Long> values = new ArrayList<>();
+    collectMetric(queryExecution(data).executedPlan(), name, values);
+    return values;
+  }
+
+  private static void collectMetric(SparkPlan plan, String name, List<Long> values) {
+    if (plan instanceof AdaptiveSparkPlanExec adaptive) {
+      collectMetric(adaptive.executedPlan(), name, values);
+      return;
+    }
+    if (plan instanceof QueryStageExec stage) {
+      collectMetric(stage.plan(), name, values);
+      return;
+    }
+    if (plan.metrics().contains(name)) {
+      values.add(plan.metrics().get(name).get().value());
+    }
+    Iterator<SparkPlan> children = plan.children().iterator();
+    while (children.hasNext()) {
+      collectMetric(children.next(), name, values);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.sluice.systemtests;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A named query with its session settings.
+ *
+ * @param ordered whether the order of the result is part of it
+ */
+record Query(String name, boolean ordered, Map<String, String> settings, Function<SparkSession, Dataset<Row>> body) {
+
+  static Query of(String name, Function<SparkSession, Dataset<Row>> body) {
+    return new Query(name, false, Map.of(), body);
+  }
+
+  /** A query whose result is totally ordered. */
+  static Query ordered(String name, Function<SparkSession, Dataset<Row>> body) {
+    return new Query(name, true, Map.of(), body);
+  }
+
+  Query with(String key, String value) {
+    Map<String, String> more = new LinkedHashMap<>(settings);
+    more.put(key, value);
+    return new Query(name, ordered, more, body);
+  }
+
+  /** Runs the query and returns its fingerprint. */
+  Fingerprint run(SparkSession spark) {
+    return inSession(spark, () -> {
+      Fingerprint result = Fingerprint.of(body.apply(spark));
+      return ordered ? result : result.unordered();
+    });
+  }
+
+  /** Runs the query and returns the shape of the plan that ran. */
+  List<String> runForShape(SparkSession spark) {
+    return inSession(spark, () -> {
+      Dataset<Row> data = body.apply(spark);
+      Fingerprint.of(data);
+      return Plans.shape(data);
+    });
+  }
+
+  private <T> T inSession(SparkSession spark, Supplier<T> action) {
+    settings.forEach((key, value) -> spark.conf().set(key, value));
+    try {
+      return action.get();
+    } finally {
+      settings.keySet().forEach(key -> restore(spark, key));
+    }
+  }
+
+  private static void restore(SparkSession spark, String key) {
+    if (spark.sparkContext().conf().contains(key)) {
+      spark.conf().set(key, spark.sparkContext().conf().get(key));
+    } else {
+      spark.conf().unset(key);
+    }
+  }
+
+  /** Runs all queries in one application on stock. */
+  static Map<String, Fingerprint> onStock(List<Query> queries) {
+    Map<String, Fingerprint> results = new LinkedHashMap<>();
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      queries.forEach(query -> results.put(query.name(), query.run(stock.session())));
+    }
+    if (results.size() != queries.size()) {
+      throw new IllegalStateException("two queries share a name: " + names(queries));
+    }
+    return results;
+  }
+
+  static List<String> names(List<Query> queries) {
+    List<String> names = new ArrayList<>();
+    queries.forEach(query -> names.add(query.name()));
+    return names;
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

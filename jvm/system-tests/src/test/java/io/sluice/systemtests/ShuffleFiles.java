@@ -1,0 +1,54 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Finds the files of committed map outputs below an application's local directory. */
+final class ShuffleFiles {
+  private ShuffleFiles() {}
+
+  /** Data files that hold at least one byte, in a stable order. */
+  static List<Path> data(Path localDir) {
+    return named(localDir, "shuffle_\\d+_\\d+_0\\.data").stream().filter(file -> size(file) > 0).toList();
+  }
+
+  static List<Path> named(Path localDir, String regex) {
+    try (Stream<Path> files = Files.walk(localDir)) {
+      return files.filter(file -> file.getFileName().toString().matches(regex)).sorted().toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The index file beside a data file. */
+  static Path index(Path localDir, Path data) {
+    String name = data.getFileName().toString().replace(".data", ".index");
+    return named(localDir, name.replace(".", "\\.")).get(0);
+  }
+
+  static long size(Path file) {
+    try {
+      return Files.size(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static void deleteTree(Path root) {
+    if (!Files.exists(root)) {
+      return;
+    }
+    try (Stream<Path> files = Files.walk(root)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

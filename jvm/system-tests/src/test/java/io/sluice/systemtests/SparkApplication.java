@@ -1,0 +1,169 @@
+package io.sluice.systemtests;
+
+import io.sluice.nativebridge.NativeCore;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.util.Utils$;
+
+/**
+ * A running Spark application with local directories of its own; one at a time in this process.
+ *
+ * <p>Defaults: no UI, AQE off, no broadcast joins, 8 shuffle partitions, short fetch retries, leaks are errors.
+ */
+final class SparkApplication implements AutoCloseable {
+  /** Two executors with a core each, in processes of their own. */
+  static final String CLUSTER = "local-cluster[2,1,1024]";
+  /** Driver and executor in this process, two cores. */
+  static final String LOCAL = "local[2]";
+
+  private static final Path WORK_DIR =
+      Path.of(System.getProperty("systemtests.workDir", "target/work")).toAbsolutePath();
+  private static final AtomicInteger SERIAL = new AtomicInteger();
+
+  private final SparkSession session;
+  private final Engine engine;
+  private final Path localDir;
+  private final StageEvents events = new StageEvents();
+
+  private SparkApplication(Engine engine, SparkSession session, Path localDir) {
+    this.engine = engine;
+    this.session = session;
+    this.localDir = localDir;
+    session.sparkContext().addSparkListener(events);
+  }
+
+  static Builder on(Engine engine) {
+    return new Builder(engine);
+  }
+
+  SparkSession session() {
+    return session;
+  }
+
+  JavaSparkContext context() {
+    return JavaSparkContext.fromSparkContext(session.sparkContext());
+  }
+
+  /** Everything that Spark writes locally, driver and executors alike, lies under it. */
+  Path localDir() {
+    return localDir;
+  }
+
+  /** What the scheduler reported so far. */
+  StageEvents events() {
+    events.settle(session.sparkContext());
+    return events;
+  }
+
+  @Override
+  public void close() {
+    session.stop();
+    SparkSession.clearActiveSession();
+    SparkSession.clearDefaultSession();
+    Utils$.MODULE$.clearLocalRootDirs();
+    ShuffleFiles.deleteTree(localDir);
+  }
+
+  /** Collects the settings of an application. */
+  static final class Builder {
+    private final Engine engine;
+    private final Map<String, String> settings = new LinkedHashMap<>();
+    private String master = LOCAL;
+    private Path localDir = WORK_DIR.resolve("local-" + SERIAL.incrementAndGet());
+
+    private Builder(Engine engine) {
+      this.engine = engine;
+      defaults();
+      if (engine.isSluice()) {
+        set("spark.plugins", "io.sluice.spark.SluicePlugin");
+        set("spark.sluice.memory.failOnLeak", "true");
+      }
+    }
+
+    private void defaults() {
+      set("spark.app.name", "system-tests");
+      set("spark.ui.enabled", "false");
+      set("spark.driver.host", "127.0.0.1");
+      set("spark.driver.bindAddress", "127.0.0.1");
+      set("spark.sql.adaptive.enabled", "false");
+      set("spark.sql.autoBroadcastJoinThreshold", "-1");
+      set("spark.sql.shuffle.partitions", "8");
+      set("spark.sql.warehouse.dir", WORK_DIR.resolve("warehouse").toString());
+      set("spark.shuffle.io.maxRetries", "1");
+      set("spark.shuffle.io.retryWait", "100ms");
+      set("spark.unsafe.exceptionOnMemoryLeak", "true");
+      set("spark.executor.extraClassPath", executorClassPath());
+    }
+
+    Builder master(String master) {
+      this.master = master;
+      return this;
+    }
+
+    Builder set(String key, String value) {
+      settings.put(key, value);
+      return this;
+    }
+
+    Builder setAll(Map<String, String> more) {
+      settings.putAll(more);
+      return this;
+    }
+
+    Builder without(String key) {
+      settings.remove(key);
+      return this;
+    }
+
+    /** Sets a {@code spark.sluice.*} key where the engine knows it. */
+    Builder setSluice(String key, String value) {
+      return engine.isSluice() ? set(key, value) : this;
+    }
+
+    SparkApplication start() {
+      Utils$.MODULE$.clearLocalRootDirs();
+      SparkConf conf = new SparkConf(false).setMaster(master).set("spark.shuffle.manager", engine.managerClass());
+      settings.forEach(conf::set);
+      if (!settings.containsKey("spark.local.dir")) {
+        conf.set("spark.local.dir", createDirectory(localDir).toString());
+      }
+      return new SparkApplication(engine, SparkSession.builder().config(conf).getOrCreate(), localDir);
+    }
+  }
+
+  static Path workDir() {
+    return createDirectory(WORK_DIR);
+  }
+
+  private static Path createDirectory(Path directory) {
+    try {
+      return Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The tests' classes and the product's jar; Spark itself comes from SPARK_HOME. */
+  private static String executorClassPath() {
+    List<String> entries = new ArrayList<>();
+    for (Class<?> type : List.of(SparkApplication.class, NativeCore.class)) {
+      entries.add(Path.of(type.getProtectionDomain().getCodeSource().getLocation().getPath()).toString());
+    }
+    return String.join(":", entries);
+  }
+
+  @Override
+  public String toString() {
+    return engine + " " + session.sparkContext().master();
+  }
+}

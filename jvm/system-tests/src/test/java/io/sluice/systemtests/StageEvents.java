@@ -1,0 +1,71 @@
+package io.sluice.systemtests;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.FetchFailed;
+import org.apache.spark.SparkContext;
+import org.apache.spark.TaskKilled;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+
+/** What the scheduler saw: retried stages, fetch failures, killed tasks, and the sums of shuffle metrics. Thread-safe. */
+final class StageEvents extends SparkListener {
+  private static final long SETTLE_MILLIS = 30_000;
+
+  private final List<FetchFailed> fetchFailures = new ArrayList<>();
+  private int retriedStages;
+  private int killedTasks;
+  private int submittedStages;
+  private ShuffleTotals totals = ShuffleTotals.ZERO;
+
+  @Override
+  public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
+    submittedStages++;
+    if (event.stageInfo().attemptNumber() > 0) {
+      retriedStages++;
+    }
+  }
+
+  @Override
+  public synchronized void onTaskEnd(SparkListenerTaskEnd event) {
+    if (event.reason() instanceof FetchFailed failure) {
+      fetchFailures.add(failure);
+    } else if (event.reason() instanceof TaskKilled) {
+      killedTasks++;
+    } else if (event.taskInfo().successful() && event.taskMetrics() != null) {
+      totals = totals.plus(ShuffleTotals.of(event.taskMetrics()));
+    }
+  }
+
+  /** Waits until every event so far has arrived here. */
+  void settle(SparkContext context) {
+    try {
+      context.listenerBus().waitUntilEmpty(SETTLE_MILLIS);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException("the listener bus did not drain in " + SETTLE_MILLIS + " ms", e);
+    }
+  }
+
+  synchronized List<FetchFailed> fetchFailures() {
+    return List.copyOf(fetchFailures);
+  }
+
+  synchronized int retriedStages() {
+    return retriedStages;
+  }
+
+  synchronized int submittedStages() {
+    return submittedStages;
+  }
+
+  synchronized int killedTasks() {
+    return killedTasks;
+  }
+
+  /** Sums over the tasks that succeeded. */
+  synchronized ShuffleTotals totals() {
+    return totals;
+  }
+}
