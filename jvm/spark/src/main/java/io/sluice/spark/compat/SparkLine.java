@@ -1,0 +1,120 @@
+package io.sluice.spark.compat;
+
+import io.sluice.spark.SluiceException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodType;
+import java.util.List;
+import org.apache.spark.MapOutputTracker;
+import org.apache.spark.TaskContext;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockFetcherIterator;
+import org.apache.spark.util.Clock;
+import org.apache.spark.util.SystemClock;
+import scala.Function2;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * The calls into Spark whose binary signature depends on the line. Each is looked up once per process; a
+ * process on a Spark that has none of the known signatures gets a {@link SluiceException} that names the call,
+ * the Spark version and the signatures that were found. Thread-safe.
+ */
+public final class SparkLine {
+  private static final String SUPPORTED = "3.3 to 4.2";
+
+  private SparkLine() {}
+
+  /** The version that Spark reports of itself. */
+  public static String version() {
+    return org.apache.spark.package$.MODULE$.SPARK_VERSION();
+  }
+
+  /**
+   * What a map task reports to the driver: where its output is and how large each partition's block is.
+   *
+   * @param lengths bytes per partition
+   * @param mapTaskId the map id, which is the task attempt's id
+   */
+  public static MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapTaskId) {
+    try {
+      return (MapStatus) MapStatusCall.HANDLE.invokeExact(location, lengths, mapTaskId);
+    } catch (Throwable thrown) {
+      throw unchecked(thrown);
+    }
+  }
+
+  /**
+   * Starts Spark's own fetch of shuffle blocks: its constructor sends the first requests.
+   *
+   * @param blocksByAddress tuples of a {@link BlockManagerId} and a Scala sequence of (block id, size, map index)
+   * @param streamWrapper called on the task thread for each block that arrived, from inside {@code next()}
+   * @return pairs of block id and stream; each stream must be closed before the next pair is asked for
+   */
+  public static Iterator<Tuple2<BlockId, InputStream>> fetchIterator(
+      TaskContext context,
+      BlockManager blockManager,
+      MapOutputTracker tracker,
+      Iterator<?> blocksByAddress,
+      Function2<BlockId, InputStream, InputStream> streamWrapper,
+      FetchSettings settings,
+      ShuffleReadMetricsReporter metrics,
+      boolean batchFetch) {
+    try {
+      ShuffleBlockFetcherIterator fetches = (ShuffleBlockFetcherIterator) FetchCall.HANDLE.invokeExact(
+          context, blockManager.blockStoreClient(), blockManager, tracker, (Iterator) blocksByAddress,
+          (Function2) streamWrapper, settings.maxBytesInFlight(), settings.maxRequestsInFlight(),
+          settings.maxBlocksInFlightPerAddress(), settings.maxBlockBytesToMemory(),
+          settings.maxAttemptsOnNettyOom(), settings.detectCorrupt(), settings.detectCorruptUseExtraMemory(),
+          settings.checksumEnabled(), settings.checksumAlgorithm(), metrics, batchFetch);
+      return fetches.toCompletionIterator();
+    } catch (Throwable thrown) {
+      throw unchecked(thrown);
+    }
+  }
+
+  /** {@code MapStatus.apply}: three arguments up to 4.0; from 4.1 a fourth, the row-based checksum (0 = none). */
+  static MethodHandle findMapStatus(Class<?> owner, Class<?> result) {
+    List<Class<?>> arguments = List.of(BlockManagerId.class, long[].class, long.class);
+    return new Signatures(owner, version(), SUPPORTED)
+        .staticMethod("apply", result, arguments)
+        .staticMethod("apply", result, arguments, List.of(long.class), 0L)
+        .found();
+  }
+
+  /** The fetch iterator: 17 arguments on 3.3; from 3.4 an eighteenth, the clock. */
+  static MethodHandle findFetchIterator(Class<?> owner) {
+    List<Class<?>> arguments = List.of(
+        TaskContext.class, BlockStoreClient.class, BlockManager.class, MapOutputTracker.class, Iterator.class,
+        Function2.class, long.class, int.class, int.class, long.class, int.class, boolean.class, boolean.class,
+        boolean.class, String.class, ShuffleReadMetricsReporter.class, boolean.class);
+    return new Signatures(owner, version(), SUPPORTED)
+        .constructor(arguments)
+        .constructor(arguments, List.of(Clock.class), new SystemClock())
+        .found();
+  }
+
+  private static RuntimeException unchecked(Throwable thrown) {
+    return SparkLine.<RuntimeException>sneak(thrown);
+  }
+
+  /** Passes on what Spark threw as it is: Scala code declares no checked exceptions, yet throws them. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> RuntimeException sneak(Throwable thrown) throws E {
+    throw (E) thrown;
+  }
+
+  private static final class MapStatusCall {
+    static final MethodHandle HANDLE = findMapStatus(MapStatus.class, MapStatus.class)
+        .asType(MethodType.methodType(MapStatus.class, BlockManagerId.class, long[].class, long.class));
+  }
+
+  private static final class FetchCall {
+    static final MethodHandle HANDLE = findFetchIterator(ShuffleBlockFetcherIterator.class);
+  }
+}

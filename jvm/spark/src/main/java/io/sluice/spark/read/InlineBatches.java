@@ -1,0 +1,44 @@
+package io.sluice.spark.read;
+
+import io.sluice.nativebridge.FrameHeader;
+import java.io.IOException;
+
+/** Decodes each frame on the consuming thread when it is asked for: the rows are still in the cache then. */
+final class InlineBatches implements RowBatches {
+  private final FrameReader frames;
+  private final FrameDecoder decoder;
+  private final ReadMemory memory;
+  private final ReadTally tally;
+  private final RowBatch batch = new RowBatch();
+
+  InlineBatches(FrameReader frames, FrameDecoder decoder, ReadMemory memory, ReadTally tally) {
+    this.frames = frames;
+    this.decoder = decoder;
+    this.memory = memory;
+    this.tally = tally;
+  }
+
+  @Override
+  public RowBatch next() throws IOException {
+    if (!frames.next()) {
+      return null;
+    }
+    FrameHeader header = frames.header();
+    batch.prepare(header, memory);
+    long start = System.nanoTime();
+    try {
+      batch.decode(decoder, header, frames.frameAddress(), frames.frameBytes());
+    } catch (IOException e) {
+      throw frames.failure(e);
+    }
+    tally.decoded(header, System.nanoTime() - start, false);
+    return batch;
+  }
+
+  @Override
+  public void close() throws IOException {
+    try (batch; frames) {
+      tally.flush();
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package io.sluice.spark.read;
+
+import io.sluice.spark.ExecutorState;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.SluiceShuffleHandle;
+import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.memory.TaskMemory;
+import java.util.Set;
+import org.apache.spark.MapOutputTracker;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.FallbackStorage$;
+import org.apache.spark.util.TaskCompletionListener;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Reads a range of partitions of a range of map outputs of a shuffle on the rows path. Made and used on the
+ * task's thread (or on the thread that pulls the task's rows).
+ *
+ * @param <K> Spark's key: the partition id, which no consumer of SQL rows looks at
+ * @param <C> the row, an {@code UnsafeRow}
+ */
+public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
+  private static final String TASK_THREAD_PREFIX = "Executor task launch worker";
+
+  private final SluiceShuffleHandle<K, ?, C> handle;
+  private final int startMapIndex;
+  private final int endMapIndex;
+  private final int startPartition;
+  private final int endPartition;
+  private final TaskContext context;
+  private final ShuffleReadMetricsReporter metrics;
+  private final ExecutorState executor;
+
+  /**
+   * @param endMapIndex exclusive; {@code Integer.MAX_VALUE} for all
+   * @param endPartition exclusive
+   * @throws SluiceException when the shuffle sorts or aggregates on the reduce side: the manager must not give
+   *     such a shuffle a {@link SluiceShuffleHandle}
+   */
+  public SluiceShuffleReader(SluiceShuffleHandle<K, ?, C> handle, int startMapIndex, int endMapIndex,
+      int startPartition, int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics,
+      ExecutorState executor) {
+    ShuffleDependency<K, ?, C> dependency = handle.dependency();
+    if (dependency.aggregator().isDefined() || dependency.keyOrdering().isDefined()) {
+      throw new SluiceException("shuffle " + handle.shuffleId() + " has an aggregator or a key ordering, which"
+          + " the rows path does not know; it should have fallen back to Spark's shuffle: please report this");
+    }
+    this.handle = handle;
+    this.startMapIndex = startMapIndex;
+    this.endMapIndex = endMapIndex;
+    this.startPartition = startPartition;
+    this.endPartition = endPartition;
+    this.context = context;
+    this.metrics = metrics;
+    this.executor = executor;
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  public Iterator<Product2<K, C>> read() {
+    SparkEnv env = SparkEnv.get();
+    FetchSettings settings = FetchSettings.of(env.conf());
+    ReadTally tally = new ReadTally(executor.counters());
+    BlockInputs blocks = startReading(env.blockManager(), env.mapOutputTracker(), settings, tally);
+    ReadMemory memory = ReadMemory.of(TaskMemory.open(context, executor));
+    FrameReader frames = new FrameReader(blocks, memory);
+    RowIterator rows = new RowIterator(
+        batches(frames, memory, tally), context, metrics, new FetchFailures(executor.counters()),
+        SluiceShuffleReader::onTaskThread);
+    context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
+    return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
+  }
+
+  private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {
+    return new InlineBatches(frames, FrameDecoder.NATIVE, memory, tally);
+  }
+
+  private BlockInputs startReading(BlockManager blockManager, MapOutputTracker tracker, FetchSettings settings,
+      ReadTally tally) {
+    boolean batch = settings.batchFetchAllowed()
+        && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
+    BlockPlan plan = new BlockPlan(
+        tracker.getMapSizesByExecutorId(
+            handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
+        localExecutors(blockManager), batch);
+    BlockInputs local = new LocalBlocks(plan.local(), LocalBlockStore.of(blockManager, settings), metrics, tally);
+    return plan.hasRemote()
+        ? BlockInputs.concat(local, startFetching(plan, blockManager, tracker, settings, batch, tally))
+        : local;
+  }
+
+  private BlockInputs startFetching(BlockPlan plan, BlockManager blockManager, MapOutputTracker tracker,
+      FetchSettings settings, boolean batch, ReadTally tally) {
+    FetchedStreams streams = new FetchedStreams(metrics);
+    return new RemoteBlocks(
+        SparkLine.fetchIterator(context, blockManager, tracker, plan.remote(), streams.wrapper(), settings,
+            streams.reporter(), batch),
+        streams, plan, tally);
+  }
+
+  /** As Spark's fetch iterator decides it: this executor, and the storage of decommissioned ones. */
+  private static Set<String> localExecutors(BlockManager blockManager) {
+    return Set.of(
+        blockManager.blockManagerId().executorId(),
+        FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID().executorId());
+  }
+
+  /** Threads of that name run Spark's tasks and their completion listeners; all others may be at work then. */
+  private static boolean onTaskThread() {
+    return Thread.currentThread().getName().startsWith(TASK_THREAD_PREFIX);
+  }
+}
