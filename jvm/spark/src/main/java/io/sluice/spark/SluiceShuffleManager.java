@@ -6,6 +6,7 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.write.SluiceShuffleWriter;
 import java.util.EnumSet;
 import java.util.Optional;
@@ -127,7 +128,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
       return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
     }
-    throw new UnsupportedOperationException("the reader comes with the next commit");
+    return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
+        startPartition, endPartition, context, metrics, executorState());
   }
 
   @Override
@@ -141,12 +143,15 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   @Override
   public void stop() {
-    synchronized (this) {
-      if (executor != null) {
-        executor.close();
-      }
-    }
+    closePools();
     super.stop();
+  }
+
+  /** Ends the thread pools; tasks that still run encode and decode themselves. */
+  synchronized void closePools() {
+    if (executor != null) {
+      executor.close();
+    }
   }
 
   /**

@@ -1,32 +1,259 @@
 package io.sluice.spark.write;
 
+import io.sluice.nativebridge.Lease;
 import io.sluice.spark.ExecutorState;
+import io.sluice.spark.RowSerializer;
+import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluiceShuffleHandle;
+import io.sluice.spark.compat.RowChecksums;
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.memory.Spillable;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.IOException;
+import org.apache.spark.Partitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.util.TaskCompletionListener;
 import scala.Option;
 import scala.Product2;
 
-/** Comes with the next commit. */
-public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> {
-  public SluiceShuffleWriter(SluiceShuffleHandle<?, ?, ?> handle, long mapId, TaskContext context,
-      ShuffleWriteMetricsReporter metrics, ExecutorState executor, IndexShuffleBlockResolver resolver) {}
+/**
+ * Writes the map output of one task of a SQL row shuffle: rows are copied into pages, pages are encoded to runs
+ * of frames, runs become Spark's data, index and checksum files.
+ *
+ * <p>Nothing is allocated before the first row. Memory that cannot be had makes it first encode the rows it
+ * holds, then move runs to disk, then wait. Used by the task's thread only.
+ */
+public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> implements Spillable {
+  private static final long FIRST_PAGE_BYTES = 64 * 1024;
+  private static final int PAGE_GROWTH = 4;
+  private static final int ROW_ALIGNMENT = 8;
+
+  private final ShuffleDependency<?, ?, ?> dependency;
+  private final Partitioner partitioner;
+  private final int partitions;
+  private final TaskContext context;
+  private final ShuffleWriteMetricsReporter metrics;
+  private final Settings settings;
+  private final Counters counters;
+  private final TaskMemory memory;
+  private final SQLMetric dataSize;
+  private final RowChecksums rowChecksums;
+  private final MapOutput output;
+  private final BatchEncoder encoder;
+  private final MapOutputCommit commit;
+
+  private RowBatch batch;
+  private PageWriter page;
+  private long nextPageBytes;
+  private long encodedRecords;
+  private long encodedRowBytes;
+  private long peakBytes;
+  private MapStatus mapStatus;
+  private boolean closed;
+
+  /** Called on the task's thread. */
+  public SluiceShuffleWriter(
+      SluiceShuffleHandle<?, ?, ?> handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics,
+      ExecutorState executor, IndexShuffleBlockResolver resolver) {
+    this.dependency = handle.dependency();
+    this.partitioner = dependency.partitioner();
+    this.partitions = partitioner.numPartitions();
+    this.context = context;
+    this.metrics = metrics;
+    this.settings = executor.settings();
+    this.counters = executor.counters();
+    this.memory = TaskMemory.open(context, executor);
+    this.dataSize = RowSerializer.dataSize(dependency.serializer());
+    this.rowChecksums = RowChecksums.of(dependency);
+    BlockManager blockManager = SparkEnv.get().blockManager();
+    SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
+    this.output = new MapOutput(partitions, settings.blocks(), memory, spills);
+    this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
+    this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks());
+    this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
+    memory.setSpillable(this);
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> close());
+  }
 
   @Override
-  public void write(scala.collection.Iterator<Product2<K, V>> records) {
-    throw new UnsupportedOperationException();
+  public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
+    while (records.hasNext()) {
+      Product2<K, V> record = records.next();
+      K key = record._1();
+      UnsafeRow row = (UnsafeRow) record._2();
+      int partition = partitioner.getPartition(key);
+      int bytes = row.getSizeInBytes();
+      if (rowChecksums != null) {
+        rowChecksums.update(partition, key, row);
+      }
+      // Row and batch must agree in fields; everything unusual takes the slow way.
+      if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
+          || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
+        appendToNewPage(partition, row, bytes);
+      }
+    }
+    finish();
+  }
+
+  private void appendToNewPage(int partition, UnsafeRow row, int bytes) throws IOException {
+    if (bytes % ROW_ALIGNMENT != 0) {
+      throw new SluiceException("a row of shuffle " + dependency.shuffleId() + " has " + bytes
+          + " bytes, which is not a multiple of 8: not a row that Spark SQL made");
+    }
+    context.killTaskIfInterrupted();
+    encoder.settleFinished();
+    if (batch != null && (batch.fields() != row.numFields() || batch.rowBytes() >= batchLimit())) {
+      flush(false);
+    }
+    // Leasing may make other operators of the task spill, and this row may lie in their memory.
+    UnsafeRow stable = settings.offHeapEnabled() ? row.copy() : row;
+    Lease lease = leasePage(bytes);
+    if (batch == null) {
+      batch = new RowBatch(stable.numFields());
+    }
+    page = batch.addPage(lease);
+    notePeak();
+    if (!page.append(partition, stable.getBaseObject(), stable.getBaseOffset(), bytes)) {
+      throw new IllegalStateException("a page of " + lease.bytes() + " bytes refused a row of " + bytes);
+    }
+  }
+
+  private long batchLimit() {
+    long records = encodedRecords + batch.records();
+    long rowBytes = encodedRowBytes + batch.rowBytes();
+    return settings.batchBytes(partitions, rowBytes / Math.max(1, records));
+  }
+
+  /** A page with room for a row; a small one when memory is short. May flush the batch and spill. */
+  private Lease leasePage(int rowBytes) {
+    long needed = PageWriter.bytesFor(rowBytes);
+    long wanted = Math.max(nextPageBytes, needed);
+    Lease lease = memory.tryLease(wanted);
+    if (lease != null) {
+      nextPageBytes = Math.min(settings.pageBytes(), nextPageBytes * PAGE_GROWTH);
+      return lease;
+    }
+    nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
+    return memory.lease(Math.max(nextPageBytes, needed), "rows of shuffle " + dependency.shuffleId());
+  }
+
+  /** Hands the batch to be encoded; on this thread when {@code here}. */
+  private void flush(boolean here) throws IOException {
+    if (batch == null) {
+      return;
+    }
+    RowBatch full = batch;
+    batch = null;
+    page = null;
+    account(full);
+    if (here) {
+      encoder.encodeHere(full);
+    } else {
+      encoder.encode(full);
+    }
+    notePeak();
+  }
+
+  private void account(RowBatch full) {
+    long records = full.records();
+    long rowBytes = full.rowBytes();
+    encodedRecords += records;
+    encodedRowBytes += rowBytes;
+    metrics.incRecordsWritten(records);
+    if (dataSize != null) {
+      dataSize.add(rowBytes);
+    }
+    counters.add(Counter.WRITE_RECORDS, records);
+    counters.add(Counter.WRITE_ROW_BYTES, rowBytes);
+  }
+
+  /** Gives back memory in the order of cost: running encodes' pages, this batch's pages, then runs to disk. */
+  @Override
+  public long spill(long bytes) throws IOException {
+    long before = heldBytes();
+    encoder.settleAll();
+    if (before - heldBytes() < bytes) {
+      flush(true);
+    }
+    if (before - heldBytes() < bytes) {
+      spillRuns();
+    }
+    return before - heldBytes();
+  }
+
+  private void spillRuns() throws IOException {
+    long runBytes = output.runBytes();
+    long start = System.nanoTime();
+    long written = output.spill();
+    if (written > 0) {
+      metrics.incWriteTime(System.nanoTime() - start);
+      context.taskMetrics().incMemoryBytesSpilled(runBytes);
+      context.taskMetrics().incDiskBytesSpilled(written);
+      counters.increment(Counter.WRITE_SPILLS);
+      counters.add(Counter.WRITE_SPILLED_BYTES, written);
+    }
+  }
+
+  private long heldBytes() {
+    return (batch == null ? 0 : batch.leasedBytes()) + encoder.runningBytes() + output.runBytes();
+  }
+
+  private void notePeak() {
+    peakBytes = Math.max(peakBytes, heldBytes());
+  }
+
+  private void finish() throws IOException {
+    flush(true);
+    encoder.settleAll();
+    long start = System.nanoTime();
+    long written = commit.commit(output, partitions);
+    long nanos = System.nanoTime() - start;
+    metrics.incWriteTime(nanos);
+    metrics.incBytesWritten(written);
+    context.taskMetrics().incPeakExecutionMemory(peakBytes);
+    counters.increment(Counter.WRITE_MAP_OUTPUTS);
+    counters.add(Counter.WRITE_BLOCK_BYTES, written);
+    counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
+    mapStatus = commit.mapStatus(rowChecksums);
   }
 
   @Override
   public Option<MapStatus> stop(boolean success) {
-    throw new UnsupportedOperationException();
+    boolean first = !closed;
+    close();
+    return Option.apply(success && first ? mapStatus : null);
+  }
+
+  /** Frees all that the writer holds; twice is fine. */
+  private void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    memory.setSpillable(null);
+    encoder.abandon();
+    if (batch != null) {
+      batch.release(memory);
+      batch = null;
+      page = null;
+    }
+    output.close();
+    commit.abort();
   }
 
   @Override
   public long[] getPartitionLengths() {
-    throw new UnsupportedOperationException();
+    return commit.lengths();
   }
 }

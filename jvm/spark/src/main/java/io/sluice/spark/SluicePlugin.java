@@ -1,0 +1,121 @@
+package io.sluice.spark;
+
+import com.codahale.metrics.Gauge;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.metrics.Counter;
+import java.io.Serializable;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What users name in {@code spark.plugins}: checks the settings before anything runs, shows the counters as
+ * Spark metrics, and tells the driver of executors that cannot use the native library. The shuffle manager
+ * works without it.
+ */
+public final class SluicePlugin implements SparkPlugin {
+  private static final Logger LOG = LoggerFactory.getLogger(SluicePlugin.class);
+
+  @Override
+  public DriverPlugin driverPlugin() {
+    return new Driver();
+  }
+
+  @Override
+  public ExecutorPlugin executorPlugin() {
+    return new Executor();
+  }
+
+  /** What an executor tells the driver when it cannot use the native library. */
+  record WithoutLibrary(String executorId, String reason) implements Serializable {
+    private static final long serialVersionUID = 1L;
+  }
+
+  /** Runs on the driver. */
+  private static final class Driver implements DriverPlugin {
+    @Override
+    public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      Settings settings = Settings.from(plugin.conf());
+      String manager = plugin.conf().get("spark.shuffle.manager", "sort");
+      if (manager.equals(SluiceShuffleManager.class.getName())) {
+        LOG.info("Sluice {}: mode {}, {} encoder and {} decoder threads per executor, memory limit {} bytes{}",
+            settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true", settings.mode(),
+            settings.writerThreads(), settings.readerThreads(), settings.memoryBytes(),
+            settings.offHeapEnabled() ? " of Spark's off-heap memory" : "");
+      } else {
+        LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
+            manager, SluiceShuffleManager.class.getName());
+      }
+      return Map.of();
+    }
+
+    @Override
+    public void registerMetrics(String appId, PluginContext plugin) {
+      register(plugin);
+    }
+
+    @Override
+    public Object receive(Object message) {
+      if (message instanceof WithoutLibrary report
+          && SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager) {
+        manager.reportExecutorWithoutLibrary(report.executorId(), report.reason());
+      }
+      return null;
+    }
+  }
+
+  /** Runs on each executor; in local mode in the driver's process too. */
+  private static final class Executor implements ExecutorPlugin {
+    @Override
+    public void init(PluginContext plugin, Map<String, String> extraConf) {
+      register(plugin);
+      Settings settings = Settings.from(plugin.conf());
+      NativeLibrary.Status library = NativeLibrary.load(settings.nativeLibrary());
+      if (!library.available()) {
+        tell(plugin, new WithoutLibrary(plugin.executorID(), library.detail()));
+      }
+    }
+
+    private static void tell(PluginContext plugin, WithoutLibrary report) {
+      try {
+        plugin.send(report);
+      } catch (Exception e) {
+        // Without the report, tasks of Sluice's shuffles fail here with the same reason.
+        LOG.warn("Could not tell the driver that this executor lacks the native library", e);
+      }
+    }
+
+    @Override
+    public void shutdown() {
+      SluiceShuffleManager manager = currentManager();
+      if (manager != null) {
+        manager.closePools();
+      }
+    }
+  }
+
+  /** The manager may be made after the plugin (Spark 4), so the gauges look for it when they are read. */
+  private static void register(PluginContext plugin) {
+    for (Counter counter : Counter.values()) {
+      Gauge<Long> gauge = () -> read(counter);
+      plugin.metricRegistry().register(counter.id(), gauge);
+    }
+  }
+
+  private static long read(Counter counter) {
+    SluiceShuffleManager manager = currentManager();
+    return manager == null ? 0 : manager.counters().get(counter);
+  }
+
+  private static SluiceShuffleManager currentManager() {
+    SparkEnv env = SparkEnv.get();
+    return env != null && env.shuffleManager() instanceof SluiceShuffleManager manager ? manager : null;
+  }
+}

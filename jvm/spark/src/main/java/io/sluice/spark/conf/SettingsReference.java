@@ -1,0 +1,71 @@
+package io.sluice.spark.conf;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Prints {@code docs/configuration.md} from the declarations in {@link SluiceSettings}. */
+public final class SettingsReference {
+  private static final String HEAD = """
+      # Configuration
+
+      Generated from `SluiceSettings` by `SettingsReference`; a test holds this page equal to the code.
+
+      Two settings switch Sluice on, on every Spark line:
+
+      ```
+      spark.plugins=io.sluice.spark.SluicePlugin
+      spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager
+      ```
+
+      Everything else has a default. An unknown `spark.sluice.*` key or a value outside its range stops the
+      application when it starts. Settings marked *session* can be changed at run time with `spark.conf.set`
+      and hold for the shuffles registered from then on; the others are fixed for the application.
+
+      Sizes are written as `64k`, `1m`, `2g`, times as `100ms`, `120s`.
+
+      | setting | default | values | changes |
+      | --- | --- | --- | --- |
+      """;
+
+  private SettingsReference() {}
+
+  /** The whole page. */
+  public static String markdown() {
+    StringBuilder page = new StringBuilder(HEAD);
+    for (Setting<?> setting : SluiceSettings.all()) {
+      page.append("| `").append(setting.key()).append("` | ").append(code(setting.defaultText())).append(" | ")
+          .append(setting.range()).append(" | ").append(setting.perSession() ? "session" : "").append(" |\n");
+    }
+    for (Setting<?> setting : SluiceSettings.all()) {
+      page.append("\n## ").append(setting.key()).append("\n\n").append(setting.doc()).append('\n');
+    }
+    return page.append('\n').append(SPARK_SETTINGS).toString();
+  }
+
+  private static String code(String text) {
+    return text.isEmpty() ? "(empty)" : "`" + text + "`";
+  }
+
+  private static final String SPARK_SETTINGS = """
+      ## Settings of Spark that Sluice honours
+
+      | setting | effect |
+      | --- | --- |
+      | `spark.shuffle.compress` | false writes rows as they are (`plain`) |
+      | `spark.io.compression.codec` | the general compression inside frames: lz4, zstd or snappy; with any other codec shuffles fall back |
+      | `spark.shuffle.checksum.enabled`, `.algorithm` | checksums per partition, ADLER32, CRC32 or CRC32C, in Spark's checksum files |
+      | `spark.shuffle.sync` | data files are forced to the disk before they are committed |
+      | `spark.memory.offHeap.enabled`, `.size` | block memory is taken from Spark's off-heap execution memory |
+      | `spark.local.dir` | where spills and map outputs go |
+      | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
+      | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
+      | push-based shuffle | shuffles fall back |
+      | `spark.shuffle.sort.io.plugin.class` | shuffles fall back unless it is Spark's default |
+      """;
+
+  /** Writes the page to the path given. */
+  public static void main(String[] args) throws IOException {
+    Files.writeString(Path.of(args[0]), markdown());
+  }
+}

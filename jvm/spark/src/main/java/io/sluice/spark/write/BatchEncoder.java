@@ -1,0 +1,185 @@
+package io.sluice.spark.write;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.WorkerPool;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.TaskContext;
+
+/**
+ * Has one task's batches encoded: by an encoder thread when one is idle and few batches are under way, else by
+ * the task's thread, which thus never just waits. Used by the task's thread only.
+ */
+final class BatchEncoder {
+  private static final int MAX_RUNNING = 2;
+  private static final long POLL_MILLIS = 100;
+  private static final long CLOSE_WAIT_MILLIS = 10_000;
+
+  private final MapOutput output;
+  private final TaskMemory memory;
+  private final WorkerPool pool;
+  private final TaskContext context;
+  private final Counters counters;
+  private final Deque<EncodeJob> running = new ArrayDeque<>();
+  private long nextSequence;
+  private long runningBytes;
+
+  BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
+    this.output = output;
+    this.memory = memory;
+    this.pool = pool;
+    this.context = context;
+    this.counters = counters;
+  }
+
+  /** Takes over a full batch while the task has more rows to come. */
+  void encode(RowBatch batch) throws IOException {
+    settleFinished();
+    if (running.size() >= MAX_RUNNING || !submit(batch)) {
+      encodeHere(batch);
+    }
+  }
+
+  private boolean submit(RowBatch batch) {
+    output.open();
+    EncodeJob job = new EncodeJob(output, batch, nextSequence);
+    Future<Long> result = pool.trySubmit(job);
+    if (result == null) {
+      return false;
+    }
+    nextSequence++;
+    job.setResult(result);
+    running.add(job);
+    runningBytes += batch.leasedBytes();
+    counters.increment(Counter.WRITE_BATCHES_BY_POOL);
+    return true;
+  }
+
+  /** Encodes a batch on this thread. */
+  void encodeHere(RowBatch batch) throws IOException {
+    output.open();
+    counters.increment(Counter.WRITE_BATCHES_BY_TASK);
+    encodeWithRetry(batch, nextSequence++);
+  }
+
+  /** The arena may refuse memory for a run even where the quota has room; spilling what is there gives room. */
+  private void encodeWithRetry(RowBatch batch, long sequence) throws IOException {
+    boolean settled = false;
+    try {
+      long runBytes;
+      try {
+        runBytes = timedEncode(batch, sequence);
+      } catch (NativeException e) {
+        if (e.reason() != NativeCore.NO_MEMORY) {
+          throw e;
+        }
+        settleAll();
+        output.spill();
+        runBytes = timedEncode(batch, sequence);
+      }
+      output.settle(batch, runBytes);
+      settled = true;
+    } finally {
+      if (!settled) {
+        batch.release(memory);
+      }
+    }
+  }
+
+  private long timedEncode(RowBatch batch, long sequence) {
+    long start = System.nanoTime();
+    try {
+      return output.encode(batch, sequence);
+    } finally {
+      counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
+    }
+  }
+
+  /** Frees the pages of what encoder threads have finished, without waiting. */
+  void settleFinished() throws IOException {
+    while (!running.isEmpty() && running.peek().result().isDone()) {
+      settle(running.poll());
+    }
+  }
+
+  /** Waits for all running encodes; ends when the task is killed. */
+  void settleAll() throws IOException {
+    while (!running.isEmpty()) {
+      await(running.peek().result());
+      settle(running.poll());
+    }
+  }
+
+  private void await(Future<Long> result) {
+    while (!result.isDone()) {
+      context.killTaskIfInterrupted();
+      waitFor(result, POLL_MILLIS);
+    }
+  }
+
+  private static void waitFor(Future<Long> result, long millis) {
+    try {
+      result.get(millis, TimeUnit.MILLISECONDS);
+    } catch (TimeoutException | ExecutionException e) {
+      // The caller looks at the future's state next.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new SluiceException("interrupted while an encoder thread finishes a batch", e);
+    }
+  }
+
+  private void settle(EncodeJob job) throws IOException {
+    runningBytes -= job.batch().leasedBytes();
+    try {
+      output.settle(job.batch(), job.result().get());
+    } catch (ExecutionException e) {
+      retryHere(job, e.getCause());
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("a finished future does not wait", e);
+    }
+  }
+
+  private void retryHere(EncodeJob job, Throwable failure) throws IOException {
+    if (failure instanceof NativeException e && e.reason() == NativeCore.NO_MEMORY) {
+      encodeWithRetry(job.batch(), job.sequence());
+      return;
+    }
+    job.batch().release(memory);
+    throw new SluiceException("an encoder thread failed: " + failure.getMessage(), failure);
+  }
+
+  /** Bytes of pages that encoder threads are reading. */
+  long runningBytes() {
+    return runningBytes;
+  }
+
+  /** After a failure: waits a while for running encodes and leaves the rest to their threads. Never throws. */
+  void abandon() {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CLOSE_WAIT_MILLIS);
+    for (EncodeJob job : running) {
+      try {
+        waitFor(job.result(), Math.max(0, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())));
+      } catch (SluiceException interrupted) {
+        deadline = System.nanoTime();
+      }
+      job.batch().detach(memory);
+      if (job.abandon()) {
+        counters.increment(Counter.WRITE_ENCODES_ABANDONED);
+      } else {
+        job.batch().closePages();
+      }
+    }
+    running.clear();
+    runningBytes = 0;
+  }
+}

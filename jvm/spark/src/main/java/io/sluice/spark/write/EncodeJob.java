@@ -1,0 +1,67 @@
+package io.sluice.spark.write;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
+
+/**
+ * One batch on its way through an encoder thread. The task's thread settles it when it is done; a task that
+ * fails while the encode still runs abandons it, and then the encoder thread frees the pages, because nobody may
+ * free what native code is reading.
+ */
+final class EncodeJob implements Callable<Long> {
+  private final MapOutput output;
+  private final RowBatch batch;
+  private final long sequence;
+  private Future<Long> result;
+  private boolean done;
+  private boolean abandoned;
+
+  EncodeJob(MapOutput output, RowBatch batch, long sequence) {
+    this.output = output;
+    this.batch = batch;
+    this.sequence = sequence;
+  }
+
+  RowBatch batch() {
+    return batch;
+  }
+
+  long sequence() {
+    return sequence;
+  }
+
+  /** The pool's future for this job. */
+  Future<Long> result() {
+    return result;
+  }
+
+  void setResult(Future<Long> result) {
+    this.result = result;
+  }
+
+  @Override
+  public Long call() {
+    try {
+      return output.encode(batch, sequence);
+    } finally {
+      finish();
+    }
+  }
+
+  private synchronized void finish() {
+    done = true;
+    if (abandoned) {
+      batch.closePages();
+    }
+  }
+
+  /**
+   * Leaves the pages to the encoder thread. They must have been detached from the task's account.
+   *
+   * @return false when the encode is done after all; then the pages are still the caller's
+   */
+  synchronized boolean abandon() {
+    abandoned = !done;
+    return abandoned;
+  }
+}

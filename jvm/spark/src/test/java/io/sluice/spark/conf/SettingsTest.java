@@ -1,0 +1,171 @@
+package io.sluice.spark.conf;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.SluiceException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.apache.spark.SparkConf;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SettingsTest {
+  private static final Cores TWO_OF_SIX = new Cores(2, 6);
+  private static final long MIB = 1 << 20;
+
+  private static Settings settings(String... keysAndValues) {
+    SparkConf conf = new SparkConf(false);
+    for (int i = 0; i < keysAndValues.length; i += 2) {
+      conf.set(keysAndValues[i], keysAndValues[i + 1]);
+    }
+    return Settings.from(conf, TWO_OF_SIX);
+  }
+
+  @Test
+  void defaultsResolveEveryAuto() {
+    Settings settings = settings();
+    assertTrue(settings.enabled());
+    assertEquals(Mode.MULTITHREADED, settings.mode());
+    assertEquals(4, settings.writerThreads());
+    assertEquals(4, settings.readerThreads());
+    assertEquals(128 * MIB, settings.readerMaxBytesInFlight());
+    assertEquals(MIB, settings.pageBytes());
+    assertEquals(256 * MIB, settings.memoryLimitBytes());
+    assertEquals(120_000_000_000L, settings.memoryWaitNanos());
+    assertEquals(NativeCore.LEVEL_FAST, settings.blocks().level());
+    assertEquals(OptionalInt.of(NativeCore.CODEC_LZ4), settings.blocks().codec());
+    assertEquals(OptionalInt.of(NativeCore.CHECKSUM_ADLER32), settings.blocks().checksum());
+    assertEquals("", settings.nativeLibrary());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "spark.sluice.enabled, maybe",
+    "spark.sluice.mode, FAST",
+    "spark.sluice.codec.level, 3",
+    "spark.sluice.writer.threads, -1",
+    "spark.sluice.writer.threads, 257",
+    "spark.sluice.writer.threads, many",
+    "spark.sluice.reader.threads, 257",
+    "spark.sluice.reader.maxBytesInFlight, 1k",
+    "spark.sluice.writer.pageBytes, 63k",
+    "spark.sluice.writer.pageBytes, 65m",
+    "spark.sluice.writer.batchBytes, 1023k",
+    "spark.sluice.writer.batchBytes, 2g",
+    "spark.sluice.memory.limit, 15m",
+    "spark.sluice.memory.waitTimeout, 99ms",
+    "spark.sluice.memory.waitTimeout, 2h",
+    "spark.sluice.memory.failOnLeak, yes"
+  })
+  void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {
+    String message = assertThrows(SluiceException.class, () -> settings(key, value)).getMessage();
+    String range = SluiceSettings.all().stream().filter(s -> s.key().equals(key)).findFirst().orElseThrow().range();
+    assertTrue(message.contains(key) && message.contains('"' + value + '"') && message.contains(range), message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "spark.sluice.writer.pageBytes, 64k", "spark.sluice.writer.pageBytes, 64m",
+    "spark.sluice.writer.batchBytes, 1m", "spark.sluice.writer.batchBytes, 1g",
+    "spark.sluice.writer.batchBytes, AUTO", "spark.sluice.writer.threads, 0",
+    "spark.sluice.codec.level, Small", "spark.sluice.enabled, FALSE", "spark.sluice.memory.limit, 16m"
+  })
+  void valuesAtTheEdgeAreAllowed(String key, String value) {
+    settings(key, value);
+  }
+
+  @Test
+  void unknownKeyIsNamed() {
+    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.writer.thread", "4")).getMessage();
+    assertTrue(message.contains("spark.sluice.writer.thread]") && message.contains("spark.sluice.writer.threads"), message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"UCX", "RDMA", "CACHE_ONLY"})
+  void laterModesStopTheApplication(String mode) {
+    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode)).getMessage();
+    assertTrue(message.contains("comes in a later version"), message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "200, 87, 6681600", // 200 partitions * 384 rows * 87 bytes
+    "1, 87, 4194304",
+    "2000, 87, 33554432", // a quarter of 256 MiB / 2 cores
+    "16000000, 1000000000000, 33554432"
+  })
+  void batchGrowsWithPartitionsUpToAShareOfMemory(int partitions, long rowBytes, long expected) {
+    assertEquals(expected, settings().batchBytes(partitions, rowBytes));
+  }
+
+  @Test
+  void batchBytesSetByHandWins() {
+    Settings settings = settings("spark.sluice.writer.batchBytes", "2m");
+    assertEquals(OptionalLong.of(2 * MIB), settings.batchBytes());
+    assertEquals(2 * MIB, settings.batchBytes(100_000, 1000));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "lz4, 1", "LZ4, 1", "zstd, 2", "snappy, 3", "org.apache.spark.io.ZStdCompressionCodec, 2", "lzf, -1", "com.example.Codec, -1"
+  })
+  void compressionCodecIsSparks(String codec, int expected) {
+    assertEquals(expected, settings("spark.io.compression.codec", codec).blocks().codec().orElse(-1));
+  }
+
+  @Test
+  void shuffleCompressFalseMeansPlainWhateverTheCodec() {
+    BlockSettings blocks = settings("spark.shuffle.compress", "false", "spark.io.compression.codec", "lzf").blocks();
+    assertEquals(NativeCore.LEVEL_PLAIN, blocks.level());
+    assertEquals(OptionalInt.of(NativeCore.CODEC_NONE), blocks.codec());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ADLER32, true, 1", "crc32, true, 2", "CRC32C, true, 3", "XXH3, true, -1", "XXH3, false, 0"})
+  void checksumAlgorithmIsSparks(String algorithm, String enabled, int expected) {
+    BlockSettings blocks = settings(
+        "spark.shuffle.checksum.algorithm", algorithm, "spark.shuffle.checksum.enabled", enabled).blocks();
+    assertEquals(expected, blocks.checksum().orElse(-1));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+    "local|1", "local[3]|3", "local[3, 4]|3", "local-cluster[2,1,1024]|1", "yarn|1", "k8s://x|1"
+  })
+  void taskCoresFollowTheMaster(String master, int expected) {
+    assertEquals(expected, Cores.of(new SparkConf(false).set("spark.master", master)).task());
+  }
+
+  @Test
+  void sparkExecutorCoresIsTaken() {
+    SparkConf conf = new SparkConf(false).set("spark.master", "yarn").set("spark.executor.cores", "5");
+    assertEquals(5, Cores.of(conf).task());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"4, 4, 0", "4, 2, 0", "1, 5, 4", "1, 64, 8"})
+  void spareCoresAreWhatTasksLeave(int task, int visible, int expected) {
+    assertEquals(expected, new Cores(task, visible).spare());
+  }
+
+  @Test
+  void offHeapTakesTheLimitFromSpark() {
+    Settings settings = settings("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "80m");
+    assertEquals(80 * MIB, settings.memoryBytes());
+    assertEquals(10 * MIB, settings.maxBatchBytes());
+  }
+
+  @Test
+  void documentationEqualsTheDeclarations() throws IOException {
+    Path page = Path.of(System.getProperty("sluice.repository"), "docs", "configuration.md");
+    assertEquals(Files.readString(page), SettingsReference.markdown(),
+        "run SettingsReference with the path of docs/configuration.md");
+  }
+}
