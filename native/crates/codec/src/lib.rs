@@ -1,1 +1,41 @@
-//! placeholder
+//! The block format: SQL rows to self-contained frames, and back, bit for bit.
+//!
+//! A *block* (the bytes of one map output for one reduce partition) is a concatenation of *frames*; so
+//! concatenated blocks are a block. `docs/block-format.md` specifies every byte; this is the picture:
+//!
+//! ```text
+//! frame   = header (32 bytes, own CRC) · payload (its CRC is in the header)
+//! payload = kinds[W] · word or size column[W] · tail sizes · var data[per var column] · tail data   (columnar)
+//!         | row lengths · rows                                                                     (plain)
+//! ```
+//!
+//! An `UnsafeRow` is a null bitset, one 8-byte word per field, then a variable region. Each of the `W`
+//! word positions is a column of u64 ([`column`]). Words that say where a variable-length value lies are
+//! recognised, verified and replaced by sizes ([`layout`]); the values themselves are stored by column
+//! ([`vardata`]). The schema is never needed, and a wrong guess costs ratio, never correctness.
+//!
+//! Invariants: no function reads outside its input slices whatever the bytes are; every kernel
+//! ([`kernels`]) gives the same bytes on every instruction set; nothing here allocates block memory or
+//! does I/O.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+#[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
+compile_error!("the block format is little-endian and the kernels assume 64-bit words");
+
+mod bitpack;
+mod bytes;
+pub mod column;
+mod compress;
+mod decode;
+mod encode;
+mod error;
+pub mod header;
+pub mod kernels;
+mod layout;
+mod vardata;
+
+pub use compress::Codec;
+pub use decode::Decoder;
+pub use encode::{Encoder, Level, Options};
+pub use error::CodecError;
+pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};

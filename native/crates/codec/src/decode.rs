@@ -1,0 +1,262 @@
+//! Frames to rows.
+
+use crate::bytes::Input;
+use crate::column;
+use crate::encode::stride;
+use crate::error::{CodecError, Result};
+use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
+use crate::kernels::Kernels;
+use crate::layout::{Kind, bitset_words};
+use crate::vardata::{Place, VarDecoder};
+
+/// Decodes frames; owns all scratch memory. Not shared between threads; make one per thread.
+pub struct Decoder {
+    kernels: &'static Kernels,
+    words: Vec<u64>,
+    kinds: Vec<Kind>,
+    /// Where the predicted part of each row ends, then where each row's next slot starts in the target.
+    ends: Vec<u64>,
+    tails: Vec<u64>,
+    places: Vec<Place>,
+    var: VarDecoder,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder with the best kernels of this CPU.
+    pub fn new() -> Self {
+        Self::with_kernels(Kernels::best())
+    }
+
+    /// A decoder with given kernels; all give the same rows.
+    pub fn with_kernels(kernels: &'static Kernels) -> Self {
+        Self {
+            kernels,
+            words: Vec::new(),
+            kinds: Vec::new(),
+            ends: Vec::new(),
+            tails: Vec::new(),
+            places: Vec::new(),
+            var: VarDecoder::new(),
+        }
+    }
+
+    /// Verifies and decodes one whole frame. The rows go to `target`, back to back, and their lengths to
+    /// `row_bytes`; both may be longer than needed. Returns the number of rows.
+    ///
+    /// # Errors
+    /// When the frame is corrupt, or does not fit; `target` then holds no promise.
+    pub fn decode(&mut self, frame: &[u8], target: &mut [u8], row_bytes: &mut [u32]) -> Result<usize> {
+        let header = FrameHeader::parse(frame)?;
+        let payload = &frame[HEADER_BYTES..];
+        if payload.len() != header.encoded_bytes as usize {
+            return Err(CodecError::new(format!(
+                "frame has {} bytes of payload, its header says {}",
+                payload.len(),
+                header.encoded_bytes
+            )));
+        }
+        let crc = crc32c::crc32c(payload);
+        if crc != header.payload_crc {
+            return Err(CodecError::new(format!(
+                "payload checksum is {:#010x}, its {} bytes give {crc:#010x}",
+                header.payload_crc,
+                payload.len()
+            )));
+        }
+        self.decode_payload(&header, payload, target, row_bytes)
+    }
+
+    /// Decodes a payload whose checksum is not looked at: for fuzzing, which cannot guess checksums.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn decode_payload(
+        &mut self,
+        header: &FrameHeader,
+        payload: &[u8],
+        target: &mut [u8],
+        row_bytes: &mut [u32],
+    ) -> Result<usize> {
+        let (rows, bytes) = (header.records as usize, header.decoded_bytes as usize);
+        if bytes > target.len() || rows > row_bytes.len() {
+            return Err(CodecError::new(format!(
+                "{rows} rows of {bytes} bytes do not fit {} places and {} bytes",
+                row_bytes.len(),
+                target.len()
+            )));
+        }
+        let (target, row_bytes) = (&mut target[..bytes], &mut row_bytes[..rows]);
+        let mut input = Input::new(payload);
+        if header.encoding == ENCODING_PLAIN {
+            decode_plain(&mut input, target, row_bytes)?;
+        } else {
+            self.decode_columnar(header.fields as usize, &mut input, target, row_bytes)?;
+        }
+        if !input.is_empty() {
+            return Err(CodecError::new(format!("{} bytes after the payload's end", input.remaining())));
+        }
+        Ok(rows)
+    }
+
+    fn decode_columnar(
+        &mut self,
+        fields: usize,
+        input: &mut Input<'_>,
+        target: &mut [u8],
+        row_bytes: &mut [u32],
+    ) -> Result<()> {
+        let (rows, first) = (row_bytes.len(), bitset_words(fields));
+        let words = first + fields;
+        if words.checked_mul(8 * rows).is_none_or(|b| b > target.len()) {
+            return Err(CodecError::new(format!("{rows} rows of {words} words do not fit {} bytes", target.len())));
+        }
+        let stride = stride(rows);
+        self.words.resize((words * stride).max(self.words.len()), 0);
+        self.read_kinds(input, fields)?;
+        self.ends.clear();
+        self.ends.resize(rows, words as u64 * 8);
+        for w in 0..words {
+            let column = &mut self.words[w * stride..(w + 1) * stride];
+            column::decode(self.kernels, input, rows, column)?;
+            if w >= first && self.kinds[w - first] != Kind::Word {
+                restore_words(self.kinds[w - first], &mut column[..rows], &mut self.ends, target.len())?;
+            }
+        }
+        self.read_tails(input, rows)?;
+        self.place_rows(words, stride, target, row_bytes)?;
+        // `place_rows` left in `ends` where each row's tail lies, and in `row_bytes` the lengths.
+        self.read_tail_bytes(input, target)?;
+        self.read_slots(input, first, stride, target, row_bytes)
+    }
+
+    fn read_kinds(&mut self, input: &mut Input<'_>, fields: usize) -> Result<()> {
+        let packed = input.take(fields.div_ceil(4), "field kinds")?;
+        self.kinds.clear();
+        for field in 0..fields {
+            let bits = packed[field / 4] >> (2 * (field % 4)) & 3;
+            let kind = Kind::from_bits(bits).ok_or_else(|| CodecError::new("unknown field kind 3"))?;
+            self.kinds.push(kind);
+        }
+        Ok(())
+    }
+
+    fn read_tails(&mut self, input: &mut Input<'_>, rows: usize) -> Result<()> {
+        self.tails.clear();
+        match input.u8("tail flag")? {
+            0 => Ok(()),
+            1 => {
+                self.tails.resize(rows.next_multiple_of(8), 0);
+                column::decode(self.kernels, input, rows, &mut self.tails)?;
+                self.tails.truncate(rows);
+                Ok(())
+            }
+            flag => Err(CodecError::new(format!("tail flag {flag}"))),
+        }
+    }
+
+    /// Lays the rows out in `target` and writes their words.
+    fn place_rows(&mut self, words: usize, stride: usize, target: &mut [u8], row_bytes: &mut [u32]) -> Result<()> {
+        let rows = row_bytes.len();
+        let mut start = 0u64;
+        let limit = target.len() as u64;
+        for i in 0..rows {
+            let tail = self.tails.get(i).copied().unwrap_or(0);
+            let bytes = self.ends[i].checked_add(tail).filter(|b| *b <= limit);
+            let Some(bytes) = bytes else {
+                return Err(CodecError::new(format!("row {i} is longer than its frame's {limit} bytes")));
+            };
+            self.ends[i] += start;
+            start += bytes;
+            row_bytes[i] = bytes as u32;
+        }
+        if start != limit {
+            return Err(CodecError::new(format!("rows have {start} bytes, the header says {limit}")));
+        }
+        let source = self.words.as_ptr();
+        let mut row = target.as_mut_ptr();
+        for (i, bytes) in row_bytes.iter().enumerate() {
+            for w in 0..words {
+                // SAFETY: `words` has words * stride elements and i < rows <= stride; the row's length is at
+                // least words * 8 (`ends` starts there) and the lengths add up to `target.len()`, checked
+                // above, so the write is inside `target`.
+                unsafe { row.add(w * 8).cast::<u64>().write_unaligned(*source.add(w * stride + i)) };
+            }
+            // SAFETY: the lengths add up to `target.len()`, so this is at most one past its end.
+            row = unsafe { row.add(*bytes as usize) };
+        }
+        Ok(())
+    }
+
+    fn read_tail_bytes(&mut self, input: &mut Input<'_>, target: &mut [u8]) -> Result<()> {
+        if self.tails.is_empty() {
+            return Ok(());
+        }
+        self.places.clear();
+        for (at, bytes) in self.ends.iter().zip(&self.tails) {
+            let (at, bytes) = (*at as usize, *bytes as usize);
+            self.places.push(Place { at, slot: bytes, size: bytes });
+        }
+        self.var.decode(self.kernels, input, &self.places, target)
+    }
+
+    fn read_slots(
+        &mut self,
+        input: &mut Input<'_>,
+        first: usize,
+        stride: usize,
+        target: &mut [u8],
+        row_bytes: &[u32],
+    ) -> Result<()> {
+        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
+            let column = &self.words[(first + field) * stride..][..row_bytes.len()];
+            self.places.clear();
+            let mut row = 0usize;
+            for (word, bytes) in column.iter().zip(row_bytes) {
+                let slot = kind.slot_bytes(*word) as usize;
+                let size = if *kind == Kind::Var16 { slot } else { (*word & 0xFFFF_FFFF) as usize };
+                let offset = if *word == 0 { 0 } else { (*word >> 32) as usize };
+                self.places.push(Place { at: row + offset, slot, size });
+                row += *bytes as usize;
+            }
+            self.var.decode(self.kernels, input, &self.places, target)?;
+        }
+        Ok(())
+    }
+}
+
+/// Turns size codes back into words, and moves each row's end past the slot.
+fn restore_words(kind: Kind, column: &mut [u64], ends: &mut [u64], limit: usize) -> Result<()> {
+    let (mut sizes, mut furthest) = (0u64, 0u64);
+    for (code, end) in column.iter_mut().zip(ends) {
+        let size = code.wrapping_sub(1);
+        let word = if *code == 0 { 0 } else { *end << 32 | (size & 0xFFFF_FFFF) };
+        sizes |= if *code == 0 { 0 } else { size };
+        *end += kind.slot_bytes(word);
+        furthest = furthest.max(*end);
+        *code = word;
+    }
+    if sizes > u64::from(u32::MAX) || furthest > limit as u64 {
+        return Err(CodecError::new(format!("a value reaches {furthest} bytes into a row, its frame has {limit}")));
+    }
+    Ok(())
+}
+
+fn decode_plain(input: &mut Input<'_>, target: &mut [u8], row_bytes: &mut [u32]) -> Result<()> {
+    let lengths = input.take(row_bytes.len() * 4, "row lengths")?;
+    let mut total = 0u64;
+    for (out, b) in row_bytes.iter_mut().zip(lengths.chunks_exact(4)) {
+        *out = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        total += u64::from(*out);
+    }
+    if total != target.len() as u64 {
+        return Err(CodecError::new(format!("rows have {total} bytes, the header says {}", target.len())));
+    }
+    target.copy_from_slice(input.take(target.len(), "rows")?);
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! The one way in which decoding fails.
+
+use std::fmt;
+
+/// The bytes are not a frame that this version can read. Encoding never fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodecError {
+    what: String,
+}
+
+impl CodecError {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into() }
+    }
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for CodecError {}
+
+/// Result of everything that reads untrusted bytes.
+pub(crate) type Result<T> = std::result::Result<T, CodecError>;

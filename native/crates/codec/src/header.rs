@@ -1,0 +1,149 @@
+//! The fixed 32 bytes before every payload.
+
+use crate::error::{CodecError, Result};
+
+/// Length of a frame header.
+pub const HEADER_BYTES: usize = 32;
+/// "SLF1", little-endian: Sluice frame, format 1.
+pub const MAGIC: u32 = 0x3146_4C53;
+/// Most records in one frame.
+pub const MAX_RECORDS: u32 = 1 << 16;
+/// Most fields of a row.
+pub const MAX_FIELDS: u32 = 1 << 20;
+
+/// Record path: SQL rows.
+pub const PATH_ROWS: u8 = 1;
+/// Payload encoding: row lengths, then the rows verbatim.
+pub const ENCODING_PLAIN: u8 = 0;
+/// Payload encoding: by column.
+pub const ENCODING_COLUMNAR: u8 = 1;
+
+/// A frame's header; see `docs/block-format.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// Record path, [`PATH_ROWS`].
+    pub path: u8,
+    /// [`ENCODING_PLAIN`] or [`ENCODING_COLUMNAR`].
+    pub encoding: u8,
+    /// Number of records, 1 to [`MAX_RECORDS`].
+    pub records: u32,
+    /// Fields of each row, at most [`MAX_FIELDS`].
+    pub fields: u32,
+    /// Bytes of all rows together.
+    pub decoded_bytes: u32,
+    /// Bytes of the payload.
+    pub encoded_bytes: u32,
+    /// CRC32C of the payload.
+    pub payload_crc: u32,
+}
+
+impl FrameHeader {
+    /// The header's bytes, its own checksum included.
+    pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut out = [0u8; HEADER_BYTES];
+        out[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        out[4] = self.path;
+        out[5] = self.encoding;
+        out[8..12].copy_from_slice(&self.records.to_le_bytes());
+        out[12..16].copy_from_slice(&self.fields.to_le_bytes());
+        out[16..20].copy_from_slice(&self.decoded_bytes.to_le_bytes());
+        out[20..24].copy_from_slice(&self.encoded_bytes.to_le_bytes());
+        out[24..28].copy_from_slice(&self.payload_crc.to_le_bytes());
+        let crc = crc32c::crc32c(&out[..28]);
+        out[28..32].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads and checks a header: magic, checksum, and every field's range.
+    ///
+    /// # Errors
+    /// When the bytes are too short, corrupt, or of a version or path this build does not know.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let Some(head) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Err(CodecError::new(format!(
+                "frame header needs {HEADER_BYTES} bytes, only {} are there",
+                bytes.len()
+            )));
+        };
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        if word(0) != MAGIC {
+            return Err(CodecError::new(format!("not a Sluice frame: magic is {:#010x}", word(0))));
+        }
+        let actual = crc32c::crc32c(&head[..28]);
+        if word(28) != actual {
+            return Err(CodecError::new(format!(
+                "frame header checksum is {:#010x}, its bytes give {actual:#010x}",
+                word(28)
+            )));
+        }
+        let header = Self {
+            path: head[4],
+            encoding: head[5],
+            records: word(8),
+            fields: word(12),
+            decoded_bytes: word(16),
+            encoded_bytes: word(20),
+            payload_crc: word(24),
+        };
+        header.check(head[6], head[7])?;
+        Ok(header)
+    }
+
+    fn check(&self, flags: u8, reserved: u8) -> Result<()> {
+        if self.path != PATH_ROWS {
+            return Err(CodecError::new(format!("unknown record path {}", self.path)));
+        }
+        if self.encoding > ENCODING_COLUMNAR {
+            return Err(CodecError::new(format!("unknown payload encoding {}", self.encoding)));
+        }
+        if flags != 0 || reserved != 0 {
+            return Err(CodecError::new(format!("unknown frame flags {flags:#04x} {reserved:#04x}")));
+        }
+        if self.records == 0 || self.records > MAX_RECORDS {
+            return Err(CodecError::new(format!("frame of {} records", self.records)));
+        }
+        if self.fields > MAX_FIELDS {
+            return Err(CodecError::new(format!("rows of {} fields", self.fields)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> FrameHeader {
+        FrameHeader {
+            path: PATH_ROWS,
+            encoding: ENCODING_COLUMNAR,
+            records: 7,
+            fields: 3,
+            decoded_bytes: 336,
+            encoded_bytes: 40,
+            payload_crc: 0xDEAD_BEEF,
+        }
+    }
+
+    #[test]
+    fn round_trips() {
+        assert_eq!(FrameHeader::parse(&sample().to_bytes()), Ok(sample()));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let good = sample().to_bytes();
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut bad = good;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(FrameHeader::parse(&bad).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn short_input_is_an_error() {
+        for len in 0..HEADER_BYTES {
+            assert!(FrameHeader::parse(&sample().to_bytes()[..len]).is_err());
+        }
+    }
+}
