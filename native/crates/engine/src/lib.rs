@@ -1,1 +1,26 @@
-//! placeholder
+//! One map task's output: pages of rows in, encoded runs in arena memory, spill, one partition-major file out.
+//!
+//! ```text
+//! pages ──sort──▶ rows by partition ──codec──▶ Run (frames, partition-major, in leased chunks)
+//!                                               │ spill: the run's bytes move to a file
+//! MapOutput = runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
+//! ```
+//!
+//! Invariants: a partition's records keep the order in which the task produced them (runs carry a sequence
+//! number); a failed spill or commit leaves every run where it was; nothing is written twice.
+//! Deliberately absent: threads (callers bring them), Spark's index and checksum files (Spark writes those).
+
+mod checksum;
+mod commit;
+mod error;
+mod handles;
+mod output;
+mod run;
+mod sort;
+
+pub use checksum::ChecksumAlgorithm;
+pub use commit::Committed;
+pub use error::{EngineError, Reason};
+pub use handles::HandleTable;
+pub use output::MapOutput;
+pub use sort::Page;

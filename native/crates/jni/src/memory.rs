@@ -1,0 +1,66 @@
+//! Leases.
+
+use std::sync::{Arc, OnceLock};
+
+use jni::JNIEnv;
+use jni::objects::JClass;
+use jni::sys::{jint, jlong};
+use sluice_engine::EngineError;
+use sluice_mem::Arena;
+
+use crate::guard::guard;
+
+/// Until `setMemoryLimit` says otherwise.
+const DEFAULT_LIMIT: usize = 1 << 30;
+
+/// The process's one arena.
+pub(crate) fn arena() -> &'static Arc<Arena> {
+    static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
+    ARENA.get_or_init(|| Arena::host(DEFAULT_LIMIT))
+}
+
+pub(crate) fn size(bytes: jlong, what: &str) -> Result<usize, EngineError> {
+    usize::try_from(bytes).map_err(|_| EngineError::invalid(format!("{what} is {bytes}")))
+}
+
+/// `NativeCore.setMemoryLimit`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_setMemoryLimit(_: JNIEnv<'_>, _: JClass<'_>, bytes: jlong) -> jint {
+    guard(|| {
+        arena().set_limit(size(bytes, "memory limit")?);
+        Ok(0)
+    }) as jint
+}
+
+/// `NativeCore.lease`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lease(_: JNIEnv<'_>, _: JClass<'_>, bytes: jlong) -> jlong {
+    guard(|| Ok(arena().lease_raw(size(bytes, "lease")?)?.as_ptr() as i64))
+}
+
+/// `NativeCore.release`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(_: JNIEnv<'_>, _: JClass<'_>, address: jlong) -> jint {
+    guard(|| {
+        arena().release_raw(address as usize)?;
+        Ok(0)
+    }) as jint
+}
+
+/// `NativeCore.leasedBytes`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
+    guard(|| Ok(arena().leased_bytes() as i64))
+}
+
+/// `NativeCore.reservedBytes`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
+    guard(|| Ok(arena().reserved_bytes() as i64))
+}
+
+/// `NativeCore.checkArena`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
+    guard(|| arena().check().map(|()| 0).map_err(|broken| EngineError::invalid(broken.to_string()))) as jint
+}
