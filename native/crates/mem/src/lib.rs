@@ -1,102 +1,52 @@
-//! The arena: the only source of block memory. (Stand-in with the final API; being replaced.)
-#![allow(missing_docs)]
-use std::alloc::{Layout, alloc, dealloc};
-use std::collections::HashMap;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+//! The arena: the only source of block memory of Sluice's native core.
+//!
+//! ```text
+//!   lease_raw / lease / release_raw
+//!        │ Budget: the limit on leased bytes
+//!        ├── ≤ 120 KiB ── ThreadArenas: shard per thread, bin per size class ── Superblock (256 KiB, rarely 2 or 3)
+//!        │                                                                          │ taken from, returned to
+//!        └── larger ─────────────────────── GlobalArena: extents of 4 KiB granules ─┘
+//!                                               │ regions of 64 MiB and more
+//!                                           Provider: host now; registered, pinned, device later
+//! ```
+//!
+//! # Invariants
+//! 1. Leases do not overlap, start at multiples of 64 bytes and lie in a mapped region.
+//! 2. The bytes on lease, whole blocks counted, never exceed the limit that was in force when the last one was made.
+//! 3. Metadata lives beside the memory, never in it: [`Arena::release_raw`] answers any number without touching memory,
+//!    and no write into a lease can break the arena.
+//! 4. Free neighbours are joined; a superblock without leases goes back to the global arena (but for a small cache per
+//!    shard), a region without leases to the provider (but for the slack).
+//! 5. No lock is held while the provider maps or unmaps, except one that only threads in want of a new region take.
+//!
+//! # What it does not do
+//! No waiting (a refusal is a value; who may wait is the caller's matter), no zeroing, no reallocation, no use as
+//! Rust's global allocator. Reserved bytes may exceed the limit by rounding to regions and by fragmentation.
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MemError {
-    /// The limit (or the system) refuses: `requested`, `leased`, `limit` in bytes.
-    OutOfMemory { requested: usize, leased: usize, limit: usize },
-    /// The address is not the start of a live lease.
-    NotLeased { address: usize },
-}
-impl std::fmt::Display for MemError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
-impl std::error::Error for MemError {}
+mod arena;
+mod audit;
+mod budget;
+mod error;
+mod extent;
+mod frame;
+mod global;
+mod host;
+mod lease;
+mod lock;
+mod log_linear;
+mod os;
+mod provider;
+mod region;
+mod size_class;
+mod stats;
+mod superblock;
+mod thread_arena;
+mod thread_slot;
 
-#[derive(Debug)]
-pub struct Arena {
-    limit: AtomicUsize,
-    leased: AtomicUsize,
-    live: Mutex<HashMap<usize, usize>>,
-}
-impl Arena {
-    /// An arena over host memory.
-    pub fn host(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit: AtomicUsize::new(limit), leased: AtomicUsize::new(0), live: Mutex::default() })
-    }
-    pub fn set_limit(&self, bytes: usize) {
-        self.limit.store(bytes, Ordering::Relaxed);
-    }
-    /// Raw lease for the JVM: 64-byte aligned.
-    pub fn lease_raw(&self, bytes: usize) -> Result<NonNull<u8>, MemError> {
-        let (leased, limit) = (self.leased.load(Ordering::Relaxed), self.limit.load(Ordering::Relaxed));
-        if leased + bytes > limit {
-            return Err(MemError::OutOfMemory { requested: bytes, leased, limit });
-        }
-        let layout = Layout::from_size_align(bytes.max(64), 64).expect("layout");
-        let p = NonNull::new(unsafe { alloc(layout) }).expect("memory");
-        self.leased.fetch_add(layout.size(), Ordering::Relaxed);
-        self.live.lock().expect("lock").insert(p.as_ptr() as usize, layout.size());
-        Ok(p)
-    }
-    pub fn release_raw(&self, address: usize) -> Result<(), MemError> {
-        let Some(size) = self.live.lock().expect("lock").remove(&address) else {
-            return Err(MemError::NotLeased { address });
-        };
-        self.leased.fetch_sub(size, Ordering::Relaxed);
-        unsafe { dealloc(address as *mut u8, Layout::from_size_align(size, 64).expect("layout")) };
-        Ok(())
-    }
-    /// Owned lease for native code.
-    pub fn lease(self: &Arc<Self>, bytes: usize) -> Result<Lease, MemError> {
-        let ptr = self.lease_raw(bytes)?;
-        Ok(Lease { arena: Arc::clone(self), ptr, bytes })
-    }
-    pub fn leased_bytes(&self) -> usize {
-        self.leased.load(Ordering::Relaxed)
-    }
-    pub fn reserved_bytes(&self) -> usize {
-        self.leased_bytes()
-    }
-    /// Checks every invariant.
-    pub fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
-}
-#[derive(Debug)]
-pub struct Lease {
-    arena: Arc<Arena>,
-    ptr: NonNull<u8>,
-    bytes: usize,
-}
-unsafe impl Send for Lease {}
-unsafe impl Sync for Lease {}
-impl Lease {
-    pub fn as_ptr(&self) -> *mut u8 {
-        self.ptr.as_ptr()
-    }
-    pub fn len(&self) -> usize {
-        self.bytes
-    }
-    pub fn is_empty(&self) -> bool {
-        self.bytes == 0
-    }
-    pub fn as_slice(&self) -> &[u8] {
-        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.bytes) }
-    }
-    pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.bytes) }
-    }
-}
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let _ = self.arena.release_raw(self.ptr.as_ptr() as usize);
-    }
-}
+pub use arena::{Arena, ArenaOptions};
+pub use error::MemError;
+pub use host::HostProvider;
+pub use lease::Lease;
+pub use provider::{MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+pub use size_class::ALIGN_BYTES;
+pub use stats::Statistics;

@@ -1,0 +1,95 @@
+//! The invariant checker of a whole arena.
+//!
+//! It stops every bin and the global arena, in lock order, walks all regions and compares what it finds with the books:
+//!
+//! - the global arena's own invariants ([`crate::global`]);
+//! - every superblock extent has its marks, and a descriptor that is owned by one bin (or by none, on its way);
+//! - a bin's open list holds exactly its superblocks with a free block, by falling address;
+//! - blocks found on lease = leases - releases of the bins; likewise for large leases;
+//! - what is booked against the limit covers everything found (it is more only while calls are under way).
+
+use crate::budget::Budget;
+use crate::frame::{FrameTable, GRANULE_BYTES, SLOT_BYTES};
+use crate::global::GlobalArena;
+use crate::size_class::{CLASS_COUNT, CLASSES};
+use crate::superblock::{NO_OWNER, Superblock};
+use crate::thread_arena::{Bin, ThreadArenas};
+use std::sync::MutexGuard;
+
+/// What an audit found on lease.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Live leases.
+    pub(crate) leases: u64,
+    /// Their bytes, rounding included.
+    pub(crate) bytes: usize,
+}
+
+/// Superblocks found for one bin.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    superblocks: usize,
+    open: usize,
+    live: usize,
+}
+
+/// Checks everything; see the module.
+pub(crate) fn audit(
+    budget: &Budget,
+    threads: &ThreadArenas,
+    global: &GlobalArena,
+) -> Result<Found, String> {
+    let bins = threads.freeze();
+    let ground = global.freeze();
+    let mut tallies = vec![Tally::default(); bins.len()];
+    let books = global.check(&ground, &mut |address, slots| {
+        check_superblock(global.frames(), &bins, &mut tallies, address, slots)
+    })?;
+    let large = books.large_leases - books.large_releases;
+    let mut found = Found { leases: large, bytes: books.large_bytes };
+    for (owner, (bin, tally)) in bins.iter().zip(&tallies).enumerate() {
+        bin.check(tally.superblocks, tally.open, tally.live).map_err(|error| format!("bin {owner}: {error}"))?;
+        found.leases += tally.live as u64;
+        found.bytes += tally.live * CLASSES[owner % CLASS_COUNT].block_bytes;
+    }
+    if budget.leased() < found.bytes {
+        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.leased()));
+    }
+    Ok(found)
+}
+
+fn check_superblock(
+    frames: &FrameTable,
+    bins: &[MutexGuard<'_, Bin>],
+    tallies: &mut [Tally],
+    address: usize,
+    slots: usize,
+) -> Result<(), String> {
+    for nth in 0..slots {
+        if usize::from(frames.mark(address + nth * SLOT_BYTES)) != nth + 1 {
+            return Err(format!("slot {nth} of superblock {address:#x} has a wrong mark"));
+        }
+    }
+    debug_assert!(address.is_multiple_of(GRANULE_BYTES));
+    let Some(superblock) = frames.superblock_at(address).filter(|found| found.owner() != NO_OWNER) else {
+        return Ok(());
+    };
+    let owner = superblock.owner() as usize;
+    let (Some(bin), Some(tally)) = (bins.get(owner), tallies.get_mut(owner)) else {
+        return Err(format!("superblock {address:#x} is owned by {owner}, which is no bin"));
+    };
+    let class = &CLASSES[owner % CLASS_COUNT];
+    superblock.check(class)?;
+    let open = superblock.live() < class.blocks;
+    if class.slots != slots || bin.has_open(superblock) != open {
+        return Err(format!("superblock {address:#x}: {slots} slots, open: {open}; bin {owner} disagrees"));
+    }
+    add(tally, superblock, open);
+    Ok(())
+}
+
+fn add(tally: &mut Tally, superblock: &Superblock, open: bool) {
+    tally.superblocks += 1;
+    tally.open += usize::from(open);
+    tally.live += superblock.live();
+}

@@ -1,0 +1,41 @@
+//! Regions of ordinary host memory.
+
+use crate::os;
+use crate::provider::{MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+
+/// Maps anonymous private memory; the kernel backs it page by page, on first touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostProvider {
+    /// Whether to ask for transparent huge pages (`MADV_HUGEPAGE`).
+    pub huge_pages: bool,
+}
+
+impl Default for HostProvider {
+    fn default() -> Self {
+        Self { huge_pages: true }
+    }
+}
+
+impl Provider for HostProvider {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
+        let start = os::map_aligned(bytes, REGION_UNIT_BYTES)
+            .map_err(|error| MapError { bytes, reason: error.to_string() })?;
+        if self.huge_pages {
+            os::advise_huge(start, bytes);
+        }
+        // SAFETY:
+        // - readable, writable, initialised: a fresh anonymous mapping reads as zero;
+        // - nothing else refers to it: `map_aligned` returned the only pointer.
+        Ok(unsafe { MappedRegion::new(start, bytes) })
+    }
+
+    fn unmap(&self, region: MappedRegion) {
+        // SAFETY: a `MappedRegion` owns its memory and is consumed here; its numbers came from `map_aligned` in `map`
+        // (the trait: a provider gets back only what it mapped).
+        unsafe { os::unmap(region.address(), region.bytes()) };
+    }
+}

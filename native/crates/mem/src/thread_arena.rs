@@ -1,0 +1,244 @@
+//! Thread arenas: small and medium leases, cut from superblocks.
+//!
+//! ```text
+//! thread number mod shards → shard ── bin of class 0 ── open superblocks (some block free), lowest address last
+//!                                  ├─ bin of class 1 …
+//! ```
+//!
+//! A shard serves one thread as long as there are at most as many threads as shards, so its bins' locks are then free
+//! except when another thread gives a block back. Full superblocks are in no list; the descriptor's owner number leads a
+//! release back to the bin. A shard keeps empty superblocks up to a few slots, and only the last open one of a bin;
+//! the others go back to the global arena at once. Nothing belongs to a thread: when one ends, its shard's blocks are
+//! released like any others, and [`crate::thread_slot`] gives the shard to the next thread.
+//!
+//! Lock order: bin, then (never while holding a bin on the lease path) the global arena. `freeze` takes all bins in
+//! order.
+
+use crate::frame::SLOT_BYTES;
+use crate::global::GlobalArena;
+use crate::lock::lock;
+use crate::size_class::{CLASS_COUNT, CLASSES};
+use crate::superblock::Superblock;
+use crate::thread_slot;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Bytes of empty superblocks that a shard may keep.
+const CACHE_BYTES: usize = 8 * SLOT_BYTES;
+
+/// The superblocks of one class in one shard.
+#[derive(Debug, Default)]
+pub(crate) struct Bin {
+    /// Superblocks with a free block, by falling address.
+    open: Vec<Arc<Superblock>>,
+    /// Superblocks owned, the full ones included.
+    superblocks: usize,
+    leases: u64,
+    releases: u64,
+}
+
+/// Keeps the locks of two bins off one cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Padded(Mutex<Bin>);
+
+#[derive(Debug)]
+struct Shard {
+    bins: Box<[Padded]>,
+    /// Bytes of this shard's empty superblocks.
+    cached: AtomicUsize,
+}
+
+/// What the books of all bins say.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BinBooks {
+    pub(crate) leases: u64,
+    pub(crate) releases: u64,
+    pub(crate) live_bytes: usize,
+    pub(crate) superblock_bytes: usize,
+}
+
+/// All shards.
+#[derive(Debug)]
+pub(crate) struct ThreadArenas {
+    shards: Box<[Shard]>,
+}
+
+impl ThreadArenas {
+    /// `shards` is at least 1.
+    pub(crate) fn new(shards: usize) -> Self {
+        let shard = || Shard {
+            bins: (0..CLASS_COUNT).map(|_| Padded::default()).collect(),
+            cached: AtomicUsize::new(0),
+        };
+        Self { shards: (0..shards.max(1)).map(|_| shard()).collect() }
+    }
+
+    fn bin(&self, owner: u32) -> &Mutex<Bin> {
+        let owner = owner as usize;
+        &self.shards[owner / CLASS_COUNT].bins[owner % CLASS_COUNT].0
+    }
+
+    fn cached(&self, owner: u32) -> &AtomicUsize {
+        &self.shards[owner as usize / CLASS_COUNT].cached
+    }
+
+    /// Leases a block of `class` from the calling thread's shard; `None` when there is no superblock to be had.
+    pub(crate) fn lease(&self, class: usize, global: &GlobalArena) -> Option<usize> {
+        let shard = thread_slot::current() % self.shards.len();
+        let owner = (shard * CLASS_COUNT + class) as u32;
+        let block = lock(self.bin(owner)).lease(class, self.cached(owner));
+        block.or_else(|| self.lease_from_new(owner, class, global))
+    }
+
+    fn lease_from_new(&self, owner: u32, class: usize, global: &GlobalArena) -> Option<usize> {
+        let superblock = global.take_superblock(CLASSES[class].slots)?;
+        let mut bin = lock(self.bin(owner));
+        superblock.open(owner, &CLASSES[class]);
+        self.cached(owner).fetch_add(CLASSES[class].superblock_bytes(), Relaxed);
+        bin.superblocks += 1;
+        bin.insert(superblock);
+        bin.lease(class, self.cached(owner))
+    }
+
+    /// Ends the lease of the block at `address`, which lies in `superblock` as far as the caller knows: its bytes, or
+    /// `None` and no change when no live block starts there.
+    pub(crate) fn release(
+        &self,
+        superblock: &Arc<Superblock>,
+        address: usize,
+        global: &GlobalArena,
+    ) -> Option<usize> {
+        let owner = superblock.owner();
+        if owner as usize >= self.shards.len() * CLASS_COUNT {
+            return None;
+        }
+        let class = owner as usize % CLASS_COUNT;
+        let mut bin = lock(self.bin(owner));
+        // Only under its bin's lock does an owner stay; a live block's superblock has had the same one all the time.
+        if superblock.owner() != owner || !superblock.release(&CLASSES[class], address) {
+            return None;
+        }
+        let emptied = bin.released(superblock, class, self.cached(owner));
+        drop(bin);
+        if emptied {
+            global.return_superblock(superblock, CLASSES[class].slots);
+        }
+        Some(CLASSES[class].block_bytes)
+    }
+
+    /// Returns every empty superblock to the global arena.
+    pub(crate) fn reclaim(&self, global: &GlobalArena) {
+        for owner in 0..(self.shards.len() * CLASS_COUNT) as u32 {
+            let class = &CLASSES[owner as usize % CLASS_COUNT];
+            let empty = lock(self.bin(owner)).take_empty();
+            for superblock in empty {
+                self.cached(owner).fetch_sub(class.superblock_bytes(), Relaxed);
+                global.return_superblock(&superblock, class.slots);
+            }
+        }
+    }
+
+    /// Locks every bin, in owner order.
+    pub(crate) fn freeze(&self) -> Vec<MutexGuard<'_, Bin>> {
+        self.shards.iter().flat_map(|shard| &shard.bins).map(|bin| lock(&bin.0)).collect()
+    }
+
+    /// Sums the books of frozen bins.
+    pub(crate) fn books(bins: &[MutexGuard<'_, Bin>]) -> BinBooks {
+        let mut books = BinBooks::default();
+        for (owner, bin) in bins.iter().enumerate() {
+            let class = &CLASSES[owner % CLASS_COUNT];
+            books.leases += bin.leases;
+            books.releases += bin.releases;
+            books.live_bytes += (bin.leases - bin.releases) as usize * class.block_bytes;
+            books.superblock_bytes += bin.superblocks * class.superblock_bytes();
+        }
+        books
+    }
+
+    /// Bytes of empty superblocks that the shards keep.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.cached.load(Relaxed)).sum()
+    }
+}
+
+impl Bin {
+    /// Leases the open block with the lowest address.
+    fn lease(&mut self, class: usize, cached: &AtomicUsize) -> Option<usize> {
+        let superblock = self.open.last()?;
+        if superblock.live() == 0 {
+            cached.fetch_sub(CLASSES[class].superblock_bytes(), Relaxed);
+        }
+        let address = superblock.lease(&CLASSES[class])?;
+        if superblock.live() == CLASSES[class].blocks {
+            self.open.pop();
+        }
+        self.leases += 1;
+        Some(address)
+    }
+
+    /// Books a block's release; true when the superblock became empty and left the bin.
+    fn released(&mut self, superblock: &Arc<Superblock>, class: usize, cached: &AtomicUsize) -> bool {
+        self.releases += 1;
+        let live = superblock.live();
+        if live + 1 == CLASSES[class].blocks {
+            self.insert(Arc::clone(superblock));
+        }
+        if live > 0 {
+            return false;
+        }
+        let bytes = CLASSES[class].superblock_bytes();
+        let keep = |kept: usize| (kept + bytes <= CACHE_BYTES).then_some(kept + bytes);
+        if self.open.len() == 1 && cached.fetch_update(Relaxed, Relaxed, keep).is_ok() {
+            return false;
+        }
+        self.remove(superblock);
+        true
+    }
+
+    fn insert(&mut self, superblock: Arc<Superblock>) {
+        let at = self.position(&superblock);
+        self.open.insert(at, superblock);
+    }
+
+    /// Disowns an empty superblock.
+    fn remove(&mut self, superblock: &Arc<Superblock>) {
+        let at = self.position(superblock);
+        self.open.remove(at);
+        self.superblocks -= 1;
+        superblock.close();
+    }
+
+    fn position(&self, superblock: &Superblock) -> usize {
+        self.open.partition_point(|other| other.address() > superblock.address())
+    }
+
+    /// Whether the open list holds this superblock.
+    pub(crate) fn has_open(&self, superblock: &Superblock) -> bool {
+        self.open.get(self.position(superblock)).is_some_and(|found| found.address() == superblock.address())
+    }
+
+    /// Compares the books with what was found: superblocks, the open ones among them, and live blocks.
+    pub(crate) fn check(&self, superblocks: usize, open: usize, live: usize) -> Result<(), String> {
+        let booked = (self.leases - self.releases) as usize;
+        if (self.superblocks, self.open.len(), booked) != (superblocks, open, live) {
+            return Err(format!(
+                "{superblocks} superblocks, {open} open, {live} live blocks; booked {}, {}, {booked}",
+                self.superblocks,
+                self.open.len()
+            ));
+        }
+        if !self.open.is_sorted_by(|left, right| left.address() > right.address()) {
+            return Err("open superblocks are not ordered by address".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Disowns every empty superblock.
+    fn take_empty(&mut self) -> Vec<Arc<Superblock>> {
+        let empty: Vec<_> = self.open.iter().filter(|superblock| superblock.live() == 0).cloned().collect();
+        empty.iter().for_each(|superblock| self.remove(superblock));
+        empty
+    }
+}
