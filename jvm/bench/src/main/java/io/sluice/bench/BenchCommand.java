@@ -1,0 +1,175 @@
+package io.sluice.bench;
+
+import io.sluice.bench.protocol.Json;
+import io.sluice.bench.report.BenchResult;
+import io.sluice.bench.report.BenchTableText;
+import io.sluice.bench.report.Environment;
+import io.sluice.bench.report.Verdict;
+import io.sluice.bench.run.Application;
+import io.sluice.bench.run.Engine;
+import io.sluice.bench.run.EngineFailure;
+import io.sluice.bench.run.Experiment;
+import io.sluice.bench.run.Master;
+import io.sluice.bench.run.SparkConfArguments;
+import io.sluice.bench.run.SparkHome;
+import io.sluice.bench.run.Workplace;
+import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.workload.Sizing;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice bench}: measures workloads on several engines in turn. */
+@Command(name = "bench", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Measures workloads on several shuffle engines, run by run in turn. The first round is thrown away, "
+        + "and every engine's result is checksummed and compared. Exits with 1 if results differ.")
+final class BenchCommand implements Callable<Integer> {
+
+  /** Heap of one local-cluster executor, so that 10M rows are sorted without spilling. */
+  private static final int EXECUTOR_MIB = 4096;
+
+  @Parameters(arity = "1..*", paramLabel = "WORKLOAD", description = "What to run: ${COMPLETION-CANDIDATES}, or all.",
+      completionCandidates = WorkloadNames.class)
+  private List<String> workloads;
+
+  @Option(names = "--engines", split = ",", defaultValue = "stock,sluice", paramLabel = "ENGINE",
+      description = "Engines, separated by commas: stock, sluice. Default: ${DEFAULT-VALUE}.")
+  private List<String> engines;
+
+  @Option(names = "--runs", defaultValue = "5", paramLabel = "N", description = "Counted runs. Default: ${DEFAULT-VALUE}.")
+  private int runs;
+
+  @Option(names = "--rows", defaultValue = "10000000", paramLabel = "N",
+      description = "Rows of the generated table. Default: ${DEFAULT-VALUE}.")
+  private long rows;
+
+  @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
+      description = "Partitions of the generated table. Default: ${DEFAULT-VALUE}.")
+  private int maps;
+
+  @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
+      description = "Shuffle partitions. Default: the workload's own (200 for repartition, else 64).")
+  private int partitions;
+
+  @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.")
+  private String spark;
+
+  @Option(names = "--master", defaultValue = "local-cluster[2,1]", paramLabel = "MASTER",
+      description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. Default: ${DEFAULT-VALUE}.")
+  private String master;
+
+  @Option(names = "--conf", paramLabel = "KEY=VALUE", description = "A Spark setting for every engine; can be repeated.")
+  private List<String> conf = List.of();
+
+  @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE, one object per workload and engine.")
+  private Path json;
+
+  @Spec
+  private CommandSpec spec;
+
+  /** The names that the command line offers. */
+  static final class WorkloadNames extends ArrayList<String> {
+    private static final long serialVersionUID = 1L;
+
+    WorkloadNames() {
+      super(Catalogue.entries().stream().map(Catalogue.Entry::name).toList());
+    }
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    List<String> names;
+    List<Engine> chosen;
+    Map<String, String> settings;
+    Master cluster;
+    Sizing sizing;
+    try {
+      names = names();
+      chosen = engines.stream().map(Engine::find).distinct().toList();
+      settings = SparkConfArguments.parse(conf);
+      cluster = Master.parse(master, EXECUTOR_MIB);
+      sizing = new Sizing(rows, maps, partitions);
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+    if (runs < 1) {
+      throw new CommandLine.ParameterException(spec.commandLine(), "--runs must be at least 1");
+    }
+    Workplace workplace = Workplace.current();
+    SparkHome home = workplace.sparkHome(spark);
+    Environment environment =
+        Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, sizing);
+    try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
+      return measure(names, sizing, home, environment, new Experiment(applications.all(), runs));
+    }
+  }
+
+  private List<String> names() {
+    if (workloads.contains("all")) {
+      return Catalogue.entries().stream().map(Catalogue.Entry::name).toList();
+    }
+    workloads.forEach(Catalogue::find);
+    return workloads;
+  }
+
+  private int measure(List<String> names, Sizing sizing, SparkHome home, Environment environment, Experiment experiment)
+      throws IOException {
+    List<BenchResult> results = new ArrayList<>();
+    List<String> faults = new ArrayList<>();
+    for (String name : names) {
+      try {
+        List<BenchResult> one = BenchResult.of(name, home.sparkVersion(), sizing.rows(), experiment.run(name, sizing), environment);
+        results.addAll(one);
+        faults.addAll(Verdict.faults(one));
+        writeJson(results);
+      } catch (EngineFailure e) {
+        faults.add(name + ": " + e.getMessage());
+      }
+    }
+    if (!results.isEmpty()) {
+      System.out.println(BenchTableText.render(results));
+    }
+    faults.forEach(fault -> System.err.println("error: " + fault));
+    return faults.isEmpty() ? 0 : 1;
+  }
+
+  /** After every workload, so that a long benchmark that is cut short leaves what it has. */
+  private void writeJson(List<BenchResult> results) throws IOException {
+    if (json != null) {
+      Files.writeString(json, Json.pretty(results) + "\n");
+    }
+  }
+
+  /** The engines' applications, closed together. */
+  private record Applications(List<Application> all) implements AutoCloseable {
+
+    static Applications start(List<Engine> engines, SparkHome home, Workplace workplace, Master master,
+        Map<String, String> settings) {
+      Applications applications = new Applications(new ArrayList<>());
+      try {
+        engines.forEach(engine ->
+            applications.all.add(Application.start(engine, home, workplace, master, settings)));
+        return applications;
+      } catch (RuntimeException e) {
+        applications.close();
+        throw e;
+      }
+    }
+
+    @Override
+    public void close() {
+      all.forEach(Application::close);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package io.sluice.bench;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** Entry point of the command line; {@code ./sluice} calls it. */
+@Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class})
+public final class Main {
+
+  private Main() {}
+
+  /** Exits with 0, 1 (an engine failed or results differ) or 2 (wrong arguments). */
+  public static void main(String[] arguments) {
+    System.exit(commandLine().execute(arguments));
+  }
+
+  static CommandLine commandLine() {
+    CommandLine commandLine = new CommandLine(new Main());
+    commandLine.setExecutionExceptionHandler((failure, command, parsed) -> {
+      command.getErr().println("error: " + failure.getMessage());
+      if (System.getenv("SLUICE_DEBUG") != null) {
+        failure.printStackTrace(command.getErr());
+      }
+      return 1;
+    });
+    return commandLine;
+  }
+}

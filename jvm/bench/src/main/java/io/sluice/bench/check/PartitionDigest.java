@@ -1,0 +1,62 @@
+package io.sluice.bench.check;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.Row;
+
+/**
+ * One partition's share of a {@link Digest}; made on an executor, sent to the driver.
+ *
+ * @param rows number of rows
+ * @param xor exclusive or of the row hashes
+ * @param sum wrapping sum of the row hashes
+ * @param ordered whether the keys ascend
+ * @param first the smallest key by position, or null if there is no row
+ * @param last the last key by position, or null if there is no row
+ */
+record PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey first, SortKey last)
+    implements Serializable {
+
+  /** Digests rows of (hash, key columns…); without key columns any order is right. */
+  static PartitionDigest of(Iterator<Row> rows) {
+    long count = 0;
+    long xor = 0;
+    long sum = 0;
+    boolean ordered = true;
+    SortKey first = null;
+    SortKey last = null;
+    while (rows.hasNext()) {
+      Row row = rows.next();
+      long hash = row.getLong(0);
+      count++;
+      xor ^= hash;
+      sum += hash;
+      SortKey key = SortKey.after(row, 0);
+      ordered &= last == null || last.compareTo(key) <= 0;
+      first = first == null ? key : first;
+      last = key;
+    }
+    return new PartitionDigest(count, xor, sum, ordered, first, last);
+  }
+
+  /** The digest of a result whose partitions, in order, are {@code partitions}. */
+  static Digest combine(List<PartitionDigest> partitions) {
+    long count = 0;
+    long xor = 0;
+    long sum = 0;
+    boolean ordered = true;
+    SortKey last = null;
+    for (PartitionDigest partition : partitions) {
+      count += partition.rows;
+      xor ^= partition.xor;
+      sum += partition.sum;
+      ordered &= partition.ordered;
+      if (partition.rows > 0) {
+        ordered &= last == null || last.compareTo(partition.first) <= 0;
+        last = partition.last;
+      }
+    }
+    return new Digest(count, xor, sum, ordered);
+  }
+}

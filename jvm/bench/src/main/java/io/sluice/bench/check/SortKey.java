@@ -1,0 +1,60 @@
+package io.sluice.bench.check;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.apache.spark.sql.Row;
+
+/**
+ * The values by which a row is sorted, compared as Spark SQL compares them: longs by value, binaries as
+ * unsigned bytes. An empty key equals every other empty key, so unsorted results count as ordered.
+ */
+final class SortKey implements Comparable<SortKey>, Serializable {
+
+  private static final long serialVersionUID = 1L;
+
+  private final Object[] values;
+
+  SortKey(Object... values) {
+    this.values = values;
+  }
+
+  /** The columns of {@code row} behind position {@code hashAt}. */
+  static SortKey after(Row row, int hashAt) {
+    Object[] values = new Object[row.length() - hashAt - 1];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = row.get(hashAt + 1 + i);
+    }
+    return new SortKey(values);
+  }
+
+  @Override
+  public int compareTo(SortKey other) {
+    for (int i = 0; i < values.length; i++) {
+      int order = compare(values[i], other.values[i]);
+      if (order != 0) {
+        return order;
+      }
+    }
+    return 0;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof SortKey key && Arrays.deepEquals(values, key.values);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.deepHashCode(values);
+  }
+
+  private static int compare(Object left, Object right) {
+    if (left instanceof Long a && right instanceof Long b) {
+      return Long.compare(a, b);
+    }
+    if (left instanceof byte[] a && right instanceof byte[] b) {
+      return Arrays.compareUnsigned(a, b);
+    }
+    throw new IllegalArgumentException("cannot check the order of " + left.getClass() + " and " + right.getClass());
+  }
+}

@@ -1,0 +1,79 @@
+package io.sluice.bench.driver;
+
+import io.sluice.bench.protocol.Reply;
+import io.sluice.bench.protocol.Request;
+import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.workload.Sizing;
+import io.sluice.bench.workload.Workload;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+
+/** One Spark application and the instruments on it. Used by one thread. */
+final class SparkApplication {
+
+  private final SparkSession spark;
+  private final TaskTotals totals;
+  private final ShuffleFiles shuffleFiles;
+  private final ExecutorCpu executorCpu;
+
+  private SparkApplication(SparkSession spark, TaskTotals totals) {
+    this.spark = spark;
+    this.totals = totals;
+    this.shuffleFiles = new ShuffleFiles(spark.sparkContext().getConf().get("spark.local.dir", ""));
+    this.executorCpu = new ExecutorCpu(spark.sparkContext().master());
+  }
+
+  /** Starts the application with {@code settings}; {@code progress} hears of finished tasks. */
+  static SparkApplication start(Map<String, String> settings, Consumer<Reply> progress) {
+    SparkConf conf = new SparkConf();
+    settings.forEach(conf::set);
+    JavaSparkContext context = new JavaSparkContext(conf);
+    SparkSession spark = SparkSession.builder().getOrCreate();
+    TaskTotals totals = new TaskTotals(progress);
+    context.sc().addSparkListener(totals);
+    return new SparkApplication(spark, totals);
+  }
+
+  /** Does what {@code request} asks for; failures of the job are thrown. */
+  Reply answer(Request request) {
+    Workload workload = Catalogue.create(request.workload());
+    try {
+      return request.action() == Request.Action.VERIFY
+          ? Reply.digest(workload.verify(spark, request.sizing()))
+          : Reply.run(measure(workload, request.sizing()));
+    } finally {
+      shuffleFiles.dropUnused();
+    }
+  }
+
+  void stop() {
+    spark.stop();
+  }
+
+  private RunMetrics measure(Workload workload, Sizing sizing) {
+    drainListeners();
+    totals.reset();
+    long fallbacks = SluiceFallbacks.count();
+    double processCpuS = executorCpu.seconds();
+    long start = System.nanoTime();
+    workload.run(spark, sizing);
+    double wallS = (System.nanoTime() - start) / 1e9;
+    processCpuS = executorCpu.seconds() - processCpuS;
+    drainListeners();
+    return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks);
+  }
+
+  /** Task ends are delivered late; a run's figures are complete once the bus is empty. */
+  private void drainListeners() {
+    try {
+      spark.sparkContext().listenerBus().waitUntilEmpty();
+    } catch (Exception e) {
+      // A TimeoutException (Scala declares none) leaves figures incomplete: worth failing the run.
+      throw new IllegalStateException("Spark's listener bus did not become empty", e);
+    }
+  }
+}

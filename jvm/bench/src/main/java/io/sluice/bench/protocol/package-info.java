@@ -1,0 +1,14 @@
+/**
+ * What the command line and its Spark drivers say to each other: one JSON object per line.
+ *
+ * <pre>
+ *   command line                         driver (one per engine)
+ *        | -- Request.start(settings) ------> |   creates the Spark application
+ *        | <----------------------- ready --- |
+ *        | -- Request.run(workload) --------> |
+ *        | <----------- progress (0..n times) |
+ *        | <---------- run | digest | error - |   exactly one
+ *        | -- (end of input) ---------------> |   stops the application and exits
+ * </pre>
+ */
+package io.sluice.bench.protocol;

@@ -1,0 +1,61 @@
+package io.sluice.bench.report;
+
+import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.run.Engine;
+import io.sluice.bench.run.Measurement;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * One object of the JSON report: one workload on one engine. The figures of Spark's task metrics are medians
+ * over the counted runs; component names are the JSON's in camel case.
+ *
+ * @param runsS wall seconds of every counted run, in order
+ * @param ratioVsStock stock's median over this one's: above 1 is faster than stock; null without stock
+ * @param cpuS seconds of CPU of the task threads (Spark's task metric)
+ * @param records rows of the result
+ * @param sluiceFallbacks shuffles of one run that Sluice left to Spark
+ * @param processCpuS seconds of CPU of the executor processes with all their threads
+ * @param ordered whether the result has the order that the workload asks for
+ */
+public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
+    Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
+    long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
+    boolean ordered, Environment environment) {
+
+  /** The results of one workload, one per measurement. */
+  public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
+      Environment environment) {
+    Optional<Double> stock = measurements.stream().filter(one -> one.engine() == Engine.STOCK).findFirst()
+        .map(one -> median(one, RunMetrics::wallS));
+    return measurements.stream().map(one -> of(workload, spark, rows, one, stock, environment)).toList();
+  }
+
+  private static BenchResult of(String workload, String spark, long rows, Measurement one, Optional<Double> stock,
+      Environment environment) {
+    double medianS = median(one, RunMetrics::wallS);
+    return new BenchResult(workload, one.engine().label(), spark, rows,
+        one.runs().stream().map(run -> rounded(run.wallS())).toList(), rounded(medianS),
+        stock.map(seconds -> rounded(seconds / medianS)).orElse(null),
+        count(one, RunMetrics::shuffleWriteBytes), count(one, RunMetrics::shuffleReadBytes),
+        count(one, RunMetrics::spilledBytes), rounded(median(one, RunMetrics::cpuS)),
+        rounded(median(one, RunMetrics::gcS)), one.digest().rows(), one.digest().checksum(),
+        count(one, RunMetrics::sluiceFallbacks), rounded(median(one, RunMetrics::processCpuS)),
+        count(one, RunMetrics::shuffleRecords), count(one, RunMetrics::failedTasks), one.digest().ordered(),
+        environment);
+  }
+
+  private static double median(Measurement one, ToDoubleFunction<RunMetrics> figure) {
+    return Statistics.of(one.runs(), figure).median();
+  }
+
+  private static long count(Measurement one, ToDoubleFunction<RunMetrics> figure) {
+    return Math.round(median(one, figure));
+  }
+
+  /** Milliseconds are as fine as a run can be repeated. */
+  private static double rounded(double value) {
+    return Math.round(value * 1000) / 1000.0;
+  }
+}

@@ -1,0 +1,52 @@
+package io.sluice.bench.report;
+
+import io.sluice.bench.run.Master;
+import io.sluice.bench.workload.Sizing;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Where and how figures were taken, so that they can be taken again.
+ *
+ * @param command the arguments behind {@code ./sluice}
+ * @param started when, in UTC
+ * @param cpu the processor's model, or the architecture where the system does not tell
+ * @param cores processors the system has
+ * @param memoryBytes physical memory
+ * @param java version of the JVM of drivers and executors
+ * @param master Spark's master, with the executors' number, cores and heap (MiB) for {@code local-cluster}
+ * @param conf the user's {@code --conf} arguments
+ * @param maps partitions of the generated table
+ * @param partitions shuffle partitions asked for; 0 means the workload's own
+ */
+public record Environment(String command, String started, String cpu, int cores, long memoryBytes, String java,
+    String master, Map<String, String> conf, int maps, int partitions) {
+
+  /** This machine, now. */
+  public static Environment here(List<String> arguments, Master master, Map<String, String> conf, Sizing sizing) {
+    return new Environment("./sluice " + String.join(" ", arguments), Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
+        cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
+        master.url(), conf, sizing.maps(), sizing.partitions());
+  }
+
+  private static long physicalMemory() {
+    return ManagementFactory.getOperatingSystemMXBean() instanceof com.sun.management.OperatingSystemMXBean system
+        ? system.getTotalMemorySize() : 0;
+  }
+
+  private static String cpuModel() {
+    try (Stream<String> lines = Files.lines(Path.of("/proc/cpuinfo"))) {
+      return lines.filter(line -> line.startsWith("model name")).findFirst()
+          .map(line -> line.substring(line.indexOf(':') + 1).strip()).orElse(System.getProperty("os.arch"));
+    } catch (IOException e) {
+      return System.getProperty("os.arch");
+    }
+  }
+}

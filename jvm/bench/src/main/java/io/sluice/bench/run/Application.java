@@ -1,0 +1,132 @@
+package io.sluice.bench.run;
+
+import io.sluice.bench.check.Digest;
+import io.sluice.bench.protocol.Reply;
+import io.sluice.bench.protocol.Request;
+import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.workload.Sizing;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * One engine's Spark application in a process of its own, with a folder of its own: a Spark home that shares
+ * the line's jars (workers write below it) and the shuffle files. The folder goes when the application is closed.
+ */
+public final class Application implements AutoCloseable {
+
+  private static final String DRIVER_HEAP = "-Xmx1g";
+
+  private final Engine engine;
+  private final Path folder;
+  private final DriverProcess driver;
+  private boolean failed;
+
+  private Application(Engine engine, Path folder, DriverProcess driver) {
+    this.engine = engine;
+    this.folder = folder;
+    this.driver = driver;
+  }
+
+  /** Starts {@code engine} on {@code home} and waits until Spark is up. */
+  public static Application start(Engine engine, SparkHome home, Workplace workplace, Master master,
+      Map<String, String> user) {
+    Path folder = workplace.run(engine.label());
+    Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
+    try {
+      Files.createDirectories(folder.resolve("local"));
+      Files.createDirectories(workplace.logs());
+      Files.createSymbolicLink(folder.resolve("jars"), home.jars());
+    } catch (IOException e) {
+      throw new UncheckedIOException("the folder " + folder + " cannot be prepared", e);
+    }
+    List<Path> jars = jars(engine, workplace);
+    Application application =
+        new Application(engine, folder, DriverProcess.start(process(home, folder, jars), log));
+    try {
+      Map<String, String> settings = SparkSettings.of(engine, master, jars, folder.resolve("local"), user);
+      application.ask(Request.start(settings), progress -> { });
+      return application;
+    } catch (RuntimeException e) {
+      application.close();
+      throw e;
+    }
+  }
+
+  public Engine engine() {
+    return engine;
+  }
+
+  /** Runs {@code workload} once. */
+  public RunMetrics run(String workload, Sizing sizing, Consumer<Reply> progress) {
+    return ask(Request.run(workload, sizing), progress).run();
+  }
+
+  /** Runs {@code workload} once more to digest its result. */
+  public Digest verify(String workload, Sizing sizing, Consumer<Reply> progress) {
+    return ask(Request.verify(workload, sizing), progress).digest();
+  }
+
+  /** Stops the application; after a failure its folder stays, because the executors' logs are in it. */
+  @Override
+  public void close() {
+    driver.close();
+    if (!failed) {
+      delete(folder);
+    }
+  }
+
+  private Reply ask(Request request, Consumer<Reply> progress) {
+    try {
+      return driver.ask(request, progress);
+    } catch (EngineFailure e) {
+      failed = true;
+      throw new EngineFailure(engine.label() + ": " + e.getMessage() + "; executors' logs: " + folder.resolve("work"));
+    }
+  }
+
+  private static List<Path> jars(Engine engine, Workplace workplace) {
+    List<Path> jars = new ArrayList<>();
+    if (engine.usesJar()) {
+      jars.add(workplace.sluiceJar());
+    }
+    jars.add(workplace.benchJar());
+    return jars;
+  }
+
+  private static ProcessBuilder process(SparkHome home, Path folder, List<Path> jars) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(DRIVER_HEAP);
+    command.addAll(JavaModules.options());
+    command.add(SparkSettings.LOG_OPTION);
+    command.add("-cp");
+    command.add(String.join(":", jars.stream().map(Path::toString).toList()) + ":" + home.jars() + "/*");
+    command.add("io.sluice.bench.driver.DriverMain");
+    ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
+    Map<String, String> environment = builder.environment();
+    // A Spark that the user has installed must not leak into the measurement.
+    environment.keySet().removeIf(name -> name.startsWith("SPARK_"));
+    environment.put("SPARK_HOME", folder.toString());
+    environment.put("SPARK_SCALA_VERSION", home.scalaVersion());
+    environment.put("SPARK_LOCAL_IP", "127.0.0.1");
+    return builder;
+  }
+
+  private static void delete(Path folder) {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    } catch (IOException | UncheckedIOException e) {
+      System.err.println("warning: " + folder + " could not be removed: " + e.getMessage());
+    }
+  }
+}

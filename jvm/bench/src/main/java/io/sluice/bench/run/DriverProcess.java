@@ -1,0 +1,96 @@
+package io.sluice.bench.run;
+
+import io.sluice.bench.protocol.Json;
+import io.sluice.bench.protocol.Reply;
+import io.sluice.bench.protocol.Request;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * A driver process and the conversation with it. Used by one thread; {@link #close} ends the process, and so
+ * does the end of this one, because the driver's standard input ends with it.
+ */
+public final class DriverProcess implements AutoCloseable {
+
+  private static final long STOP_SECONDS = 60;
+
+  private final Process process;
+  private final Path log;
+  private final BufferedWriter requests;
+  private final BufferedReader replies;
+
+  private DriverProcess(Process process, Path log) {
+    this.process = process;
+    this.log = log;
+    this.requests = new BufferedWriter(new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
+    this.replies = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+  }
+
+  /** Starts {@code builder}'s process, whose standard error goes to {@code log}. */
+  static DriverProcess start(ProcessBuilder builder, Path log) {
+    try {
+      return new DriverProcess(builder.redirectError(log.toFile()).start(), log);
+    } catch (IOException e) {
+      throw new UncheckedIOException("the driver cannot be started: " + builder.command(), e);
+    }
+  }
+
+  /** Where the driver's messages are. */
+  public Path log() {
+    return log;
+  }
+
+  /**
+   * Sends {@code request} and waits for its answer, passing progress on.
+   *
+   * @throws EngineFailure if the driver reports an error or is gone
+   */
+  public Reply ask(Request request, Consumer<Reply> progress) {
+    try {
+      requests.write(Json.line(request));
+      requests.newLine();
+      requests.flush();
+      for (String line = replies.readLine(); line != null; line = replies.readLine()) {
+        Reply reply = Json.parse(line, Reply.class);
+        switch (reply.kind()) {
+          case PROGRESS -> progress.accept(reply);
+          case ERROR -> throw new EngineFailure(reply.error() + " (log: " + log + ")");
+          default -> {
+            return reply;
+          }
+        }
+      }
+      throw new EngineFailure("the driver ended without an answer (log: " + log + ")");
+    } catch (IOException e) {
+      throw new EngineFailure("the driver cannot be reached: " + e.getMessage() + " (log: " + log + ")");
+    }
+  }
+
+  /** Lets the application stop in its own time, then by force. */
+  @Override
+  public void close() {
+    try {
+      requests.close();
+    } catch (IOException e) {
+      // The pipe of a driver that has died is broken: what close wants has happened.
+      process.destroy();
+    }
+    try {
+      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.sluice.bench.run;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** A way to shuffle, by its name on the command line. */
+public enum Engine {
+
+  /** Spark's own sort shuffle. */
+  STOCK("stock", false, Map.of()),
+
+  /** Sluice as a user gets it: the jar and the two settings. */
+  SLUICE("sluice", true, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager"));
+
+  private final String label;
+  private final boolean usesJar;
+  private final Map<String, String> settings;
+
+  Engine(String label, boolean usesJar, Map<String, String> settings) {
+    this.label = label;
+    this.usesJar = usesJar;
+    this.settings = settings;
+  }
+
+  /** The name on the command line and in reports. */
+  public String label() {
+    return label;
+  }
+
+  /** Whether the Sluice jar is on the class path. */
+  public boolean usesJar() {
+    return usesJar;
+  }
+
+  /** The Spark settings that choose this engine. */
+  public Map<String, String> settings() {
+    return settings;
+  }
+
+  /**
+   * The engine called {@code label}.
+   *
+   * @throws IllegalArgumentException naming the known engines if there is none
+   */
+  public static Engine find(String label) {
+    return Arrays.stream(values()).filter(engine -> engine.label.equals(label)).findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("unknown engine '" + label + "'; known are " + labels()));
+  }
+
+  /** Every engine's label. */
+  public static List<String> labels() {
+    return Arrays.stream(values()).map(Engine::label).collect(Collectors.toList());
+  }
+}

@@ -1,0 +1,69 @@
+package io.sluice.bench.run;
+
+import io.sluice.bench.check.Digest;
+import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.report.Progress;
+import io.sluice.bench.workload.Sizing;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Runs one workload on several engines so that the figures can be compared.
+ *
+ * <p>Every engine's result is digested first (untimed; failures show early). Then rounds of one run per engine,
+ * in turn, so that whatever disturbs the machine disturbs all engines; the first round is thrown away, because
+ * the JVMs compile in it.
+ */
+public final class Experiment {
+
+  private final List<Application> applications;
+  private final int rounds;
+
+  /** An experiment with {@code rounds} counted runs on each of {@code applications}. */
+  public Experiment(List<Application> applications, int rounds) {
+    this.applications = List.copyOf(applications);
+    this.rounds = rounds;
+  }
+
+  /** One {@link Measurement} per application, in their order. */
+  public List<Measurement> run(String workload, Sizing sizing) {
+    int steps = applications.size() * (rounds + 2);
+    try (Progress progress = Progress.start(workload, steps)) {
+      List<Digest> digests = new ArrayList<>();
+      List<List<RunMetrics>> runs = new ArrayList<>();
+      for (Application application : applications) {
+        digests.add(verify(application, workload, sizing, progress));
+        runs.add(new ArrayList<>());
+      }
+      for (int round = 0; round <= rounds; round++) {
+        for (int i = 0; i < applications.size(); i++) {
+          RunMetrics run = measure(applications.get(i), workload, sizing, round, progress);
+          if (round > 0) {
+            runs.get(i).add(run);
+          }
+        }
+      }
+      List<Measurement> measurements = new ArrayList<>();
+      for (int i = 0; i < applications.size(); i++) {
+        measurements.add(new Measurement(applications.get(i).engine(), digests.get(i), runs.get(i)));
+      }
+      return measurements;
+    }
+  }
+
+  private static Digest verify(Application application, String workload, Sizing sizing, Progress progress) {
+    progress.step(application.engine().label() + ", checksum");
+    Digest digest = application.verify(workload, sizing, progress::tasks);
+    progress.stepDone(digest.checksum() + (digest.ordered() ? "" : ", NOT SORTED"));
+    return digest;
+  }
+
+  private RunMetrics measure(Application application, String workload, Sizing sizing, int round, Progress progress) {
+    String what = round == 0 ? "warm-up" : "run " + round + " of " + rounds;
+    progress.step(application.engine().label() + ", " + what);
+    RunMetrics run = application.run(workload, sizing, progress::tasks);
+    progress.stepDone(String.format(Locale.ROOT, "%.2f s", run.wallS()));
+    return run;
+  }
+}

@@ -1,0 +1,33 @@
+package io.sluice.bench.run;
+
+import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A Spark master as users write it. {@code local-cluster[executors,cores]} may leave out the executors'
+ * memory (Spark's form has a third number, in MiB), which is then filled in.
+ *
+ * @param url what Spark is given
+ * @param executorMemoryMib heap of one executor; empty unless the master is a {@code local-cluster}
+ */
+public record Master(String url, OptionalInt executorMemoryMib) {
+
+  private static final Pattern LOCAL_CLUSTER =
+      Pattern.compile("local-cluster\\[\\s*(\\d+)\\s*,\\s*(\\d+)\\s*(?:,\\s*(\\d+)\\s*)?]");
+
+  /** Reads {@code text}; a {@code local-cluster} without memory gets {@code defaultMib} for each executor. */
+  public static Master parse(String text, int defaultMib) {
+    Matcher matcher = LOCAL_CLUSTER.matcher(text);
+    if (!matcher.matches()) {
+      if (text.startsWith("local-cluster")) {
+        throw new IllegalArgumentException("master '" + text
+            + "' is not of the form local-cluster[executors,cores] or local-cluster[executors,cores,MiB]");
+      }
+      return new Master(text, OptionalInt.empty());
+    }
+    int memoryMib = matcher.group(3) == null ? defaultMib : Integer.parseInt(matcher.group(3));
+    String url = "local-cluster[" + matcher.group(1) + "," + matcher.group(2) + "," + memoryMib + "]";
+    return new Master(url, OptionalInt.of(memoryMib));
+  }
+}

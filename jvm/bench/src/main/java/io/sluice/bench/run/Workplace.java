@@ -1,0 +1,62 @@
+package io.sluice.bench.run;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where things are in a checkout. Everything that is written goes below {@code build/}.
+ *
+ * @param root the checkout
+ * @param sluiceJar the product
+ */
+public record Workplace(Path root, Path sluiceJar) {
+
+  /** The checkout whose {@code ./sluice} started this process; the script passes paths in the environment. */
+  public static Workplace current() {
+    String root = System.getenv("SLUICE_ROOT");
+    String jar = System.getenv("SLUICE_JAR");
+    if (root == null || jar == null) {
+      throw new IllegalStateException("SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
+    }
+    return new Workplace(Path.of(root), Path.of(jar));
+  }
+
+  public Path benchJar() {
+    return root.resolve("build/sluice-bench.jar");
+  }
+
+  public Path logs() {
+    return root.resolve("build/logs");
+  }
+
+  /** Where one driver process keeps its Spark home, workers and shuffle files. */
+  public Path run(String name) {
+    return root.resolve("build/run").resolve(name + "-" + ProcessHandle.current().pid());
+  }
+
+  /**
+   * The jars of a Spark version, copied from the local Maven repository (or fetched) if they are not there yet.
+   *
+   * @param version as the user gives it: {@code 4.2.0}, {@code 3.5}, {@code 3.5.8-2.13}
+   */
+  public SparkHome sparkHome(String version) {
+    List<String> command = new ArrayList<>(List.of(root.resolve("sluice").toString(), "spark-home", version));
+    try {
+      Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      String path = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      if (process.waitFor() != 0) {
+        throw new IllegalStateException("no Spark " + version + " (see the message above)");
+      }
+      return SparkHome.at(Path.of(path));
+    } catch (IOException e) {
+      throw new UncheckedIOException("./sluice spark-home cannot be run", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for ./sluice spark-home", e);
+    }
+  }
+}

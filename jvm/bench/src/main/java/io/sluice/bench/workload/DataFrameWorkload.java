@@ -1,0 +1,38 @@
+package io.sluice.bench.workload;
+
+import io.sluice.bench.check.Digest;
+import io.sluice.bench.check.RowDigester;
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/** A workload that is one query: timed into Spark's {@code noop} sink, verified row by row. */
+public abstract class DataFrameWorkload implements Workload {
+
+  /** The query, not yet executed. */
+  protected abstract Dataset<Row> query(SparkSession spark, Sizing sizing);
+
+  /** Positions of the columns by which the result must be sorted, ascending; empty if it is not sorted. */
+  protected List<Integer> order() {
+    return List.of();
+  }
+
+  @Override
+  public final void run(SparkSession spark, Sizing sizing) {
+    prepare(spark, sizing);
+    query(spark, sizing).write().format("noop").mode("overwrite").save();
+  }
+
+  @Override
+  public final Digest verify(SparkSession spark, Sizing sizing) {
+    prepare(spark, sizing);
+    return RowDigester.digest(query(spark, sizing), order());
+  }
+
+  private static void prepare(SparkSession spark, Sizing sizing) {
+    if (sizing.partitions() > 0) {
+      spark.conf().set("spark.sql.shuffle.partitions", Integer.toString(sizing.partitions()));
+    }
+  }
+}

@@ -1,0 +1,27 @@
+package io.sluice.bench.workload;
+
+/**
+ * How large a workload is.
+ *
+ * @param rows rows (or records) of the generated table
+ * @param maps partitions of the generated table, so map tasks of its first shuffle. Fixed rather than
+ *     taken from the cluster's cores, because the table's random column depends on it
+ * @param partitions shuffle partitions, or 0 for what the workload prescribes
+ */
+public record Sizing(long rows, int maps, int partitions) {
+
+  /** Map tasks unless the user says otherwise: about 128 MB of the default table each. */
+  public static final int DEFAULT_MAPS = 8;
+
+  public Sizing {
+    if (rows < 1 || maps < 1 || partitions < 0) {
+      throw new IllegalArgumentException("rows and maps must be positive, partitions not negative: rows="
+          + rows + ", maps=" + maps + ", partitions=" + partitions);
+    }
+  }
+
+  /** The partitions asked for, or {@code prescribed} when none were. */
+  public int partitionsOr(int prescribed) {
+    return partitions > 0 ? partitions : prescribed;
+  }
+}
