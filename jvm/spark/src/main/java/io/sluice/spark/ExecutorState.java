@@ -4,6 +4,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.memory.MemoryBudget;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.read.InFlightBytes;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Supplier;
@@ -19,6 +20,7 @@ public final class ExecutorState implements AutoCloseable {
   private final MemoryBudget budget;
   private final WorkerPool encoders;
   private final WorkerPool decoders;
+  private final InFlightBytes readAheadBytes;
   private final ConcurrentMap<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
 
   ExecutorState(Settings settings, Counters counters) {
@@ -27,6 +29,7 @@ public final class ExecutorState implements AutoCloseable {
     this.budget = new MemoryBudget(settings.memoryLimitBytes(), settings.cores().task());
     this.encoders = new WorkerPool("sluice-encoder", settings.writerThreads());
     this.decoders = new WorkerPool("sluice-decoder", settings.readerThreads());
+    this.readAheadBytes = new InFlightBytes(settings.readerMaxBytesInFlight());
   }
 
   /**
@@ -62,6 +65,11 @@ public final class ExecutorState implements AutoCloseable {
   /** Threads that decode frames for reduce tasks. */
   public WorkerPool decoders() {
     return decoders;
+  }
+
+  /** The bound on what readers have decoded ahead of their consumers. */
+  public InFlightBytes readAheadBytes() {
+    return readAheadBytes;
   }
 
   /** The account of one task attempt, made when it is first asked for. */

@@ -19,7 +19,10 @@ interface BlockInput extends AutoCloseable {
    */
   int read(long address, int maxBytes) throws IOException;
 
-  /** What the writer's checksums say about a block that turned out corrupt; null when they say nothing. */
+  /**
+   * What the writer's checksums say about a block that turned out corrupt; null when they say
+   * nothing, or when it is too late to find out because the block has been closed.
+   */
   String diagnose(IOException corruption);
 
   @Override

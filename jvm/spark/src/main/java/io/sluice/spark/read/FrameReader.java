@@ -82,8 +82,9 @@ final class FrameReader implements AutoCloseable {
     return frameBytes;
   }
 
-  ShuffleBlock block() {
-    return input.block();
+  /** The block of the current frame. */
+  BlockInput input() {
+    return input;
   }
 
   /** Bytes from the block's start to the current frame. */

@@ -1,6 +1,8 @@
 package io.sluice.spark.read;
 
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.SluiceException;
 import java.io.IOException;
 
 /** Decodes each frame on the consuming thread when it is asked for: the rows are still in the cache then. */
@@ -30,6 +32,9 @@ final class InlineBatches implements RowBatches {
       batch.decode(decoder, header, frames.frameAddress(), frames.frameBytes());
     } catch (IOException e) {
       throw frames.failure(e);
+    } catch (NativeException e) {
+      throw new SluiceException("decoding a frame of block " + frames.input().block().id() + " at byte "
+          + frames.offset() + " failed: " + e.getMessage(), e);
     }
     tally.decoded(header, System.nanoTime() - start, false);
     return batch;

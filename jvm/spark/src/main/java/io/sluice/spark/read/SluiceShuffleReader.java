@@ -81,7 +81,12 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {
-    return new InlineBatches(frames, FrameDecoder.NATIVE, memory, tally);
+    int threads = executor.settings().readerThreads();
+    if (threads == 0) {
+      return new InlineBatches(frames, FrameDecoder.NATIVE, memory, tally);
+    }
+    return new ReadAheadBatches(frames, FrameDecoder.NATIVE, memory, context, executor.decoders(),
+        executor.readAheadBytes(), tally, threads + 1, ReadAheadBatches.MIN_POOL_BYTES);
   }
 
   private BlockInputs startReading(BlockManager blockManager, MapOutputTracker tracker, FetchSettings settings,

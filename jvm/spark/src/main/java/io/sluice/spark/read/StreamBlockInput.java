@@ -17,6 +17,7 @@ final class StreamBlockInput implements BlockInput {
   private final byte[] staging;
   private final Function<IOException, String> diagnosis;
   private long consumed;
+  private boolean closed;
 
   /**
    * @param sizeBytes exact, or {@link BlockInput#UNKNOWN}
@@ -57,11 +58,12 @@ final class StreamBlockInput implements BlockInput {
 
   @Override
   public String diagnose(IOException corruption) {
-    return diagnosis.apply(corruption);
+    return closed ? null : diagnosis.apply(corruption);
   }
 
   @Override
   public void close() throws IOException {
+    closed = true;
     stream.close();
   }
 }
