@@ -1,0 +1,212 @@
+//! A map output gives back every record, in order, whatever is spilled and in whichever order runs finish.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
+use sluice_engine::{ChecksumAlgorithm, MapOutput, Page, Reason};
+use sluice_mem::Arena;
+use sluice_testkit::{Value, unsafe_row};
+
+const FAST: Options = Options { codec: Codec::Lz4, level: Level::Fast };
+const FIELDS: u32 = 2;
+
+type Batch = Vec<(u32, Vec<u8>)>;
+
+/// A page in the JVM's layout.
+fn page(batch: &Batch) -> (Vec<u8>, usize) {
+    let mut memory: Vec<u8> = batch.iter().flat_map(|(_, row)| row.clone()).collect();
+    let used = memory.len();
+    let mut offset = used;
+    for (partition, row) in batch.iter().rev() {
+        offset -= row.len();
+        memory.extend_from_slice(&(offset as u32).to_le_bytes());
+        memory.extend_from_slice(&partition.to_le_bytes());
+    }
+    (memory, used)
+}
+
+fn encode(output: &MapOutput, sequence: i64, batch: &Batch) -> Result<usize, sluice_engine::EngineError> {
+    let (memory, used) = page(batch);
+    output.encode(sequence, FIELDS, &[Page { memory: &memory, used, entries: batch.len() }])
+}
+
+fn decode_block(mut block: &[u8]) -> Vec<Vec<u8>> {
+    let mut rows = Vec::new();
+    while !block.is_empty() {
+        let header = FrameHeader::parse(block).expect("frame header");
+        let (frame, rest) = block.split_at(HEADER_BYTES + header.encoded_bytes as usize);
+        let mut target = vec![0; header.decoded_bytes as usize];
+        let mut lengths = vec![0; header.records as usize];
+        Decoder::new().decode(frame, &mut target, &mut lengths).expect("frame");
+        let mut at = 0;
+        for len in lengths {
+            rows.push(target[at..at + len as usize].to_vec());
+            at += len as usize;
+        }
+        block = rest;
+    }
+    rows
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = std::env::temp_dir().join(format!("sluice-engine-{}-{name}", std::process::id()));
+    fs::create_dir_all(&dir).expect("scratch folder");
+    dir
+}
+
+fn row(key: u64) -> Vec<u8> {
+    unsafe_row(&[Value::Word(key), Value::Bytes(vec![b'v'; (key % 50) as usize])])
+}
+
+fn check_file(path: &PathBuf, lengths: &[i64], expected: &BTreeMap<u32, Vec<Vec<u8>>>) {
+    let file = fs::read(path).expect("data file");
+    assert_eq!(lengths.iter().sum::<i64>(), file.len() as i64);
+    let mut at = 0;
+    for (partition, len) in lengths.iter().enumerate() {
+        let block = &file[at..at + *len as usize];
+        assert_eq!(decode_block(block), expected.get(&(partition as u32)).cloned().unwrap_or_default());
+        at += *len as usize;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn keeps_every_record_in_order(
+        batches in prop::collection::vec((prop::collection::vec(0u32..30, 0..300), any::<bool>()), 0..8),
+        shuffle: u64,
+    ) {
+        let dir = scratch("order");
+        let arena = Arena::host(64 << 20);
+        let output = MapOutput::new(Arc::clone(&arena), 30, FAST).expect("30 partitions");
+        let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+        let mut made: Vec<(i64, Batch, bool)> = Vec::new();
+        for (sequence, (keys, spill)) in batches.iter().enumerate() {
+            let batch: Batch = keys.iter().enumerate().map(|(i, p)| (*p, row(sequence as u64 * 1000 + i as u64))).collect();
+            for (p, r) in &batch { expected.entry(*p).or_default().push(r.clone()); }
+            made.push((sequence as i64, batch, *spill));
+        }
+        // Runs finish in any order; the sequence decides.
+        made.sort_by_key(|m| sluice_testkit::xorshift(shuffle ^ m.0 as u64));
+        for (sequence, batch, spill) in &made {
+            encode(&output, *sequence, batch).expect("memory");
+            if *spill { output.spill(&dir.join(format!("spill-{sequence}"))).expect("disk"); }
+        }
+        let path = dir.join("data");
+        let done = output.commit(&path, ChecksumAlgorithm::Crc32c).expect("disk");
+        prop_assert_eq!(done.lengths.len(), 30);
+        check_file(&path, &done.lengths, &expected);
+        let file = fs::read(&path).expect("data file");
+        let mut at = 0;
+        for (len, sum) in done.lengths.iter().zip(&done.checksums) {
+            prop_assert_eq!(i64::from(crc32c::crc32c(&file[at..at + *len as usize])), *sum);
+            at += *len as usize;
+        }
+        prop_assert_eq!(output.memory_bytes(), 0);
+        drop(output);
+        prop_assert_eq!(arena.leased_bytes(), 0);
+        fs::remove_dir_all(dir).expect("scratch folder");
+    }
+}
+
+#[test]
+fn a_failed_spill_or_commit_loses_nothing() {
+    let dir = scratch("fail");
+    let output = MapOutput::new(Arena::host(64 << 20), 3, FAST).expect("3 partitions");
+    let batch: Batch = (0..1000).map(|i| (i % 3, row(u64::from(i)))).collect();
+    encode(&output, 0, &batch).expect("memory");
+    let held = output.memory_bytes();
+    let nowhere = dir.join("no-such-folder/file");
+    assert_eq!(output.spill(&nowhere).unwrap_err().reason, Reason::DiskFull);
+    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).unwrap_err().reason, Reason::DiskFull);
+    assert_eq!(output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).unwrap_err().reason, Reason::DiskFull);
+    assert_eq!(output.memory_bytes(), held);
+    let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    for (p, r) in batch {
+        expected.entry(p).or_default().push(r);
+    }
+    let done = output.commit(&dir.join("data"), ChecksumAlgorithm::Adler32).expect("disk");
+    check_file(&dir.join("data"), &done.lengths, &expected);
+    fs::remove_dir_all(dir).expect("scratch folder");
+}
+
+#[test]
+fn a_truncated_spill_file_is_an_error_that_names_it() {
+    let dir = scratch("truncated");
+    let output = MapOutput::new(Arena::host(64 << 20), 1, FAST).expect("1 partition");
+    encode(&output, 0, &(0..1000).map(|i| (0, row(i))).collect()).expect("memory");
+    let spill = dir.join("spill");
+    assert!(output.spill(&spill).expect("disk") > 0);
+    assert_eq!(output.memory_bytes(), 0);
+    fs::OpenOptions::new().write(true).open(&spill).expect("spill file").set_len(10).expect("truncate");
+    let error = output.commit(&dir.join("data"), ChecksumAlgorithm::None).unwrap_err();
+    assert!(error.message.contains("spill"), "{error}");
+    fs::remove_dir_all(dir).expect("scratch folder");
+}
+
+#[test]
+fn memory_is_refused_as_a_value_and_returned_at_close() {
+    let arena = Arena::host(256 << 10);
+    let output = MapOutput::new(Arc::clone(&arena), 5, Options { codec: Codec::None, level: Level::Plain }).expect("5");
+    let batch: Batch = (0..2000).map(|i| (i % 5, row(u64::from(i)))).collect();
+    let mut sequence = 0;
+    let refused = loop {
+        match encode(&output, sequence, &batch) {
+            Ok(_) => sequence += 1,
+            Err(e) => break e,
+        }
+        assert!(sequence < 1000, "the limit never bites");
+    };
+    assert_eq!(refused.reason, Reason::NoMemory);
+    let dir = scratch("memory");
+    assert!(output.spill(&dir.join("spill")).expect("disk") > 0);
+    encode(&output, sequence, &batch).expect("memory is free again");
+    output.close();
+    assert_eq!(encode(&output, 9, &batch).unwrap_err().reason, Reason::StaleHandle);
+    drop(output);
+    assert_eq!(arena.leased_bytes(), 0);
+    fs::remove_dir_all(dir).expect("scratch folder");
+}
+
+#[test]
+fn encodes_may_run_at_once() {
+    let dir = scratch("threads");
+    let output = Arc::new(MapOutput::new(Arena::host(256 << 20), 7, FAST).expect("7 partitions"));
+    let batches: Vec<Batch> =
+        (0..40u64).map(|s| (0..500).map(|i| ((i % 7) as u32, row(s * 1000 + i))).collect()).collect();
+    std::thread::scope(|scope| {
+        for t in 0..4 {
+            let (output, batches, dir) = (&output, &batches, &dir);
+            scope.spawn(move || {
+                for s in (t..40).step_by(4) {
+                    encode(output, s as i64, &batches[s]).expect("memory");
+                    if s % 9 == 0 {
+                        output.spill(&dir.join(format!("s{s}"))).expect("disk");
+                    }
+                }
+            });
+        }
+    });
+    let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    for (p, r) in batches.into_iter().flatten() {
+        expected.entry(p).or_default().push(r);
+    }
+    let done = output.commit(&dir.join("data"), ChecksumAlgorithm::Crc32).expect("disk");
+    check_file(&dir.join("data"), &done.lengths, &expected);
+    fs::remove_dir_all(dir).expect("scratch folder");
+}
+
+#[test]
+fn partition_counts_out_of_range_are_refused() {
+    for partitions in [0, (1 << 24) + 1] {
+        assert_eq!(MapOutput::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.reason), Some(Reason::Invalid));
+    }
+    let output = MapOutput::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
+    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).unwrap_err().reason, Reason::Invalid);
+    assert_eq!(output.commit(&std::env::temp_dir().join("sluice-empty"), ChecksumAlgorithm::Adler32).expect("disk").lengths, [0, 0]);
+}
