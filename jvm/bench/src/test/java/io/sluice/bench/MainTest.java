@@ -1,0 +1,42 @@
+package io.sluice.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** Arguments that are wrong end with status 2 and name what is wrong, before any Spark is started. */
+class MainTest {
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "bench shuffle                       | unknown workload 'shuffle'",
+      "bench                               | Missing required parameter",
+      "bench sort --engines stock,fast     | unknown engine 'fast'",
+      "bench sort --conf spark.a           | --conf takes",
+      "bench sort --runs 0                 | --runs must be at least 1",
+      "bench sort --rows -5                | rows and maps must be positive",
+      "bench sort --master local-cluster[] | local-cluster[executors,cores]",
+      "demo --size big                     | 'big' is not a size",
+  })
+  void wrongArgumentsAreNamed(String arguments, String message) {
+    StringWriter output = new StringWriter();
+    CommandLine commandLine = Main.commandLine().setErr(new PrintWriter(output, true));
+    assertEquals(2, commandLine.execute(arguments.split(" ")));
+    assertTrue(output.toString().contains(message), output.toString());
+  }
+
+  @Test
+  void helpListsTheWorkloads() {
+    StringWriter output = new StringWriter();
+    assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
+    for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df"}) {
+      assertTrue(output.toString().contains(name), name);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package io.sluice.bench.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.sluice.bench.check.Digest;
+import io.sluice.bench.protocol.Json;
+import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.run.Engine;
+import io.sluice.bench.run.Master;
+import io.sluice.bench.run.Measurement;
+import io.sluice.bench.workload.Sizing;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class BenchResultTest {
+
+  private static final Digest DIGEST = new Digest(10, 0xABCDL, 0x1234L, true);
+  private static final Environment ENVIRONMENT =
+      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), new Sizing(10, 8, 0));
+
+  @Test
+  void figuresAreMediansAndTheRatioIsStockOverThisEngine() {
+    List<BenchResult> results = results(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(9, 900, 3), run(8, 800, 2), run(10, 700, 1))),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(5, 100, 1), run(4, 300, 2), run(3, 200, 9))));
+    assertEquals(9, results.get(0).medianS());
+    assertEquals(1, results.get(0).ratioVsStock());
+    assertEquals(4, results.get(1).medianS());
+    assertEquals(2.25, results.get(1).ratioVsStock());
+    assertEquals(200, results.get(1).shuffleWriteBytes());
+    assertEquals(2, results.get(1).cpuS());
+    assertEquals(List.of(5.0, 4.0, 3.0), results.get(1).runsS());
+  }
+
+  @Test
+  void withoutStockThereIsNoRatio() {
+    BenchResult only = results(new Measurement(Engine.SLUICE, DIGEST, List.of(run(5, 1, 1)))).get(0);
+    assertNull(only.ratioVsStock());
+    assertFalse(Json.pretty(only).contains("ratio_vs_stock"));
+  }
+
+  @Test
+  void jsonHasTheDocumentedFields() {
+    List<BenchResult> results = results(new Measurement(Engine.STOCK, DIGEST, List.of(run(5, 1, 1))));
+    JsonObject object = JsonParser.parseString(Json.pretty(results)).getAsJsonArray().get(0).getAsJsonObject();
+    for (String field : List.of("workload", "engine", "spark", "rows", "runs_s", "median_s", "ratio_vs_stock",
+        "shuffle_write_bytes", "shuffle_read_bytes", "spilled_bytes", "cpu_s", "gc_s", "records", "checksum",
+        "sluice_fallbacks", "process_cpu_s", "environment")) {
+      assertTrue(object.has(field), field);
+    }
+    assertEquals("sort", object.get("workload").getAsString());
+    assertEquals("stock", object.get("engine").getAsString());
+    assertEquals(5.0, object.getAsJsonArray("runs_s").get(0).getAsDouble());
+    assertEquals("10:000000000000abcd:0000000000001234", object.get("checksum").getAsString());
+    assertEquals("local[2]", object.getAsJsonObject("environment").get("master").getAsString());
+  }
+
+  @Test
+  void equalSortedResultsHaveNoFaults() {
+    assertEquals(List.of(), Verdict.faults(results(measured(Engine.STOCK, DIGEST), measured(Engine.SLUICE, DIGEST))));
+  }
+
+  @Test
+  void aDifferingChecksumIsAFaultThatNamesWorkloadAndEngine() {
+    Digest other = new Digest(10, 0xABCEL, 0x1234L, true);
+    List<String> faults = Verdict.faults(results(measured(Engine.STOCK, DIGEST), measured(Engine.SLUICE, other)));
+    assertEquals(1, faults.size());
+    assertTrue(faults.get(0).startsWith("sort: the result of sluice"), faults.get(0));
+  }
+
+  @Test
+  void aResultOutOfOrderIsAFaultEvenIfItsContentIsRight() {
+    Digest unordered = new Digest(10, 0xABCDL, 0x1234L, false);
+    List<String> faults = Verdict.faults(results(measured(Engine.STOCK, DIGEST), measured(Engine.SLUICE, unordered)));
+    assertEquals(List.of("sort: the result of sluice is not sorted"), faults);
+  }
+
+  private static Measurement measured(Engine engine, Digest digest) {
+    return new Measurement(engine, digest, List.of(run(1, 1, 1)));
+  }
+
+  private static List<BenchResult> results(Measurement... measurements) {
+    return BenchResult.of("sort", "4.2.0", 10, List.of(measurements), ENVIRONMENT);
+  }
+
+  private static RunMetrics run(double wallS, long writeBytes, double cpuS) {
+    return new RunMetrics(wallS, writeBytes, writeBytes, 10, 0, cpuS, 0, 0, cpuS, 0);
+  }
+}
