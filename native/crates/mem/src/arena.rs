@@ -3,11 +3,11 @@
 use crate::audit;
 use crate::budget::Budget;
 use crate::error::MemError;
+use crate::frame::GRANULE_BYTES;
 use crate::global::{GlobalArena, MAX_EXTENT_BYTES};
 use crate::host::HostProvider;
 use crate::lease::Lease;
 use crate::provider::{MemoryKind, Provider, REGION_UNIT_BYTES};
-use crate::frame::GRANULE_BYTES;
 use crate::size_class::{CLASSES, MEDIUM_BYTES, class_of};
 use crate::stats::Statistics;
 use crate::thread_arena::ThreadArenas;
@@ -56,7 +56,10 @@ pub struct Arena {
 impl Arena {
     /// An arena over host memory with default options and a limit on leased bytes.
     pub fn host(limit: usize) -> Arc<Self> {
-        Self::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(limit))
+        Self::with_provider(
+            Arc::new(HostProvider::default()),
+            &ArenaOptions::with_limit(limit),
+        )
     }
 
     /// An arena over the regions of `provider`.
@@ -117,7 +120,11 @@ impl Arena {
 
     #[cold]
     fn refuse(&self, requested: usize) -> MemError {
-        MemError::OutOfMemory { requested, leased: self.budget.leased(), limit: self.budget.limit() }
+        MemError::OutOfMemory {
+            requested,
+            leased: self.budget.leased(),
+            limit: self.budget.limit(),
+        }
     }
 
     /// Ends the lease that starts at `address`, from any thread.
@@ -208,9 +215,20 @@ impl Arena {
         let found = audit::audit(&self.budget, &self.threads, &self.global)?;
         let booked = self.budget.leased();
         if found.bytes != booked {
-            return Err(format!("{} bytes in {} leases, but {booked} are booked", found.bytes, found.leases));
+            return Err(format!(
+                "{} bytes in {} leases, but {booked} are booked",
+                found.bytes, found.leases
+            ));
         }
         Ok(())
+    }
+}
+
+impl Drop for Arena {
+    /// Gives the free regions back. A region with a raw lease that nobody released stays mapped: its holder may still
+    /// touch it.
+    fn drop(&mut self) {
+        self.trim(0);
     }
 }
 

@@ -30,6 +30,7 @@ mod error;
 mod extent;
 mod frame;
 mod global;
+mod ground;
 mod host;
 mod lease;
 mod lock;

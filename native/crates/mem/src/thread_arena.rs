@@ -71,7 +71,9 @@ impl ThreadArenas {
             bins: (0..CLASS_COUNT).map(|_| Padded::default()).collect(),
             cached: AtomicUsize::new(0),
         };
-        Self { shards: (0..shards.max(1)).map(|_| shard()).collect() }
+        Self {
+            shards: (0..shards.max(1)).map(|_| shard()).collect(),
+        }
     }
 
     fn bin(&self, owner: u32) -> &Mutex<Bin> {
@@ -95,7 +97,8 @@ impl ThreadArenas {
         let superblock = global.take_superblock(CLASSES[class].slots)?;
         let mut bin = lock(self.bin(owner));
         superblock.open(owner, &CLASSES[class]);
-        self.cached(owner).fetch_add(CLASSES[class].superblock_bytes(), Relaxed);
+        self.cached(owner)
+            .fetch_add(CLASSES[class].superblock_bytes(), Relaxed);
         bin.superblocks += 1;
         bin.insert(superblock);
         bin.lease(class, self.cached(owner))
@@ -133,7 +136,8 @@ impl ThreadArenas {
             let class = &CLASSES[owner as usize % CLASS_COUNT];
             let empty = lock(self.bin(owner)).take_empty();
             for superblock in empty {
-                self.cached(owner).fetch_sub(class.superblock_bytes(), Relaxed);
+                self.cached(owner)
+                    .fetch_sub(class.superblock_bytes(), Relaxed);
                 global.return_superblock(&superblock, class.slots);
             }
         }
@@ -141,7 +145,11 @@ impl ThreadArenas {
 
     /// Locks every bin, in owner order.
     pub(crate) fn freeze(&self) -> Vec<MutexGuard<'_, Bin>> {
-        self.shards.iter().flat_map(|shard| &shard.bins).map(|bin| lock(&bin.0)).collect()
+        self.shards
+            .iter()
+            .flat_map(|shard| &shard.bins)
+            .map(|bin| lock(&bin.0))
+            .collect()
     }
 
     /// Sums the books of frozen bins.
@@ -159,7 +167,10 @@ impl ThreadArenas {
 
     /// Bytes of empty superblocks that the shards keep.
     pub(crate) fn cached_bytes(&self) -> usize {
-        self.shards.iter().map(|shard| shard.cached.load(Relaxed)).sum()
+        self.shards
+            .iter()
+            .map(|shard| shard.cached.load(Relaxed))
+            .sum()
     }
 }
 
@@ -179,7 +190,12 @@ impl Bin {
     }
 
     /// Books a block's release; true when the superblock became empty and left the bin.
-    fn released(&mut self, superblock: &Arc<Superblock>, class: usize, cached: &AtomicUsize) -> bool {
+    fn released(
+        &mut self,
+        superblock: &Arc<Superblock>,
+        class: usize,
+        cached: &AtomicUsize,
+    ) -> bool {
         self.releases += 1;
         let live = superblock.live();
         if live + 1 == CLASSES[class].blocks {
@@ -211,12 +227,15 @@ impl Bin {
     }
 
     fn position(&self, superblock: &Superblock) -> usize {
-        self.open.partition_point(|other| other.address() > superblock.address())
+        self.open
+            .partition_point(|other| other.address() > superblock.address())
     }
 
     /// Whether the open list holds this superblock.
     pub(crate) fn has_open(&self, superblock: &Superblock) -> bool {
-        self.open.get(self.position(superblock)).is_some_and(|found| found.address() == superblock.address())
+        self.open
+            .get(self.position(superblock))
+            .is_some_and(|found| found.address() == superblock.address())
     }
 
     /// Compares the books with what was found: superblocks, the open ones among them, and live blocks.
@@ -229,7 +248,10 @@ impl Bin {
                 self.open.len()
             ));
         }
-        if !self.open.is_sorted_by(|left, right| left.address() > right.address()) {
+        if !self
+            .open
+            .is_sorted_by(|left, right| left.address() > right.address())
+        {
             return Err("open superblocks are not ordered by address".to_owned());
         }
         Ok(())
@@ -237,7 +259,12 @@ impl Bin {
 
     /// Disowns every empty superblock.
     fn take_empty(&mut self) -> Vec<Arc<Superblock>> {
-        let empty: Vec<_> = self.open.iter().filter(|superblock| superblock.live() == 0).cloned().collect();
+        let empty: Vec<_> = self
+            .open
+            .iter()
+            .filter(|superblock| superblock.live() == 0)
+            .cloned()
+            .collect();
         empty.iter().for_each(|superblock| self.remove(superblock));
         empty
     }

@@ -14,7 +14,11 @@ const THREADS: usize = 4;
 fn sign(lease: &mut Lease, salt: u64) {
     let cookie = (lease.as_ptr() as u64 ^ salt.rotate_left(32)).to_le_bytes();
     let bytes = lease.as_mut_slice();
-    let ends = [0, bytes.len() / 2 & !7, bytes.len().saturating_sub(64) & !7];
+    let ends = [
+        0,
+        (bytes.len() / 2) & !7,
+        bytes.len().saturating_sub(64) & !7,
+    ];
     for start in ends {
         for word in bytes[start..].chunks_exact_mut(8).take(8) {
             word.copy_from_slice(&cookie);
@@ -25,8 +29,18 @@ fn sign(lease: &mut Lease, salt: u64) {
 fn verify(lease: &Lease, salt: u64) {
     let cookie = (lease.as_ptr() as u64 ^ salt.rotate_left(32)).to_le_bytes();
     let bytes = lease.as_slice();
-    for start in [0, bytes.len() / 2 & !7, bytes.len().saturating_sub(64) & !7] {
-        assert!(bytes[start..].chunks_exact(8).take(8).all(|word| word == cookie), "lease overwritten");
+    for start in [
+        0,
+        (bytes.len() / 2) & !7,
+        bytes.len().saturating_sub(64) & !7,
+    ] {
+        assert!(
+            bytes[start..]
+                .chunks_exact(8)
+                .take(8)
+                .all(|word| word == cookie),
+            "lease overwritten"
+        );
     }
 }
 
@@ -74,7 +88,10 @@ fn cookies_survive_cross_thread_traffic() {
             std::thread::yield_now();
         }
     });
-    pool.into_inner().unwrap().iter().for_each(|(lease, salt)| verify(lease, *salt));
+    pool.into_inner()
+        .unwrap()
+        .iter()
+        .for_each(|(lease, salt)| verify(lease, *salt));
     arena.check_quiet().unwrap();
     assert_eq!(arena.leased_bytes(), 0);
     arena.trim(0);
@@ -119,7 +136,10 @@ fn ending_threads_strand_nothing() {
     for _ in 0..100 {
         let (arena, send) = (&arena, send.clone());
         std::thread::scope(|scope| {
-            scope.spawn(move || send.send([64, 4_000, 65_536].map(|size| arena.lease(size).unwrap())).unwrap());
+            scope.spawn(move || {
+                send.send([64, 4_000, 65_536].map(|size| arena.lease(size).unwrap()))
+                    .unwrap()
+            });
         });
     }
     let leases: Vec<_> = receive.try_iter().flatten().collect();
@@ -154,7 +174,10 @@ fn the_limit_holds_with_many_threads() {
         }
     });
     let statistics = arena.statistics();
-    assert!(statistics.peak_leased_bytes <= LIMIT && statistics.refused_by_limit > 0, "{statistics:?}");
+    assert!(
+        statistics.peak_leased_bytes <= LIMIT && statistics.refused_by_limit > 0,
+        "{statistics:?}"
+    );
     assert_eq!(statistics.leased_bytes, 0);
     arena.check_quiet().unwrap();
 }
