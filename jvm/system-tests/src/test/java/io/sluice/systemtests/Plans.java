@@ -8,6 +8,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import scala.collection.Iterator;
@@ -46,11 +47,19 @@ final class Plans {
       visit(stage.plan(), depth, lines);
       return;
     }
-    lines.add("  ".repeat(depth) + plan.nodeName());
+    lines.add("  ".repeat(depth) + label(plan));
     Iterator<SparkPlan> children = plan.children().iterator();
     while (children.hasNext()) {
       visit(children.next(), depth + 1, lines);
     }
+  }
+
+  private static String label(SparkPlan plan) {
+    if (plan instanceof AQEShuffleReadExec read) {
+      return "AQEShuffleRead" + (read.isLocalRead() ? " local" : "") + (read.hasCoalescedPartition() ? " coalesced" : "")
+          + (read.hasSkewedPartition() ? " skewed" : "");
+    }
+    return plan.nodeName();
   }
 
   /** Values of one SQL metric at every node that has it, in depth-first order. */

@@ -17,6 +17,18 @@ final class ShuffleFiles {
     return named(localDir, "shuffle_\\d+_\\d+_0\\.data").stream().filter(file -> size(file) > 0).toList();
   }
 
+  /** The data files of the shuffle with the highest number. */
+  static List<Path> newestShuffle(Path localDir) {
+    List<Path> all = data(localDir);
+    int newest = all.stream().mapToInt(ShuffleFiles::shuffleId).max().orElseThrow();
+    return all.stream().filter(file -> shuffleId(file) == newest).toList();
+  }
+
+  private static int shuffleId(Path file) {
+    return Integer.parseInt(file.getFileName().toString().split("_")[1]);
+  }
+
+  /** Files below {@code localDir} whose names match. */
   static List<Path> named(Path localDir, String regex) {
     try (Stream<Path> files = Files.walk(localDir)) {
       return files.filter(file -> file.getFileName().toString().matches(regex)).sorted().toList();

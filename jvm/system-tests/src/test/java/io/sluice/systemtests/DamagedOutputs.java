@@ -1,0 +1,68 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.apache.spark.FetchFailed;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A damaged map output is noticed, reported as a fetch failure that names the block, and written again: the
+ * result is right and the application goes on.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class DamagedOutputs {
+  private static final long ROWS = 40_000;
+
+  private final String master;
+  private SparkApplication application;
+
+  DamagedOutputs(String master) {
+    this.master = master;
+  }
+
+  @BeforeAll
+  void start() {
+    application = SparkApplication.on(Engine.UNDER_TEST).master(master).start();
+  }
+
+  @AfterAll
+  void stop() {
+    application.close();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void isWrittenAgain(Damage damage) {
+    JavaRDD<InternalRow> rows =
+        Plans.rows(Tables.events(application.session(), ROWS, 2).repartition(4, functions.col("k")));
+    Fingerprint before = Fingerprint.of(rows).unordered();
+    int retriesBefore = application.events().retriedStages();
+    int failuresBefore = application.events().fetchFailures().size();
+
+    damage.inflictBelow(application.localDir());
+
+    assertEquals(before, Fingerprint.of(rows).unordered());
+    StageEvents events = application.events();
+    assertTrue(events.retriedStages() > retriesBefore, "no stage was retried");
+    List<FetchFailed> failures = events.fetchFailures().subList(failuresBefore, events.fetchFailures().size());
+    assertTrue(!failures.isEmpty(), "no fetch failure was reported");
+    failures.forEach(this::assertNamesTheBlock);
+    NativeMemory.assertAllReturned();
+  }
+
+  private void assertNamesTheBlock(FetchFailed failure) {
+    assertTrue(failure.mapIndex() >= 0 && failure.mapIndex() < 2, failure::toString);
+    if (Engine.UNDER_TEST.isSluice()) {
+      assertTrue(failure.message().contains("shuffle_" + failure.shuffleId() + "_" + failure.mapId()), failure.message());
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.sluice.spark.metrics.Counter;
+import java.util.List;
+import java.util.Map;
+import org.apache.logging.log4j.Level;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What Sluice cannot do is done by stock, with the right result, counted and said once; what it cannot mean is refused. */
+class FallbackTest {
+  private static final Query QUERY =
+      Query.of("all types", spark -> Tables.allTypes(spark, 3000, 3).repartition(7, col("id")));
+
+  private static Fingerprint expected;
+
+  @BeforeAll
+  static void reference() {
+    expected = Query.onStock(List.of(QUERY)).get(QUERY.name());
+  }
+
+  /** Settings that make every shuffle fall back, and a word of the reason that the log gives. */
+  static List<Arguments> fallbacks() {
+    return List.of(
+        Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled"),
+        Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption"),
+        Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec"),
+        Arguments.of(Map.of("spark.sluice.native.library", "/nonexistent/libsluice_jni.so"), "/nonexistent/libsluice_jni.so"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("fallbacks")
+  void giveTheSameRowsAndAreCountedAndSaidOnce(Map<String, String> settings, String word) {
+    SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST);
+    settings.forEach((key, value) -> {
+      if (key.startsWith("spark.sluice.")) {
+        builder.setSluice(key, value);
+      } else {
+        builder.set(key, value);
+      }
+    });
+    try (LogCapture log = LogCapture.open(); SparkApplication application = builder.start()) {
+      assertEquals(expected, QUERY.run(application.session()));
+      assertEquals(expected, QUERY.run(application.session()));
+      if (Engine.UNDER_TEST.isSluice()) {
+        assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_ROWS));
+        assertEquals(1, log.messages(Level.INFO, word).size(), () -> "logged: " + log.messages(Level.INFO, ""));
+      }
+    }
+  }
+
+  @Test
+  void aMissingNativeLibraryIsOneWarning() {
+    assumeSluice();
+    try (LogCapture log = LogCapture.open();
+        SparkApplication application =
+            SparkApplication.on(Engine.UNDER_TEST).set("spark.sluice.native.library", "/nonexistent").start()) {
+      assertEquals(expected, QUERY.run(application.session()));
+      assertEquals(1, log.messages(Level.WARN, "").size(), () -> "logged: " + log.messages(Level.WARN, ""));
+    }
+  }
+
+  @Test
+  void pushBasedShuffleFallsBack() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.push.enabled", "true").start()) {
+      assertEquals(expected, QUERY.run(application.session()));
+    }
+  }
+
+  @Test
+  void rowChecksumsAreHonoured() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .set("spark.sql.shuffle.orderIndependentChecksum.enabled", "true")
+        .start()) {
+      assertEquals(expected, QUERY.run(application.session()));
+    }
+  }
+
+  @Test
+  void aSessionSwitchesOffAndOn() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).start()) {
+      SparkSession spark = application.session();
+      assertEquals(expected, QUERY.run(spark));
+      spark.conf().set("spark.sluice.enabled", "false");
+      assertEquals(expected, QUERY.run(spark));
+      assertEquals(expected, QUERY.run(spark.newSession()));
+      spark.conf().set("spark.sluice.enabled", "true");
+      assertEquals(expected, QUERY.run(spark));
+      if (Engine.UNDER_TEST.isSluice()) {
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(3, ProcessCounters.here(Counter.SHUFFLES_ROWS));
+      }
+    }
+  }
+
+  @Test
+  void theManagerWorksWithoutThePlugin() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).without("spark.plugins").start()) {
+      assertEquals(expected, QUERY.run(application.session()));
+      if (Engine.UNDER_TEST.isSluice()) {
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_ROWS));
+      }
+    }
+  }
+
+  @Test
+  void shufflesOfObjectsAreSparksOwn() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).start()) {
+      long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
+      assertEquals(2, groups);
+      if (Engine.UNDER_TEST.isSluice()) {
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+      }
+    }
+  }
+
+  /** A key or value that cannot be, and what the message must name. */
+  static List<Arguments> refusals() {
+    return List.of(
+        Arguments.of("spark.sluice.reader.thread", "4", "spark.sluice.reader.thread"),
+        Arguments.of("spark.sluice.writer.pageBytes", "1", "64"),
+        Arguments.of("spark.sluice.writer.threads", "many", "many"),
+        Arguments.of("spark.sluice.mode", "UCX", "later version"),
+        Arguments.of("spark.sluice.mode", "FAST", "FAST"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("refusals")
+  void aSettingThatCannotBeStopsTheApplication(String key, String value, String word) {
+    assumeSluice();
+    for (boolean plugin : new boolean[] {true, false}) {
+      SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).set(key, value);
+      Throwable failure = assertThrows(Throwable.class, () -> start(plugin ? builder : builder.without("spark.plugins")));
+      String text = chain(failure);
+      assertTrue(text.contains(key) && text.contains(word), text);
+      assertFalse(SparkSession.getDefaultSession().isDefined());
+      assertTrue(SparkEnv.get() == null || SparkEnv.get().isStopped());
+    }
+  }
+
+  private static void start(SparkApplication.Builder builder) {
+    builder.start().close();
+  }
+
+  private static String chain(Throwable failure) {
+    StringBuilder text = new StringBuilder();
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      text.append(cause).append('\n');
+    }
+    return text.toString();
+  }
+
+  private static void assumeSluice() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
+  }
+}

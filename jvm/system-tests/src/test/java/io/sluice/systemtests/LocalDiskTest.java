@@ -1,0 +1,89 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Test;
+
+/** Local directories that are full or cannot be written to. */
+class LocalDiskTest {
+  private static final long ROWS = 100_000;
+  /** Spark picks the directory of a map output by its name: a task may need several attempts. */
+  private static final String MANY_ATTEMPTS = "local[2,40]";
+
+  @Test
+  void oneOfTwoIsFull() throws IOException {
+    try (SmallDisk disk = mounted()) {
+      Path roomy = Files.createDirectories(SparkApplication.workDir().resolve("roomy"));
+      assertRightResult(disk.path() + "," + roomy);
+      ShuffleFiles.deleteTree(roomy);
+    }
+  }
+
+  @Test
+  void allAreFull() throws IOException {
+    try (SmallDisk disk = mounted();
+        SparkApplication application =
+            SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", disk.path().toString()).start()) {
+      Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(shuffled(application)));
+      assertTrue(failure.toString().contains("No space left"), failure::toString);
+      NativeMemory.assertAllReturned();
+      assertEquals(10, Fingerprint.of(application.session().range(10).repartition(2).toDF()).rows());
+    }
+  }
+
+  @Test
+  void oneOfTwoBecomesAPlainFile() throws IOException {
+    Path broken = Files.createDirectories(SparkApplication.workDir().resolve("broken"));
+    Path sound = Files.createDirectories(SparkApplication.workDir().resolve("sound"));
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .master(MANY_ATTEMPTS)
+        .set("spark.local.dir", broken + "," + sound)
+        .start()) {
+      ShuffleFiles.deleteTree(broken);
+      Files.createFile(broken);
+      assertEquals(unshuffled(application), Fingerprint.of(shuffled(application)).unordered());
+      NativeMemory.assertAllReturned();
+    } finally {
+      ShuffleFiles.deleteTree(broken);
+      ShuffleFiles.deleteTree(sound);
+    }
+  }
+
+  private static void assertRightResult(String localDirs) {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .master(MANY_ATTEMPTS)
+        .set("spark.local.dir", localDirs)
+        .setSluice("spark.sluice.memory.limit", "32m")
+        .start()) {
+      assertEquals(unshuffled(application), Fingerprint.of(shuffled(application)).unordered());
+      NativeMemory.assertAllReturned();
+    }
+  }
+
+  private static SmallDisk mounted() throws IOException {
+    SmallDisk disk = SmallDisk.mount(SparkApplication.workDir().resolve("small-disk"));
+    assumeTrue(disk != null, "mounting a small tmpfs needs root");
+    return disk;
+  }
+
+  private static Dataset<Row> texts(SparkApplication application) {
+    return application.session().range(0, ROWS, 1, 4).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS text");
+  }
+
+  private static Dataset<Row> shuffled(SparkApplication application) {
+    return texts(application).repartition(9, col("id"));
+  }
+
+  private static Fingerprint unshuffled(SparkApplication application) {
+    return Fingerprint.of(texts(application)).unordered();
+  }
+}

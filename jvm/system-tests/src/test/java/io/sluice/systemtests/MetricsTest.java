@@ -1,0 +1,53 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Task metrics and SQL metrics say what stock's would say. */
+class MetricsTest {
+  private static final long ROWS = 50_000;
+  private static final int MAPS = 4;
+  private static final int PARTITIONS = 10;
+
+  private record Observed(ShuffleTotals totals, List<Long> dataSize, List<Long> recordsWritten, long fileBytes) {}
+
+  @ParameterizedTest
+  @ValueSource(strings = {SparkApplication.LOCAL, SparkApplication.CLUSTER})
+  void areFilledAsStockFillsThem(String master) {
+    Observed stock = observe(Engine.STOCK, SparkApplication.LOCAL);
+    Observed ours = observe(Engine.UNDER_TEST, master);
+
+    assertEquals(stock.dataSize(), ours.dataSize());
+    assertEquals(stock.recordsWritten(), ours.recordsWritten());
+    assertEquals(List.of(ROWS), ours.recordsWritten());
+    assertEquals(ROWS, ours.totals().recordsWritten());
+    assertEquals(ROWS, ours.totals().recordsRead());
+    assertEquals(ours.fileBytes(), ours.totals().bytesWritten());
+    assertEquals(ours.fileBytes(), ours.totals().bytesRead());
+    assertEquals(MAPS * PARTITIONS, ours.totals().localBlocks() + ours.totals().remoteBlocks());
+    assertEquals(master.equals(SparkApplication.CLUSTER), ours.totals().remoteBlocks() > 0);
+    assertTrue(ours.totals().writeNanos() > 0);
+  }
+
+  private static Observed observe(Engine engine, String master) {
+    try (SparkApplication application = SparkApplication.on(engine)
+        .master(master)
+        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+        .set("spark.storage.localDiskByExecutors.cacheSize", "10")
+        .set("spark.shuffle.readHostLocalDisk", "false")
+        .start()) {
+      Dataset<Row> data = Tables.events(application.session(), ROWS, MAPS).repartition(PARTITIONS, col("k"));
+      assertEquals(ROWS, Fingerprint.of(data).rows());
+      ShuffleTotals totals = application.events().totals();
+      long bytes = ShuffleFiles.data(application.localDir()).stream().mapToLong(ShuffleFiles::size).sum();
+      return new Observed(totals, Plans.metric(data, "dataSize"), Plans.metric(data, "shuffleRecordsWritten"), bytes);
+    }
+  }
+}
