@@ -24,9 +24,9 @@ import org.slf4j.LoggerFactory;
  * by then everybody should have given back what they took, so the rest is a leak: counted, logged, and with
  * {@code spark.sluice.memory.failOnLeak} the task's failure.
  *
- * <p><b>Threads.</b> {@link #tryLease}, {@link #lease} and {@link #tryReserve} belong to the task's thread,
- * because they may make the task spill. {@link #free}, {@link #unreserve} and {@link #detach} may come from
- * any thread.
+ * <p><b>Threads.</b> {@link #tryLease}, {@link #lease} and {@link #tryReserve} belong to the threads that pull
+ * the task's rows; the writer is asked to spill only on the task's own. {@link #free}, {@link #unreserve} and
+ * {@link #detach} may come from any thread.
  */
 public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);

@@ -14,11 +14,13 @@ import java.io.IOException;
  * memory, belongs to the task's thread.
  */
 final class MapOutput implements AutoCloseable {
+  private static final long NOT_OPEN = -1;
+
   private final int partitions;
   private final BlockSettings blocks;
   private final TaskMemory memory;
   private final SpillFiles spills;
-  private long handle;
+  private long handle = NOT_OPEN;
   private long runQuotaBytes;
 
   MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills) {
@@ -30,14 +32,14 @@ final class MapOutput implements AutoCloseable {
 
   /** Opens the native writer; before the first {@link #encode}. */
   void open() {
-    if (handle == 0) {
+    if (!isOpen()) {
       handle = NativeException.check(
           NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level()));
     }
   }
 
   boolean isOpen() {
-    return handle != 0;
+    return handle != NOT_OPEN;
   }
 
   /**

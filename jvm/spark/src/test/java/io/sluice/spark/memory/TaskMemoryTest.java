@@ -1,0 +1,238 @@
+package io.sluice.spark.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.Lease;
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.ExecutorState;
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.metrics.Counter;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A task's account, in real tasks. The limit is 16 MiB for two cores: 12 shared, a floor of 2 for each task. */
+@Timeout(180)
+class TaskMemoryTest {
+  private static final long MIB = 1 << 20;
+
+  /** What the tasks below do; runs in this process, so it may talk to the test through statics. */
+  interface Body {
+    void run(TaskMemory memory, ExecutorState executor) throws Exception;
+  }
+
+  private static volatile Body body;
+  private static volatile CountDownLatch inTask;
+  private LocalSpark spark;
+
+  private void start(String key, String value) {
+    spark = LocalSpark.start(Map.of("spark.sluice.memory.limit", "16m", "spark.task.maxFailures", "1", key, value));
+  }
+
+  @AfterEach
+  void stop() {
+    body = null;
+    spark.close();
+    assertEquals(0, NativeCore.leasedBytes());
+    assertEquals(0, NativeCore.checkArena());
+  }
+
+  private JavaFutureAction<Void> submit(int tasks, Body task) {
+    body = task;
+    return JavaSparkContext.fromSparkContext(spark.session().sparkContext())
+        .parallelize(java.util.stream.IntStream.range(0, tasks).boxed().toList(), tasks)
+        .foreachPartitionAsync(rows -> {
+          ExecutorState executor = ExecutorState.get();
+          body.run(TaskMemory.open(TaskContext.get(), executor), executor);
+        });
+  }
+
+  private void run(Body task) throws Exception {
+    submit(1, task).get();
+  }
+
+  private String failure(Body task) {
+    return assertThrows(ExecutionException.class, () -> run(task)).getCause().getMessage();
+  }
+
+  @Test
+  void countsWhatTheTaskHolds() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      assertSame(memory, TaskMemory.open(TaskContext.get(), executor));
+      Lease lease = memory.tryLease(MIB);
+      assertTrue(memory.tryReserve(100));
+      assertEquals(MIB + 100, memory.heldBytes());
+      assertEquals(MIB + 100, executor.budget().usedBytes());
+      memory.freeKeepingQuota(lease);
+      memory.unreserve(MIB + 100);
+      assertEquals(0, memory.heldBytes());
+      assertEquals(MIB + 100, memory.peakBytes());
+      assertThrows(IllegalStateException.class, () -> memory.unreserve(1));
+    });
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+  }
+
+  @Test
+  void refusesBeyondTheLimitAndSaysWhatToRaise() {
+    start("spark.sluice.memory.waitTimeout", "100ms");
+    String tooLarge = failure((memory, executor) -> memory.lease(17 * MIB, "a test row"));
+    assertTrue(tooLarge.contains("a test row") && tooLarge.contains("spark.sluice.memory.limit"), tooLarge);
+    String timeout = failure((memory, executor) -> {
+      Lease most = memory.tryLease(12 * MIB);
+      assertNull(memory.tryLease(MIB));
+      try {
+        memory.lease(MIB, "one more");
+      } finally {
+        memory.free(most);
+      }
+    });
+    assertTrue(timeout.contains("one more") && timeout.contains("spark.sluice.memory.waitTimeout = 100 ms"), timeout);
+    assertEquals(1, spark.counter(Counter.MEMORY_TIMEOUTS));
+  }
+
+  @Test
+  void asksItsOwnSpillableFirst() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      Lease most = memory.tryLease(12 * MIB);
+      memory.setSpillable(bytes -> {
+        assertEquals(2 * MIB, bytes);
+        assertNull(memory.tryLease(12 * MIB), "spilling is not re-entered");
+        memory.free(most);
+        return 12 * MIB;
+      });
+      Lease next = memory.tryLease(2 * MIB);
+      assertNotNull(next);
+      memory.free(next);
+      memory.setSpillable(null);
+    });
+  }
+
+  @Test
+  void waitsForAnotherTask() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    inTask = new CountDownLatch(1);
+    submit(2, (memory, executor) -> {
+      if (TaskContext.getPartitionId() == 0) {
+        Lease most = memory.lease(12 * MIB, "most");
+        inTask.countDown();
+        // Frees only when the other is seen waiting, so that the wait is real.
+        while (executor.counters().get(Counter.MEMORY_WAITS) == 0) {
+          Thread.onSpinWait();
+        }
+        memory.free(most);
+      } else {
+        inTask.await();
+        memory.free(memory.lease(5 * MIB, "after the other"));
+      }
+    }).get();
+    assertEquals(1, spark.counter(Counter.MEMORY_WAITS));
+    assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
+  }
+
+  @Test
+  void killedTaskStopsWaiting() throws Exception {
+    start("spark.sluice.memory.waitTimeout", "1h");
+    inTask = new CountDownLatch(1);
+    JavaFutureAction<Void> job = submit(1, (memory, executor) -> {
+      memory.tryLease(12 * MIB);
+      inTask.countDown();
+      memory.lease(5 * MIB, "never");
+    });
+    inTask.await();
+    job.cancel(true);
+    ExecutorState executor = spark.manager().executorState();
+    // The kill frees what the task held, a leak on purpose here.
+    while (executor.budget().usedBytes() > 0) {
+      Thread.onSpinWait();
+    }
+    assertEquals(12 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
+  }
+
+  @Test
+  void leakFailsTheTaskWhenAsked() {
+    start("spark.sluice.memory.failOnLeak", "true");
+    String message = failure((memory, executor) -> memory.tryLease(MIB));
+    assertTrue(message.contains("1 leases open, 1048576 bytes held"), message);
+  }
+
+  @Test
+  void leakIsFreedAndCountedOtherwise() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "false");
+    run((memory, executor) -> {
+      memory.tryLease(MIB);
+      memory.tryReserve(MIB);
+    });
+    assertEquals(1, spark.counter(Counter.MEMORY_LEAKED_LEASES));
+    assertEquals(2 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+  }
+
+  @Test
+  void detachedLeaseOutlivesTheTask() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    List<Lease> kept = new java.util.concurrent.CopyOnWriteArrayList<>();
+    run((memory, executor) -> {
+      Lease lease = memory.tryLease(MIB);
+      memory.detach(lease);
+      assertEquals(0, memory.heldBytes());
+      kept.add(lease);
+    });
+    assertTrue(NativeCore.leasedBytes() >= MIB);
+    kept.get(0).close();
+  }
+
+  @Test
+  void freesFromOtherThreads() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      ExecutorService others = Executors.newFixedThreadPool(3);
+      try {
+        for (int i = 0; i < 300; i++) {
+          Lease lease = memory.lease(MIB, "a lease to hand over");
+          Future<?> freed = others.submit(() -> memory.free(lease));
+          if (i % 10 == 0) {
+            freed.get();
+          }
+        }
+      } finally {
+        others.shutdown();
+        assertTrue(others.awaitTermination(60, TimeUnit.SECONDS));
+      }
+      assertEquals(0, memory.heldBytes());
+    });
+  }
+
+  @Test
+  void sparksOffHeapMemoryIsUsedWhenEnabled() throws Exception {
+    spark = LocalSpark.start(Map.of("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "16m"));
+    run((memory, executor) -> {
+      Lease lease = memory.tryLease(4 * MIB);
+      assertEquals(4 * MIB, TaskContext.get().taskMemoryManager().getMemoryConsumptionForThisTask());
+      assertEquals(0, executor.budget().usedBytes());
+      assertNull(memory.tryLease(16 * MIB));
+      memory.free(lease);
+      assertEquals(0, TaskContext.get().taskMemoryManager().getMemoryConsumptionForThisTask());
+      SluiceException tooLarge = assertThrows(SluiceException.class, () -> memory.lease(17 * MIB, "a test row"));
+      assertTrue(tooLarge.getMessage().contains("spark.memory.offHeap.size"), tooLarge.getMessage());
+    });
+  }
+}

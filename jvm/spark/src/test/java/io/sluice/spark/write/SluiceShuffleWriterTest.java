@@ -1,0 +1,298 @@
+package io.sluice.spark.write;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.metrics.Counter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The write path in real tasks: memory, spills, files, failures. */
+@Timeout(180)
+class SluiceShuffleWriterTest {
+  private static volatile CountDownLatch reached;
+  private static volatile CountDownLatch released;
+
+  @TempDir private Path folder;
+  private LocalSpark spark;
+
+  private void start(String... keysAndValues) {
+    Map<String, String> settings = new HashMap<>();
+    for (int i = 0; i < keysAndValues.length; i += 2) {
+      settings.put(keysAndValues[i], keysAndValues[i + 1]);
+    }
+    spark = LocalSpark.start(settings);
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(List.of(), ShuffleFiles.temporary());
+    spark.close();
+    assertEquals(0, NativeCore.leasedBytes());
+    assertEquals(0, NativeCore.checkArena());
+  }
+
+  private Dataset<Row> rows(long count) {
+    return spark.session().range(0, count, 1, 3)
+        .selectExpr("id", "xxhash64(id) as h", "concat('text ', md5(cast(id as string))) as t");
+  }
+
+  /** One row that depends on every field of every row, and not on their order. */
+  private static Dataset<Row> digest(Dataset<Row> rows) {
+    return rows.agg(functions.count("*"), functions.bit_xor(functions.xxhash64(
+        functions.col("id"), functions.col("h"), functions.col("t"))));
+  }
+
+  private void assertSame(Supplier<Dataset<Row>> query) {
+    assertEquals(sorted(spark.onStock(query)), sorted(spark.onSluice(query)));
+  }
+
+  private static List<String> sorted(List<Row> rows) {
+    return rows.stream().map(Row::toString).sorted().collect(Collectors.toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "2"})
+  void spillsUnderATinyBudget(String threads) {
+    start("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", threads,
+        "spark.sluice.codec.level", "plain");
+    assertSame(() -> digest(rows(300_000).repartition(11, functions.col("h"))));
+    assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+    assertTrue(spark.counter(Counter.WRITE_SPILLED_BYTES) > 1_000_000);
+  }
+
+  @Test
+  void takesSparksOffHeapMemory() {
+    start("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m", "spark.sluice.codec.level", "plain");
+    assertSame(() -> digest(rows(300_000).repartition(11, functions.col("h"))));
+  }
+
+  @Test
+  void encodesOnThePoolAndOnTheTask() {
+    start("spark.sluice.writer.threads", "1", "spark.sluice.writer.batchBytes", "1m");
+    assertSame(() -> digest(rows(100_000).repartition(20, functions.col("h"))));
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 0);
+    assertEquals(100_000, spark.counter(Counter.WRITE_RECORDS) - recordsOfTheAggregate());
+  }
+
+  /** The aggregate above shuffles one row per partition. */
+  private static long recordsOfTheAggregate() {
+    return 20;
+  }
+
+  @Test
+  void rowsLargerThanAPageAndThanABatch() {
+    start("spark.sluice.writer.pageBytes", "64k", "spark.sluice.writer.batchBytes", "1m");
+    assertSame(() -> spark.session().range(0, 9, 1, 2)
+        .selectExpr("id", "repeat(cast(id as string), cast(id * 500000 as int)) as t").repartition(4, functions.col("id"))
+        .selectExpr("id", "length(t)", "md5(t)"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ADLER32", "CRC32", "CRC32C"})
+  void checksumFileIsWhatSparkWouldWrite(String algorithm) throws IOException {
+    start("spark.shuffle.checksum.algorithm", algorithm, "spark.shuffle.sync", "true");
+    rows(10_000).repartition(5, functions.col("h")).count();
+    List<Path> files = ShuffleFiles.named("shuffle_0_").stream().filter(f -> f.toString().endsWith(algorithm)).toList();
+    assertEquals(3, files.size());
+    for (Path file : files) {
+      String stem = file.getFileName().toString().replace(".checksum." + algorithm, "");
+      byte[] data = Files.readAllBytes(ShuffleFiles.named(stem + ".data").get(0));
+      assertArrayEquals(checksums(algorithm, data, longs(ShuffleFiles.named(stem + ".index").get(0))), longs(file));
+    }
+  }
+
+  private static long[] checksums(String algorithm, byte[] data, long[] offsets) {
+    long[] values = new long[offsets.length - 1];
+    for (int i = 0; i < values.length; i++) {
+      java.util.zip.Checksum checksum = switch (algorithm) {
+        case "ADLER32" -> new java.util.zip.Adler32();
+        case "CRC32" -> new java.util.zip.CRC32();
+        default -> new java.util.zip.CRC32C();
+      };
+      checksum.update(data, (int) offsets[i], (int) (offsets[i + 1] - offsets[i]));
+      values[i] = checksum.getValue();
+    }
+    return values;
+  }
+
+  private static long[] longs(Path file) throws IOException {
+    java.nio.LongBuffer longs = java.nio.ByteBuffer.wrap(Files.readAllBytes(file)).asLongBuffer();
+    long[] values = new long[longs.remaining()];
+    longs.get(values);
+    return values;
+  }
+
+  @Test
+  void noChecksumFileWhenSwitchedOff() {
+    start("spark.shuffle.checksum.enabled", "false");
+    rows(1_000).repartition(5, functions.col("h")).count();
+    assertTrue(ShuffleFiles.named("shuffle_0_").stream().noneMatch(file -> file.toString().contains("checksum")));
+  }
+
+  @Test
+  void mapTaskWithoutRowsWritesAnIndexOnlyAsStockDoes() {
+    start();
+    rows(1_000).where("id < 0").repartition(5, functions.col("h")).count();
+    List<String> ours = extensions("shuffle_0_");
+    spark.onStock(() -> rows(1_000).where("id < 0").repartition(5, functions.col("h")));
+    // Shuffle 1 is the count's own; whatever is there beyond 0 and 1 is stock's.
+    assertEquals(List.of("index", "index", "index"), ours);
+    assertEquals(ours, extensions("shuffle_2_"));
+    // Creates the executor's state, which the check after each test looks at.
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+  }
+
+  private static List<String> extensions(String start) {
+    return ShuffleFiles.named(start).stream().map(Path::toString)
+        .map(name -> name.substring(name.lastIndexOf('.') + 1)).sorted().toList();
+  }
+
+  @Test
+  void unregisteredShuffleLeavesNoFiles() {
+    start();
+    rows(1_000).repartition(5, functions.col("h")).count();
+    assertFalse(ShuffleFiles.named("shuffle_0_").isEmpty());
+    assertTrue(spark.manager().unregisterShuffle(0));
+    assertEquals(List.of(), ShuffleFiles.named("shuffle_0_"));
+  }
+
+  @Test
+  void failingRowsLeaveNothingBehind() {
+    start("spark.task.maxFailures", "1", "spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "2");
+    assertThrows(Exception.class, () -> rows(100_000)
+        .selectExpr("if(id = 33000, raise_error('on purpose'), id) as id", "h", "t").repartition(5, functions.col("h"))
+        .collectAsList());
+  }
+
+  @Test
+  void killedTaskLeavesNothingBehind() throws Exception {
+    start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "2");
+    reached = new CountDownLatch(3);
+    released = new CountDownLatch(1);
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+    Thread query = new Thread(() -> {
+      context.setJobGroup("to kill", "to kill", true);
+      assertThrows(Exception.class, () -> slowRows().repartition(5, functions.col("value")).count());
+    });
+    query.start();
+    while (spark.counter(Counter.WRITE_BATCHES_BY_POOL) + spark.counter(Counter.WRITE_BATCHES_BY_TASK) == 0) {
+      Thread.onSpinWait();
+    }
+    context.cancelJobGroup("to kill");
+    released.countDown();
+    query.join();
+    awaitNoTasks();
+  }
+
+  /** Rows without end, so only the kill ends the task. */
+  private Dataset<Row> slowRows() {
+    return spark.session().range(0, Integer.MAX_VALUE, 1, 2)
+        .map((MapFunction<Long, String>) id -> "row " + id, Encoders.STRING()).toDF("value");
+  }
+
+  private void awaitNoTasks() {
+    while (spark.manager().executorState().budget().usedBytes() > 0 || !ShuffleFiles.temporary().isEmpty()
+        || spark.session().sparkContext().statusTracker().getActiveStageIds().length > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void metricsAreStocks() {
+    start();
+    Supplier<Dataset<Row>> query = () -> rows(50_000).repartition(9, functions.col("h"));
+    Map<String, Long> ours = exchangeMetrics(query.get());
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    Map<String, Long> stock = exchangeMetrics(query.get());
+    assertEquals(stock.get("dataSize"), ours.get("dataSize"));
+    assertEquals(stock.get("shuffleRecordsWritten"), ours.get("shuffleRecordsWritten"));
+    assertEquals(50_000, ours.get("shuffleRecordsWritten"));
+    assertEquals(spark.counter(Counter.WRITE_BLOCK_BYTES), ours.get("shuffleBytesWritten"));
+    assertTrue(ours.get("shuffleBytesWritten") < stock.get("shuffleBytesWritten"), ours + " against " + stock);
+    assertTrue(ours.get("shuffleWriteTime") > 0);
+  }
+
+  private static Map<String, Long> exchangeMetrics(Dataset<Row> query) {
+    query.collectAsList();
+    Map<String, Long> values = new HashMap<>();
+    var metrics = query.queryExecution().executedPlan().metrics().iterator();
+    while (metrics.hasNext()) {
+      var metric = metrics.next();
+      values.put(metric._1(), metric._2().value());
+    }
+    return values;
+  }
+
+  @Test
+  void secondAttemptOfAMapIdKeepsTheFirstsOutput() {
+    start("spark.shuffle.useOldFetchProtocol", "true");
+    rows(1_000).repartition(5, functions.col("h")).count();
+    IndexShuffleBlockResolver resolver = spark.manager().shuffleBlockResolver();
+    long[] lengths = {1, 2, 3, 4, 5};
+    long size = resolver.getDataFile(0, 0).length();
+    resolver.writeMetadataFileAndCommit(0, 0, lengths, new long[] {0, 0, 0, 0, 0}, null);
+    assertEquals(size, java.util.Arrays.stream(lengths).sum());
+  }
+
+  @Test
+  void fullLocalDirectoryMakesSpillsUseAnother() throws IOException {
+    Path bad = folder.resolve("bad");
+    Path good = folder.resolve("good");
+    start("spark.local.dir", bad + "," + good, "spark.sluice.memory.limit", "16m", "spark.sluice.codec.level", "plain",
+        "spark.sluice.writer.threads", "0");
+    DiskFault fault = DiskFault.in(ShuffleFiles.directories().get(0));
+    SpillFiles spills = new SpillFiles(SparkEnv.get().blockManager().diskBlockManager(), spark.manager().counters());
+    long written = 0;
+    for (int i = 0; i < 20; i++) {
+      written += spills.write(fault::write);
+    }
+    assertEquals(20 * DiskFault.BYTES, written);
+    assertEquals(20, ShuffleFiles.named("temp_shuffle_").size());
+    assertEquals(1, spark.counter(Counter.WRITE_DIRECTORY_RETRIES));
+    spills.deleteAll();
+    spark.manager().executorState();
+  }
+
+  @Test
+  void noLocalDirectoryLeftNamesThemAll() {
+    start("spark.local.dir", folder.resolve("one") + "," + folder.resolve("two"));
+    DiskFault fault = DiskFault.in(ShuffleFiles.directories().toArray(Path[]::new));
+    SpillFiles spills = new SpillFiles(SparkEnv.get().blockManager().diskBlockManager(), spark.manager().counters());
+    String message = assertThrows(IOException.class, () -> spills.write(fault::write)).getMessage();
+    for (Path directory : ShuffleFiles.directories()) {
+      assertTrue(message.contains(directory.toString()), message);
+    }
+    assertTrue(message.contains("No space left"), message);
+    spark.manager().executorState();
+  }
+}
