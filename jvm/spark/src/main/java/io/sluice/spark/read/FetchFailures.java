@@ -31,6 +31,14 @@ final class FetchFailures {
         message(failure), failure.getCause()));
   }
 
+  /** Throws {@code thrown} as it is, which may be a fetch failure that Spark's own iterator made; never returns. */
+  RuntimeException passOn(Throwable thrown) {
+    if (thrown instanceof FetchFailedException) {
+      counters.increment(Counter.READ_FETCH_FAILURES);
+    }
+    throw FetchFailures.<RuntimeException>unchecked(thrown);
+  }
+
   private static String message(BlockReadException failure) {
     ShuffleBlock block = failure.block();
     String text = "Sluice cannot read block " + block.id() + " of map index " + block.mapIndex() + " from "

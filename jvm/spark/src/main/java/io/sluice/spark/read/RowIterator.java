@@ -99,8 +99,8 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
       segmentLeft = segmentRows;
       batchLeft -= segmentRows;
       return true;
-    } catch (IOException | RuntimeException | Error e) {
-      throw failed(e);
+    } catch (Throwable thrown) {
+      throw failed(thrown);
     } finally {
       lock.unlock();
     }
@@ -161,16 +161,13 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
       closeBatches(thrown);
     }
     context.killTaskIfInterrupted();
-    if (thrown instanceof RuntimeException unchecked) {
-      throw unchecked;
-    }
-    if (thrown instanceof Error error) {
-      throw error;
-    }
     if (thrown instanceof BlockReadException unreadable && !interrupted(unreadable)) {
       throw failures.raise(unreadable);
     }
-    throw new SluiceException("reading shuffle blocks stopped: " + thrown.getMessage(), thrown);
+    if (thrown instanceof IOException) {
+      throw new SluiceException("reading shuffle blocks stopped: " + thrown.getMessage(), thrown);
+    }
+    throw failures.passOn(thrown);
   }
 
   /** An interrupt without a kill: somebody wants this thread, the block is not at fault. */

@@ -172,6 +172,41 @@ class RowIteratorTest {
   }
 
   @Test
+  void sparksOwnFetchFailurePassesAndFreesEverything() {
+    FetchFailedException sparks = new FetchFailedException(TestBlocks.ADDRESS, 3, 100, 0, 5, "connection lost", null);
+    InlineBatches some = new InlineBatches(
+        new FrameReader(TestBlocks.of(PlainFrames.block(0, 1, 10)), memory), PlainFrames.DECODER, memory,
+        new ReadTally(counters));
+    RowIterator rows = iterator(new RowBatches() {
+      private boolean given;
+
+      @Override
+      public RowBatch next() throws IOException {
+        if (given) {
+          throw RowIteratorTest.<RuntimeException>unchecked(sparks);
+        }
+        given = true;
+        return some.next();
+      }
+
+      @Override
+      public void close() throws IOException {
+        some.close();
+      }
+    });
+    take(rows, 10);
+    assertSame(sparks, assertThrows(Exception.class, rows::hasNext));
+    assertEquals(0, memory.live());
+    assertEquals(1, counters.get(Counter.READ_FETCH_FAILURES));
+    assertThrows(SluiceException.class, rows::hasNext);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> E unchecked(Throwable thrown) throws E {
+    throw (E) thrown;
+  }
+
+  @Test
   void anotherThreadGetsRowsThatOutliveTheTask() {
     onTaskThread = false;
     RowIterator rows = iterator(PlainFrames.block(0, 2, 100));
