@@ -1,6 +1,6 @@
 package io.sluice.spark;
 
-import io.sluice.spark.compat.RowChecksums;
+import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.conf.Settings;
 import java.util.Optional;
 import org.apache.spark.ShuffleDependency;
@@ -74,7 +74,7 @@ public final class RecordPath {
     if (!RowSerializer.dataSizeReachable(serializer)) {
       return Optional.of(FallbackReason.DATA_SIZE_METRIC);
     }
-    return RowChecksums.reachable(dependency) ? Optional.empty() : Optional.of(FallbackReason.ROW_CHECKSUMS);
+    return RowBasedChecksums.known(dependency) ? Optional.empty() : Optional.of(FallbackReason.ROW_CHECKSUMS);
   }
 
   private static boolean pushBased(SparkConf conf) {

@@ -20,14 +20,18 @@ final class MapOutput implements AutoCloseable {
   private final BlockSettings blocks;
   private final TaskMemory memory;
   private final SpillFiles spills;
+  private final RowChecksums rowChecksums;
   private long handle = NOT_OPEN;
   private long runQuotaBytes;
 
-  MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills) {
+  /** @param rowChecksums gets every row that is encoded; null when none are wanted */
+  MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
+      RowChecksums rowChecksums) {
     this.partitions = partitions;
     this.blocks = blocks;
     this.memory = memory;
     this.spills = spills;
+    this.rowChecksums = rowChecksums;
   }
 
   /** Opens the native writer; before the first {@link #encode}. */
@@ -50,6 +54,9 @@ final class MapOutput implements AutoCloseable {
    * @throws NativeException with {@link NativeCore#NO_MEMORY} when the arena is at its limit; nothing was added
    */
   long encode(RowBatch batch, long sequence) {
+    if (rowChecksums != null) {
+      batch.checksumOnce(rowChecksums);
+    }
     return NativeException.check(NativeCore.writerEncode(handle, sequence, batch.fields(), batch.describe()));
   }
 

@@ -1,7 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
-import io.sluice.spark.compat.RowChecksums;
+import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
 import java.io.File;
@@ -76,7 +76,7 @@ final class MapOutputCommit {
   MapStatus mapStatus(RowChecksums rowChecksums) {
     return rowChecksums == null
         ? SparkLine.mapStatus(blockManager.shuffleServerId(), lengths, mapId)
-        : rowChecksums.mapStatus(blockManager.shuffleServerId(), lengths, mapId);
+        : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), lengths, mapId, rowChecksums.aggregate());
   }
 
   /** Bytes of each partition as committed; null before. */

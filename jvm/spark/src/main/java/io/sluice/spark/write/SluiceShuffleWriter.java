@@ -5,7 +5,7 @@ import io.sluice.spark.ExecutorState;
 import io.sluice.spark.RowSerializer;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluiceShuffleHandle;
-import io.sluice.spark.compat.RowChecksums;
+import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
@@ -75,10 +75,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.counters = executor.counters();
     this.memory = TaskMemory.open(context, executor);
     this.dataSize = RowSerializer.dataSize(dependency.serializer());
-    this.rowChecksums = RowChecksums.of(dependency);
+    this.rowChecksums = RowBasedChecksums.wanted(dependency) ? new RowChecksums(partitions) : null;
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new MapOutput(partitions, settings.blocks(), memory, spills);
+    this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks());
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
@@ -90,13 +90,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
-      K key = record._1();
       UnsafeRow row = (UnsafeRow) record._2();
-      int partition = partitioner.getPartition(key);
+      int partition = partitioner.getPartition(record._1());
       int bytes = row.getSizeInBytes();
-      if (rowChecksums != null) {
-        rowChecksums.update(partition, key, row);
-      }
       // Row and batch must agree in fields; everything unusual takes the slow way.
       if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
           || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {

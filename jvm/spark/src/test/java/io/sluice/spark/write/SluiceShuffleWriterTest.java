@@ -253,6 +253,31 @@ class SluiceShuffleWriterTest {
     return values;
   }
 
+  /** The driver's map statuses hold the value that Spark's own checksum objects give for the same rows. */
+  @Test
+  void rowBasedChecksumIsSparks() throws Exception {
+    start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "1");
+    assertEquals(rowChecksums(), rowChecksumsOnStock());
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
+  }
+
+  private List<Long> rowChecksumsOnStock() throws Exception {
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    return rowChecksums();
+  }
+
+  private List<Long> rowChecksums() throws Exception {
+    var plan = rows(60_000).repartition(7, functions.col("h")).queryExecution().executedPlan();
+    var dependency = ((org.apache.spark.sql.execution.exchange.ShuffleExchangeExec) plan).shuffleDependency();
+    scala.concurrent.Await.result(spark.session().sparkContext().submitMapStage(dependency),
+        scala.concurrent.duration.Duration.Inf());
+    var tracker = (org.apache.spark.MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+    var statuses = tracker.shuffleStatuses().apply(dependency.shuffleId()).mapStatuses();
+    List<Long> checksums = java.util.Arrays.stream(statuses).map(status -> status.checksumValue()).toList();
+    assertFalse(checksums.contains(0L), "no row-based checksums: " + checksums);
+    return checksums;
+  }
+
   @Test
   void secondAttemptOfAMapIdKeepsTheFirstsOutput() {
     start("spark.shuffle.useOldFetchProtocol", "true");
