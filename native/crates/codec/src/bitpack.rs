@@ -2,7 +2,8 @@
 //!
 //! Whole tiles of 512 values, and a last partial tile of at least [`MIN_LANED`] values, are *laned*: value
 //! `i` of the tile is in lane `i % 8` at position `i / 8`; a lane is a stream of little-endian u64 words,
-//! and the words of the 8 lanes alternate. A shorter rest is one bit stream, low bits first.
+//! and the words of the 8 lanes alternate; of a last, partly filled word only the bytes in use are stored.
+//! A partial tile is filled up to a multiple of 8 values with zeros. A shorter rest is one bit stream, low bits first.
 
 use crate::bytes::Input;
 use crate::error::Result;
@@ -11,7 +12,7 @@ use crate::kernels::{Kernels, lane_bytes};
 /// Values of a full tile.
 const TILE: usize = 512;
 /// A partial tile with fewer values than this is a plain bit stream.
-const MIN_LANED: usize = 128;
+const MIN_LANED: usize = 64;
 
 /// Bytes that `n` values of `width` bits take.
 pub(crate) fn packed_bytes(n: usize, width: u32) -> usize {
@@ -91,7 +92,8 @@ pub(crate) fn unpack(
         0 => out[..n].fill(base),
         64 => {
             for (o, b) in out[..n].iter_mut().zip(packed.chunks_exact(8)) {
-                *o = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]).wrapping_add(base);
+                *o = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])
+                    .wrapping_add(base);
             }
         }
         _ => unpack_tiles(k, packed, n, width, base, out),
@@ -102,12 +104,20 @@ pub(crate) fn unpack(
 fn unpack_tiles(k: &Kernels, packed: &[u8], n: usize, width: u32, base: u64, out: &mut [u64]) {
     let whole = n / TILE * TILE;
     let (tiles, rest) = packed.split_at(whole / TILE * lane_bytes(TILE, width));
-    for (tile, room) in tiles.chunks_exact(lane_bytes(TILE, width)).zip(out.chunks_exact_mut(TILE)) {
+    for (tile, room) in tiles
+        .chunks_exact(lane_bytes(TILE, width))
+        .zip(out.chunks_exact_mut(TILE))
+    {
         k.unpack(tile, width, base, room);
     }
     let left = n - whole;
     if left >= MIN_LANED {
-        k.unpack(rest, width, base, &mut out[whole..whole + left.next_multiple_of(8)]);
+        k.unpack(
+            rest,
+            width,
+            base,
+            &mut out[whole..whole + left.next_multiple_of(8)],
+        );
     } else {
         unpack_stream(rest, width, base, &mut out[whole..n]);
     }

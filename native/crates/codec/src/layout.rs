@@ -24,7 +24,9 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        [Self::Word, Self::Var, Self::Var16].into_iter().find(|k| *k as u8 == bits)
+        [Self::Word, Self::Var, Self::Var16]
+            .into_iter()
+            .find(|k| *k as u8 == bits)
     }
 
     /// Bytes of the slot that `word` describes.
@@ -58,7 +60,13 @@ impl<'a> Columns<'a> {
 }
 
 /// Finds each field's kind. On return `ends[i]` is where row `i`'s predicted part ends.
-pub(crate) fn predict(columns: &Columns<'_>, fields: usize, row_bytes: &[u64], kinds: &mut Vec<Kind>, ends: &mut Vec<u64>) {
+pub(crate) fn predict(
+    columns: &Columns<'_>,
+    fields: usize,
+    row_bytes: &[u64],
+    kinds: &mut Vec<Kind>,
+    ends: &mut Vec<u64>,
+) {
     let first = bitset_words(fields);
     kinds.clear();
     kinds.resize(fields, Kind::Word);
@@ -69,7 +77,9 @@ pub(crate) fn predict(columns: &Columns<'_>, fields: usize, row_bytes: &[u64], k
     }
     for field in 0..fields {
         let column = columns.column(first + field);
-        let Some(probe) = column.iter().position(|w| *w != 0) else { continue };
+        let Some(probe) = column.iter().position(|w| *w != 0) else {
+            continue;
+        };
         if column[probe] >> 32 != ends[probe] {
             continue;
         }
@@ -98,7 +108,9 @@ fn holds(kind: Kind, column: &[u64], row_bytes: &[u64], ends: &[u64]) -> bool {
 fn likely_kind(columns: &Columns<'_>, w: usize, row_bytes: &[u64], ends: &[u64]) -> Kind {
     let column = columns.column(w);
     let differs = |word: &u64| *word != 0 && Kind::Var.slot_bytes(*word) != 16;
-    let Some(row) = column.iter().position(differs) else { return Kind::Var };
+    let Some(row) = column.iter().position(differs) else {
+        return Kind::Var;
+    };
     let near = ends[row] + Kind::Var.slot_bytes(column[row]);
     let far = ends[row] + 16;
     if column[row] & 0xFFFF_FFFF > 16 || far > row_bytes[row] {
@@ -114,5 +126,9 @@ fn likely_kind(columns: &Columns<'_>, w: usize, row_bytes: &[u64], ends: &[u64])
             return Kind::Var16;
         }
     }
-    if row_bytes[row] == far { Kind::Var16 } else { Kind::Var }
+    if row_bytes[row] == far {
+        Kind::Var16
+    } else {
+        Kind::Var
+    }
 }

@@ -43,12 +43,20 @@ pub(crate) struct VectoredWriter<'a> {
 
 impl<'a> VectoredWriter<'a> {
     pub(crate) fn new(file: &'a File, path: &'a Path) -> Self {
-        Self { file, path, pieces: Vec::with_capacity(MAX_PIECES) }
+        Self {
+            file,
+            path,
+            pieces: Vec::with_capacity(MAX_PIECES),
+        }
     }
 
     pub(crate) fn push(&mut self, piece: &'a [u8]) -> Result<(), EngineError> {
         self.pieces.push(IoSlice::new(piece));
-        if self.pieces.len() == MAX_PIECES { self.flush() } else { Ok(()) }
+        if self.pieces.len() == MAX_PIECES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
@@ -80,12 +88,18 @@ pub(crate) fn commit(
     let file = create(path)?;
     let mut out = VectoredWriter::new(&file, path);
     let mut next: Vec<usize> = vec![0; runs.len()];
-    let mut done = Committed { lengths: Vec::with_capacity(partitions as usize), checksums: Vec::new(), total: 0 };
+    let mut done = Committed {
+        lengths: Vec::with_capacity(partitions as usize),
+        checksums: Vec::new(),
+        total: 0,
+    };
     for partition in 0..partitions {
         let mut checksum = Checksum::new(algorithm);
         let mut bytes = 0;
         for (run, next) in runs.iter().zip(&mut next) {
-            let Some(&(_, end)) = run.ends.get(*next).filter(|e| e.0 == partition) else { continue };
+            let Some(&(_, end)) = run.ends.get(*next).filter(|e| e.0 == partition) else {
+                continue;
+            };
             let start = if *next == 0 { 0 } else { run.ends[*next - 1].1 };
             *next += 1;
             bytes += end - start;
@@ -128,7 +142,8 @@ fn put_segment<'a>(
                 spill.read_at(at, &mut buffer[..n])?;
                 checksum.borrow_mut().update(&buffer[..n]);
                 let path = out.borrow().path;
-                file.write_all(&buffer[..n]).map_err(|e| EngineError::io("writing", path, &e))?;
+                file.write_all(&buffer[..n])
+                    .map_err(|e| EngineError::io("writing", path, &e))?;
                 at += n as u64;
             }
             Ok(())

@@ -55,15 +55,21 @@ pub(crate) struct Sorted<'a, 's> {
 impl<'a> Sorted<'a, '_> {
     /// Partition and rows of each partition that has any.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = (u32, &[&'a [u8]])> + '_ {
-        self.starts.windows(2).enumerate().filter(|(_, w)| w[0] < w[1]).map(|(p, w)| {
-            (p as u32, &self.rows[w[0] as usize..w[1] as usize])
-        })
+        self.starts
+            .windows(2)
+            .enumerate()
+            .filter(|(_, w)| w[0] < w[1])
+            .map(|(p, w)| (p as u32, &self.rows[w[0] as usize..w[1] as usize]))
     }
 }
 
 impl Sorter {
     /// Sorts; every entry's partition and extent is checked, since they come from the other side.
-    pub(crate) fn sort<'a>(&mut self, pages: &[Page<'a>], partitions: u32) -> Result<Sorted<'a, '_>, EngineError> {
+    pub(crate) fn sort<'a>(
+        &mut self,
+        pages: &[Page<'a>],
+        partitions: u32,
+    ) -> Result<Sorted<'a, '_>, EngineError> {
         for page in pages {
             page.check()?;
         }
@@ -79,14 +85,20 @@ impl Sorter {
             while let Some((partition, offset)) = entries.next() {
                 let end = entries.peek().map_or(page.used, |next| next.1);
                 if offset > end || end > page.used {
-                    return Err(EngineError::invalid(format!("row at {offset}..{end} in a page of {} bytes", page.used)));
+                    return Err(EngineError::invalid(format!(
+                        "row at {offset}..{end} in a page of {} bytes",
+                        page.used
+                    )));
                 }
                 let next = &mut self.starts[partition as usize + 1];
                 rows[*next as usize] = &page.memory[offset..end];
                 *next += 1;
             }
         }
-        Ok(Sorted { rows, starts: &self.starts[..partitions as usize + 1] })
+        Ok(Sorted {
+            rows,
+            starts: &self.starts[..partitions as usize + 1],
+        })
     }
 
     /// Leaves in `starts[p + 1]` where partition p's rows start.
@@ -96,7 +108,9 @@ impl Sorter {
         for page in pages {
             for (partition, _) in page.entries() {
                 if partition >= partitions {
-                    return Err(EngineError::invalid(format!("partition {partition} of {partitions}")));
+                    return Err(EngineError::invalid(format!(
+                        "partition {partition} of {partitions}"
+                    )));
                 }
                 self.starts[partition as usize + 2] += 1;
             }

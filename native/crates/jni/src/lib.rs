@@ -18,13 +18,19 @@ const ABI_VERSION: jint = 1;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_abiVersion(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_abiVersion(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jint {
     ABI_VERSION
 }
 
 /// `NativeCore.describe`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(env: JNIEnv<'_>, _: JClass<'_>) -> jstring {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jstring {
     let text = format!(
         "sluice native core {} ({}, {} kernels)",
         env!("CARGO_PKG_VERSION"),
@@ -36,6 +42,9 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(env: JNIE
 
 /// `NativeCore.lastErrorMessage`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lastErrorMessage(env: JNIEnv<'_>, _: JClass<'_>) -> jstring {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lastErrorMessage(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jstring {
     guard::java_string(&env, &guard::last_error())
 }

@@ -25,7 +25,11 @@ pub(crate) fn size(bytes: jlong, what: &str) -> Result<usize, EngineError> {
 
 /// `NativeCore.setMemoryLimit`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_setMemoryLimit(_: JNIEnv<'_>, _: JClass<'_>, bytes: jlong) -> jint {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_setMemoryLimit(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    bytes: jlong,
+) -> jint {
     guard(|| {
         arena().set_limit(size(bytes, "memory limit")?);
         Ok(0)
@@ -34,13 +38,21 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_setMemoryLimit(_: 
 
 /// `NativeCore.lease`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lease(_: JNIEnv<'_>, _: JClass<'_>, bytes: jlong) -> jlong {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lease(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    bytes: jlong,
+) -> jlong {
     guard(|| Ok(arena().lease_raw(size(bytes, "lease")?)?.as_ptr() as i64))
 }
 
 /// `NativeCore.release`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(_: JNIEnv<'_>, _: JClass<'_>, address: jlong) -> jint {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    address: jlong,
+) -> jint {
     guard(|| {
         arena().release_raw(address as usize)?;
         Ok(0)
@@ -49,18 +61,32 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(_: JNIEnv<
 
 /// `NativeCore.leasedBytes`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jlong {
     guard(|| Ok(arena().leased_bytes() as i64))
 }
 
 /// `NativeCore.reservedBytes`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jlong {
     guard(|| Ok(arena().reserved_bytes() as i64))
 }
 
 /// `NativeCore.checkArena`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
-    guard(|| arena().check().map(|()| 0).map_err(|broken| EngineError::invalid(broken.to_string()))) as jint
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jint {
+    guard(|| {
+        arena()
+            .check()
+            .map(|()| 0)
+            .map_err(|broken| EngineError::invalid(broken.to_string()))
+    }) as jint
 }

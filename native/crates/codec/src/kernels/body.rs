@@ -7,9 +7,10 @@ pub(super) const LANES: usize = 8;
 /// How many rows ahead `gather` asks the cache for.
 const PREFETCH_ROWS: usize = 12;
 
+/// Whole words take 8 bytes a lane; the last, partly filled one only the bytes it uses.
 pub(super) fn lane_bytes(values: usize, width: u32) -> usize {
-    let positions = values / LANES;
-    (positions * width as usize).div_ceil(64) * LANES * 8
+    let bits = values / LANES * width as usize;
+    (bits / 64 * 8 + (bits % 64).div_ceil(8)) * LANES
 }
 
 #[inline(always)]
@@ -19,17 +20,32 @@ pub(super) fn stats(values: &[u64]) -> Stats {
     let mut max = [first as i64; LANES];
     let mut or = [first; LANES];
     let mut and = [first; LANES];
-    let first_delta = if values.len() > 1 { values[1].wrapping_sub(first) as i64 } else { 0 };
+    let first_delta = if values.len() > 1 {
+        values[1].wrapping_sub(first) as i64
+    } else {
+        0
+    };
     let mut dmin = [first_delta; LANES];
     let mut dmax = [first_delta; LANES];
     let (later, earlier) = (&values[1..], &values[..values.len() - 1]);
     let whole = later.len() / LANES * LANES;
-    for (b, a) in later[..whole].chunks_exact(LANES).zip(earlier[..whole].chunks_exact(LANES)) {
+    for (b, a) in later[..whole]
+        .chunks_exact(LANES)
+        .zip(earlier[..whole].chunks_exact(LANES))
+    {
         for l in 0..LANES {
             let v = b[l];
             let d = v.wrapping_sub(a[l]) as i64;
-            min[l] = if (v as i64) < min[l] { v as i64 } else { min[l] };
-            max[l] = if (v as i64) > max[l] { v as i64 } else { max[l] };
+            min[l] = if (v as i64) < min[l] {
+                v as i64
+            } else {
+                min[l]
+            };
+            max[l] = if (v as i64) > max[l] {
+                v as i64
+            } else {
+                max[l]
+            };
             or[l] |= v;
             and[l] &= v;
             dmin[l] = if d < dmin[l] { d } else { dmin[l] };
@@ -46,7 +62,14 @@ pub(super) fn stats(values: &[u64]) -> Stats {
         dmin[0] = dmin[0].min(d);
         dmax[0] = dmax[0].max(d);
     }
-    let mut all = Stats { min: min[0], max: max[0], or: or[0], and: and[0], delta_min: dmin[0], delta_max: dmax[0] };
+    let mut all = Stats {
+        min: min[0],
+        max: max[0],
+        or: or[0],
+        and: and[0],
+        delta_min: dmin[0],
+        delta_max: dmax[0],
+    };
     for l in 1..LANES {
         all.min = all.min.min(min[l]);
         all.max = all.max.max(max[l]);
@@ -68,10 +91,34 @@ fn store_lanes(out: &mut [u8], at: usize, lanes: &[u64; LANES]) {
 #[inline(always)]
 fn load_lanes(packed: &[u8], at: usize) -> [u64; LANES] {
     let mut lanes = [0; LANES];
-    for (v, b) in lanes.iter_mut().zip(packed[at..at + LANES * 8].chunks_exact(8)) {
-        *v = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+    match packed[at..].first_chunk::<{ LANES * 8 }>() {
+        Some(whole) => {
+            for (v, b) in lanes.iter_mut().zip(whole.chunks_exact(8)) {
+                *v = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+            }
+        }
+        None => load_last_lanes(&packed[at..], &mut lanes),
     }
     lanes
+}
+
+/// The last, partly filled word of each lane, in the bytes it uses.
+#[inline(never)]
+fn store_last_lanes(out: &mut [u8], lanes: &[u64; LANES]) {
+    let bytes = out.len() / LANES;
+    for (o, v) in out.chunks_exact_mut(bytes).zip(lanes) {
+        o.copy_from_slice(&v.to_le_bytes()[..bytes]);
+    }
+}
+
+#[inline(never)]
+fn load_last_lanes(packed: &[u8], lanes: &mut [u64; LANES]) {
+    let bytes = packed.len() / LANES;
+    for (v, b) in lanes.iter_mut().zip(packed.chunks_exact(bytes.max(1))) {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(b);
+        *v = u64::from_le_bytes(word);
+    }
 }
 
 /// Lane `l` holds values `l`, `l + 8`, …, each `width` bits, low bits first.
@@ -98,7 +145,7 @@ pub(super) fn pack(values: &[u64], base: u64, width: u32, out: &mut [u8]) {
         }
     }
     if fill > 0 {
-        store_lanes(out, at, &word);
+        store_last_lanes(&mut out[at..], &word);
     }
 }
 
@@ -196,7 +243,12 @@ fn prefetch(row: &[u8]) {
 /// # Safety
 /// `columns` has at least `words * stride` elements and `stride >= rows.len()`.
 #[inline(always)]
-pub(super) unsafe fn gather(rows: &[&[u8]], words: usize, stride: usize, columns: &mut [u64]) -> bool {
+pub(super) unsafe fn gather(
+    rows: &[&[u8]],
+    words: usize,
+    stride: usize,
+    columns: &mut [u64],
+) -> bool {
     let out = columns.as_mut_ptr();
     for (i, row) in rows.iter().enumerate() {
         if let Some(ahead) = rows.get(i + PREFETCH_ROWS) {
