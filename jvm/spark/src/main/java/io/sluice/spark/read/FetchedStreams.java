@@ -22,10 +22,13 @@ import scala.Function2;
  */
 final class FetchedStreams {
   private final ShuffleReadMetricsReporter reporter;
+  private final boolean checkFrames;
   private Probe last;
   private long lastSizeBytes = BlockInput.UNKNOWN;
 
-  FetchedStreams(ShuffleReadMetricsReporter metrics) {
+  /** @param checkFrames whether streams check their frames, for an iterator that reads them before it gives them */
+  FetchedStreams(ShuffleReadMetricsReporter metrics, boolean checkFrames) {
+    this.checkFrames = checkFrames;
     // A proxy, because Spark lines differ in the methods of this interface.
     this.reporter = (ShuffleReadMetricsReporter) Proxy.newProxyInstance(
         ShuffleReadMetricsReporter.class.getClassLoader(),
@@ -49,7 +52,7 @@ final class FetchedStreams {
 
   /** The stream wrapper for the fetch iterator. */
   Function2<BlockId, InputStream, InputStream> wrapper() {
-    return (id, stream) -> last = new Probe(stream);
+    return (id, stream) -> last = new Probe(checkFrames ? new FrameCheckingStream(stream) : stream);
   }
 
   /** The probe of the block that the fetch iterator gave last. */

@@ -13,8 +13,8 @@ import org.apache.spark.unsafe.Platform;
  * the smallest rows it could describe, before any memory is taken for it. Not thread-safe.
  */
 final class FrameReader implements AutoCloseable {
-  /** Row lengths of one frame take four bytes each and must fit in one piece of memory. */
-  private static final int MAX_RECORDS = 1 << 28;
+  /** The format's limit. */
+  private static final int MAX_RECORDS = 1 << 16;
 
   private final BlockInputs inputs;
   private final FrameWindow window;

@@ -105,7 +105,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
 
   private BlockInputs startFetching(BlockPlan plan, BlockManager blockManager, MapOutputTracker tracker,
       FetchSettings settings, boolean batch, ReadTally tally) {
-    FetchedStreams streams = new FetchedStreams(metrics);
+    FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     return new RemoteBlocks(
         SparkLine.fetchIterator(context, blockManager, tracker, plan.remote(), streams.wrapper(), settings,
             streams.reporter(), batch),

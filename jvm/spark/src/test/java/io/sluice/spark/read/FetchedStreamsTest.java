@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class FetchedStreamsTest {
   private final TaskContextImpl context = TaskContext$.MODULE$.empty();
   private final TempShuffleReadMetrics metrics = context.taskMetrics().createTempShuffleReadMetrics();
-  private final FetchedStreams streams = new FetchedStreams(metrics);
+  private final FetchedStreams streams = new FetchedStreams(metrics, false);
 
   @Test
   void metricsArriveAndTellTheExactSize() {
