@@ -92,8 +92,7 @@ pub(crate) fn unpack(
         0 => out[..n].fill(base),
         64 => {
             for (o, b) in out[..n].iter_mut().zip(packed.chunks_exact(8)) {
-                *o = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]])
-                    .wrapping_add(base);
+                *o = u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]).wrapping_add(base);
             }
         }
         _ => unpack_tiles(k, packed, n, width, base, out),
@@ -104,20 +103,12 @@ pub(crate) fn unpack(
 fn unpack_tiles(k: &Kernels, packed: &[u8], n: usize, width: u32, base: u64, out: &mut [u64]) {
     let whole = n / TILE * TILE;
     let (tiles, rest) = packed.split_at(whole / TILE * lane_bytes(TILE, width));
-    for (tile, room) in tiles
-        .chunks_exact(lane_bytes(TILE, width))
-        .zip(out.chunks_exact_mut(TILE))
-    {
+    for (tile, room) in tiles.chunks_exact(lane_bytes(TILE, width)).zip(out.chunks_exact_mut(TILE)) {
         k.unpack(tile, width, base, room);
     }
     let left = n - whole;
     if left >= MIN_LANED {
-        k.unpack(
-            rest,
-            width,
-            base,
-            &mut out[whole..whole + left.next_multiple_of(8)],
-        );
+        k.unpack(rest, width, base, &mut out[whole..whole + left.next_multiple_of(8)]);
     } else {
         unpack_stream(rest, width, base, &mut out[whole..n]);
     }

@@ -10,10 +10,7 @@ pub(crate) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            rest: bytes,
-            total: bytes.len(),
-        }
+        Self { rest: bytes, total: bytes.len() }
     }
 
     pub(crate) fn take(&mut self, bytes: usize, what: &'static str) -> Result<&'a [u8]> {
@@ -35,10 +32,7 @@ impl<'a> Input<'a> {
 
     /// The next byte, not consumed.
     pub(crate) fn peek(&self, what: &'static str) -> Result<u8> {
-        self.rest
-            .first()
-            .copied()
-            .ok_or_else(|| CodecError::new(format!("payload ends inside {what}")))
+        self.rest.first().copied().ok_or_else(|| CodecError::new(format!("payload ends inside {what}")))
     }
 
     pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32> {

@@ -69,11 +69,7 @@ impl Widths {
 impl ColumnEncoder {
     /// An encoder with these kernels.
     pub fn new(kernels: &'static Kernels) -> Self {
-        Self {
-            kernels,
-            scratch: Vec::new(),
-            dict: Dictionary::new(),
-        }
+        Self { kernels, scratch: Vec::new(), dict: Dictionary::new() }
     }
 
     /// Appends the smallest encoding of `values` (at least one).
@@ -96,11 +92,7 @@ impl ColumnEncoder {
         let mask = bitpack::packed_bytes(n, widths.mask) + 9 + short_len(s.and);
         let best = reference.min(delta).min(mask);
         let narrow = widths.reference.min(widths.delta).min(widths.mask);
-        if dictionary
-            && n >= MIN_DICT_ROWS
-            && narrow > 2
-            && self.try_dictionary(values, narrow, best, out)
-        {
+        if dictionary && n >= MIN_DICT_ROWS && narrow > 2 && self.try_dictionary(values, narrow, best, out) {
             return;
         }
         if best >= n * 8 {
@@ -127,8 +119,7 @@ impl ColumnEncoder {
         put_short(out, first, short_len(first));
         out.push(width as u8);
         self.scratch.clear();
-        self.scratch
-            .extend(values.windows(2).map(|w| w[1].wrapping_sub(w[0])));
+        self.scratch.extend(values.windows(2).map(|w| w[1].wrapping_sub(w[0])));
         bitpack::pack(self.kernels, &self.scratch, s.delta_min as u64, width, out);
     }
 
@@ -137,19 +128,12 @@ impl ColumnEncoder {
         put_first(out, MASK, s.and);
         out.extend_from_slice(&mask.to_le_bytes());
         self.scratch.resize(values.len(), 0);
-        self.kernels
-            .extract(values, &bit_runs(mask), &mut self.scratch);
+        self.kernels.extract(values, &bit_runs(mask), &mut self.scratch);
         bitpack::pack(self.kernels, &self.scratch, 0, width, out);
     }
 
     /// Encodes by dictionary if that beats `best` bytes; `narrow` is the best width so far.
-    fn try_dictionary(
-        &mut self,
-        values: &[u64],
-        narrow: u32,
-        best: usize,
-        out: &mut Vec<u8>,
-    ) -> bool {
+    fn try_dictionary(&mut self, values: &[u64], narrow: u32, best: usize, out: &mut Vec<u8>) -> bool {
         let most = MAX_DICT.min(1 << (narrow - 2).min(8));
         if !self.dict.build(values, most) {
             return false;
@@ -165,8 +149,7 @@ impl ColumnEncoder {
         self.encode_with(&sorted, false, out);
         self.dict.sorted = sorted;
         self.scratch.clear();
-        self.scratch
-            .extend(values.iter().map(|v| self.dict.index_of(*v)));
+        self.scratch.extend(values.iter().map(|v| self.dict.index_of(*v)));
         bitpack::pack(self.kernels, &self.scratch, 0, width, out);
         if out.len() - start >= best {
             out.truncate(start);
@@ -192,11 +175,7 @@ struct Dictionary {
 
 impl Dictionary {
     fn new() -> Self {
-        Self {
-            keys: Box::new([0; HASH_SLOTS]),
-            slots: Box::new([0; HASH_SLOTS]),
-            sorted: Vec::new(),
-        }
+        Self { keys: Box::new([0; HASH_SLOTS]), slots: Box::new([0; HASH_SLOTS]), sorted: Vec::new() }
     }
 
     fn slot(&self, value: u64) -> usize {
@@ -269,13 +248,7 @@ fn width(input: &mut Input<'_>) -> Result<u32> {
     }
 }
 
-fn decode_delta(
-    k: &Kernels,
-    input: &mut Input<'_>,
-    n: usize,
-    step: u64,
-    out: &mut [u64],
-) -> Result<()> {
+fn decode_delta(k: &Kernels, input: &mut Input<'_>, n: usize, step: u64, out: &mut [u64]) -> Result<()> {
     let bytes = usize::from(input.u8("first value")?);
     if bytes > 8 {
         return Err(CodecError::new(format!("first value of {bytes} bytes")));
@@ -300,9 +273,7 @@ fn decode_dictionary(k: &Kernels, input: &mut Input<'_>, n: usize, out: &mut [u6
     decode(k, input, count, &mut values)?;
     bitpack::unpack(k, input, n, bits(count as u64 - 1), 0, out)?;
     if count < MAX_DICT && out[..n].iter().fold(0, |m, v| m.max(*v)) >= count as u64 {
-        return Err(CodecError::new(format!(
-            "index past a dictionary of {count} values"
-        )));
+        return Err(CodecError::new(format!("index past a dictionary of {count} values")));
     }
     for v in &mut out[..n] {
         *v = values[(*v & 0xFF) as usize];
@@ -344,12 +315,7 @@ mod tests {
             (CONST, vec![5; 1000]),
             (FOR, (0..n).map(|i| 1_000_000 + mix(i) % 5000).collect()),
             (DELTA, (0..n).map(|i| i * 1_000_003 + mix(i) % 8).collect()),
-            (
-                MASK,
-                (0..n)
-                    .map(|i| (mix(i) & 0x0F0F_0F0F_0F0F_0F0F) | 0x3030_3030_3030_3030)
-                    .collect(),
-            ),
+            (MASK, (0..n).map(|i| (mix(i) & 0x0F0F_0F0F_0F0F_0F0F) | 0x3030_3030_3030_3030).collect()),
             (DICT, (0..n).map(|i| mix(mix(i) % 7)).collect()),
             (RAW, (0..n).map(sluice_testkit::xorshift).collect()),
         ];
@@ -364,21 +330,9 @@ mod tests {
         round_trip(&[u64::MAX, 0]);
         round_trip(&[i64::MIN as u64, i64::MAX as u64, 0, 1, u64::MAX]);
         round_trip(
-            &(0..300u64)
-                .map(|i| {
-                    if i % 2 == 0 {
-                        i64::MIN as u64
-                    } else {
-                        i64::MAX as u64
-                    }
-                })
-                .collect::<Vec<_>>(),
+            &(0..300u64).map(|i| if i % 2 == 0 { i64::MIN as u64 } else { i64::MAX as u64 }).collect::<Vec<_>>(),
         );
-        round_trip(
-            &(0..2000u64)
-                .map(|i| i % 256 * 0x0101_0101_0101_0101)
-                .collect::<Vec<_>>(),
-        );
+        round_trip(&(0..2000u64).map(|i| i % 256 * 0x0101_0101_0101_0101).collect::<Vec<_>>());
     }
 
     proptest! {

@@ -21,9 +21,7 @@ const ZSTD_LEVEL: i32 = 1;
 impl Codec {
     /// The codec with this number.
     pub fn from_id(id: u8) -> Option<Self> {
-        [Self::None, Self::Lz4, Self::Zstd, Self::Snappy]
-            .into_iter()
-            .find(|c| *c as u8 == id)
+        [Self::None, Self::Lz4, Self::Zstd, Self::Snappy].into_iter().find(|c| *c as u8 == id)
     }
 
     /// Appends `input` compressed. Returns false, and appends nothing, if the library refuses.
@@ -69,9 +67,7 @@ impl Codec {
         };
         match got {
             Ok(n) if n == expected => Ok(()),
-            Ok(n) => Err(CodecError::new(format!(
-                "{self:?} data gives {n} bytes, {expected} expected"
-            ))),
+            Ok(n) => Err(CodecError::new(format!("{self:?} data gives {n} bytes, {expected} expected"))),
             Err(e) => Err(CodecError::new(format!("{self:?} data is corrupt: {e}"))),
         }
     }
@@ -82,9 +78,7 @@ fn decompress_snappy(input: &[u8], out: &mut [u8]) -> std::result::Result<usize,
     if claimed != out.len() {
         return Ok(claimed);
     }
-    snap::raw::Decoder::new()
-        .decompress(input, out)
-        .map_err(|e| e.to_string())
+    snap::raw::Decoder::new().decompress(input, out).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
@@ -100,16 +94,8 @@ mod tests {
             let mut back = vec![0; input.len()];
             codec.decompress(&packed, &mut back).expect("own output");
             assert_eq!(back, input, "{codec:?}");
-            assert!(
-                codec
-                    .decompress(&packed, &mut vec![0; input.len() - 1])
-                    .is_err()
-            );
-            assert!(
-                codec
-                    .decompress(&packed, &mut vec![0; input.len() + 1])
-                    .is_err()
-            );
+            assert!(codec.decompress(&packed, &mut vec![0; input.len() - 1]).is_err());
+            assert!(codec.decompress(&packed, &mut vec![0; input.len() + 1]).is_err());
         }
     }
 }

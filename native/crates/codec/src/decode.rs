@@ -51,12 +51,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the frame is corrupt, or does not fit; `target` then holds no promise.
-    pub fn decode(
-        &mut self,
-        frame: &[u8],
-        target: &mut [u8],
-        row_bytes: &mut [u32],
-    ) -> Result<usize> {
+    pub fn decode(&mut self, frame: &[u8], target: &mut [u8], row_bytes: &mut [u32]) -> Result<usize> {
         let header = FrameHeader::parse(frame)?;
         let payload = &frame[HEADER_BYTES..];
         if payload.len() != header.encoded_bytes as usize {
@@ -104,10 +99,7 @@ impl Decoder {
             self.decode_columnar(header.fields as usize, &mut input, target, row_bytes)?;
         }
         if !input.is_empty() {
-            return Err(CodecError::new(format!(
-                "{} bytes after the payload's end",
-                input.remaining()
-            )));
+            return Err(CodecError::new(format!("{} bytes after the payload's end", input.remaining())));
         }
         Ok(rows)
     }
@@ -122,10 +114,7 @@ impl Decoder {
         let (rows, first) = (row_bytes.len(), bitset_words(fields));
         let words = first + fields;
         if words.checked_mul(8 * rows).is_none_or(|b| b > target.len()) {
-            return Err(CodecError::new(format!(
-                "{rows} rows of {words} words do not fit {} bytes",
-                target.len()
-            )));
+            return Err(CodecError::new(format!("{rows} rows of {words} words do not fit {} bytes", target.len())));
         }
         let stride = stride(rows);
         self.words.resize((words * stride).max(self.words.len()), 0);
@@ -136,12 +125,7 @@ impl Decoder {
             let column = &mut self.words[w * stride..(w + 1) * stride];
             column::decode(self.kernels, input, rows, column)?;
             if w >= first && self.kinds[w - first] != Kind::Word {
-                restore_words(
-                    self.kinds[w - first],
-                    &mut column[..rows],
-                    &mut self.ends,
-                    target.len(),
-                )?;
+                restore_words(self.kinds[w - first], &mut column[..rows], &mut self.ends, target.len())?;
             }
         }
         self.read_tails(input, rows)?;
@@ -156,8 +140,7 @@ impl Decoder {
         self.kinds.clear();
         for field in 0..fields {
             let bits = packed[field / 4] >> (2 * (field % 4)) & 3;
-            let kind =
-                Kind::from_bits(bits).ok_or_else(|| CodecError::new("unknown field kind 3"))?;
+            let kind = Kind::from_bits(bits).ok_or_else(|| CodecError::new("unknown field kind 3"))?;
             self.kinds.push(kind);
         }
         Ok(())
@@ -178,13 +161,7 @@ impl Decoder {
     }
 
     /// Lays the rows out in `target` and writes their words.
-    fn place_rows(
-        &mut self,
-        words: usize,
-        stride: usize,
-        target: &mut [u8],
-        row_bytes: &mut [u32],
-    ) -> Result<()> {
+    fn place_rows(&mut self, words: usize, stride: usize, target: &mut [u8], row_bytes: &mut [u32]) -> Result<()> {
         let rows = row_bytes.len();
         let mut start = 0u64;
         let limit = target.len() as u64;
@@ -192,18 +169,14 @@ impl Decoder {
             let tail = self.tails.get(i).copied().unwrap_or(0);
             let bytes = self.ends[i].checked_add(tail).filter(|b| *b <= limit);
             let Some(bytes) = bytes else {
-                return Err(CodecError::new(format!(
-                    "row {i} is longer than its frame's {limit} bytes"
-                )));
+                return Err(CodecError::new(format!("row {i} is longer than its frame's {limit} bytes")));
             };
             self.ends[i] += start;
             start += bytes;
             row_bytes[i] = bytes as u32;
         }
         if start != limit {
-            return Err(CodecError::new(format!(
-                "rows have {start} bytes, the header says {limit}"
-            )));
+            return Err(CodecError::new(format!("rows have {start} bytes, the header says {limit}")));
         }
         let source = self.words.as_ptr();
         let mut row = target.as_mut_ptr();
@@ -212,11 +185,7 @@ impl Decoder {
                 // SAFETY: `words` has words * stride elements and i < rows <= stride; the row's length is at
                 // least words * 8 (`ends` starts there) and the lengths add up to `target.len()`, checked
                 // above, so the write is inside `target`.
-                unsafe {
-                    row.add(w * 8)
-                        .cast::<u64>()
-                        .write_unaligned(*source.add(w * stride + i))
-                };
+                unsafe { row.add(w * 8).cast::<u64>().write_unaligned(*source.add(w * stride + i)) };
             }
             // SAFETY: the lengths add up to `target.len()`, so this is at most one past its end.
             row = unsafe { row.add(*bytes as usize) };
@@ -231,11 +200,7 @@ impl Decoder {
         self.places.clear();
         for (at, bytes) in self.ends.iter().zip(&self.tails) {
             let (at, bytes) = (*at as usize, *bytes as usize);
-            self.places.push(Place {
-                at,
-                slot: bytes,
-                size: bytes,
-            });
+            self.places.push(Place { at, slot: bytes, size: bytes });
         }
         self.var.decode(self.kernels, input, &self.places, target)
     }
@@ -248,32 +213,15 @@ impl Decoder {
         target: &mut [u8],
         row_bytes: &[u32],
     ) -> Result<()> {
-        for (field, kind) in self
-            .kinds
-            .iter()
-            .enumerate()
-            .filter(|(_, k)| **k != Kind::Word)
-        {
+        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let column = &self.words[(first + field) * stride..][..row_bytes.len()];
             self.places.clear();
             let mut row = 0usize;
             for (word, bytes) in column.iter().zip(row_bytes) {
                 let slot = kind.slot_bytes(*word) as usize;
-                let size = if *kind == Kind::Var16 {
-                    slot
-                } else {
-                    (*word & 0xFFFF_FFFF) as usize
-                };
-                let offset = if *word == 0 {
-                    0
-                } else {
-                    (*word >> 32) as usize
-                };
-                self.places.push(Place {
-                    at: row + offset,
-                    slot,
-                    size,
-                });
+                let size = if *kind == Kind::Var16 { slot } else { (*word & 0xFFFF_FFFF) as usize };
+                let offset = if *word == 0 { 0 } else { (*word >> 32) as usize };
+                self.places.push(Place { at: row + offset, slot, size });
                 row += *bytes as usize;
             }
             self.var.decode(self.kernels, input, &self.places, target)?;
@@ -287,20 +235,14 @@ fn restore_words(kind: Kind, column: &mut [u64], ends: &mut [u64], limit: usize)
     let (mut sizes, mut furthest) = (0u64, 0u64);
     for (code, end) in column.iter_mut().zip(ends) {
         let size = code.wrapping_sub(1);
-        let word = if *code == 0 {
-            0
-        } else {
-            *end << 32 | (size & 0xFFFF_FFFF)
-        };
+        let word = if *code == 0 { 0 } else { *end << 32 | (size & 0xFFFF_FFFF) };
         sizes |= if *code == 0 { 0 } else { size };
         *end += kind.slot_bytes(word);
         furthest = furthest.max(*end);
         *code = word;
     }
     if sizes > u64::from(u32::MAX) || furthest > limit as u64 {
-        return Err(CodecError::new(format!(
-            "a value reaches {furthest} bytes into a row, its frame has {limit}"
-        )));
+        return Err(CodecError::new(format!("a value reaches {furthest} bytes into a row, its frame has {limit}")));
     }
     Ok(())
 }
@@ -313,10 +255,7 @@ fn decode_plain(input: &mut Input<'_>, target: &mut [u8], row_bytes: &mut [u32])
         total += u64::from(*out);
     }
     if total != target.len() as u64 {
-        return Err(CodecError::new(format!(
-            "rows have {total} bytes, the header says {}",
-            target.len()
-        )));
+        return Err(CodecError::new(format!("rows have {total} bytes, the header says {}", target.len())));
     }
     target.copy_from_slice(input.take(target.len(), "rows")?);
     Ok(())

@@ -102,8 +102,7 @@ impl Encoder {
         let decoded: usize = rows.iter().map(|r| r.len()).sum();
         self.frame.clear();
         self.frame.extend_from_slice(&[0; HEADER_BYTES]);
-        let columnar =
-            self.options.level != Level::Plain && self.put_columnar(rows, fields as usize);
+        let columnar = self.options.level != Level::Plain && self.put_columnar(rows, fields as usize);
         let plain_bytes = decoded + rows.len() * 4;
         let keep = columnar && self.frame.len() - HEADER_BYTES < plain_bytes;
         if !keep {
@@ -112,11 +111,7 @@ impl Encoder {
         let payload = &self.frame[HEADER_BYTES..];
         let header = FrameHeader {
             path: PATH_ROWS,
-            encoding: if keep {
-                ENCODING_COLUMNAR
-            } else {
-                ENCODING_PLAIN
-            },
+            encoding: if keep { ENCODING_COLUMNAR } else { ENCODING_PLAIN },
             records: rows.len() as u32,
             fields,
             decoded_bytes: decoded as u32,
@@ -130,8 +125,7 @@ impl Encoder {
     fn put_plain(&mut self, rows: &[&[u8]]) {
         self.frame.truncate(HEADER_BYTES);
         for row in rows {
-            self.frame
-                .extend_from_slice(&(row.len() as u32).to_le_bytes());
+            self.frame.extend_from_slice(&(row.len() as u32).to_le_bytes());
         }
         for row in rows {
             self.frame.extend_from_slice(row);
@@ -148,18 +142,8 @@ impl Encoder {
         }
         self.row_bytes.clear();
         self.row_bytes.extend(rows.iter().map(|r| r.len() as u64));
-        let transposed = Columns {
-            words: &self.words[..words * stride],
-            stride,
-            rows: rows.len(),
-        };
-        predict(
-            &transposed,
-            fields,
-            &self.row_bytes,
-            &mut self.kinds,
-            &mut self.ends,
-        );
+        let transposed = Columns { words: &self.words[..words * stride], stride, rows: rows.len() };
+        predict(&transposed, fields, &self.row_bytes, &mut self.kinds, &mut self.ends);
         put_kinds(&self.kinds, &mut self.frame);
         let first = bitset_words(fields);
         for w in 0..words {
@@ -172,34 +156,11 @@ impl Encoder {
                 self.columns.encode(&self.sizes, &mut self.frame);
             }
         }
-        encode_tails(
-            rows,
-            &self.ends,
-            &self.options,
-            &mut self.columns,
-            &mut self.sizes,
-            &mut self.frame,
-        );
-        for (field, kind) in self
-            .kinds
-            .iter()
-            .enumerate()
-            .filter(|(_, k)| **k != Kind::Word)
-        {
+        encode_tails(rows, &self.ends, &self.options, &mut self.columns, &mut self.sizes, &mut self.frame);
+        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             self.slots.clear();
-            self.slots.extend(
-                transposed
-                    .column(first + field)
-                    .iter()
-                    .map(|w| slot(*kind, *w)),
-            );
-            self.var.encode(
-                rows,
-                &self.slots,
-                &self.options,
-                &mut self.columns,
-                &mut self.frame,
-            );
+            self.slots.extend(transposed.column(first + field).iter().map(|w| slot(*kind, *w)));
+            self.var.encode(rows, &self.slots, &self.options, &mut self.columns, &mut self.frame);
         }
         true
     }
@@ -208,36 +169,20 @@ impl Encoder {
 /// A word's size, one more so that 0 can stand for the word 0.
 #[inline(always)]
 fn size_code(word: u64) -> u64 {
-    if word == 0 {
-        0
-    } else {
-        (word & 0xFFFF_FFFF) + 1
-    }
+    if word == 0 { 0 } else { (word & 0xFFFF_FFFF) + 1 }
 }
 
 #[inline(always)]
 fn slot(kind: Kind, word: u64) -> Slot {
     let slot = kind.slot_bytes(word) as u32;
     // A slot of 16 is stored whole: its unused bytes are not always zero.
-    let size = if kind == Kind::Var16 {
-        slot
-    } else {
-        word as u32
-    };
-    Slot {
-        at: if word == 0 { 0 } else { (word >> 32) as u32 },
-        slot,
-        size,
-    }
+    let size = if kind == Kind::Var16 { slot } else { word as u32 };
+    Slot { at: if word == 0 { 0 } else { (word >> 32) as u32 }, slot, size }
 }
 
 fn put_kinds(kinds: &[Kind], out: &mut Vec<u8>) {
     for four in kinds.chunks(4) {
-        out.push(
-            four.iter()
-                .enumerate()
-                .fold(0, |b, (i, k)| b | (*k as u8) << (2 * i)),
-        );
+        out.push(four.iter().enumerate().fold(0, |b, (i, k)| b | (*k as u8) << (2 * i)));
     }
 }
 
@@ -256,9 +201,5 @@ fn frame_rows(rows: &[&[u8]]) -> usize {
         bytes += rows[n].len();
         n += 1;
     }
-    if n < rows.len() && n > TILE_ROWS {
-        n / TILE_ROWS * TILE_ROWS
-    } else {
-        n
-    }
+    if n < rows.len() && n > TILE_ROWS { n / TILE_ROWS * TILE_ROWS } else { n }
 }

@@ -65,13 +65,9 @@ impl FrameHeader {
                 bytes.len()
             )));
         };
-        let word =
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         if word(0) != MAGIC {
-            return Err(CodecError::new(format!(
-                "not a Sluice frame: magic is {:#010x}",
-                word(0)
-            )));
+            return Err(CodecError::new(format!("not a Sluice frame: magic is {:#010x}", word(0))));
         }
         let actual = crc32c::crc32c(&head[..28]);
         if word(28) != actual {
@@ -95,27 +91,16 @@ impl FrameHeader {
 
     fn check(&self, flags: u8, reserved: u8) -> Result<()> {
         if self.path != PATH_ROWS {
-            return Err(CodecError::new(format!(
-                "unknown record path {}",
-                self.path
-            )));
+            return Err(CodecError::new(format!("unknown record path {}", self.path)));
         }
         if self.encoding > ENCODING_COLUMNAR {
-            return Err(CodecError::new(format!(
-                "unknown payload encoding {}",
-                self.encoding
-            )));
+            return Err(CodecError::new(format!("unknown payload encoding {}", self.encoding)));
         }
         if flags != 0 || reserved != 0 {
-            return Err(CodecError::new(format!(
-                "unknown frame flags {flags:#04x} {reserved:#04x}"
-            )));
+            return Err(CodecError::new(format!("unknown frame flags {flags:#04x} {reserved:#04x}")));
         }
         if self.records == 0 || self.records > MAX_RECORDS {
-            return Err(CodecError::new(format!(
-                "frame of {} records",
-                self.records
-            )));
+            return Err(CodecError::new(format!("frame of {} records", self.records)));
         }
         if self.fields > MAX_FIELDS {
             return Err(CodecError::new(format!("rows of {} fields", self.fields)));

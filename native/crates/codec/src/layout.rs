@@ -24,9 +24,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        [Self::Word, Self::Var, Self::Var16]
-            .into_iter()
-            .find(|k| *k as u8 == bits)
+        [Self::Word, Self::Var, Self::Var16].into_iter().find(|k| *k as u8 == bits)
     }
 
     /// Bytes of the slot that `word` describes.
@@ -126,9 +124,5 @@ fn likely_kind(columns: &Columns<'_>, w: usize, row_bytes: &[u64], ends: &[u64])
             return Kind::Var16;
         }
     }
-    if row_bytes[row] == far {
-        Kind::Var16
-    } else {
-        Kind::Var
-    }
+    if row_bytes[row] == far { Kind::Var16 } else { Kind::Var }
 }

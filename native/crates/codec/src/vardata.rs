@@ -48,10 +48,7 @@ fn load(row: &[u8], at: usize) -> u64 {
 
 impl VarEncoder {
     pub(crate) fn new() -> Self {
-        Self {
-            words: Default::default(),
-            bytes: Vec::new(),
-        }
+        Self { words: Default::default(), bytes: Vec::new() }
     }
 
     /// Appends the var data of one field; `slots[i]` lies inside `rows[i]` and is a multiple of 8 long.
@@ -71,13 +68,7 @@ impl VarEncoder {
         }
     }
 
-    fn encode_words(
-        &mut self,
-        rows: &[&[u8]],
-        slots: &[Slot],
-        columns: &mut ColumnEncoder,
-        out: &mut Vec<u8>,
-    ) {
+    fn encode_words(&mut self, rows: &[&[u8]], slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
         out.push(WORDS);
         for words in &mut self.words {
             words.clear();
@@ -93,31 +84,19 @@ impl VarEncoder {
         }
     }
 
-    fn encode_bytes(
-        &mut self,
-        rows: &[&[u8]],
-        slots: &[Slot],
-        options: &Options,
-        out: &mut Vec<u8>,
-    ) {
+    fn encode_bytes(&mut self, rows: &[&[u8]], slots: &[Slot], options: &Options, out: &mut Vec<u8>) {
         self.bytes.clear();
-        let padded = rows
-            .iter()
-            .zip(slots)
-            .any(|(row, s)| !padding_is_zero(row, s));
+        let padded = rows.iter().zip(slots).any(|(row, s)| !padding_is_zero(row, s));
         for (row, s) in rows.iter().zip(slots) {
             let len = if padded { s.slot } else { s.size };
-            self.bytes
-                .extend_from_slice(&row[s.at as usize..(s.at + len) as usize]);
+            self.bytes.extend_from_slice(&row[s.at as usize..(s.at + len) as usize]);
         }
         put_bytes(if padded { FULL } else { TRIM }, &self.bytes, options, out);
     }
 }
 
 fn padding_is_zero(row: &[u8], s: &Slot) -> bool {
-    row[(s.at + s.size) as usize..(s.at + s.slot) as usize]
-        .iter()
-        .all(|b| *b == 0)
+    row[(s.at + s.size) as usize..(s.at + s.slot) as usize].iter().all(|b| *b == 0)
 }
 
 fn put_bytes(mode: u8, bytes: &[u8], options: &Options, out: &mut Vec<u8>) {
@@ -170,10 +149,7 @@ pub(crate) struct Place {
 
 impl VarDecoder {
     pub(crate) fn new() -> Self {
-        Self {
-            column: Vec::new(),
-            bytes: Vec::new(),
-        }
+        Self { column: Vec::new(), bytes: Vec::new() }
     }
 
     /// Fills every slot of `target`; the places lie inside it and do not overlap.
@@ -193,23 +169,14 @@ impl VarDecoder {
         }
     }
 
-    fn decode_words(
-        &mut self,
-        k: &Kernels,
-        input: &mut Input<'_>,
-        places: &[Place],
-        target: &mut [u8],
-    ) -> Result<()> {
+    fn decode_words(&mut self, k: &Kernels, input: &mut Input<'_>, places: &[Place], target: &mut [u8]) -> Result<()> {
         let longest = places.iter().map(|p| p.slot).max().unwrap_or(0);
         if longest > MAX_WORDS * 8 {
-            return Err(CodecError::new(format!(
-                "slot of {longest} bytes stored as words"
-            )));
+            return Err(CodecError::new(format!("slot of {longest} bytes stored as words")));
         }
         for at in (0..longest).step_by(8) {
             let n = places.iter().filter(|p| p.slot > at).count();
-            self.column
-                .resize(n.next_multiple_of(8).max(self.column.len()), 0);
+            self.column.resize(n.next_multiple_of(8).max(self.column.len()), 0);
             column::decode(k, input, n, &mut self.column)?;
             let mut words = self.column[..n].iter();
             for p in places {
@@ -263,22 +230,13 @@ pub(crate) fn encode_tails(
     out: &mut Vec<u8>,
 ) {
     sizes.clear();
-    sizes.extend(
-        rows.iter()
-            .zip(ends)
-            .map(|(row, end)| row.len() as u64 - end),
-    );
+    sizes.extend(rows.iter().zip(ends).map(|(row, end)| row.len() as u64 - end));
     if sizes.iter().all(|s| *s == 0) {
         out.push(0);
         return;
     }
     out.push(1);
     columns.encode(sizes, out);
-    let bytes: Vec<u8> = rows
-        .iter()
-        .zip(ends)
-        .flat_map(|(row, end)| &row[*end as usize..])
-        .copied()
-        .collect();
+    let bytes: Vec<u8> = rows.iter().zip(ends).flat_map(|(row, end)| &row[*end as usize..]).copied().collect();
     put_bytes(FULL, &bytes, options, out);
 }

@@ -7,19 +7,10 @@ use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level, Op
 use sluice_testkit::{Table, Value, bench_table, incompressible, lineitem, unsafe_row};
 
 fn options() -> Vec<Options> {
-    let mut all = vec![Options {
-        codec: Codec::None,
-        level: Level::Plain,
-    }];
+    let mut all = vec![Options { codec: Codec::None, level: Level::Plain }];
     for codec in [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Snappy] {
-        all.push(Options {
-            codec,
-            level: Level::Fast,
-        });
-        all.push(Options {
-            codec,
-            level: Level::Small,
-        });
+        all.push(Options { codec, level: Level::Fast });
+        all.push(Options { codec, level: Level::Small });
     }
     all
 }
@@ -29,11 +20,10 @@ fn round_trip(rows: &[&[u8]], fields: u32, options: Options) -> usize {
     let mut frames: Option<Vec<Vec<u8>>> = None;
     for k in Kernels::all() {
         let mut made = Vec::new();
-        let done: Result<(), ()> =
-            Encoder::with_kernels(options, k).encode(rows, fields, |frame| {
-                made.push(frame.to_vec());
-                Ok(())
-            });
+        let done: Result<(), ()> = Encoder::with_kernels(options, k).encode(rows, fields, |frame| {
+            made.push(frame.to_vec());
+            Ok(())
+        });
         assert!(done.is_ok());
         match &frames {
             None => frames = Some(made),
@@ -56,9 +46,7 @@ fn check_frame(decoder: &mut Decoder, frame: &[u8], expected: &[&[u8]]) -> usize
     let header = FrameHeader::parse(frame).expect("own header");
     let mut target = vec![0xEE; header.decoded_bytes as usize];
     let mut lengths = vec![0; header.records as usize];
-    let n = decoder
-        .decode(frame, &mut target, &mut lengths)
-        .expect("own frame");
+    let n = decoder.decode(frame, &mut target, &mut lengths).expect("own frame");
     let mut at = 0;
     for (len, row) in lengths.iter().zip(expected) {
         assert_eq!(&target[at..at + *len as usize], *row);
@@ -74,20 +62,12 @@ fn table_rows(table: &Table) -> Vec<&[u8]> {
 
 #[test]
 fn bench_tables_round_trip_and_shrink() {
-    let cases = [
-        (bench_table(20_000), 0.26),
-        (lineitem(20_000), 0.26),
-        (incompressible(5_000), 0.88),
-    ];
+    let cases = [(bench_table(20_000), 0.26), (lineitem(20_000), 0.26), (incompressible(5_000), 0.88)];
     for (table, most) in &cases {
         for o in options() {
             let bytes = round_trip(&table_rows(table), table.fields, o);
             let ratio = bytes as f64 / table.bytes.len() as f64;
-            assert!(
-                o.level == Level::Plain || ratio < *most,
-                "{} {o:?}: {ratio}",
-                table.name
-            );
+            assert!(o.level == Level::Plain || ratio < *most, "{} {o:?}: {ratio}", table.name);
         }
     }
 }
@@ -107,11 +87,7 @@ fn zero_fields_and_single_rows() {
 fn wide_decimals_are_predicted() {
     let rows: Vec<Vec<u8>> = (0..1000u64)
         .map(|i| {
-            let wide = if i % 5 == 0 {
-                None
-            } else {
-                Some(vec![i as u8; 1 + (i % 12) as usize])
-            };
+            let wide = if i % 5 == 0 { None } else { Some(vec![i as u8; 1 + (i % 12) as usize]) };
             unsafe_row(&[
                 Value::Word(i),
                 Value::Wide(wide),
@@ -122,61 +98,26 @@ fn wide_decimals_are_predicted() {
         .collect();
     let refs: Vec<&[u8]> = rows.iter().map(|r| &r[..]).collect();
     let raw: usize = rows.iter().map(Vec::len).sum();
-    let bytes = round_trip(
-        &refs,
-        4,
-        Options {
-            codec: Codec::None,
-            level: Level::Fast,
-        },
-    );
-    assert!(
-        bytes * 4 < raw,
-        "{bytes} of {raw}: wide decimals must not hide the values after them"
-    );
+    let bytes = round_trip(&refs, 4, Options { codec: Codec::None, level: Level::Fast });
+    assert!(bytes * 4 < raw, "{bytes} of {raw}: wide decimals must not hide the values after them");
 }
 
 #[test]
 fn every_flipped_bit_is_noticed() {
     let table = bench_table(40);
-    let mut encoder = Encoder::new(Options {
-        codec: Codec::Lz4,
-        level: Level::Fast,
-    });
-    let frame = encoder
-        .encode_frame(&table_rows(&table), table.fields)
-        .to_vec();
+    let mut encoder = Encoder::new(Options { codec: Codec::Lz4, level: Level::Fast });
+    let frame = encoder.encode_frame(&table_rows(&table), table.fields).to_vec();
     let (mut target, mut lengths) = (vec![0; table.bytes.len()], vec![0; 40]);
     for bit in 0..frame.len() * 8 {
         let mut bad = frame.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
-        assert!(
-            Decoder::new()
-                .decode(&bad, &mut target, &mut lengths)
-                .is_err(),
-            "bit {bit}"
-        );
+        assert!(Decoder::new().decode(&bad, &mut target, &mut lengths).is_err(), "bit {bit}");
     }
     for len in 0..frame.len() {
-        assert!(
-            Decoder::new()
-                .decode(&frame[..len], &mut target, &mut lengths)
-                .is_err(),
-            "cut at {len}"
-        );
+        assert!(Decoder::new().decode(&frame[..len], &mut target, &mut lengths).is_err(), "cut at {len}");
     }
-    assert!(
-        Decoder::new()
-            .decode(&frame, &mut target[1..], &mut lengths)
-            .is_err(),
-        "target too small"
-    );
-    assert!(
-        Decoder::new()
-            .decode(&frame, &mut target, &mut lengths[1..])
-            .is_err(),
-        "too few places"
-    );
+    assert!(Decoder::new().decode(&frame, &mut target[1..], &mut lengths).is_err(), "target too small");
+    assert!(Decoder::new().decode(&frame, &mut target, &mut lengths[1..]).is_err(), "too few places");
 }
 
 fn value() -> impl Strategy<Value = Value> {

@@ -15,10 +15,7 @@ use sluice_mem::{Arena, Lease};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem, xorshift};
 
 const PAGE_BYTES: usize = 1 << 20;
-const OPTIONS: Options = Options {
-    codec: Codec::Lz4,
-    level: Level::Fast,
-};
+const OPTIONS: Options = Options { codec: Codec::Lz4, level: Level::Fast };
 
 /// Bytes of rows encoded together, by the writer's rule.
 fn batch_bytes(partitions: u32, table: &Table) -> usize {
@@ -40,19 +37,13 @@ fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) ->
     let (mut sequence, mut open, mut rows_bytes) = (0, 0, 0);
     for (i, target) in targets.iter().enumerate() {
         let row = table.row(i);
-        if open == 0
-            || pages[open - 1].used + row.len() + (pages[open - 1].entries + 1) * 8 > PAGE_BYTES
-        {
+        if open == 0 || pages[open - 1].used + row.len() + (pages[open - 1].entries + 1) * 8 > PAGE_BYTES {
             if rows_bytes >= most {
                 encode(&output, sequence, table.fields, &pages[..open]);
                 (sequence, open, rows_bytes) = (sequence + 1, 0, 0);
             }
             if open == pages.len() {
-                pages.push(FilledPage {
-                    lease: arena.lease(PAGE_BYTES).expect("memory"),
-                    used: 0,
-                    entries: 0,
-                });
+                pages.push(FilledPage { lease: arena.lease(PAGE_BYTES).expect("memory"), used: 0, entries: 0 });
             }
             (pages[open].used, pages[open].entries) = (0, 0);
             open += 1;
@@ -72,42 +63,26 @@ fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) ->
 }
 
 fn encode(output: &MapOutput, sequence: i64, fields: u32, pages: &[FilledPage]) {
-    let pages: Vec<Page<'_>> = pages
-        .iter()
-        .map(|p| Page {
-            memory: p.lease.as_slice(),
-            used: p.used,
-            entries: p.entries,
-        })
-        .collect();
+    let pages: Vec<Page<'_>> =
+        pages.iter().map(|p| Page { memory: p.lease.as_slice(), used: p.used, entries: p.entries }).collect();
     output.encode(sequence, fields, &pages).expect("memory");
 }
 
-fn decode(
-    file: &[u8],
-    decoder: &mut Decoder,
-    target: &mut Vec<u8>,
-    lengths: &mut Vec<u32>,
-) -> usize {
+fn decode(file: &[u8], decoder: &mut Decoder, target: &mut Vec<u8>, lengths: &mut Vec<u32>) -> usize {
     let (mut at, mut rows) = (0, 0);
     while at < file.len() {
         let header = FrameHeader::parse(&file[at..]).expect("frame");
         let end = at + HEADER_BYTES + header.encoded_bytes as usize;
         target.resize(target.len().max(header.decoded_bytes as usize), 0);
         lengths.resize(lengths.len().max(header.records as usize), 0);
-        rows += decoder
-            .decode(&file[at..end], target, lengths)
-            .expect("frame");
+        rows += decoder.decode(&file[at..end], target, lengths).expect("frame");
         at = end;
     }
     rows
 }
 
 fn thread_cpu() -> Duration {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call only writes the timespec, which lives on this stack.
     let rc = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
     assert_eq!(rc, 0);
@@ -125,45 +100,27 @@ fn cpu_time<T>(iterations: u64, mut work: impl FnMut() -> T) -> Duration {
 
 fn rows(c: &mut Criterion) {
     let arena = Arena::host(4 << 30);
-    for table in [
-        bench_table(1_250_000),
-        lineitem(600_000),
-        incompressible(1_000_000),
-    ] {
+    for table in [bench_table(1_250_000), lineitem(600_000), incompressible(1_000_000)] {
         let mut group = c.benchmark_group(table.name);
-        group
-            .sample_size(10)
-            .warm_up_time(Duration::from_millis(500))
-            .measurement_time(Duration::from_secs(3));
+        group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
         group.throughput(Throughput::Elements(table.rows() as u64));
         for partitions in [16, 200, 2000] {
-            let targets: Vec<u32> = (0..table.rows() as u64)
-                .map(|i| (xorshift(i) % u64::from(partitions)) as u32)
-                .collect();
+            let targets: Vec<u32> =
+                (0..table.rows() as u64).map(|i| (xorshift(i) % u64::from(partitions)) as u32).collect();
             group.bench_function(BenchmarkId::new("encode", partitions), |b| {
-                b.iter_custom(|n| {
-                    cpu_time(n, || {
-                        write(&table, partitions, &targets, &arena).memory_bytes()
-                    })
-                });
+                b.iter_custom(|n| cpu_time(n, || write(&table, partitions, &targets, &arena).memory_bytes()));
             });
             let path = std::env::temp_dir().join(format!("sluice-bench-{}", std::process::id()));
-            let done = write(&table, partitions, &targets, &arena)
-                .commit(&path, ChecksumAlgorithm::Adler32)
-                .expect("disk");
+            let done =
+                write(&table, partitions, &targets, &arena).commit(&path, ChecksumAlgorithm::Adler32).expect("disk");
             let file = std::fs::read(&path).expect("data file");
             std::fs::remove_file(&path).expect("data file");
-            println!(
-                "{}/{partitions}: {:.2} bytes a row",
-                table.name,
-                done.total as f64 / table.rows() as f64
-            );
+            println!("{}/{partitions}: {:.2} bytes a row", table.name, done.total as f64 / table.rows() as f64);
             let (mut decoder, mut target, mut lengths) = (Decoder::new(), Vec::new(), Vec::new());
             group.bench_function(BenchmarkId::new("decode", partitions), |b| {
                 b.iter_custom(|n| {
                     cpu_time(n, || {
-                        let rows =
-                            decode(black_box(&file), &mut decoder, &mut target, &mut lengths);
+                        let rows = decode(black_box(&file), &mut decoder, &mut target, &mut lengths);
                         assert_eq!(rows, table.rows());
                     })
                 });

@@ -17,9 +17,7 @@ pub enum ChecksumAlgorithm {
 impl ChecksumAlgorithm {
     /// The algorithm with this number.
     pub fn from_id(id: i32) -> Option<Self> {
-        [Self::None, Self::Adler32, Self::Crc32, Self::Crc32c]
-            .into_iter()
-            .find(|a| *a as i32 == id)
+        [Self::None, Self::Adler32, Self::Crc32, Self::Crc32c].into_iter().find(|a| *a as i32 == id)
     }
 }
 
@@ -80,10 +78,6 @@ mod tests {
             c.update(b"56789");
             assert_eq!(c.value(), expected, "{algorithm:?}");
         }
-        assert_eq!(
-            Checksum::new(ChecksumAlgorithm::Adler32).value(),
-            1,
-            "an empty partition's, as Java gives it"
-        );
+        assert_eq!(Checksum::new(ChecksumAlgorithm::Adler32).value(), 1, "an empty partition's, as Java gives it");
     }
 }

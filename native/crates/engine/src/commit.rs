@@ -43,20 +43,12 @@ pub(crate) struct VectoredWriter<'a> {
 
 impl<'a> VectoredWriter<'a> {
     pub(crate) fn new(file: &'a File, path: &'a Path) -> Self {
-        Self {
-            file,
-            path,
-            pieces: Vec::with_capacity(MAX_PIECES),
-        }
+        Self { file, path, pieces: Vec::with_capacity(MAX_PIECES) }
     }
 
     pub(crate) fn push(&mut self, piece: &'a [u8]) -> Result<(), EngineError> {
         self.pieces.push(IoSlice::new(piece));
-        if self.pieces.len() == MAX_PIECES {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.pieces.len() == MAX_PIECES { self.flush() } else { Ok(()) }
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
@@ -88,11 +80,7 @@ pub(crate) fn commit(
     let file = create(path)?;
     let mut out = VectoredWriter::new(&file, path);
     let mut next: Vec<usize> = vec![0; runs.len()];
-    let mut done = Committed {
-        lengths: Vec::with_capacity(partitions as usize),
-        checksums: Vec::new(),
-        total: 0,
-    };
+    let mut done = Committed { lengths: Vec::with_capacity(partitions as usize), checksums: Vec::new(), total: 0 };
     for partition in 0..partitions {
         let mut checksum = Checksum::new(algorithm);
         let mut bytes = 0;
@@ -142,8 +130,7 @@ fn put_segment<'a>(
                 spill.read_at(at, &mut buffer[..n])?;
                 checksum.borrow_mut().update(&buffer[..n]);
                 let path = out.borrow().path;
-                file.write_all(&buffer[..n])
-                    .map_err(|e| EngineError::io("writing", path, &e))?;
+                file.write_all(&buffer[..n]).map_err(|e| EngineError::io("writing", path, &e))?;
                 at += n as u64;
             }
             Ok(())

@@ -35,10 +35,7 @@ pub struct EngineError {
 impl EngineError {
     /// An error of this reason.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            reason,
-            message: message.into(),
-        }
+        Self { reason, message: message.into() }
     }
 
     /// A bug in the caller.
@@ -48,18 +45,9 @@ impl EngineError {
 
     /// A failed system call on `path`.
     pub fn io(doing: &str, path: &Path, e: &std::io::Error) -> Self {
-        let elsewhere = [
-            libc::ENOSPC,
-            libc::EDQUOT,
-            libc::EROFS,
-            libc::EACCES,
-            libc::EPERM,
-            libc::ENOENT,
-            libc::ENOTDIR,
-        ];
-        let full = e
-            .raw_os_error()
-            .is_some_and(|code| elsewhere.contains(&code));
+        let elsewhere =
+            [libc::ENOSPC, libc::EDQUOT, libc::EROFS, libc::EACCES, libc::EPERM, libc::ENOENT, libc::ENOTDIR];
+        let full = e.raw_os_error().is_some_and(|code| elsewhere.contains(&code));
         let reason = if full { Reason::DiskFull } else { Reason::Io };
         Self::new(reason, format!("{doing} {}: {e}", path.display()))
     }

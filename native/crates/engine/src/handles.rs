@@ -23,9 +23,7 @@ impl<T> Default for HandleTable<T> {
 impl<T> HandleTable<T> {
     /// An empty table.
     pub const fn new() -> Self {
-        Self {
-            slots: Mutex::new((Vec::new(), Vec::new())),
-        }
+        Self { slots: Mutex::new((Vec::new(), Vec::new())) }
     }
 
     fn lock(&self) -> MutexGuard<'_, (Vec<Slot<T>>, Vec<u32>)> {
@@ -38,10 +36,7 @@ impl<T> HandleTable<T> {
         let mut table = self.lock();
         let (slots, free) = &mut *table;
         let index = free.pop().unwrap_or_else(|| {
-            slots.push(Slot {
-                generation: 0,
-                value: None,
-            });
+            slots.push(Slot { generation: 0, value: None });
             slots.len() as u32 - 1
         });
         let slot = &mut slots[index as usize];
@@ -83,10 +78,7 @@ impl<T> HandleTable<T> {
 }
 
 fn stale(handle: i64) -> EngineError {
-    EngineError::new(
-        Reason::StaleHandle,
-        format!("handle {handle:#x} is closed or was never opened"),
-    )
+    EngineError::new(Reason::StaleHandle, format!("handle {handle:#x} is closed or was never opened"))
 }
 
 #[cfg(test)]
@@ -102,14 +94,8 @@ mod tests {
         let second = table.insert("b");
         assert_eq!(first as u32, second as u32, "the slot is reused");
         for dead in [first, 0, -1, i64::MAX, second + 1] {
-            assert_eq!(
-                table.get(dead).map(|_| ()).unwrap_err().reason,
-                Reason::StaleHandle
-            );
-            assert_eq!(
-                table.remove(dead).map(|_| ()).unwrap_err().reason,
-                Reason::StaleHandle
-            );
+            assert_eq!(table.get(dead).map(|_| ()).unwrap_err().reason, Reason::StaleHandle);
+            assert_eq!(table.remove(dead).map(|_| ()).unwrap_err().reason, Reason::StaleHandle);
         }
         assert_eq!(*table.get(second).expect("live"), "b");
     }

@@ -38,17 +38,9 @@ impl MapOutput {
     /// `Invalid` when `partitions` is not in 1 to 16,777,216.
     pub fn new(arena: Arc<Arena>, partitions: u32, options: Options) -> Result<Self, EngineError> {
         if partitions == 0 || partitions > MAX_PARTITIONS {
-            return Err(EngineError::invalid(format!(
-                "{partitions} partitions; 1 to {MAX_PARTITIONS} are possible"
-            )));
+            return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
         }
-        Ok(Self {
-            arena,
-            partitions,
-            options,
-            runs: Mutex::new(Vec::new()),
-            closed: AtomicBool::new(false),
-        })
+        Ok(Self { arena, partitions, options, runs: Mutex::new(Vec::new()), closed: AtomicBool::new(false) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Run>> {
@@ -60,16 +52,10 @@ impl MapOutput {
     ///
     /// # Errors
     /// `NoMemory` when the arena refuses (nothing is kept), `Invalid` when a page is malformed.
-    pub fn encode(
-        &self,
-        sequence: i64,
-        fields: u32,
-        pages: &[Page<'_>],
-    ) -> Result<usize, EngineError> {
+    pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         self.check_open()?;
         let run = SCRATCH.with_borrow_mut(|scratch| {
-            let (encoder, sorter) =
-                scratch.get_or_insert_with(|| (Encoder::new(self.options), Sorter::default()));
+            let (encoder, sorter) = scratch.get_or_insert_with(|| (Encoder::new(self.options), Sorter::default()));
             encoder.set_options(self.options);
             self.make_run(sequence, fields, pages, encoder, sorter)
         })?;
@@ -101,11 +87,7 @@ impl MapOutput {
             })?;
             ends.push((partition, total));
         }
-        Ok(Run {
-            sequence,
-            ends,
-            storage: Storage::Memory(chunks),
-        })
+        Ok(Run { sequence, ends, storage: Storage::Memory(chunks) })
     }
 
     /// Bytes of arena memory that the runs hold.
@@ -129,10 +111,7 @@ impl MapOutput {
                 let file = Arc::new(file);
                 let mut start = 0;
                 for run in &mut taken {
-                    run.storage = Storage::Spilled {
-                        file: Arc::clone(&file),
-                        start,
-                    };
+                    run.storage = Storage::Spilled { file: Arc::clone(&file), start };
                     start += run.len();
                 }
                 Ok(start)
@@ -151,11 +130,7 @@ impl MapOutput {
     ///
     /// # Errors
     /// `DiskFull` or `Io`; the runs then stay, and the call may be repeated.
-    pub fn commit(
-        &self,
-        path: &Path,
-        algorithm: ChecksumAlgorithm,
-    ) -> Result<Committed, EngineError> {
+    pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         self.check_open()?;
         let taken = self.take_runs(|_| true);
         let done = commit(&taken, self.partitions, algorithm, path);
@@ -173,10 +148,7 @@ impl MapOutput {
 
     fn check_open(&self) -> Result<(), EngineError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(EngineError::new(
-                Reason::StaleHandle,
-                "the map output is closed",
-            ));
+            return Err(EngineError::new(Reason::StaleHandle, "the map output is closed"));
         }
         Ok(())
     }
@@ -209,8 +181,5 @@ fn write_runs(runs: &[Run], path: &Path) -> Result<SpillFile, EngineError> {
     }
     out.flush()?;
     drop(out);
-    Ok(SpillFile {
-        file,
-        path: path.to_owned(),
-    })
+    Ok(SpillFile { file, path: path.to_owned() })
 }

@@ -22,21 +22,11 @@ pub(crate) struct Chunks {
 impl Chunks {
     /// Empty; the chunk size suits about `expected` bytes.
     pub(crate) fn new(expected: usize) -> Self {
-        let chunk_bytes = (expected / 8)
-            .next_power_of_two()
-            .clamp(MIN_CHUNK, MAX_CHUNK);
-        Self {
-            leases: Vec::new(),
-            chunk_bytes,
-            len: 0,
-        }
+        let chunk_bytes = (expected / 8).next_power_of_two().clamp(MIN_CHUNK, MAX_CHUNK);
+        Self { leases: Vec::new(), chunk_bytes, len: 0 }
     }
 
-    pub(crate) fn append(
-        &mut self,
-        arena: &Arc<Arena>,
-        mut bytes: &[u8],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn append(&mut self, arena: &Arc<Arena>, mut bytes: &[u8]) -> Result<(), EngineError> {
         while !bytes.is_empty() {
             let at = self.len % self.chunk_bytes;
             if at == 0 && self.len == self.leases.len() * self.chunk_bytes {
@@ -127,8 +117,6 @@ impl Run {
 impl SpillFile {
     /// Reads exactly; a short file is an error that names it.
     pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), EngineError> {
-        self.file
-            .read_exact_at(into, at)
-            .map_err(|e| EngineError::io("reading spill file", &self.path, &e))
+        self.file.read_exact_at(into, at).map_err(|e| EngineError::io("reading spill file", &self.path, &e))
     }
 }

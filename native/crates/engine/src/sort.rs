@@ -65,11 +65,7 @@ impl<'a> Sorted<'a, '_> {
 
 impl Sorter {
     /// Sorts; every entry's partition and extent is checked, since they come from the other side.
-    pub(crate) fn sort<'a>(
-        &mut self,
-        pages: &[Page<'a>],
-        partitions: u32,
-    ) -> Result<Sorted<'a, '_>, EngineError> {
+    pub(crate) fn sort<'a>(&mut self, pages: &[Page<'a>], partitions: u32) -> Result<Sorted<'a, '_>, EngineError> {
         for page in pages {
             page.check()?;
         }
@@ -95,10 +91,7 @@ impl Sorter {
                 *next += 1;
             }
         }
-        Ok(Sorted {
-            rows,
-            starts: &self.starts[..partitions as usize + 1],
-        })
+        Ok(Sorted { rows, starts: &self.starts[..partitions as usize + 1] })
     }
 
     /// Leaves in `starts[p + 1]` where partition p's rows start.
@@ -108,9 +101,7 @@ impl Sorter {
         for page in pages {
             for (partition, _) in page.entries() {
                 if partition >= partitions {
-                    return Err(EngineError::invalid(format!(
-                        "partition {partition} of {partitions}"
-                    )));
+                    return Err(EngineError::invalid(format!("partition {partition} of {partitions}")));
                 }
                 self.starts[partition as usize + 2] += 1;
             }

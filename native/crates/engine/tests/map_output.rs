@@ -11,10 +11,7 @@ use sluice_engine::{ChecksumAlgorithm, MapOutput, Page, Reason};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
-const FAST: Options = Options {
-    codec: Codec::Lz4,
-    level: Level::Fast,
-};
+const FAST: Options = Options { codec: Codec::Lz4, level: Level::Fast };
 const FIELDS: u32 = 2;
 
 type Batch = Vec<(u32, Vec<u8>)>;
@@ -32,21 +29,9 @@ fn page(batch: &Batch) -> (Vec<u8>, usize) {
     (memory, used)
 }
 
-fn encode(
-    output: &MapOutput,
-    sequence: i64,
-    batch: &Batch,
-) -> Result<usize, sluice_engine::EngineError> {
+fn encode(output: &MapOutput, sequence: i64, batch: &Batch) -> Result<usize, sluice_engine::EngineError> {
     let (memory, used) = page(batch);
-    output.encode(
-        sequence,
-        FIELDS,
-        &[Page {
-            memory: &memory,
-            used,
-            entries: batch.len(),
-        }],
-    )
+    output.encode(sequence, FIELDS, &[Page { memory: &memory, used, entries: batch.len() }])
 }
 
 fn decode_block(mut block: &[u8]) -> Vec<Vec<u8>> {
@@ -56,9 +41,7 @@ fn decode_block(mut block: &[u8]) -> Vec<Vec<u8>> {
         let (frame, rest) = block.split_at(HEADER_BYTES + header.encoded_bytes as usize);
         let mut target = vec![0; header.decoded_bytes as usize];
         let mut lengths = vec![0; header.records as usize];
-        Decoder::new()
-            .decode(frame, &mut target, &mut lengths)
-            .expect("frame");
+        Decoder::new().decode(frame, &mut target, &mut lengths).expect("frame");
         let mut at = 0;
         for len in lengths {
             rows.push(target[at..at + len as usize].to_vec());
@@ -76,10 +59,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 fn row(key: u64) -> Vec<u8> {
-    unsafe_row(&[
-        Value::Word(key),
-        Value::Bytes(vec![b'v'; (key % 50) as usize]),
-    ])
+    unsafe_row(&[Value::Word(key), Value::Bytes(vec![b'v'; (key % 50) as usize])])
 }
 
 fn check_file(path: &PathBuf, lengths: &[i64], expected: &BTreeMap<u32, Vec<Vec<u8>>>) {
@@ -88,13 +68,7 @@ fn check_file(path: &PathBuf, lengths: &[i64], expected: &BTreeMap<u32, Vec<Vec<
     let mut at = 0;
     for (partition, len) in lengths.iter().enumerate() {
         let block = &file[at..at + *len as usize];
-        assert_eq!(
-            decode_block(block),
-            expected
-                .get(&(partition as u32))
-                .cloned()
-                .unwrap_or_default()
-        );
+        assert_eq!(decode_block(block), expected.get(&(partition as u32)).cloned().unwrap_or_default());
         at += *len as usize;
     }
 }
@@ -149,18 +123,9 @@ fn a_failed_spill_or_commit_loses_nothing() {
     let held = output.memory_bytes();
     let nowhere = dir.join("no-such-folder/file");
     assert_eq!(output.spill(&nowhere).unwrap_err().reason, Reason::DiskFull);
+    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).unwrap_err().reason, Reason::DiskFull);
     assert_eq!(
-        output
-            .commit(&nowhere, ChecksumAlgorithm::None)
-            .unwrap_err()
-            .reason,
-        Reason::DiskFull
-    );
-    assert_eq!(
-        output
-            .commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None)
-            .unwrap_err()
-            .reason,
+        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).unwrap_err().reason,
         Reason::DiskFull
     );
     assert_eq!(output.memory_bytes(), held);
@@ -168,9 +133,7 @@ fn a_failed_spill_or_commit_loses_nothing() {
     for (p, r) in batch {
         expected.entry(p).or_default().push(r);
     }
-    let done = output
-        .commit(&dir.join("data"), ChecksumAlgorithm::Adler32)
-        .expect("disk");
+    let done = output.commit(&dir.join("data"), ChecksumAlgorithm::Adler32).expect("disk");
     check_file(&dir.join("data"), &done.lengths, &expected);
     fs::remove_dir_all(dir).expect("scratch folder");
 }
@@ -183,15 +146,8 @@ fn a_truncated_spill_file_is_an_error_that_names_it() {
     let spill = dir.join("spill");
     assert!(output.spill(&spill).expect("disk") > 0);
     assert_eq!(output.memory_bytes(), 0);
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&spill)
-        .expect("spill file")
-        .set_len(10)
-        .expect("truncate");
-    let error = output
-        .commit(&dir.join("data"), ChecksumAlgorithm::None)
-        .unwrap_err();
+    fs::OpenOptions::new().write(true).open(&spill).expect("spill file").set_len(10).expect("truncate");
+    let error = output.commit(&dir.join("data"), ChecksumAlgorithm::None).unwrap_err();
     assert!(error.message.contains("spill"), "{error}");
     fs::remove_dir_all(dir).expect("scratch folder");
 }
@@ -199,15 +155,7 @@ fn a_truncated_spill_file_is_an_error_that_names_it() {
 #[test]
 fn memory_is_refused_as_a_value_and_returned_at_close() {
     let arena = Arena::host(256 << 10);
-    let output = MapOutput::new(
-        Arc::clone(&arena),
-        5,
-        Options {
-            codec: Codec::None,
-            level: Level::Plain,
-        },
-    )
-    .expect("5");
+    let output = MapOutput::new(Arc::clone(&arena), 5, Options { codec: Codec::None, level: Level::Plain }).expect("5");
     let batch: Batch = (0..2000).map(|i| (i % 5, row(u64::from(i)))).collect();
     let mut sequence = 0;
     let refused = loop {
@@ -222,10 +170,7 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
     assert!(output.spill(&dir.join("spill")).expect("disk") > 0);
     encode(&output, sequence, &batch).expect("memory is free again");
     output.close();
-    assert_eq!(
-        encode(&output, 9, &batch).unwrap_err().reason,
-        Reason::StaleHandle
-    );
+    assert_eq!(encode(&output, 9, &batch).unwrap_err().reason, Reason::StaleHandle);
     drop(output);
     assert_eq!(arena.leased_bytes(), 0);
     fs::remove_dir_all(dir).expect("scratch folder");
@@ -235,13 +180,8 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
 fn encodes_may_run_at_once() {
     let dir = scratch("threads");
     let output = Arc::new(MapOutput::new(Arena::host(256 << 20), 7, FAST).expect("7 partitions"));
-    let batches: Vec<Batch> = (0..40u64)
-        .map(|s| {
-            (0..500)
-                .map(|i| ((i % 7) as u32, row(s * 1000 + i)))
-                .collect()
-        })
-        .collect();
+    let batches: Vec<Batch> =
+        (0..40u64).map(|s| (0..500).map(|i| ((i % 7) as u32, row(s * 1000 + i))).collect()).collect();
     std::thread::scope(|scope| {
         for t in 0..4 {
             let (output, batches, dir) = (&output, &batches, &dir);
@@ -259,9 +199,7 @@ fn encodes_may_run_at_once() {
     for (p, r) in batches.into_iter().flatten() {
         expected.entry(p).or_default().push(r);
     }
-    let done = output
-        .commit(&dir.join("data"), ChecksumAlgorithm::Crc32)
-        .expect("disk");
+    let done = output.commit(&dir.join("data"), ChecksumAlgorithm::Crc32).expect("disk");
     check_file(&dir.join("data"), &done.lengths, &expected);
     fs::remove_dir_all(dir).expect("scratch folder");
 }
@@ -270,25 +208,14 @@ fn encodes_may_run_at_once() {
 fn partition_counts_out_of_range_are_refused() {
     for partitions in [0, (1 << 24) + 1] {
         assert_eq!(
-            MapOutput::new(Arena::host(1 << 20), partitions, FAST)
-                .err()
-                .map(|e| e.reason),
+            MapOutput::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.reason),
             Some(Reason::Invalid)
         );
     }
     let output = MapOutput::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
+    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).unwrap_err().reason, Reason::Invalid);
     assert_eq!(
-        encode(&output, 0, &vec![(2, row(1))]).unwrap_err().reason,
-        Reason::Invalid
-    );
-    assert_eq!(
-        output
-            .commit(
-                &std::env::temp_dir().join("sluice-empty"),
-                ChecksumAlgorithm::Adler32
-            )
-            .expect("disk")
-            .lengths,
+        output.commit(&std::env::temp_dir().join("sluice-empty"), ChecksumAlgorithm::Adler32).expect("disk").lengths,
         [0, 0]
     );
 }

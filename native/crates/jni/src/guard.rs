@@ -24,10 +24,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<i64, EngineError>) -> jlong {
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the native core panicked: {}", text.unwrap_or("no message"))
 }
 
@@ -37,8 +34,7 @@ pub(crate) fn last_error() -> String {
 
 /// A Java string, or null if the JVM has no memory for it (an exception is then pending).
 pub(crate) fn java_string(env: &JNIEnv<'_>, text: &str) -> jstring {
-    env.new_string(text)
-        .map_or(std::ptr::null_mut(), |s| s.into_raw())
+    env.new_string(text).map_or(std::ptr::null_mut(), |s| s.into_raw())
 }
 
 /// A failed call into the JVM itself.

@@ -18,19 +18,13 @@ const ABI_VERSION: jint = 1;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_abiVersion(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jint {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_abiVersion(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
     ABI_VERSION
 }
 
 /// `NativeCore.describe`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jstring {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(env: JNIEnv<'_>, _: JClass<'_>) -> jstring {
     let text = format!(
         "sluice native core {} ({}, {} kernels)",
         env!("CARGO_PKG_VERSION"),

@@ -61,32 +61,18 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(
 
 /// `NativeCore.leasedBytes`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jlong {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
     guard(|| Ok(arena().leased_bytes() as i64))
 }
 
 /// `NativeCore.reservedBytes`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jlong {
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
     guard(|| Ok(arena().reserved_bytes() as i64))
 }
 
 /// `NativeCore.checkArena`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jint {
-    guard(|| {
-        arena()
-            .check()
-            .map(|()| 0)
-            .map_err(|broken| EngineError::invalid(broken.to_string()))
-    }) as jint
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
+    guard(|| arena().check().map(|()| 0).map_err(|broken| EngineError::invalid(broken.to_string()))) as jint
 }

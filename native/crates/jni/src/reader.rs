@@ -27,8 +27,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_decodeRows(
     row_lengths: jlong,
 ) -> jlong {
     guard(|| {
-        let (source_bytes, target_bytes) =
-            (size(source_bytes, "source")?, size(target_bytes, "target")?);
+        let (source_bytes, target_bytes) = (size(source_bytes, "source")?, size(target_bytes, "target")?);
         if source == 0 || target == 0 || row_lengths == 0 || row_lengths % 4 != 0 {
             return Err(EngineError::invalid("null or misaligned address"));
         }
@@ -44,9 +43,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_decodeRows(
         let records = FrameHeader::parse(frame).map_err(corrupt)?.records as usize;
         // SAFETY: as above, and 4-byte aligned as checked.
         let lengths = unsafe { std::slice::from_raw_parts_mut(row_lengths as *mut u32, records) };
-        let rows = DECODER
-            .with_borrow_mut(|d| d.decode(frame, target, lengths))
-            .map_err(corrupt)?;
+        let rows = DECODER.with_borrow_mut(|d| d.decode(frame, target, lengths)).map_err(corrupt)?;
         Ok(rows as i64)
     })
 }

@@ -44,11 +44,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerOpen(
 ) -> jlong {
     guard(|| {
         let partitions = size(partitions.into(), "number of partitions")? as u32;
-        Ok(OUTPUTS.insert(MapOutput::new(
-            arena().clone(),
-            partitions,
-            options(codec, level)?,
-        )?))
+        Ok(OUTPUTS.insert(MapOutput::new(arena().clone(), partitions, options(codec, level)?)?))
     })
 }
 
@@ -66,17 +62,11 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerEncode(
         let output = OUTPUTS.get(writer)?;
         let count = env.get_array_length(&pages).map_err(|e| jvm_error(&e))? as usize;
         let mut longs = vec![0i64; count];
-        env.get_long_array_region(&pages, 0, &mut longs)
-            .map_err(|e| jvm_error(&e))?;
+        env.get_long_array_region(&pages, 0, &mut longs).map_err(|e| jvm_error(&e))?;
         if count % PAGE_LONGS != 0 {
-            return Err(EngineError::invalid(format!(
-                "{count} longs do not describe pages"
-            )));
+            return Err(EngineError::invalid(format!("{count} longs do not describe pages")));
         }
-        let pages: Vec<Page<'_>> = longs
-            .chunks_exact(PAGE_LONGS)
-            .map(page)
-            .collect::<Result<_, _>>()?;
+        let pages: Vec<Page<'_>> = longs.chunks_exact(PAGE_LONGS).map(page).collect::<Result<_, _>>()?;
         let fields = size(fields.into(), "number of fields")? as u32;
         Ok(output.encode(sequence, fields, &pages)? as i64)
     })
@@ -90,11 +80,7 @@ fn page<'a>(longs: &[i64]) -> Result<Page<'a>, EngineError> {
     // SAFETY: a sealed page is a live lease of `capacity` bytes that the JVM neither writes nor releases until
     // this call returns (contract of NativeCore.writerEncode); arena memory is always initialised.
     let memory = unsafe { std::slice::from_raw_parts(address as *const u8, capacity) };
-    Ok(Page {
-        memory,
-        used: size(longs[2], "bytes of rows")?,
-        entries: size(longs[3], "number of entries")?,
-    })
+    Ok(Page { memory, used: size(longs[2], "bytes of rows")?, entries: size(longs[3], "number of entries")? })
 }
 
 /// `NativeCore.writerMemoryBytes`
@@ -134,11 +120,9 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerCommit(
         let algorithm = ChecksumAlgorithm::from_id(algorithm)
             .ok_or_else(|| EngineError::invalid(format!("checksum algorithm {algorithm}")))?;
         let done = output.commit(&path(&mut env, &file)?, algorithm)?;
-        env.set_long_array_region(&lengths, 0, &done.lengths)
-            .map_err(|e| jvm_error(&e))?;
+        env.set_long_array_region(&lengths, 0, &done.lengths).map_err(|e| jvm_error(&e))?;
         if !done.checksums.is_empty() {
-            env.set_long_array_region(&checksums, 0, &done.checksums)
-                .map_err(|e| jvm_error(&e))?;
+            env.set_long_array_region(&checksums, 0, &done.checksums).map_err(|e| jvm_error(&e))?;
         }
         Ok(done.total as i64)
     })

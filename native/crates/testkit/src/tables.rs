@@ -16,12 +16,7 @@ pub struct Table {
 
 impl Table {
     fn new(name: &'static str, rows: usize, row: impl Fn(u64) -> Vec<Value>) -> Self {
-        let mut table = Self {
-            name,
-            fields: row(0).len() as u32,
-            bytes: Vec::new(),
-            offsets: vec![0],
-        };
+        let mut table = Self { name, fields: row(0).len() as u32, bytes: Vec::new(), offsets: vec![0] };
         for i in 0..rows as u64 {
             table.bytes.extend_from_slice(&unsafe_row(&row(i)));
             table.offsets.push(table.bytes.len());
@@ -75,12 +70,7 @@ pub fn bench_table(rows: usize) -> Table {
 /// A table like TPC-H's lineitem: 16 columns, about 200 bytes a row.
 pub fn lineitem(rows: usize) -> Table {
     const MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"];
-    const INSTRUCTIONS: [&str; 4] = [
-        "DELIVER IN PERSON",
-        "COLLECT COD",
-        "NONE",
-        "TAKE BACK RETURN",
-    ];
+    const INSTRUCTIONS: [&str; 4] = ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
     const WORDS: [&str; 16] = [
         "carefully",
         "quickly",
@@ -103,9 +93,7 @@ pub fn lineitem(rows: usize) -> Table {
         let r = |salt: u64| xorshift(i ^ salt << 48);
         let order = i / 4;
         let price = 90_000 + r(1) % 10_000_000;
-        let comment: Vec<&str> = (0..2 + r(2) % 4)
-            .map(|k| WORDS[(r(20 + k) % 16) as usize])
-            .collect();
+        let comment: Vec<&str> = (0..2 + r(2) % 4).map(|k| WORDS[(r(20 + k) % 16) as usize]).collect();
         let ship = 8000 + r(3) % 2500;
         vec![
             Value::Word(order / 8 * 32 + order % 8),
@@ -131,10 +119,7 @@ pub fn lineitem(rows: usize) -> Table {
 /// A long and 90 random bytes: nothing to gain but padding.
 pub fn incompressible(rows: usize) -> Table {
     Table::new("random90", rows, |i| {
-        let bytes = (0..12u64)
-            .flat_map(|k| xorshift(i * 12 + k).to_le_bytes())
-            .take(90)
-            .collect();
+        let bytes = (0..12u64).flat_map(|k| xorshift(i * 12 + k).to_le_bytes()).take(90).collect();
         vec![Value::Word(xorshift(!i)), Value::Bytes(bytes)]
     })
 }

@@ -20,32 +20,17 @@ pub(super) fn stats(values: &[u64]) -> Stats {
     let mut max = [first as i64; LANES];
     let mut or = [first; LANES];
     let mut and = [first; LANES];
-    let first_delta = if values.len() > 1 {
-        values[1].wrapping_sub(first) as i64
-    } else {
-        0
-    };
+    let first_delta = if values.len() > 1 { values[1].wrapping_sub(first) as i64 } else { 0 };
     let mut dmin = [first_delta; LANES];
     let mut dmax = [first_delta; LANES];
     let (later, earlier) = (&values[1..], &values[..values.len() - 1]);
     let whole = later.len() / LANES * LANES;
-    for (b, a) in later[..whole]
-        .chunks_exact(LANES)
-        .zip(earlier[..whole].chunks_exact(LANES))
-    {
+    for (b, a) in later[..whole].chunks_exact(LANES).zip(earlier[..whole].chunks_exact(LANES)) {
         for l in 0..LANES {
             let v = b[l];
             let d = v.wrapping_sub(a[l]) as i64;
-            min[l] = if (v as i64) < min[l] {
-                v as i64
-            } else {
-                min[l]
-            };
-            max[l] = if (v as i64) > max[l] {
-                v as i64
-            } else {
-                max[l]
-            };
+            min[l] = if (v as i64) < min[l] { v as i64 } else { min[l] };
+            max[l] = if (v as i64) > max[l] { v as i64 } else { max[l] };
             or[l] |= v;
             and[l] &= v;
             dmin[l] = if d < dmin[l] { d } else { dmin[l] };
@@ -62,14 +47,7 @@ pub(super) fn stats(values: &[u64]) -> Stats {
         dmin[0] = dmin[0].min(d);
         dmax[0] = dmax[0].max(d);
     }
-    let mut all = Stats {
-        min: min[0],
-        max: max[0],
-        or: or[0],
-        and: and[0],
-        delta_min: dmin[0],
-        delta_max: dmax[0],
-    };
+    let mut all = Stats { min: min[0], max: max[0], or: or[0], and: and[0], delta_min: dmin[0], delta_max: dmax[0] };
     for l in 1..LANES {
         all.min = all.min.min(min[l]);
         all.max = all.max.max(max[l]);
@@ -243,12 +221,7 @@ fn prefetch(row: &[u8]) {
 /// # Safety
 /// `columns` has at least `words * stride` elements and `stride >= rows.len()`.
 #[inline(always)]
-pub(super) unsafe fn gather(
-    rows: &[&[u8]],
-    words: usize,
-    stride: usize,
-    columns: &mut [u64],
-) -> bool {
+pub(super) unsafe fn gather(rows: &[&[u8]], words: usize, stride: usize, columns: &mut [u64]) -> bool {
     let out = columns.as_mut_ptr();
     for (i, row) in rows.iter().enumerate() {
         if let Some(ahead) = rows.get(i + PREFETCH_ROWS) {

@@ -53,12 +53,7 @@ kernels!(GENERIC, generic, "generic");
 #[cfg(target_arch = "x86_64")]
 kernels!(AVX2, avx2, "avx2", "avx2,bmi1,bmi2,lzcnt,popcnt");
 #[cfg(target_arch = "x86_64")]
-kernels!(
-    AVX512,
-    avx512,
-    "avx512",
-    "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl"
-);
+kernels!(AVX512, avx512, "avx512", "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl");
 
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx512_available() -> bool {

@@ -45,11 +45,7 @@ pub fn bit_runs(mask: u64) -> Vec<BitRun> {
         let from = rest.trailing_zeros();
         let len = (!(rest >> from)).trailing_zeros();
         let ones = if len == 64 { u64::MAX } else { (1 << len) - 1 };
-        runs.push(BitRun {
-            from,
-            to,
-            mask: ones,
-        });
+        runs.push(BitRun { from, to, mask: ones });
         rest &= !(ones << from);
         to += len;
     }
@@ -73,12 +69,7 @@ impl Kernels {
     /// The best loops for this CPU.
     pub fn best() -> &'static Self {
         static BEST: OnceLock<&'static Kernels> = OnceLock::new();
-        BEST.get_or_init(|| {
-            Self::all()
-                .into_iter()
-                .next_back()
-                .unwrap_or(&instances::GENERIC)
-        })
+        BEST.get_or_init(|| Self::all().into_iter().next_back().unwrap_or(&instances::GENERIC))
     }
 
     /// Every set of loops this CPU can run, best last.
@@ -163,14 +154,7 @@ mod tests {
 
     #[test]
     fn runs_cover_the_mask() {
-        for mask in [
-            0,
-            1,
-            u64::MAX,
-            1 << 63,
-            0xF0F0_0000_0000_000F,
-            0x5555_5555_5555_5555,
-        ] {
+        for mask in [0, 1, u64::MAX, 1 << 63, 0xF0F0_0000_0000_000F, 0x5555_5555_5555_5555] {
             let runs = runs_of(mask);
             let covered = runs.iter().fold(0, |m, r| m | (r.mask << r.from));
             assert_eq!(covered, mask);
