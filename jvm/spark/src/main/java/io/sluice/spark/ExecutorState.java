@@ -7,7 +7,6 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.read.InFlightBytes;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
 
 /**
@@ -72,9 +71,10 @@ public final class ExecutorState implements AutoCloseable {
     return readAheadBytes;
   }
 
-  /** The account of one task attempt, made when it is first asked for. */
-  public TaskMemory taskMemory(long taskAttemptId, Supplier<TaskMemory> open) {
-    return tasks.computeIfAbsent(taskAttemptId, id -> open.get());
+  /** The account of a task attempt: the one that is known, else {@code fresh}, which is known from now on. */
+  public TaskMemory rememberTask(long taskAttemptId, TaskMemory fresh) {
+    TaskMemory known = tasks.putIfAbsent(taskAttemptId, fresh);
+    return known == null ? fresh : known;
   }
 
   /** Forgets a task that has ended. */

@@ -42,6 +42,7 @@ public final class TaskMemory {
   private long reservedBytes;
   private long heldBytes;
   private long peakBytes;
+  private boolean closed;
 
   private Spillable spillable;
   private boolean spilling;
@@ -58,15 +59,17 @@ public final class TaskMemory {
 
   /** The account of the task that {@code context} belongs to; called on the task's thread. */
   public static TaskMemory open(TaskContext context, ExecutorState executor) {
-    return executor.taskMemory(context.taskAttemptId(), () -> {
-      TaskMemory memory = new TaskMemory(context, executor);
-      // Listeners run last registered first, so this one sees the account after its users have closed.
-      context.addTaskCompletionListener((TaskCompletionListener) done -> {
-        executor.forgetTask(done.taskAttemptId());
-        memory.close();
-      });
-      return memory;
+    TaskMemory fresh = new TaskMemory(context, executor);
+    TaskMemory known = executor.rememberTask(context.taskAttemptId(), fresh);
+    if (known != fresh) {
+      return known;
+    }
+    // Listeners run last registered first, so this one sees the account after its users have closed.
+    context.addTaskCompletionListener((TaskCompletionListener) done -> {
+      executor.forgetTask(done.taskAttemptId());
+      fresh.close();
     });
+    return fresh;
   }
 
   /** Whom to ask for memory when the quota refuses: the task's writer; null when it has ended. */
@@ -158,11 +161,15 @@ public final class TaskMemory {
       return false;
     }
     synchronized (this) {
-      reservedBytes += bytes;
-      heldBytes += bytes;
-      peakBytes = Math.max(peakBytes, heldBytes);
+      if (!closed) {
+        reservedBytes += bytes;
+        heldBytes += bytes;
+        peakBytes = Math.max(peakBytes, heldBytes);
+        return true;
+      }
     }
-    return true;
+    quota.give(bytes);
+    throw new SluiceException("task attempt " + context.taskAttemptId() + " has ended and wants memory");
   }
 
   /** Gives back quota of {@link #tryReserve}. */
@@ -211,7 +218,7 @@ public final class TaskMemory {
 
   /** Asks the task's spillable for memory: how much it gave back. 0 from another thread than the task's. */
   long spillFor(long bytes) throws IOException {
-    if (spillable == null || spilling || Thread.currentThread() != taskThread) {
+    if (Thread.currentThread() != taskThread || spillable == null || spilling) {
       return 0;
     }
     spilling = true;
@@ -237,6 +244,7 @@ public final class TaskMemory {
     long bytes;
     long reserved;
     synchronized (this) {
+      closed = true;
       left = new ArrayList<>(leases);
       bytes = heldBytes;
       reserved = reservedBytes;

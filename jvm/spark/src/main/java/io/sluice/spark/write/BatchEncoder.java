@@ -78,14 +78,14 @@ final class BatchEncoder {
     try {
       long runBytes;
       try {
-        runBytes = timedEncode(batch, sequence);
+        runBytes = output.encode(batch, sequence);
       } catch (NativeException e) {
         if (e.reason() != NativeCore.NO_MEMORY) {
           throw e;
         }
         settleAll();
         output.spill();
-        runBytes = timedEncode(batch, sequence);
+        runBytes = output.encode(batch, sequence);
       }
       output.settle(batch, runBytes);
       settled = true;
@@ -93,15 +93,6 @@ final class BatchEncoder {
       if (!settled) {
         batch.release(memory);
       }
-    }
-  }
-
-  private long timedEncode(RowBatch batch, long sequence) {
-    long start = System.nanoTime();
-    try {
-      return output.encode(batch, sequence);
-    } finally {
-      counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
     }
   }
 

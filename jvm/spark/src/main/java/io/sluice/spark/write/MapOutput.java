@@ -4,6 +4,8 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
 import java.io.File;
 import java.io.IOException;
 
@@ -21,17 +23,19 @@ final class MapOutput implements AutoCloseable {
   private final TaskMemory memory;
   private final SpillFiles spills;
   private final RowChecksums rowChecksums;
+  private final Counters counters;
   private long handle = NOT_OPEN;
   private long runQuotaBytes;
 
   /** @param rowChecksums gets every row that is encoded; null when none are wanted */
   MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
-      RowChecksums rowChecksums) {
+      RowChecksums rowChecksums, Counters counters) {
     this.partitions = partitions;
     this.blocks = blocks;
     this.memory = memory;
     this.spills = spills;
     this.rowChecksums = rowChecksums;
+    this.counters = counters;
   }
 
   /** Opens the native writer; before the first {@link #encode}. */
@@ -57,7 +61,12 @@ final class MapOutput implements AutoCloseable {
     if (rowChecksums != null) {
       batch.checksumOnce(rowChecksums);
     }
-    return NativeException.check(NativeCore.writerEncode(handle, sequence, batch.fields(), batch.describe()));
+    long start = System.nanoTime();
+    try {
+      return NativeException.check(NativeCore.writerEncode(handle, sequence, batch.fields(), batch.describe()));
+    } finally {
+      counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
+    }
   }
 
   /** Frees the pages of a batch that was encoded to {@code runBytes}. */

@@ -78,7 +78,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowChecksums = RowBasedChecksums.wanted(dependency) ? new RowChecksums(partitions) : null;
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums);
+    this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks());
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());

@@ -33,6 +33,7 @@ final class SpillFiles {
   private final Counters counters;
   private final List<File> files = new ArrayList<>();
   private final Map<File, String> failedDirectories = new LinkedHashMap<>();
+  private Exception lastFailure;
 
   SpillFiles(DiskBlockManager disk, Counters counters) {
     this.disk = disk;
@@ -68,7 +69,7 @@ final class SpillFiles {
       }
     }
     throw new IOException("no local directory can take a shuffle spill; each failed: " + failedDirectories
-        + ". Free space there, or add directories to spark.local.dir");
+        + ". Free space there, or add directories to spark.local.dir", lastFailure);
   }
 
   /** A new file in a directory that has not failed, or null when Spark's pick was one that has. */
@@ -78,8 +79,10 @@ final class SpillFiles {
       file = disk.createTempShuffleBlock()._2();
     } catch (Exception e) {
       // Scala code throws IOException undeclared. Its message has the path of the directory that it could not make.
-      Arrays.stream(directories).filter(directory -> String.valueOf(e.getMessage()).contains(directory.getPath()))
-          .findFirst().ifPresent(directory -> markFailed(directory, e));
+      lastFailure = e;
+      String message = String.valueOf(e.getMessage());
+      Arrays.stream(directories).filter(directory -> message.contains(directory.getPath())).findFirst()
+          .ifPresent(directory -> markFailed(directory, e));
       return null;
     }
     if (failedDirectories.containsKey(directoryOf(file, directories))) {
@@ -90,6 +93,7 @@ final class SpillFiles {
   }
 
   private void markFailed(File directory, Exception cause) {
+    lastFailure = cause;
     if (failedDirectories.put(directory, String.valueOf(cause.getMessage())) == null) {
       counters.increment(Counter.WRITE_DIRECTORY_RETRIES);
       LOG.warn("Shuffle spill to {} failed, trying another local directory: {}", directory, cause.getMessage());

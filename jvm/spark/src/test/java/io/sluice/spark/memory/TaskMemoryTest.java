@@ -201,6 +201,15 @@ class TaskMemoryTest {
   }
 
   @Test
+  void endedTaskGetsNothing() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    List<TaskMemory> ended = new java.util.concurrent.CopyOnWriteArrayList<>();
+    run((memory, executor) -> ended.add(memory));
+    assertThrows(SluiceException.class, () -> ended.get(0).tryLease(MIB));
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+  }
+
+  @Test
   void freesFromOtherThreads() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");
     run((memory, executor) -> {

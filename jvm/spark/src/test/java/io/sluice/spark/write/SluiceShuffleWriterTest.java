@@ -21,7 +21,6 @@ import java.util.stream.Collectors;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.MapFunction;
-import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -278,15 +277,22 @@ class SluiceShuffleWriterTest {
     return checksums;
   }
 
+  /** With the old fetch protocol two attempts have one map id; the first that commits counts. */
   @Test
-  void secondAttemptOfAMapIdKeepsTheFirstsOutput() {
-    start("spark.shuffle.useOldFetchProtocol", "true");
-    rows(1_000).repartition(5, functions.col("h")).count();
-    IndexShuffleBlockResolver resolver = spark.manager().shuffleBlockResolver();
-    long[] lengths = {1, 2, 3, 4, 5};
-    long size = resolver.getDataFile(0, 0).length();
-    resolver.writeMetadataFileAndCommit(0, 0, lengths, new long[] {0, 0, 0, 0, 0}, null);
-    assertEquals(size, java.util.Arrays.stream(lengths).sum());
+  void secondAttemptOfAMapIdReportsTheFirstsLengths() throws Exception {
+    start();
+    List<long[]> first = DirectWriter.write(rows(1_000).repartition(5, functions.col("h")), Integer.MAX_VALUE, true);
+    List<long[]> again = DirectWriter.writeSame(10, true);
+    assertArrayEquals(first.get(0), again.get(0));
+    assertEquals(5, first.get(0).length);
+    assertEquals(java.util.Arrays.stream(first.get(0)).sum(), DirectWriter.dataFile().length());
+  }
+
+  @Test
+  void stopWithoutSuccessLeavesNoFile() throws Exception {
+    start();
+    assertEquals(List.of(), DirectWriter.write(rows(1_000).repartition(5, functions.col("h")), 100, false));
+    assertFalse(DirectWriter.dataFile().exists());
   }
 
   @Test

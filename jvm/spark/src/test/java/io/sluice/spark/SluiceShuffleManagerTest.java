@@ -1,0 +1,119 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.metrics.Counter;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.ShuffleManager;
+import org.apache.spark.sql.functions;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.util.Utils;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The manager as Spark makes it and as users configure it. */
+@Timeout(120)
+class SluiceShuffleManagerTest {
+  private LocalSpark spark;
+
+  @AfterEach
+  void stop() {
+    if (spark != null) {
+      spark.close();
+    }
+  }
+
+  private long shuffledCount() {
+    return spark.session().range(1000).repartition(3, functions.col("id")).groupBy("id").count().count();
+  }
+
+  private static String messages(Throwable failure) {
+    return Stream.iterate(failure, cause -> cause != null, Throwable::getCause).map(Throwable::toString)
+        .reduce("", (a, b) -> a + "\n" + b);
+  }
+
+  @Test
+  void sparkCanMakeIt() {
+    ShuffleManager manager = Utils.instantiateSerializerOrShuffleManager(
+        SluiceShuffleManager.class.getName(), new SparkConf(false), true);
+    assertEquals(SluiceShuffleManager.class, manager.getClass());
+    manager.stop();
+  }
+
+  @Test
+  void unknownSettingStopsTheApplication() {
+    Throwable failure = assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.thread", "3")));
+    assertTrue(messages(failure).contains("unknown settings [spark.sluice.writer.thread]"), messages(failure));
+  }
+
+  @Test
+  void valueOutOfRangeStopsTheApplication() {
+    Throwable failure = assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.threads", "-3")));
+    assertTrue(messages(failure).contains("spark.sluice.writer.threads = \"-3\" is not valid: it must be auto, or a number "
+        + "from 0 to 256"), messages(failure));
+  }
+
+  @Test
+  void worksWithoutThePlugin() {
+    spark = LocalSpark.start(Map.of("spark.plugins", ""));
+    assertEquals(1000, shuffledCount());
+    assertTrue(spark.counter(Counter.SHUFFLES_ROWS) > 0);
+  }
+
+  @Test
+  void missingLibraryMeansStockShuffle() {
+    spark = LocalSpark.start(Map.of("spark.sluice.native.library", "/absent/libsluice_jni.so"));
+    assertEquals(1000, shuffledCount());
+    assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
+    assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);
+    assertFalse(spark.manager().nativeLibrary().available());
+  }
+
+  @Test
+  void disabledForTheApplicationAndEnabledForASession() {
+    spark = LocalSpark.start(Map.of("spark.sluice.enabled", "false"));
+    shuffledCount();
+    assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
+    spark.session().conf().set("spark.sluice.enabled", "true");
+    shuffledCount();
+    assertTrue(spark.counter(Counter.SHUFFLES_ROWS) > 0);
+  }
+
+  @Test
+  void countersAreSparkMetrics() {
+    spark = LocalSpark.start(Map.of("spark.app.id", "app-metrics"));
+    shuffledCount();
+    var sources = org.apache.spark.SparkEnv.get().metricsSystem()
+        .getSourcesByName("plugin." + SluicePlugin.class.getName());
+    assertTrue(sources.size() > 0, "no source is registered");
+    var gauges = sources.apply(0).metricRegistry().getGauges();
+    assertEquals(Counter.values().length, gauges.size());
+    assertEquals(spark.counter(Counter.SHUFFLES_ROWS), gauges.get(Counter.SHUFFLES_ROWS.id()).getValue());
+    assertTrue((Long) gauges.get(Counter.WRITE_RECORDS.id()).getValue() >= 1000);
+  }
+
+  @Test
+  void otherShufflesRunOnSpark() {
+    spark = LocalSpark.start(Map.of());
+    var context = org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+    var sums = context.parallelize(java.util.List.of(1, 2, 3, 4, 5), 3)
+        .mapToPair(i -> new scala.Tuple2<>(i % 2, i)).reduceByKey(Integer::sum).collectAsMap();
+    assertEquals(Map.of(0, 6, 1, 9), sums);
+    assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
+    assertEquals(1, spark.counter(Counter.SHUFFLES_STOCK));
+  }
+
+  @Test
+  void resolverIsSparksOwn() {
+    spark = LocalSpark.start(Map.of());
+    BlockManager blockManager = org.apache.spark.SparkEnv.get().blockManager();
+    assertTrue(spark.manager().shuffleBlockResolver() instanceof org.apache.spark.shuffle.MigratableResolver);
+    assertEquals(spark.manager().shuffleBlockResolver(), blockManager.migratableResolver());
+  }
+}
