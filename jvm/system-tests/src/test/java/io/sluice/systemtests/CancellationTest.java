@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.Map;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -31,7 +32,7 @@ class CancellationTest {
   @BeforeAll
   static void start() {
     application = SparkApplication.on(Engine.UNDER_TEST)
-        .setSluice("spark.sluice.writer.batchBytes", "1m")
+        .setAll(Map.of("spark.sluice.writer.batchBytes", "1m"))
         .start();
   }
 

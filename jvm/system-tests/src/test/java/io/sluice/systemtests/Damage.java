@@ -30,11 +30,21 @@ enum Damage {
   },
   DATA_CUT_IN_HALF {
     @Override
+    boolean stockNotices() {
+      return false;
+    }
+
+    @Override
     void inflict(Path data, Path index) throws IOException {
       cut(data, Files.size(data) / 2);
     }
   },
   DATA_EMPTIED {
+    @Override
+    boolean stockNotices() {
+      return false;
+    }
+
     @Override
     void inflict(Path data, Path index) throws IOException {
       cut(data, 0);
@@ -48,11 +58,21 @@ enum Damage {
   },
   INDEX_ENTRY_TOO_LARGE {
     @Override
+    boolean stockNotices() {
+      return false;
+    }
+
+    @Override
     void inflict(Path data, Path index) throws IOException {
       flip(index, Long.BYTES * 2 + 4, 0x40);
     }
   },
   INDEX_ENTRY_OFF_BY_A_BIT {
+    @Override
+    boolean stockNotices() {
+      return false;
+    }
+
     @Override
     void inflict(Path data, Path index) throws IOException {
       flip(index, Long.BYTES * 2 - 1, 0x04);
@@ -70,6 +90,14 @@ enum Damage {
       Files.delete(index);
     }
   };
+
+  /**
+   * Whether Spark's own shuffle is sure to notice. Its streams have no length of their own: cut at the end of a
+   * compressed block, or found by a wrong index, they end early or start late without an error.
+   */
+  boolean stockNotices() {
+    return true;
+  }
 
   abstract void inflict(Path data, Path index) throws IOException;
 

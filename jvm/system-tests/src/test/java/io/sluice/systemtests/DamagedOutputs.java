@@ -1,7 +1,9 @@
 package io.sluice.systemtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import org.apache.spark.FetchFailed;
@@ -21,6 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class DamagedOutputs {
   private static final long ROWS = 40_000;
+  private static final int MAPS = 2;
 
   private final String master;
   private SparkApplication application;
@@ -42,8 +45,9 @@ abstract class DamagedOutputs {
   @ParameterizedTest
   @EnumSource
   void isWrittenAgain(Damage damage) {
+    assumeTrue(Engine.UNDER_TEST.isSluice() || damage.stockNotices(), "stock may read this without an error");
     JavaRDD<InternalRow> rows =
-        Plans.rows(Tables.events(application.session(), ROWS, 2).repartition(4, functions.col("k")));
+        Plans.rows(Tables.events(application.session(), ROWS, MAPS).repartition(4, functions.col("k")));
     Fingerprint before = Fingerprint.of(rows).unordered();
     int retriesBefore = application.events().retriedStages();
     int failuresBefore = application.events().fetchFailures().size();
@@ -53,15 +57,20 @@ abstract class DamagedOutputs {
     assertEquals(before, Fingerprint.of(rows).unordered());
     StageEvents events = application.events();
     assertTrue(events.retriedStages() > retriesBefore, "no stage was retried");
-    List<FetchFailed> failures = events.fetchFailures().subList(failuresBefore, events.fetchFailures().size());
-    assertTrue(!failures.isEmpty(), "no fetch failure was reported");
+    List<FetchFailed> failures = events.fetchFailures().stream()
+        .skip(failuresBefore)
+        .filter(failure -> failure.mapIndex() >= 0)
+        .toList();
+    assertFalse(failures.isEmpty(), () -> "no fetch failure named a map output: " + events.fetchFailures());
     failures.forEach(this::assertNamesTheBlock);
     NativeMemory.assertAllReturned();
   }
 
+  /** A task that asks while the output is already gone gets a failure without a map: that one is Spark's. */
   private void assertNamesTheBlock(FetchFailed failure) {
-    assertTrue(failure.mapIndex() >= 0 && failure.mapIndex() < 2, failure::toString);
-    if (Engine.UNDER_TEST.isSluice()) {
+    assertTrue(failure.mapIndex() < MAPS, failure::toString);
+    boolean fromSparksFetcher = failure.message().contains("ShuffleBlockFetcherIterator");
+    if (Engine.UNDER_TEST.isSluice() && !fromSparksFetcher) {
       assertTrue(failure.message().contains("shuffle_" + failure.shuffleId() + "_" + failure.mapId()), failure.message());
     }
   }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What Sluice cannot do is done by stock, with the right result, counted and said once; what it cannot mean is refused. */
 class FallbackTest {
   private static final Query QUERY =
-      Query.of("all types", spark -> Tables.allTypes(spark, 3000, 3).repartition(7, col("id")));
+      Query.moving("all types", spark -> Tables.allTypes(spark, 3000, 3), rows -> rows.repartition(7, col("id")));
 
   private static Fingerprint expected;
 
@@ -34,7 +34,7 @@ class FallbackTest {
   /** Settings that make every shuffle fall back, and a word of the reason that the log gives. */
   static List<Arguments> fallbacks() {
     return List.of(
-        Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled"),
+        Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false"),
         Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption"),
         Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec"),
         Arguments.of(Map.of("spark.sluice.native.library", "/nonexistent/libsluice_jni.so"), "/nonexistent/libsluice_jni.so"));
@@ -43,14 +43,7 @@ class FallbackTest {
   @ParameterizedTest
   @MethodSource("fallbacks")
   void giveTheSameRowsAndAreCountedAndSaidOnce(Map<String, String> settings, String word) {
-    SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST);
-    settings.forEach((key, value) -> {
-      if (key.startsWith("spark.sluice.")) {
-        builder.setSluice(key, value);
-      } else {
-        builder.set(key, value);
-      }
-    });
+    SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).setAll(settings);
     try (LogCapture log = LogCapture.open(); SparkApplication application = builder.start()) {
       assertEquals(expected, QUERY.run(application.session()));
       assertEquals(expected, QUERY.run(application.session()));

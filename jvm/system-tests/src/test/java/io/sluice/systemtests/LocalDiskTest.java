@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
@@ -16,8 +17,12 @@ import org.junit.jupiter.api.Test;
 /** Local directories that are full or cannot be written to. */
 class LocalDiskTest {
   private static final long ROWS = 100_000;
-  /** Spark picks the directory of a map output by its name: a task may need several attempts. */
-  private static final String MANY_ATTEMPTS = "local[2,40]";
+  private static final int SPARK_FOLDERS = 64;
+  /**
+   * Spark picks the directory of a map output by its name, in which only the attempt's number changes: with one
+   * task at a time, every other attempt is in the other directory.
+   */
+  private static final String MANY_ATTEMPTS = "local[1,8]";
 
   @Test
   void oneOfTwoIsFull() throws IOException {
@@ -41,20 +46,27 @@ class LocalDiskTest {
   }
 
   @Test
-  void oneOfTwoBecomesAPlainFile() throws IOException {
-    Path broken = Files.createDirectories(SparkApplication.workDir().resolve("broken"));
+  void oneOfTwoBecomesReadOnly() throws IOException {
     Path sound = Files.createDirectories(SparkApplication.workDir().resolve("sound"));
-    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
-        .master(MANY_ATTEMPTS)
-        .set("spark.local.dir", broken + "," + sound)
-        .start()) {
-      ShuffleFiles.deleteTree(broken);
-      Files.createFile(broken);
+    try (SmallDisk disk = mounted();
+        SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+            .master(MANY_ATTEMPTS)
+            .set("spark.local.dir", disk.path() + "," + sound)
+            .start()) {
+      createAllFolders(disk.path());
+      disk.makeReadOnly();
       assertEquals(unshuffled(application), Fingerprint.of(shuffled(application)).unordered());
       NativeMemory.assertAllReturned();
     } finally {
-      ShuffleFiles.deleteTree(broken);
       ShuffleFiles.deleteTree(sound);
+    }
+  }
+
+  /** Spark makes them when it first needs them, broadcasts and all; here only shuffle files shall fail. */
+  private static void createAllFolders(Path localDir) throws IOException {
+    Path blocks = ShuffleFiles.folder(localDir, "blockmgr-.*");
+    for (int i = 0; i < SPARK_FOLDERS; i++) {
+      Files.createDirectories(blocks.resolve(String.format("%02x", i)));
     }
   }
 
@@ -62,7 +74,7 @@ class LocalDiskTest {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(MANY_ATTEMPTS)
         .set("spark.local.dir", localDirs)
-        .setSluice("spark.sluice.memory.limit", "32m")
+        .setAll(Map.of("spark.sluice.memory.limit", "32m"))
         .start()) {
       assertEquals(unshuffled(application), Fingerprint.of(shuffled(application)).unordered());
       NativeMemory.assertAllReturned();

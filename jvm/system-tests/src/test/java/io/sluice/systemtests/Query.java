@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -14,30 +15,40 @@ import org.apache.spark.sql.SparkSession;
  * A named query with its session settings.
  *
  * @param ordered whether the order of the result is part of it
+ * @param settings of the session while the body runs; the reference runs without them
+ * @param reference what must have the same result on stock
  */
-record Query(String name, boolean ordered, Map<String, String> settings, Function<SparkSession, Dataset<Row>> body) {
+record Query(
+    String name, boolean ordered, Map<String, String> settings, Function<SparkSession, Dataset<Row>> body,
+    Function<SparkSession, Dataset<Row>> reference) {
 
   static Query of(String name, Function<SparkSession, Dataset<Row>> body) {
-    return new Query(name, false, Map.of(), body);
+    return new Query(name, false, Map.of(), body, body);
   }
 
   /** A query whose result is totally ordered. */
   static Query ordered(String name, Function<SparkSession, Dataset<Row>> body) {
-    return new Query(name, true, Map.of(), body);
+    return new Query(name, true, Map.of(), body, body);
+  }
+
+  /** A query that moves the rows of {@code input} and changes none: stock need not move them to know the result. */
+  static Query moving(String name, Function<SparkSession, Dataset<Row>> input, UnaryOperator<Dataset<Row>> shuffle) {
+    return new Query(name, false, Map.of(), spark -> shuffle.apply(input.apply(spark)), input);
   }
 
   Query with(String key, String value) {
     Map<String, String> more = new LinkedHashMap<>(settings);
     more.put(key, value);
-    return new Query(name, ordered, more, body);
+    return new Query(name, ordered, more, body, reference);
   }
 
   /** Runs the query and returns its fingerprint. */
   Fingerprint run(SparkSession spark) {
-    return inSession(spark, () -> {
-      Fingerprint result = Fingerprint.of(body.apply(spark));
-      return ordered ? result : result.unordered();
-    });
+    return inSession(spark, () -> fingerprint(body.apply(spark)));
+  }
+
+  private Fingerprint fingerprint(Dataset<Row> result) {
+    return ordered ? Fingerprint.of(result) : Fingerprint.of(result).unordered();
   }
 
   /** Runs the query and returns the shape of the plan that ran. */
@@ -50,6 +61,7 @@ record Query(String name, boolean ordered, Map<String, String> settings, Functio
   }
 
   private <T> T inSession(SparkSession spark, Supplier<T> action) {
+    SparkSession.setActiveSession(spark);
     settings.forEach((key, value) -> spark.conf().set(key, value));
     try {
       return action.get();
@@ -66,11 +78,11 @@ record Query(String name, boolean ordered, Map<String, String> settings, Functio
     }
   }
 
-  /** Runs all queries in one application on stock. */
+  /** Runs all queries in one application on stock: the results that count. */
   static Map<String, Fingerprint> onStock(List<Query> queries) {
     Map<String, Fingerprint> results = new LinkedHashMap<>();
     try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
-      queries.forEach(query -> results.put(query.name(), query.run(stock.session())));
+      queries.forEach(query -> results.put(query.name(), query.fingerprint(query.reference().apply(stock.session()))));
     }
     if (results.size() != queries.size()) {
       throw new IllegalStateException("two queries share a name: " + names(queries));

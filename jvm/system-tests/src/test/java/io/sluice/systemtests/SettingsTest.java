@@ -1,5 +1,6 @@
 package io.sluice.systemtests;
 
+import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,7 +14,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The same results under every setting that changes how rows are written and read, and none falls back. */
 class SettingsTest {
   private static final List<Query> QUERIES = List.of(
-      Query.of("all types", spark -> Tables.allTypes(spark, 5000, 3).repartition(11, org.apache.spark.sql.functions.col("id"))),
+      Query.moving("all types", spark -> Tables.allTypes(spark, 5000, 3), rows -> rows.repartition(11, col("id"))),
       Query.ordered("sort", spark -> Tables.events(spark, 60_000, 3).orderBy("k", "id")));
 
   private static Map<String, Fingerprint> expected;
@@ -45,14 +46,7 @@ class SettingsTest {
   @ParameterizedTest
   @MethodSource("settings")
   void giveTheSameRows(Map<String, String> settings) {
-    SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST);
-    settings.forEach((key, value) -> {
-      if (key.startsWith("spark.sluice.")) {
-        builder.setSluice(key, value);
-      } else {
-        builder.set(key, value);
-      }
-    });
+    SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).setAll(settings);
     try (SparkApplication application = builder.start()) {
       for (Query query : QUERIES) {
         assertEquals(expected.get(query.name()), query.run(application.session()), query.name());

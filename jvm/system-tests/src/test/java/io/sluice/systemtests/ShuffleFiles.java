@@ -37,6 +37,11 @@ final class ShuffleFiles {
     }
   }
 
+  /** The one folder directly or indirectly below {@code root} whose name matches. */
+  static Path folder(Path root, String regex) {
+    return named(root, regex).stream().filter(Files::isDirectory).findFirst().orElseThrow();
+  }
+
   /** The index file beside a data file. */
   static Path index(Path localDir, Path data) {
     String name = data.getFileName().toString().replace(".data", ".index");

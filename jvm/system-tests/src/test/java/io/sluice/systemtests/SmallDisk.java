@@ -23,6 +23,13 @@ final class SmallDisk implements AutoCloseable {
     return path;
   }
 
+  /** What is there can still be read. */
+  void makeReadOnly() throws IOException {
+    if (!run("mount", "-o", "remount,ro", path.toString())) {
+      throw new IOException("cannot make " + path + " read-only");
+    }
+  }
+
   @Override
   public void close() throws IOException {
     run("umount", "-l", path.toString());

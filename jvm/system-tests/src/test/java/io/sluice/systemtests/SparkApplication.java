@@ -115,19 +115,19 @@ final class SparkApplication implements AutoCloseable {
       return this;
     }
 
+    /** Sets what the engine knows: stock has no {@code spark.sluice.*}. */
     Builder setAll(Map<String, String> more) {
-      settings.putAll(more);
+      more.forEach((key, value) -> {
+        if (engine.isSluice() || !key.startsWith("spark.sluice.")) {
+          set(key, value);
+        }
+      });
       return this;
     }
 
     Builder without(String key) {
       settings.remove(key);
       return this;
-    }
-
-    /** Sets a {@code spark.sluice.*} key where the engine knows it. */
-    Builder setSluice(String key, String value) {
-      return engine.isSluice() ? set(key, value) : this;
     }
 
     SparkApplication start() {

@@ -32,9 +32,9 @@ class SqlResultsTest {
 
   private static List<Query> operators() {
     return List.of(
-        Query.of("repartition by key", spark -> events(spark).repartition(20, col("k"))),
-        Query.of("repartition round robin", spark -> events(spark).repartition(7)),
-        Query.of("repartition by range", spark -> events(spark).repartitionByRange(9, col("name"), col("id"))),
+        Query.moving("repartition by key", SqlResultsTest::events, rows -> rows.repartition(20, col("k"))),
+        Query.moving("repartition round robin", SqlResultsTest::events, rows -> rows.repartition(7)),
+        Query.moving("repartition by range", SqlResultsTest::events, rows -> rows.repartitionByRange(9, col("name"), col("id"))),
         Query.ordered("sort", spark -> events(spark).orderBy(col("k"), col("id").desc())),
         Query.of("sort-merge join", spark -> join(spark, "inner", "merge")),
         Query.of("shuffled hash join", spark -> join(spark, "inner", "shuffle_hash")),
@@ -55,10 +55,10 @@ class SqlResultsTest {
   private static List<Query> partitionCounts() {
     List<Query> queries = new ArrayList<>();
     for (int partitions : new int[] {1, 2, 201, 2000}) {
-      queries.add(Query.of(partitions + " partitions", spark -> events(spark).repartition(partitions, col("k"), col("id"))));
+      queries.add(Query.moving(partitions + " partitions", SqlResultsTest::events, rows -> rows.repartition(partitions, col("k"), col("id"))));
     }
     for (int partitions : new int[] {20_000, 100_000}) {
-      queries.add(Query.of(partitions + " partitions, coalesced", spark -> events(spark).limit(30_000).repartition(col("id")))
+      queries.add(Query.moving(partitions + " partitions, coalesced", spark -> events(spark).where("id < 30000"), rows -> rows.repartition(col("id")))
           .with("spark.sql.adaptive.enabled", "true")
           .with("spark.sql.adaptive.coalescePartitions.initialPartitionNum", Integer.toString(partitions)));
     }
@@ -67,17 +67,25 @@ class SqlResultsTest {
 
   private static List<Query> shapes() {
     return List.of(
-        Query.of("no rows", spark -> events(spark).where("id < 0").repartition(5, col("k"))),
-        Query.of("one row", spark -> events(spark).where("id = 77").repartition(5, col("k"))),
-        Query.of("no columns", spark -> events(spark).select().repartition(3)),
-        Query.of("empty map tasks", spark -> events(spark).where("id < 1000").repartition(5, col("k"))),
-        Query.of("all types by key", spark -> Tables.allTypes(spark, 20_000, 4).repartition(11, col("id"))),
+        Query.moving("no rows", spark -> events(spark).where("id < 0"), rows -> rows.repartition(5, col("k"))),
+        Query.moving("one row", spark -> events(spark).where("id = 77"), rows -> rows.repartition(5, col("k"))),
+        Query.moving("no columns", spark -> events(spark).select(), rows -> rows.repartition(3)),
+        Query.moving("empty map tasks", spark -> events(spark).where("id < 1000"), rows -> rows.repartition(5, col("k"))),
+        Query.moving("all types by key", spark -> Tables.allTypes(spark, 20_000, 4), rows -> rows.repartition(11, col("id"))),
         Query.ordered("all types sorted", spark -> Tables.allTypes(spark, 20_000, 4).orderBy(col("c_string"), col("id"))),
-        Query.of("all columns null", spark -> spark.range(50_000).selectExpr("CAST(NULL AS STRING) AS a", "CAST(NULL AS BIGINT) AS b", "CAST(NULL AS ARRAY<INT>) AS c").repartition(5)),
-        Query.of("65 columns", spark -> wide(spark, 65).repartition(5, col("id"))),
-        Query.of("300 columns", spark -> wide(spark, 300).repartition(5, col("id"))),
-        Query.of("strings longer than a page", spark -> spark.range(0, 24, 1, 3).selectExpr("id", "repeat(CAST(id AS STRING), 1500000) AS text").repartition(4, col("id"))),
-        Query.of("skewed key", spark -> Tables.skewed(spark, ROWS, SLICES).repartition(16, col("k"))));
+        Query.moving("all columns null", SqlResultsTest::nulls, rows -> rows.repartition(5)),
+        Query.moving("65 columns", spark -> wide(spark, 65), rows -> rows.repartition(5, col("id"))),
+        Query.moving("300 columns", spark -> wide(spark, 300), rows -> rows.repartition(5, col("id"))),
+        Query.moving("strings longer than a page", SqlResultsTest::longStrings, rows -> rows.repartition(4, col("id"))),
+        Query.moving("skewed key", spark -> Tables.skewed(spark, ROWS, SLICES), rows -> rows.repartition(16, col("k"))));
+  }
+
+  private static Dataset<Row> nulls(SparkSession spark) {
+    return spark.range(50_000).selectExpr("CAST(NULL AS STRING) AS a", "CAST(NULL AS BIGINT) AS b", "CAST(NULL AS ARRAY<INT>) AS c");
+  }
+
+  private static Dataset<Row> longStrings(SparkSession spark) {
+    return spark.range(0, 24, 1, 3).selectExpr("id", "repeat(CAST(id AS STRING), 1500000) AS text");
   }
 
   private static Dataset<Row> events(SparkSession spark) {

@@ -2,7 +2,6 @@ package io.sluice.foreign;
 
 import org.apache.spark.ContextCleanerSuite;
 import org.apache.spark.ExternalShuffleServiceSuite;
-import org.apache.spark.ShuffleNettyAutoSuite;
 import org.apache.spark.ShuffleNettyEpollSuite;
 import org.apache.spark.ShuffleNettyNioSuite;
 import org.apache.spark.ShuffleOldFetchProtocolSuite;
@@ -40,25 +39,6 @@ public final class CoreSuites {
   }
 
   public static final class NettyEpoll extends ShuffleNettyEpollSuite {
-    @Override
-    public void beforeAll() {
-      super.beforeAll();
-      OurManager.set(conf());
-    }
-
-    @Override
-    public void afterEach() {
-      OurManager.check();
-      super.afterEach();
-    }
-
-    @Override
-    public Seq<String> excluded() {
-      return OurManager.excluded(this);
-    }
-  }
-
-  public static final class NettyAuto extends ShuffleNettyAutoSuite {
     @Override
     public void beforeAll() {
       super.beforeAll();

@@ -1,8 +1,5 @@
 package io.sluice.foreign;
 
-import org.apache.spark.sql.DataFrameAggregateSuite;
-import org.apache.spark.sql.DataFrameSetOperationsSuite;
-import org.apache.spark.sql.DataFrameWindowFunctionsSuite;
 import org.apache.spark.sql.JoinSuite;
 import org.apache.spark.sql.execution.CoalesceShufflePartitionsSuite;
 import org.apache.spark.sql.execution.ExchangeSuite;
@@ -44,19 +41,6 @@ public final class SqlSuites {
     }
   }
 
-  public static final class DataFrameAggregate extends DataFrameAggregateSuite {
-    @Override
-    public void afterEach() {
-      OurManager.check();
-      super.afterEach();
-    }
-
-    @Override
-    public Seq<String> excluded() {
-      return OurManager.excluded(this);
-    }
-  }
-
   public static final class Exchange extends ExchangeSuite {
     @Override
     public void afterEach() {
@@ -83,33 +67,7 @@ public final class SqlSuites {
     }
   }
 
-  public static final class DataFrameWindow extends DataFrameWindowFunctionsSuite {
-    @Override
-    public void afterEach() {
-      OurManager.check();
-      super.afterEach();
-    }
-
-    @Override
-    public Seq<String> excluded() {
-      return OurManager.excluded(this);
-    }
-  }
-
   public static final class Sort extends SortSuite {
-    @Override
-    public void afterEach() {
-      OurManager.check();
-      super.afterEach();
-    }
-
-    @Override
-    public Seq<String> excluded() {
-      return OurManager.excluded(this);
-    }
-  }
-
-  public static final class DataFrameSetOperations extends DataFrameSetOperationsSuite {
     @Override
     public void afterEach() {
       OurManager.check();

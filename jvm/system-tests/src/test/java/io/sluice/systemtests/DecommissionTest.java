@@ -1,0 +1,41 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.time.Duration;
+import java.util.List;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.junit.jupiter.api.Test;
+
+/** A decommissioned executor's map outputs move to another one and are read from there. */
+class DecommissionTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  @Test
+  void movesMapOutputs() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .master(SparkApplication.CLUSTER)
+        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+        .set("spark.decommission.enabled", "true")
+        .set("spark.storage.decommission.enabled", "true")
+        .set("spark.storage.decommission.shuffleBlocks.enabled", "true")
+        .set("spark.storage.decommission.replicationReattemptInterval", "1s")
+        .start()) {
+      SparkContext context = application.session().sparkContext();
+      JavaRDD<InternalRow> rows =
+          Plans.rows(Tables.events(application.session(), 60_000, 6).repartition(8, col("k")));
+      Fingerprint before = Fingerprint.of(rows).unordered();
+      List<String> executors = ClusterExecutors.ids(context);
+      assertEquals(2, executors.size());
+
+      ClusterExecutors.decommission(context, executors.get(0));
+      Await.until(LIMIT, () -> "still there: " + ClusterExecutors.ids(context), () -> ClusterExecutors.ids(context).size() == 1);
+
+      assertEquals(before, Fingerprint.of(rows).unordered());
+      assertEquals(0, application.events().retriedStages(), "map outputs were written again instead of moved");
+    }
+  }
+}
