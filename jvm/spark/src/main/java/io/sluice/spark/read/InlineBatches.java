@@ -5,13 +5,15 @@ import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import java.io.IOException;
 
-/** Decodes each frame on the consuming thread when it is asked for: the rows are still in the cache then. */
+/** Decodes each frame on the consuming thread when its first row is asked for: the rows are in the cache then. */
 final class InlineBatches implements RowBatches {
   private final FrameReader frames;
   private final FrameDecoder decoder;
   private final ReadMemory memory;
   private final ReadTally tally;
   private final RowBatch batch = new RowBatch();
+  /** Whether {@link #frames} stands at a frame that was not decoded yet. */
+  private boolean frameWaits;
 
   InlineBatches(FrameReader frames, FrameDecoder decoder, ReadMemory memory, ReadTally tally) {
     this.frames = frames;
@@ -21,10 +23,14 @@ final class InlineBatches implements RowBatches {
   }
 
   @Override
+  public boolean hasNext() throws IOException {
+    frameWaits = frameWaits || frames.next();
+    return frameWaits;
+  }
+
+  @Override
   public RowBatch next() throws IOException {
-    if (!frames.next()) {
-      return null;
-    }
+    frameWaits = false;
     FrameHeader header = frames.header();
     batch.prepare(header, memory);
     long start = System.nanoTime();

@@ -57,10 +57,21 @@ final class ReadAheadBatches implements RowBatches {
   }
 
   @Override
+  public boolean hasNext() throws IOException {
+    if (!ahead.isEmpty()) {
+      return true;
+    }
+    if (laterFailure != null) {
+      throw laterFailure;
+    }
+    return standAtFrame();
+  }
+
+  @Override
   public RowBatch next() throws IOException {
     recycleServed();
-    if (ahead.isEmpty() && !loadFirst()) {
-      return null;
+    if (ahead.isEmpty()) {
+      loadFirst();
     }
     served = ahead.poll();
     if (laterFailure == null) {
@@ -69,13 +80,7 @@ final class ReadAheadBatches implements RowBatches {
     return served.finish(context, tally);
   }
 
-  private boolean loadFirst() throws IOException {
-    if (laterFailure != null) {
-      throw laterFailure;
-    }
-    if (!standAtFrame()) {
-      return false;
-    }
+  private void loadFirst() {
     DecodeJob job = spareJob();
     ahead.add(job);
     if (!job.tryLoad(frames, memory)) {
@@ -83,7 +88,6 @@ final class ReadAheadBatches implements RowBatches {
       job.load(frames, memory);
     }
     frameWaits = false;
-    return true;
   }
 
   private void readAhead() {

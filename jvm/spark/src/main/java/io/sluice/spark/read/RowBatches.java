@@ -5,10 +5,16 @@ import java.io.IOException;
 /** Decoded frames, in the order of the blocks. Not thread-safe. */
 interface RowBatches extends AutoCloseable {
   /**
-   * The next batch; it ends the life of the one before.
+   * Whether another batch follows; reads on if it must. The current batch stays as it is.
    *
-   * @return null when there is none left
    * @throws BlockReadException when a block cannot be read
+   */
+  boolean hasNext() throws IOException;
+
+  /**
+   * The next batch, after {@link #hasNext} has said that there is one; it ends the life of the one before.
+   *
+   * @throws BlockReadException when its frame is corrupt
    */
   RowBatch next() throws IOException;
 

@@ -17,14 +17,15 @@ import scala.collection.AbstractIterator;
 /**
  * The rows of a reduce task, as Spark's own reader gives them: one pair and one row, reused for every record.
  *
- * <p>A row points into the current batch, off-heap, and is valid until the next {@link #next} or
- * {@link #hasNext}. {@link #next} only moves a pointer: a batch is served in segments of at most {@link
- * #SEGMENT_ROWS} rows, and everything else happens between segments: the check for a killed task, the
- * metrics, the next batch. Metrics are exact at the end and at any early stop.
+ * <p>A row points into the current batch, off-heap. As in Spark, {@link #next} ends its life and {@link
+ * #hasNext} does not: a batch is decoded in {@link #next}. {@link #next} only moves a pointer: a batch is
+ * served in segments of at most {@link #SEGMENT_ROWS} rows, and everything else happens between segments: the
+ * check for a killed task, the metrics, the next batch. Metrics are exact at the end and at any early stop.
  *
- * <p><b>Life.</b> Memory goes back when the last row has been consumed, after an error, or in {@link #close},
- * which a completion listener calls. From then on {@link #hasNext} is false if the rows had come to their
- * end, else it throws: it never points at freed memory.
+ * <p><b>Life.</b> Memory goes back when {@link #hasNext} has become false, after an error, or in {@link
+ * #close}, which a completion listener calls. From then on {@link #hasNext} stays false if the rows had come
+ * to their end, else it throws. Whenever memory goes back or is written anew, the row is first pointed at an
+ * on-heap copy of itself, so it never points at memory that is not its own.
  *
  * <p><b>Threads.</b> One consumer. If that is not a task thread, it may outlive the task's end by a moment;
  * it gets each batch as an on-heap copy, and a lock keeps {@link #close} from freeing memory while a batch is
@@ -67,13 +68,13 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
 
   @Override
   public boolean hasNext() {
-    return segmentLeft > 0 || nextSegment();
+    return segmentLeft > 0 || more();
   }
 
   @Override
   public Product2<Object, UnsafeRow> next() {
-    if (segmentLeft == 0 && !nextSegment()) {
-      throw new NoSuchElementException("no more rows in this shuffle partition");
+    if (segmentLeft == 0) {
+      startBatch();
     }
     segmentLeft--;
     int length = Platform.getInt(base, lengthOffset);
@@ -83,7 +84,8 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
     return pair;
   }
 
-  private boolean nextSegment() {
+  /** Between two segments: whether there is another row; starts the next segment of the current batch. */
+  private boolean more() {
     lock.lock();
     try {
       countHandedOut();
@@ -91,19 +93,42 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
         return endedBefore();
       }
       context.killTaskIfInterrupted();
-      if (batchLeft == 0 && !nextBatch()) {
-        finish();
-        return false;
+      if (batchLeft > 0) {
+        startSegment();
+        return true;
       }
-      segmentRows = Math.min(batchLeft, SEGMENT_ROWS);
-      segmentLeft = segmentRows;
-      batchLeft -= segmentRows;
-      return true;
+      if (batches.hasNext()) {
+        return true;
+      }
+      finish();
+      return false;
     } catch (Throwable thrown) {
       throw failed(thrown);
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Makes a segment of rows available, of a new batch if need be. */
+  private void startBatch() {
+    lock.lock();
+    try {
+      if (!more()) {
+        throw new NoSuchElementException("no more rows in this shuffle partition");
+      }
+      if (segmentLeft == 0) {
+        nextBatch();
+        startSegment();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void startSegment() {
+    segmentRows = Math.min(batchLeft, SEGMENT_ROWS);
+    segmentLeft = segmentRows;
+    batchLeft -= segmentRows;
   }
 
   private boolean endedBefore() {
@@ -114,11 +139,16 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
     return false;
   }
 
-  private boolean nextBatch() throws IOException {
-    RowBatch batch = batches.next();
-    if (batch == null) {
-      return false;
+  private void nextBatch() {
+    keepRow();
+    try {
+      show(batches.next());
+    } catch (Throwable thrown) {
+      throw failed(thrown);
     }
+  }
+
+  private void show(RowBatch batch) {
     batchLeft = batch.rows();
     base = null;
     rowOffset = batch.address();
@@ -130,7 +160,14 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
       row = new UnsafeRow(batch.fields());
       pair = new Tuple2<>(0, row);
     }
-    return true;
+  }
+
+  /** Points the row at an on-heap copy of itself: the memory that it points into is about to go. */
+  private void keepRow() {
+    if (row != null && row.getBaseObject() == null) {
+      byte[] copy = row.getBytes();
+      row.pointTo(copy, Platform.BYTE_ARRAY_OFFSET, copy.length);
+    }
   }
 
   private void copyToHeap(RowBatch batch) {
@@ -150,6 +187,7 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
 
   private void finish() throws IOException {
     state = State.EXHAUSTED;
+    keepRow();
     batches.close();
     context.taskMetrics().mergeShuffleReadMetrics();
   }
@@ -177,6 +215,7 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
 
   private void closeBatches(Throwable reason) {
     try {
+      keepRow();
       batches.close();
     } catch (IOException | RuntimeException e) {
       reason.addSuppressed(e);
@@ -195,6 +234,7 @@ final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
       if (base == null) {
         segmentLeft = 0;
         segmentRows = 0;
+        keepRow();
       }
       batches.close();
       context.taskMetrics().mergeShuffleReadMetrics();

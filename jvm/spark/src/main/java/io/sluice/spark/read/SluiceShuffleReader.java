@@ -67,6 +67,10 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   @Override
   @SuppressWarnings("unchecked")
   public Iterator<Product2<K, C>> read() {
+    context.killTaskIfInterrupted();
+    if (context.isCompleted()) {
+      throw new SluiceException("shuffle " + handle.shuffleId() + " is read by a task that has ended");
+    }
     SparkEnv env = SparkEnv.get();
     FetchSettings settings = FetchSettings.of(env.conf());
     ReadTally tally = new ReadTally(executor.counters());

@@ -131,6 +131,7 @@ class FrameReaderTest {
     try (TestMemory memory = new TestMemory();
         InlineBatches batches = new InlineBatches(new FrameReader(TestBlocks.of(block), memory),
             PlainFrames.DECODER, memory, new ReadTally(new Counters()))) {
+      assertTrue(batches.hasNext());
       RowBatch batch = batches.next();
       assertEquals(5, batch.rows());
       assertEquals(0, batch.fields());

@@ -74,7 +74,8 @@ final class PlainFrames {
   /** The values of all rows that a batch source gives. */
   static List<Long> values(RowBatches batches) throws Exception {
     List<Long> values = new ArrayList<>();
-    for (RowBatch batch = batches.next(); batch != null; batch = batches.next()) {
+    while (batches.hasNext()) {
+      RowBatch batch = batches.next();
       long row = batch.address();
       for (int i = 0; i < batch.rows(); i++) {
         UnsafeRow unsafe = new UnsafeRow(batch.fields());

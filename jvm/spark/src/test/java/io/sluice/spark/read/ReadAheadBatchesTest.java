@@ -109,9 +109,9 @@ class ReadAheadBatchesTest {
     bad[bad.length / 5 * 3 + 40] ^= 1;
     try (ReadAheadBatches batches = batches(TestBlocks.of(PlainFrames.block(0, 5, 100), bad), PlainFrames.DECODER)) {
       for (int i = 0; i < 8; i++) {
-        assertEquals(100, batches.next().rows());
+        assertEquals(100, next(batches).rows());
       }
-      BlockReadException failure = assertThrows(BlockReadException.class, batches::next);
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> next(batches));
       assertEquals(TestBlocks.block(1), failure.block());
       assertEquals(bad.length / 5 * 3, failure.offset());
     }
@@ -122,9 +122,9 @@ class ReadAheadBatchesTest {
     byte[] bad = PlainFrames.block(0, 3, 100);
     bad[bad.length / 3 * 2] ^= 1;
     try (ReadAheadBatches batches = batches(TestBlocks.of(bad), PlainFrames.DECODER)) {
-      assertEquals(100, batches.next().rows());
-      assertEquals(100, batches.next().rows());
-      BlockReadException failure = assertThrows(BlockReadException.class, batches::next);
+      assertEquals(100, next(batches).rows());
+      assertEquals(100, next(batches).rows());
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> next(batches));
       assertEquals(bad.length / 3 * 2, failure.offset());
     }
   }
@@ -135,7 +135,7 @@ class ReadAheadBatchesTest {
       throw new IllegalStateException("bug");
     };
     try (ReadAheadBatches batches = batches(manyBlocks(), broken)) {
-      SluiceException failure = assertThrows(SluiceException.class, batches::next);
+      SluiceException failure = assertThrows(SluiceException.class, () -> next(batches));
       assertTrue(failure.getMessage().contains("shuffle_3_100_5"), failure::getMessage);
     }
   }
@@ -157,7 +157,7 @@ class ReadAheadBatchesTest {
     };
     pool = new WorkerPool("test-decoder", 2);
     ReadAheadBatches batches = batches(manyBlocks(), slow);
-    assertEquals(100, batches.next().rows());
+    assertEquals(100, next(batches).rows());
     await(begun);
     batches.close();
     assertEquals(0, inFlight.usedBytes());
@@ -182,10 +182,10 @@ class ReadAheadBatchesTest {
     };
     pool = new WorkerPool("test-decoder", 1);
     ReadAheadBatches batches = batches(manyBlocks(), slow);
-    batches.next();
+    next(batches);
     await(begun);
     context.markInterrupted("no longer wanted");
-    assertThrows(TaskKilledException.class, batches::next);
+    assertThrows(TaskKilledException.class, () -> next(batches));
     batches.close();
     goOn.countDown();
     while (memory.live() > 0) {
@@ -206,14 +206,20 @@ class ReadAheadBatchesTest {
   @Test
   void theBoundIsSharedAndReleasedWhenRowsAreConsumed() throws Exception {
     try (ReadAheadBatches batches = batches(manyBlocks(), PlainFrames.DECODER)) {
-      batches.next();
+      next(batches);
       long ahead = inFlight.usedBytes();
       assertTrue(ahead > 0);
-      while (batches.next() != null) {
+      while (batches.hasNext()) {
+        batches.next();
         assertFalse(inFlight.usedBytes() > 2 * ahead, "nothing is released");
       }
-      assertEquals(0, inFlight.usedBytes());
+      assertTrue(inFlight.usedBytes() <= ahead, "only the last frame is left");
     }
+  }
+
+  private static RowBatch next(RowBatches batches) throws Exception {
+    assertTrue(batches.hasNext());
+    return batches.next();
   }
 
   private static void await(CountDownLatch latch) {

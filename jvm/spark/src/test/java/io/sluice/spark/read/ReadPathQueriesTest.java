@@ -103,7 +103,7 @@ class ReadPathQueriesTest {
   void skewedPartitionsAreReadByMapRanges() {
     with(Map.of(AQE + "enabled", "true", "spark.sql.autoBroadcastJoinThreshold", "-1",
         AQE + "skewJoin.skewedPartitionThresholdInBytes", "1000",
-        AQE + "skewJoin.skewedPartitionFactor", "1.5",
+        AQE + "skewJoin.skewedPartitionFactor", "2",
         AQE + "advisoryPartitionSizeInBytes", "2000",
         AQE + "coalescePartitions.minPartitionSize", "1b",
         AQE + "coalescePartitions.parallelismFirst", "false"), () -> {

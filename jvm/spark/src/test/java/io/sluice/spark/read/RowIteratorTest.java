@@ -76,6 +76,30 @@ class RowIteratorTest {
     assertEquals(2101 * 16, counters.get(Counter.READ_DECODED_BYTES));
   }
 
+  /** As in Spark, where only next() touches the row: many operators look whether there is more before they use it. */
+  @Test
+  void aRowSurvivesHasNextEvenBetweenBatchesAndAtTheEnd() {
+    RowIterator rows = iterator(PlainFrames.block(0, 2, 3), PlainFrames.block(6, 1, 1));
+    for (long i = 0; i < 7; i++) {
+      UnsafeRow row = rows.next()._2();
+      long address = row.getBaseOffset();
+      assertEquals(i < 6, rows.hasNext());
+      assertEquals(i, row.getLong(0));
+      assertEquals(i < 6, row.getBaseOffset() == address, "the row was moved while it was alive");
+    }
+    assertEquals(0, memory.live());
+  }
+
+  @Test
+  void aRowSurvivesTheTasksEnd() {
+    RowIterator rows = iterator(PlainFrames.block(0, 2, 300));
+    take(rows, 42);
+    UnsafeRow row = rows.next()._2();
+    rows.close();
+    assertEquals(0, memory.live());
+    assertEquals(42, row.getLong(0));
+  }
+
   @Test
   void memoryIsBackAtTheLastRowAndNotOnlyAtTheTasksEnd() {
     RowIterator rows = iterator(PlainFrames.block(0, 1, 10));
@@ -119,7 +143,7 @@ class RowIteratorTest {
     bad[bad.length - 1] ^= 1;
     RowIterator rows = iterator(PlainFrames.block(0, 1, 10), bad);
     assertEquals(PlainFrames.range(0, 20), take(rows, 20));
-    FetchFailedException failure = (FetchFailedException) assertThrows(Exception.class, rows::hasNext);
+    FetchFailedException failure = (FetchFailedException) assertThrows(Exception.class, rows::next);
     assertEquals("FetchFailed(BlockManagerId(7, elsewhere, 7777, None), shuffleId=3, mapIndex=1, mapId=101,"
         + " reduceId=5, message=", described(failure));
     assertTrue(failure.getMessage().contains("block shuffle_3_101_5 of map index 1 from BlockManagerId(7"),
@@ -143,6 +167,11 @@ class RowIteratorTest {
   void anInterruptIsNeitherAFetchFailureNorSilent() {
     RowIterator rows = iterator(new RowBatches() {
       @Override
+      public boolean hasNext() {
+        return true;
+      }
+
+      @Override
       public RowBatch next() throws IOException {
         throw new BlockReadException(TestBlocks.block(0), 0, new ClosedByInterruptException(), null);
       }
@@ -150,7 +179,7 @@ class RowIteratorTest {
       @Override
       public void close() {}
     });
-    assertThrows(SluiceException.class, rows::hasNext);
+    assertThrows(SluiceException.class, rows::next);
     assertEquals(0, counters.get(Counter.READ_FETCH_FAILURES));
     assertTrue(context.fetchFailed().isEmpty());
   }
@@ -158,6 +187,11 @@ class RowIteratorTest {
   @Test
   void anInterruptOfAKilledTaskIsAKill() {
     RowIterator rows = iterator(new RowBatches() {
+      @Override
+      public boolean hasNext() {
+        return true;
+      }
+
       @Override
       public RowBatch next() throws IOException {
         context.markInterrupted("killed while reading");
@@ -167,7 +201,7 @@ class RowIteratorTest {
       @Override
       public void close() {}
     });
-    assertThrows(TaskKilledException.class, rows::hasNext);
+    assertThrows(TaskKilledException.class, rows::next);
     assertEquals(0, counters.get(Counter.READ_FETCH_FAILURES));
   }
 
@@ -178,14 +212,16 @@ class RowIteratorTest {
         new FrameReader(TestBlocks.of(PlainFrames.block(0, 1, 10)), memory), PlainFrames.DECODER, memory,
         new ReadTally(counters));
     RowIterator rows = iterator(new RowBatches() {
-      private boolean given;
+      @Override
+      public boolean hasNext() throws IOException {
+        if (some.hasNext()) {
+          return true;
+        }
+        throw RowIteratorTest.<RuntimeException>unchecked(sparks);
+      }
 
       @Override
       public RowBatch next() throws IOException {
-        if (given) {
-          throw RowIteratorTest.<RuntimeException>unchecked(sparks);
-        }
-        given = true;
         return some.next();
       }
 
