@@ -29,6 +29,9 @@ const MAX_DICT: usize = 256;
 /// Fewer values than this never pay for a dictionary.
 const MIN_DICT_ROWS: usize = 32;
 const HASH_SLOTS: usize = 1024;
+/// If nearly all of this many first values differ, there are far more than `MAX_DICT` distinct ones.
+const SAMPLE: usize = 64;
+const SAMPLE_DISTINCT: usize = 62;
 
 /// Encodes columns; owns scratch memory so that encoding one allocates nothing.
 pub struct ColumnEncoder {
@@ -190,7 +193,10 @@ impl Dictionary {
     fn build(&mut self, values: &[u64], most: usize) -> bool {
         self.slots.fill(0);
         self.sorted.clear();
-        for v in values {
+        for (i, v) in values.iter().enumerate() {
+            if i == SAMPLE && self.sorted.len() >= SAMPLE_DISTINCT && values.len() > MAX_DICT {
+                return false;
+            }
             let at = self.slot(*v);
             if self.slots[at] == 0 {
                 if self.sorted.len() == most {

@@ -178,13 +178,11 @@ impl VarDecoder {
             let n = places.iter().filter(|p| p.slot > at).count();
             self.column.resize(n.next_multiple_of(8).max(self.column.len()), 0);
             column::decode(k, input, n, &mut self.column)?;
-            let mut words = self.column[..n].iter();
-            for p in places {
-                if p.slot > at {
-                    if let Some(word) = words.next() {
-                        target[p.at + at..p.at + at + 8].copy_from_slice(&word.to_le_bytes());
-                    }
-                }
+            let words = self.column[..n].iter();
+            if n == places.len() {
+                put_words(words.zip(places), at, target);
+            } else {
+                put_words(words.zip(places.iter().filter(|p| p.slot > at)), at, target);
             }
         }
         Ok(())
@@ -217,6 +215,14 @@ impl VarDecoder {
             bytes = rest;
         }
         Ok(())
+    }
+}
+
+/// Writes each word at `at` bytes into its slot, which is longer than that.
+#[inline(always)]
+fn put_words<'a>(words: impl Iterator<Item = (&'a u64, &'a Place)>, at: usize, target: &mut [u8]) {
+    for (word, place) in words {
+        target[place.at + at..place.at + at + 8].copy_from_slice(&word.to_le_bytes());
     }
 }
 

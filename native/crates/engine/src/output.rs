@@ -87,6 +87,8 @@ impl MapOutput {
             })?;
             ends.push((partition, total));
         }
+        let rows = sorted.rows;
+        sorter.reuse(rows);
         Ok(Run { sequence, ends, storage: Storage::Memory(chunks) })
     }
 

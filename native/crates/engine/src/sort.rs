@@ -30,12 +30,11 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Partition and row offset of each entry, in order.
-    fn entries(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
-        let slots = &self.memory[self.memory.len() - self.entries * 8..];
-        slots.rchunks_exact(8).map(|e| {
-            let offset = u32::from_le_bytes([e[0], e[1], e[2], e[3]]) as usize;
-            (u32::from_le_bytes([e[4], e[5], e[6], e[7]]), offset)
+    /// Partition and row offset of each entry, the last inserted first.
+    fn entries_backwards(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.memory[self.memory.len() - self.entries * 8..].chunks_exact(8).map(|e| {
+            let offset = u32::from_le_bytes([e[0], e[1], e[2], e[3]]);
+            (u32::from_le_bytes([e[4], e[5], e[6], e[7]]) as usize, offset as usize)
         })
     }
 }
@@ -44,6 +43,8 @@ impl<'a> Page<'a> {
 #[derive(Default)]
 pub(crate) struct Sorter {
     starts: Vec<u32>,
+    /// The allocation of the last batch's rows, empty between batches.
+    spare: Vec<&'static [u8]>,
 }
 
 /// The rows of some pages by partition: those of `p` are `rows[starts[p]..starts[p + 1]]`.
@@ -64,6 +65,13 @@ impl<'a> Sorted<'a, '_> {
 }
 
 impl Sorter {
+    /// Takes the memory of a batch's rows back for the next one.
+    pub(crate) fn reuse(&mut self, mut rows: Vec<&[u8]>) {
+        rows.clear();
+        // Collecting an empty vector in place keeps its allocation and changes only the lifetime.
+        self.spare = rows.into_iter().map(|_| -> &'static [u8] { &[] }).collect();
+    }
+
     /// Sorts; every entry's partition and extent is checked, since they come from the other side.
     pub(crate) fn sort<'a>(&mut self, pages: &[Page<'a>], partitions: u32) -> Result<Sorted<'a, '_>, EngineError> {
         for page in pages {
@@ -74,40 +82,41 @@ impl Sorter {
             return Err(EngineError::invalid(format!("{total} rows in one batch")));
         }
         self.count(pages, partitions)?;
-        let mut rows: Vec<&'a [u8]> = vec![&[]; total];
-        // `starts[p + 1]` is where the next row of p goes; after the loop it is where p + 1 starts.
-        for page in pages {
-            let mut entries = page.entries().peekable();
-            while let Some((partition, offset)) = entries.next() {
-                let end = entries.peek().map_or(page.used, |next| next.1);
-                if offset > end || end > page.used {
-                    return Err(EngineError::invalid(format!(
-                        "row at {offset}..{end} in a page of {} bytes",
-                        page.used
-                    )));
+        let mut rows: Vec<&'a [u8]> = std::mem::take(&mut self.spare);
+        rows.resize(total, &[]);
+        // From the last row to the first: `starts[p]` comes down from where p ends to where it starts, and a
+        // row ends where the one after it starts.
+        for page in pages.iter().rev() {
+            let mut end = page.used;
+            for (partition, offset) in page.entries_backwards() {
+                if offset > end {
+                    return Err(EngineError::invalid(format!("row at {offset} after one at {end} in a page")));
                 }
-                let next = &mut self.starts[partition as usize + 1];
-                rows[*next as usize] = &page.memory[offset..end];
-                *next += 1;
+                let place = &mut self.starts[partition];
+                *place -= 1;
+                rows[*place as usize] = &page.memory[offset..end];
+                end = offset;
             }
         }
-        Ok(Sorted { rows, starts: &self.starts[..partitions as usize + 1] })
+        Ok(Sorted { rows, starts: &self.starts })
     }
 
-    /// Leaves in `starts[p + 1]` where partition p's rows start.
+    /// Leaves in `starts[p]` where partition p's rows end, and the total after the last.
     fn count(&mut self, pages: &[Page<'_>], partitions: u32) -> Result<(), EngineError> {
         self.starts.clear();
-        self.starts.resize(partitions as usize + 2, 0);
+        self.starts.resize(partitions as usize + 1, 0);
         for page in pages {
-            for (partition, _) in page.entries() {
-                if partition >= partitions {
+            for (partition, _) in page.entries_backwards() {
+                if partition >= partitions as usize {
                     return Err(EngineError::invalid(format!("partition {partition} of {partitions}")));
                 }
-                self.starts[partition as usize + 2] += 1;
+                self.starts[partition] += 1;
             }
         }
-        for p in 2..self.starts.len() {
-            self.starts[p] += self.starts[p - 1];
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += *start;
+            *start = sum;
         }
         Ok(())
     }
