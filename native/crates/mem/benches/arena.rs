@@ -42,9 +42,7 @@ fn fixed_sizes(criterion: &mut Criterion) {
     let arena = arena();
     for bytes in [256, 4 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20] {
         group.bench_function(format!("arena/{bytes}"), |bench| {
-            bench.iter(|| {
-                arena.release_raw(arena.lease_raw(black_box(bytes)).unwrap().as_ptr() as usize)
-            });
+            bench.iter(|| arena.release_raw(arena.lease_raw(black_box(bytes)).unwrap().as_ptr() as usize));
         });
         group.bench_function(format!("system/{bytes}"), |bench| {
             bench.iter(|| drop(black_box(Malloced::new(black_box(bytes)))));

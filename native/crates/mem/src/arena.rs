@@ -56,10 +56,7 @@ pub struct Arena {
 impl Arena {
     /// An arena over host memory with default options and a limit on leased bytes.
     pub fn host(limit: usize) -> Arc<Self> {
-        Self::with_provider(
-            Arc::new(HostProvider::default()),
-            &ArenaOptions::with_limit(limit),
-        )
+        Self::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(limit))
     }
 
     /// An arena over the regions of `provider`.
@@ -120,11 +117,7 @@ impl Arena {
 
     #[cold]
     fn refuse(&self, requested: usize) -> MemError {
-        MemError::OutOfMemory {
-            requested,
-            leased: self.budget.leased(),
-            limit: self.budget.limit(),
-        }
+        MemError::OutOfMemory { requested, leased: self.budget.leased(), limit: self.budget.limit() }
     }
 
     /// Ends the lease that starts at `address`, from any thread.
@@ -215,10 +208,7 @@ impl Arena {
         let found = audit::audit(&self.budget, &self.threads, &self.global)?;
         let booked = self.budget.leased();
         if found.bytes != booked {
-            return Err(format!(
-                "{} bytes in {} leases, but {booked} are booked",
-                found.bytes, found.leases
-            ));
+            return Err(format!("{} bytes in {} leases, but {booked} are booked", found.bytes, found.leases));
         }
         Ok(())
     }

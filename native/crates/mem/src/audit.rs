@@ -34,11 +34,7 @@ struct Tally {
 }
 
 /// Checks everything; see the module.
-pub(crate) fn audit(
-    budget: &Budget,
-    threads: &ThreadArenas,
-    global: &GlobalArena,
-) -> Result<Found, String> {
+pub(crate) fn audit(budget: &Budget, threads: &ThreadArenas, global: &GlobalArena) -> Result<Found, String> {
     let bins = threads.freeze();
     let ground = global.freeze();
     let mut tallies = vec![Tally::default(); bins.len()];
@@ -46,22 +42,14 @@ pub(crate) fn audit(
         check_superblock(global.frames(), &bins, &mut tallies, address, slots)
     })?;
     let large = books.large_leases - books.large_releases;
-    let mut found = Found {
-        leases: large,
-        bytes: books.large_bytes,
-    };
+    let mut found = Found { leases: large, bytes: books.large_bytes };
     for (owner, (bin, tally)) in bins.iter().zip(&tallies).enumerate() {
-        bin.check(tally.superblocks, tally.open, tally.live)
-            .map_err(|error| format!("bin {owner}: {error}"))?;
+        bin.check(tally.superblocks, tally.open, tally.live).map_err(|error| format!("bin {owner}: {error}"))?;
         found.leases += tally.live as u64;
         found.bytes += tally.live * CLASSES[owner % CLASS_COUNT].block_bytes;
     }
     if budget.leased() < found.bytes {
-        return Err(format!(
-            "{} bytes are on lease, only {} are booked",
-            found.bytes,
-            budget.leased()
-        ));
+        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.leased()));
     }
     Ok(found)
 }
@@ -75,31 +63,22 @@ fn check_superblock(
 ) -> Result<(), String> {
     for nth in 0..slots {
         if usize::from(frames.mark(address + nth * SLOT_BYTES)) != nth + 1 {
-            return Err(format!(
-                "slot {nth} of superblock {address:#x} has a wrong mark"
-            ));
+            return Err(format!("slot {nth} of superblock {address:#x} has a wrong mark"));
         }
     }
     debug_assert!(address.is_multiple_of(GRANULE_BYTES));
-    let Some(superblock) = frames
-        .superblock_at(address)
-        .filter(|found| found.owner() != NO_OWNER)
-    else {
+    let Some(superblock) = frames.superblock_at(address).filter(|found| found.owner() != NO_OWNER) else {
         return Ok(());
     };
     let owner = superblock.owner() as usize;
     let (Some(bin), Some(tally)) = (bins.get(owner), tallies.get_mut(owner)) else {
-        return Err(format!(
-            "superblock {address:#x} is owned by {owner}, which is no bin"
-        ));
+        return Err(format!("superblock {address:#x} is owned by {owner}, which is no bin"));
     };
     let class = &CLASSES[owner % CLASS_COUNT];
     superblock.check(class)?;
     let open = superblock.live() < class.blocks;
     if class.slots != slots || bin.has_open(superblock) != open {
-        return Err(format!(
-            "superblock {address:#x}: {slots} slots, open: {open}; bin {owner} disagrees"
-        ));
+        return Err(format!("superblock {address:#x}: {slots} slots, open: {open}; bin {owner} disagrees"));
     }
     add(tally, superblock, open);
     Ok(())
@@ -137,13 +116,7 @@ mod tests {
             assert!(budget.charge((1 << 20) + 128));
             let large = global.lease_large(1 << 20).expect("memory");
             let small = threads.lease(class_of(128), &global).expect("memory");
-            Self {
-                budget,
-                threads,
-                global,
-                large,
-                small,
-            }
+            Self { budget, threads, global, large, small }
         }
 
         fn audit(&self) -> Result<Found, String> {
@@ -164,50 +137,20 @@ mod tests {
     #[test]
     fn finds_what_is_on_lease() {
         let found = Parts::new().audit().expect("sound");
-        assert_eq!(
-            found,
-            Found {
-                leases: 2,
-                bytes: (1 << 20) + 128
-            }
-        );
+        assert_eq!(found, Found { leases: 2, bytes: (1 << 20) + 128 });
     }
 
     #[test]
     fn sees_broken_tags() {
         let parts = Parts::new();
         let large = parts.large;
-        assert!(
-            parts
-                .with_tag(large, Tag::Inside)
-                .contains("starts no extent")
-        );
-        assert!(
-            parts
-                .with_tag(large, Tag::Large(255))
-                .contains("starts no extent")
-        );
-        assert!(
-            parts
-                .with_tag(large, Tag::Large(0))
-                .contains("leaves its region")
-        );
-        assert!(
-            parts
-                .with_tag(large, Tag::Large(1 << 20))
-                .contains("leaves its region")
-        );
+        assert!(parts.with_tag(large, Tag::Inside).contains("starts no extent"));
+        assert!(parts.with_tag(large, Tag::Large(255)).contains("starts no extent"));
+        assert!(parts.with_tag(large, Tag::Large(0)).contains("leaves its region"));
+        assert!(parts.with_tag(large, Tag::Large(1 << 20)).contains("leaves its region"));
         assert!(parts.with_tag(large, Tag::Free(256)).contains("is tagged"));
-        assert!(
-            parts
-                .with_tag(large + 4096, Tag::FreeEnd(2))
-                .contains("is tagged")
-        );
-        assert!(
-            parts
-                .with_tag(large + (1 << 20), Tag::Large(64))
-                .contains("bin")
-        );
+        assert!(parts.with_tag(large + 4096, Tag::FreeEnd(2)).contains("is tagged"));
+        assert!(parts.with_tag(large + (1 << 20), Tag::Large(64)).contains("bin"));
         parts.audit().expect("everything was put back");
     }
 

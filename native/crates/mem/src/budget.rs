@@ -86,10 +86,7 @@ mod tests {
         budget.refund(60);
         assert!(!budget.charge(usize::MAX), "no overflow");
         assert!(budget.charge(60));
-        assert_eq!(
-            (budget.leased(), budget.peak(), budget.refusals()),
-            (100, 100, 2)
-        );
+        assert_eq!((budget.leased(), budget.peak(), budget.refusals()), (100, 100, 2));
     }
 
     #[test]

@@ -26,19 +26,11 @@ pub enum MemError {
 impl fmt::Display for MemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OutOfMemory {
-                requested,
-                leased,
-                limit,
-            } => write!(
-                f,
-                "no arena memory for {requested} bytes: {leased} bytes are leased, the limit is {limit}"
-            ),
+            Self::OutOfMemory { requested, leased, limit } => {
+                write!(f, "no arena memory for {requested} bytes: {leased} bytes are leased, the limit is {limit}")
+            }
             Self::NotLeased { address } => {
-                write!(
-                    f,
-                    "address {address:#x} is not the start of a live arena lease"
-                )
+                write!(f, "address {address:#x} is not the start of a live arena lease")
             }
         }
     }

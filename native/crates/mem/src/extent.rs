@@ -43,11 +43,7 @@ pub(crate) struct FreeExtents {
 
 impl FreeExtents {
     pub(crate) fn new() -> Self {
-        Self {
-            bins: vec![Vec::new(); BINS],
-            nonempty: [0; WORDS],
-            granules: 0,
-        }
+        Self { bins: vec![Vec::new(); BINS], nonempty: [0; WORDS], granules: 0 }
     }
 
     /// Granules in all free extents.
@@ -138,18 +134,11 @@ impl FreeExtents {
     /// Checks order, bins, the bitmap and the sum.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (index, bin) in self.bins.iter().enumerate() {
-            if bin
-                .iter()
-                .any(|extent| floor_step(extent.granules) != index)
-            {
-                return Err(format!(
-                    "free extents: bin {index} holds a wrong length: {bin:?}"
-                ));
+            if bin.iter().any(|extent| floor_step(extent.granules) != index) {
+                return Err(format!("free extents: bin {index} holds a wrong length: {bin:?}"));
             }
             if !bin.is_sorted_by(|left, right| left.start > right.start) {
-                return Err(format!(
-                    "free extents: bin {index} is not ordered by address: {bin:?}"
-                ));
+                return Err(format!("free extents: bin {index} is not ordered by address: {bin:?}"));
             }
             if bin.is_empty() == (self.nonempty[index / 64] & (1 << (index % 64)) != 0) {
                 return Err(format!("free extents: bin {index}'s bit is wrong"));
@@ -157,10 +146,7 @@ impl FreeExtents {
         }
         let sum: usize = self.iter().map(|extent| extent.granules).sum();
         if sum != self.granules {
-            return Err(format!(
-                "free extents: sum is {sum}, booked {}",
-                self.granules
-            ));
+            return Err(format!("free extents: sum is {sum}, booked {}", self.granules));
         }
         Ok(())
     }
@@ -183,19 +169,10 @@ mod tests {
 
     #[test]
     fn finds_the_best_bin_and_the_lowest_address() {
-        let free = extents(&[
-            extent(0, 1000),
-            extent(5000, 40),
-            extent(3000, 40),
-            extent(9000, 7),
-        ]);
+        let free = extents(&[extent(0, 1000), extent(5000, 40), extent(3000, 40), extent(9000, 7)]);
         assert_eq!(free.find(7, 1), Some(extent(9000, 7)));
         assert_eq!(free.find(8, 1), Some(extent(3000, 40)));
-        assert_eq!(
-            free.find(41, 1),
-            Some(extent(0, 1000)),
-            "own bin holds only shorter ones"
-        );
+        assert_eq!(free.find(41, 1), Some(extent(0, 1000)), "own bin holds only shorter ones");
         assert_eq!(free.find(1000, 1), Some(extent(0, 1000)));
         assert_eq!(free.find(1001, 1), None);
     }

@@ -111,23 +111,19 @@ pub(crate) struct FrameTable {
 
 impl FrameTable {
     pub(crate) fn new() -> Self {
-        Self {
-            root: (0..1 << ROOT_BITS).map(|_| OnceLock::new()).collect(),
-        }
+        Self { root: (0..1 << ROOT_BITS).map(|_| OnceLock::new()).collect() }
     }
 
     fn frame(&self, address: usize) -> Option<&Frame> {
         let number = address / REGION_UNIT_BYTES;
         let leaf = self.root.get(number >> LEAF_BITS)?.get()?;
-        leaf[number & ((1 << LEAF_BITS) - 1)]
-            .get()
-            .map(|frame| &**frame)
+        leaf[number & ((1 << LEAF_BITS) - 1)].get().map(|frame| &**frame)
     }
 
     fn frame_or_new(&self, address: usize) -> &Frame {
         let number = address / REGION_UNIT_BYTES;
-        let leaf = self.root[number >> LEAF_BITS]
-            .get_or_init(|| (0..1 << LEAF_BITS).map(|_| OnceLock::new()).collect());
+        let leaf =
+            self.root[number >> LEAF_BITS].get_or_init(|| (0..1 << LEAF_BITS).map(|_| OnceLock::new()).collect());
         leaf[number & ((1 << LEAF_BITS) - 1)].get_or_init(|| Box::new(Frame::new()))
     }
 
@@ -146,9 +142,7 @@ impl FrameTable {
 
     /// Notes that no region starts at `granule` any more; its tags must be [`Tag::Inside`] throughout.
     pub(crate) fn close_region(&self, granule: usize) {
-        self.frame_or_new(granule * GRANULE_BYTES)
-            .region_granules
-            .store(0, Relaxed);
+        self.frame_or_new(granule * GRANULE_BYTES).region_granules.store(0, Relaxed);
     }
 
     /// Granules of the region that starts at `granule`, or 0.
@@ -156,15 +150,12 @@ impl FrameTable {
         if !granule.is_multiple_of(FRAME_GRANULES) {
             return 0;
         }
-        self.frame(granule * GRANULE_BYTES)
-            .map_or(0, |frame| frame.region_granules.load(Relaxed) as usize)
+        self.frame(granule * GRANULE_BYTES).map_or(0, |frame| frame.region_granules.load(Relaxed) as usize)
     }
 
     /// The tag of a granule; [`Tag::Inside`] for one that was never mapped.
     pub(crate) fn tag(&self, granule: usize) -> Tag {
-        let tag = self
-            .frame(granule * GRANULE_BYTES)
-            .map(|frame| &frame.tags[granule % FRAME_GRANULES]);
+        let tag = self.frame(granule * GRANULE_BYTES).map(|frame| &frame.tags[granule % FRAME_GRANULES]);
         tag.map_or(Tag::Inside, |tag| Tag::unpack(tag.load(Relaxed)))
     }
 
@@ -179,16 +170,13 @@ impl FrameTable {
         for nth in 0..slots {
             let slot = address + nth * SLOT_BYTES;
             let mark = if superblock { nth as u8 + 1 } else { 0 };
-            self.frame_or_new(slot).marks[slot % REGION_UNIT_BYTES / SLOT_BYTES]
-                .store(mark, Relaxed);
+            self.frame_or_new(slot).marks[slot % REGION_UNIT_BYTES / SLOT_BYTES].store(mark, Relaxed);
         }
     }
 
     /// The mark of the slot that holds `address`; see [`Self::superblock_at`].
     pub(crate) fn mark(&self, address: usize) -> u8 {
-        let mark = self
-            .frame(address)
-            .map(|frame| &frame.marks[address % REGION_UNIT_BYTES / SLOT_BYTES]);
+        let mark = self.frame(address).map(|frame| &frame.marks[address % REGION_UNIT_BYTES / SLOT_BYTES]);
         mark.map_or(0, |mark| mark.load(Relaxed))
     }
 
@@ -201,8 +189,7 @@ impl FrameTable {
 
     /// The descriptor that belongs to the slot at `address`, made on first use.
     pub(crate) fn superblock_of_slot(&self, address: usize) -> &Arc<Superblock> {
-        let slot =
-            &self.frame_or_new(address).superblocks[address % REGION_UNIT_BYTES / SLOT_BYTES];
+        let slot = &self.frame_or_new(address).superblocks[address % REGION_UNIT_BYTES / SLOT_BYTES];
         slot.get_or_init(|| Arc::new(Superblock::new(address)))
     }
 }
@@ -214,13 +201,7 @@ mod tests {
     #[test]
     fn tags_survive_packing() {
         let longest = MAX_GRANULES - 1;
-        for tag in [
-            Tag::Inside,
-            Tag::Free(1),
-            Tag::FreeEnd(2),
-            Tag::Large(longest),
-            Tag::Superblock(64),
-        ] {
+        for tag in [Tag::Inside, Tag::Free(1), Tag::FreeEnd(2), Tag::Large(longest), Tag::Superblock(64)] {
             assert_eq!(Tag::unpack(tag.pack()), tag);
         }
     }
@@ -242,17 +223,8 @@ mod tests {
         table.cover(2 * REGION_UNIT_BYTES, 2 * REGION_UNIT_BYTES);
         let superblock = Arc::clone(table.superblock_of_slot(head));
         table.mark_slots(head, 2, true);
-        for address in [
-            head,
-            head + 100,
-            head + SLOT_BYTES,
-            head + 2 * SLOT_BYTES - 1,
-        ] {
-            assert!(
-                table
-                    .superblock_at(address)
-                    .is_some_and(|found| Arc::ptr_eq(found, &superblock))
-            );
+        for address in [head, head + 100, head + SLOT_BYTES, head + 2 * SLOT_BYTES - 1] {
+            assert!(table.superblock_at(address).is_some_and(|found| Arc::ptr_eq(found, &superblock)));
         }
         assert!(table.superblock_at(head + 2 * SLOT_BYTES).is_none());
         table.mark_slots(head, 2, false);

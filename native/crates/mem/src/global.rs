@@ -35,19 +35,13 @@ pub(crate) struct GlobalArena {
 }
 
 impl GlobalArena {
-    pub(crate) fn new(
-        provider: Arc<dyn Provider>,
-        region_bytes: usize,
-        slack_bytes: usize,
-    ) -> Self {
+    pub(crate) fn new(provider: Arc<dyn Provider>, region_bytes: usize, slack_bytes: usize) -> Self {
         Self {
             provider,
             frames: FrameTable::new(),
             ground: Mutex::new(Ground::new(slack_bytes)),
             growth: Mutex::new(()),
-            region_bytes: region_bytes
-                .clamp(1, MAX_EXTENT_BYTES)
-                .next_multiple_of(REGION_UNIT_BYTES),
+            region_bytes: region_bytes.clamp(1, MAX_EXTENT_BYTES).next_multiple_of(REGION_UNIT_BYTES),
             reserved: AtomicUsize::new(0),
             refusal: Mutex::new(None),
         }
@@ -81,8 +75,7 @@ impl GlobalArena {
     /// Takes back a superblock of `slots` slots whose owner is already gone.
     pub(crate) fn return_superblock(&self, superblock: &Superblock, slots: usize) {
         let mut ground = lock(&self.ground);
-        let gone =
-            ground.give_superblock(&self.frames, superblock.address() / GRANULE_BYTES, slots);
+        let gone = ground.give_superblock(&self.frames, superblock.address() / GRANULE_BYTES, slots);
         self.unmap(ground, gone);
     }
 
@@ -113,9 +106,7 @@ impl GlobalArena {
         if taken.is_some() {
             return taken;
         }
-        let bytes = (want.granules() * GRANULE_BYTES)
-            .next_multiple_of(REGION_UNIT_BYTES)
-            .max(self.region_bytes);
+        let bytes = (want.granules() * GRANULE_BYTES).next_multiple_of(REGION_UNIT_BYTES).max(self.region_bytes);
         let region = match region::map(&*self.provider, bytes) {
             Ok(region) => region,
             Err(error) => {

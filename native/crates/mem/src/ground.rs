@@ -105,14 +105,8 @@ impl Ground {
 
     /// Leaves of the free `extent` what lies before and after `part`.
     fn cut(&mut self, frames: &FrameTable, extent: Extent, part: Extent) {
-        let before = Extent {
-            start: extent.start,
-            granules: part.start - extent.start,
-        };
-        let after = Extent {
-            start: part.end(),
-            granules: extent.end() - part.end(),
-        };
+        let before = Extent { start: extent.start, granules: part.start - extent.start };
+        let after = Extent { start: part.end(), granules: extent.end() - part.end() };
         frames.set_tag(extent.end() - 1, Tag::Inside);
         match (before.granules > 0, after.granules > 0) {
             (false, false) => _ = self.free.remove(extent),
@@ -132,11 +126,7 @@ impl Ground {
     }
 
     /// Ends the large lease that starts at granule `start`, if one does: its granules, and a region to unmap.
-    pub(crate) fn give_large(
-        &mut self,
-        frames: &FrameTable,
-        start: usize,
-    ) -> Option<(usize, Option<MappedRegion>)> {
+    pub(crate) fn give_large(&mut self, frames: &FrameTable, start: usize) -> Option<(usize, Option<MappedRegion>)> {
         let Tag::Large(granules) = frames.tag(start) else {
             return None;
         };
@@ -145,20 +135,9 @@ impl Ground {
     }
 
     /// Takes a superblock back. Returns a region to unmap.
-    pub(crate) fn give_superblock(
-        &mut self,
-        frames: &FrameTable,
-        start: usize,
-        slots: usize,
-    ) -> Option<MappedRegion> {
+    pub(crate) fn give_superblock(&mut self, frames: &FrameTable, start: usize, slots: usize) -> Option<MappedRegion> {
         frames.mark_slots(start * GRANULE_BYTES, slots, false);
-        self.give(
-            frames,
-            Extent {
-                start,
-                granules: slots * SLOT_GRANULES,
-            },
-        )
+        self.give(frames, Extent { start, granules: slots * SLOT_GRANULES })
     }
 
     /// Makes an extent free and joins it with free neighbours in its region. Returns a region to unmap, if the whole of
@@ -169,10 +148,7 @@ impl Ground {
         let after = free_after(frames, extent.end());
         let start = before.map_or(extent.start, |before| before.start);
         let end = after.map_or(extent.end(), |after| after.end());
-        let whole = Extent {
-            start,
-            granules: end - start,
-        };
+        let whole = Extent { start, granules: end - start };
         if before.is_some() {
             frames.set_tag(extent.start - 1, Tag::Inside);
         }
@@ -193,11 +169,7 @@ impl Ground {
             return None;
         }
         self.idle += whole.granules;
-        if self.idle <= self.slack {
-            None
-        } else {
-            self.remove_region(frames, whole)
-        }
+        if self.idle <= self.slack { None } else { self.remove_region(frames, whole) }
     }
 
     pub(crate) fn add_region(&mut self, frames: &FrameTable, region: MappedRegion) {
@@ -222,12 +194,7 @@ impl Ground {
     /// Takes the wholly free region with the highest address out of the books.
     pub(crate) fn remove_idle_region(&mut self, frames: &FrameTable) -> Option<MappedRegion> {
         let idle = |extent: &Extent| frames.tag(extent.start) == Tag::Free(extent.granules);
-        let extent = self
-            .regions
-            .iter()
-            .rev()
-            .map(region::extent_of)
-            .find(idle)?;
+        let extent = self.regions.iter().rev().map(region::extent_of).find(idle)?;
         self.remove_region(frames, extent)
     }
 
@@ -253,10 +220,7 @@ impl Ground {
                         }
                     }
                     Tag::Large(granules) => books.large_bytes += granules * GRANULE_BYTES,
-                    _ => superblock(
-                        extent.start * GRANULE_BYTES,
-                        extent.granules / SLOT_GRANULES,
-                    )?,
+                    _ => superblock(extent.start * GRANULE_BYTES, extent.granules / SLOT_GRANULES)?,
                 }
             }
         }
@@ -284,14 +248,8 @@ fn free_before(frames: &FrameTable, start: usize) -> Option<Extent> {
         return None;
     }
     match frames.tag(start.checked_sub(1)?) {
-        Tag::Free(1) => Some(Extent {
-            start: start - 1,
-            granules: 1,
-        }),
-        Tag::FreeEnd(granules) => Some(Extent {
-            start: start - granules,
-            granules,
-        }),
+        Tag::Free(1) => Some(Extent { start: start - 1, granules: 1 }),
+        Tag::FreeEnd(granules) => Some(Extent { start: start - granules, granules }),
         _ => None,
     }
 }
@@ -299,10 +257,7 @@ fn free_before(frames: &FrameTable, start: usize) -> Option<Extent> {
 /// The free extent that begins at `end`, in the same region.
 fn free_after(frames: &FrameTable, end: usize) -> Option<Extent> {
     match frames.tag(end) {
-        Tag::Free(granules) if frames.region_at(end) == 0 => Some(Extent {
-            start: end,
-            granules,
-        }),
+        Tag::Free(granules) if frames.region_at(end) == 0 => Some(Extent { start: end, granules }),
         _ => None,
     }
 }

@@ -22,10 +22,8 @@ impl Provider for HostProvider {
     }
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
-        let start = os::map_aligned(bytes, REGION_UNIT_BYTES).map_err(|error| MapError {
-            bytes,
-            reason: error.to_string(),
-        })?;
+        let start =
+            os::map_aligned(bytes, REGION_UNIT_BYTES).map_err(|error| MapError { bytes, reason: error.to_string() })?;
         if self.huge_pages {
             os::advise_huge(start, bytes);
         }

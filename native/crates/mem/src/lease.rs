@@ -23,11 +23,7 @@ unsafe impl Sync for Lease {}
 impl Lease {
     /// `start` is a live raw lease of at least `bytes` bytes that this value takes over.
     pub(crate) fn new(arena: Arc<Arena>, start: NonNull<u8>, bytes: usize) -> Self {
-        Self {
-            arena,
-            start,
-            bytes,
-        }
+        Self { arena, start, bytes }
     }
 
     /// The first byte. Writing through the pointer is the caller's `unsafe`; it must not happen while a slice of this
@@ -75,9 +71,6 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let released = self.arena.release_raw(self.start.as_ptr().addr());
-        debug_assert!(
-            released.is_ok(),
-            "somebody released the address of an owned lease: {released:?}"
-        );
+        debug_assert!(released.is_ok(), "somebody released the address of an owned lease: {released:?}");
     }
 }

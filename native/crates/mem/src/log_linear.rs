@@ -23,11 +23,7 @@ pub(crate) const fn floor_step(value: usize) -> usize {
 /// The step whose value is the smallest one not below `value` (`value >= 1`).
 pub(crate) const fn ceil_step(value: usize) -> usize {
     let step = floor_step(value);
-    if value_of(step) == value {
-        step
-    } else {
-        step + 1
-    }
+    if value_of(step) == value { step } else { step + 1 }
 }
 
 /// The value of a step; the inverse of [`floor_step`] on its own results.

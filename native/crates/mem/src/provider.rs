@@ -35,10 +35,7 @@ impl MappedRegion {
     /// Until [`Provider::unmap`] receives this value: `start .. start + bytes` is readable and writable by this process,
     /// holds initialised bytes (zero or anything else), and nothing else refers to it.
     pub unsafe fn new(start: NonNull<u8>, bytes: usize) -> Self {
-        Self {
-            address: start.as_ptr().expose_provenance(),
-            bytes,
-        }
+        Self { address: start.as_ptr().expose_provenance(), bytes }
     }
 
     /// Address of the first byte.
@@ -63,11 +60,7 @@ pub struct MapError {
 
 impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "cannot map a region of {} bytes: {}",
-            self.bytes, self.reason
-        )
+        write!(f, "cannot map a region of {} bytes: {}", self.bytes, self.reason)
     }
 }
 

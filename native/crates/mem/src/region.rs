@@ -32,10 +32,7 @@ impl Regions {
 
 /// A region as one extent.
 pub(crate) fn extent_of(region: &MappedRegion) -> Extent {
-    Extent {
-        start: region.address() / GRANULE_BYTES,
-        granules: region.bytes() / GRANULE_BYTES,
-    }
+    Extent { start: region.address() / GRANULE_BYTES, granules: region.bytes() / GRANULE_BYTES }
 }
 
 /// Asks the provider for a region and refuses one that breaks its contract.
@@ -46,11 +43,7 @@ pub(crate) fn map(provider: &dyn Provider, bytes: usize) -> Result<MappedRegion,
     if inside && region.bytes() == bytes && region.address().is_multiple_of(REGION_UNIT_BYTES) {
         return Ok(region);
     }
-    let reason = format!(
-        "the provider mapped {} bytes at {:#x}",
-        region.bytes(),
-        region.address()
-    );
+    let reason = format!("the provider mapped {} bytes at {:#x}", region.bytes(), region.address());
     provider.unmap(region);
     Err(MapError { bytes, reason })
 }
@@ -66,11 +59,7 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) fn of(region: &MappedRegion) -> Self {
         let extent = extent_of(region);
-        Self {
-            next: extent.start,
-            end: extent.end(),
-            after_free: false,
-        }
+        Self { next: extent.start, end: extent.end(), after_free: false }
     }
 
     /// The next extent and the tag of its first granule; `None` at the region's end.
@@ -88,15 +77,10 @@ impl Walk {
         };
         let extent = Extent { start, granules };
         if granules == 0 || extent.end() > self.end {
-            return Err(format!(
-                "extent {extent:?} leaves its region, which ends at {:#x}",
-                self.end
-            ));
+            return Err(format!("extent {extent:?} leaves its region, which ends at {:#x}", self.end));
         }
         if free && self.after_free {
-            return Err(format!(
-                "free extent {extent:?} was not joined with the one before it"
-            ));
+            return Err(format!("free extent {extent:?} was not joined with the one before it"));
         }
         check_inside(frames, extent, free)?;
         (self.next, self.after_free) = (extent.end(), free);
@@ -107,16 +91,9 @@ impl Walk {
 fn check_inside(frames: &FrameTable, extent: Extent, free: bool) -> Result<(), String> {
     for granule in extent.start + 1..extent.end() {
         let last = free && granule == extent.end() - 1;
-        let expected = if last {
-            Tag::FreeEnd(extent.granules)
-        } else {
-            Tag::Inside
-        };
+        let expected = if last { Tag::FreeEnd(extent.granules) } else { Tag::Inside };
         if frames.tag(granule) != expected {
-            return Err(format!(
-                "granule {granule:#x} of {extent:?} is tagged {:?}",
-                frames.tag(granule)
-            ));
+            return Err(format!("granule {granule:#x} of {extent:?} is tagged {:?}", frames.tag(granule)));
         }
     }
     Ok(())

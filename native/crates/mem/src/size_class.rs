@@ -42,11 +42,7 @@ impl SizeClass {
             let bytes = slots * SLOT_BYTES;
             let blocks = bytes / block_bytes;
             if blocks >= 2 && (bytes - blocks * block_bytes) * 8 <= bytes {
-                return Self {
-                    block_bytes,
-                    blocks,
-                    slots,
-                };
+                return Self { block_bytes, blocks, slots };
             }
             slots += 1;
         }
@@ -81,10 +77,7 @@ mod tests {
         for bytes in 0..=MEDIUM_BYTES {
             let class = class_of(bytes);
             assert!(CLASSES[class].block_bytes >= bytes, "{bytes}");
-            assert!(
-                class == 0 || CLASSES[class - 1].block_bytes < bytes,
-                "{bytes}"
-            );
+            assert!(class == 0 || CLASSES[class - 1].block_bytes < bytes, "{bytes}");
         }
     }
 
@@ -92,10 +85,7 @@ mod tests {
     fn rounding_wastes_less_than_an_eighth_or_a_cache_line() {
         for bytes in 1..=MEDIUM_BYTES {
             let waste = CLASSES[class_of(bytes)].block_bytes - bytes;
-            assert!(
-                waste < ALIGN_BYTES || waste * 8 < bytes,
-                "{bytes} wastes {waste}"
-            );
+            assert!(waste < ALIGN_BYTES || waste * 8 < bytes, "{bytes} wastes {waste}");
         }
     }
 
@@ -104,10 +94,7 @@ mod tests {
         for class in &CLASSES {
             let tail = class.superblock_bytes() - class.blocks * class.block_bytes;
             assert_eq!(class.block_bytes % ALIGN_BYTES, 0);
-            assert!(
-                tail < class.block_bytes && tail * 8 <= class.superblock_bytes(),
-                "{class:?}"
-            );
+            assert!(tail < class.block_bytes && tail * 8 <= class.superblock_bytes(), "{class:?}");
             assert!((2..=MAX_BLOCKS).contains(&class.blocks), "{class:?}");
             assert!(class.slots <= 3, "{class:?}");
         }

@@ -56,14 +56,7 @@ impl Superblock {
     pub(crate) fn open(&self, owner: u32, class: &SizeClass) {
         for (nth, word) in self.free.iter().enumerate() {
             let blocks = class.blocks.saturating_sub(nth * 64).min(64);
-            word.store(
-                if blocks == 64 {
-                    u64::MAX
-                } else {
-                    (1 << blocks) - 1
-                },
-                Relaxed,
-            );
+            word.store(if blocks == 64 { u64::MAX } else { (1 << blocks) - 1 }, Relaxed);
         }
         self.live.store(0, Relaxed);
         self.first_word.store(0, Relaxed);
@@ -85,9 +78,7 @@ impl Superblock {
                 word.store(bits & (bits - 1), Relaxed);
                 self.first_word.store(nth as u32, Relaxed);
                 self.live.store(self.live.load(Relaxed) + 1, Relaxed);
-                return Some(
-                    self.address + (nth * 64 + bits.trailing_zeros() as usize) * class.block_bytes,
-                );
+                return Some(self.address + (nth * 64 + bits.trailing_zeros() as usize) * class.block_bytes);
             }
         }
         None
@@ -117,29 +108,17 @@ impl Superblock {
     pub(crate) fn check(&self, class: &SizeClass) -> Result<(), String> {
         let words: Vec<u64> = self.free.iter().map(|word| word.load(Relaxed)).collect();
         let free: usize = words.iter().map(|word| word.count_ones() as usize).sum();
-        let last = words
-            .iter()
-            .rposition(|&word| word != 0)
-            .map(|nth| nth * 64 + words[nth].ilog2() as usize);
+        let last = words.iter().rposition(|&word| word != 0).map(|nth| nth * 64 + words[nth].ilog2() as usize);
         let first = words.iter().position(|&word| word != 0).unwrap_or(WORDS);
         let at = self.address;
         if free + self.live() != class.blocks {
-            return Err(format!(
-                "superblock {at:#x}: {free} free + {} live is not {}",
-                self.live(),
-                class.blocks
-            ));
+            return Err(format!("superblock {at:#x}: {free} free + {} live is not {}", self.live(), class.blocks));
         }
         if last.is_some_and(|block| block >= class.blocks) {
-            return Err(format!(
-                "superblock {at:#x}: block {last:?} of {} is free",
-                class.blocks
-            ));
+            return Err(format!("superblock {at:#x}: block {last:?} of {} is free", class.blocks));
         }
         if (self.first_word.load(Relaxed) as usize) > first {
-            return Err(format!(
-                "superblock {at:#x}: a free block lies before the first word"
-            ));
+            return Err(format!("superblock {at:#x}: a free block lies before the first word"));
         }
         Ok(())
     }
@@ -162,11 +141,7 @@ mod tests {
             }
             assert_eq!(superblock.lease(class), None);
             superblock.check(class).expect("full");
-            assert!(
-                (0..class.blocks)
-                    .rev()
-                    .all(|nth| superblock.release(class, AT + nth * class.block_bytes))
-            );
+            assert!((0..class.blocks).rev().all(|nth| superblock.release(class, AT + nth * class.block_bytes)));
             superblock.check(class).expect("empty");
             assert_eq!(superblock.live(), 0);
         }
@@ -179,15 +154,7 @@ mod tests {
         superblock.open(1, class);
         let block = superblock.lease(class).expect("a free block");
         let beyond = AT + class.blocks * class.block_bytes;
-        for address in [
-            0,
-            AT - 64,
-            block + 1,
-            block + 64,
-            block + class.block_bytes,
-            beyond,
-            usize::MAX,
-        ] {
+        for address in [0, AT - 64, block + 1, block + 64, block + class.block_bytes, beyond, usize::MAX] {
             assert!(!superblock.release(class, address), "{address:#x}");
         }
         assert!(superblock.release(class, block));

@@ -67,13 +67,9 @@ pub(crate) struct ThreadArenas {
 impl ThreadArenas {
     /// `shards` is at least 1.
     pub(crate) fn new(shards: usize) -> Self {
-        let shard = || Shard {
-            bins: (0..CLASS_COUNT).map(|_| Padded::default()).collect(),
-            cached: AtomicUsize::new(0),
-        };
-        Self {
-            shards: (0..shards.max(1)).map(|_| shard()).collect(),
-        }
+        let shard =
+            || Shard { bins: (0..CLASS_COUNT).map(|_| Padded::default()).collect(), cached: AtomicUsize::new(0) };
+        Self { shards: (0..shards.max(1)).map(|_| shard()).collect() }
     }
 
     fn bin(&self, owner: u32) -> &Mutex<Bin> {
@@ -97,8 +93,7 @@ impl ThreadArenas {
         let superblock = global.take_superblock(CLASSES[class].slots)?;
         let mut bin = lock(self.bin(owner));
         superblock.open(owner, &CLASSES[class]);
-        self.cached(owner)
-            .fetch_add(CLASSES[class].superblock_bytes(), Relaxed);
+        self.cached(owner).fetch_add(CLASSES[class].superblock_bytes(), Relaxed);
         bin.superblocks += 1;
         bin.insert(superblock);
         bin.lease(class, self.cached(owner))
@@ -106,12 +101,7 @@ impl ThreadArenas {
 
     /// Ends the lease of the block at `address`, which lies in `superblock` as far as the caller knows: its bytes, or
     /// `None` and no change when no live block starts there.
-    pub(crate) fn release(
-        &self,
-        superblock: &Arc<Superblock>,
-        address: usize,
-        global: &GlobalArena,
-    ) -> Option<usize> {
+    pub(crate) fn release(&self, superblock: &Arc<Superblock>, address: usize, global: &GlobalArena) -> Option<usize> {
         let owner = superblock.owner();
         if owner as usize >= self.shards.len() * CLASS_COUNT {
             return None;
@@ -136,8 +126,7 @@ impl ThreadArenas {
             let class = &CLASSES[owner as usize % CLASS_COUNT];
             let empty = lock(self.bin(owner)).take_empty();
             for superblock in empty {
-                self.cached(owner)
-                    .fetch_sub(class.superblock_bytes(), Relaxed);
+                self.cached(owner).fetch_sub(class.superblock_bytes(), Relaxed);
                 global.return_superblock(&superblock, class.slots);
             }
         }
@@ -145,11 +134,7 @@ impl ThreadArenas {
 
     /// Locks every bin, in owner order.
     pub(crate) fn freeze(&self) -> Vec<MutexGuard<'_, Bin>> {
-        self.shards
-            .iter()
-            .flat_map(|shard| &shard.bins)
-            .map(|bin| lock(&bin.0))
-            .collect()
+        self.shards.iter().flat_map(|shard| &shard.bins).map(|bin| lock(&bin.0)).collect()
     }
 
     /// Sums the books of frozen bins.
@@ -167,10 +152,7 @@ impl ThreadArenas {
 
     /// Bytes of empty superblocks that the shards keep.
     pub(crate) fn cached_bytes(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.cached.load(Relaxed))
-            .sum()
+        self.shards.iter().map(|shard| shard.cached.load(Relaxed)).sum()
     }
 }
 
@@ -190,12 +172,7 @@ impl Bin {
     }
 
     /// Books a block's release; true when the superblock became empty and left the bin.
-    fn released(
-        &mut self,
-        superblock: &Arc<Superblock>,
-        class: usize,
-        cached: &AtomicUsize,
-    ) -> bool {
+    fn released(&mut self, superblock: &Arc<Superblock>, class: usize, cached: &AtomicUsize) -> bool {
         self.releases += 1;
         let live = superblock.live();
         if live + 1 == CLASSES[class].blocks {
@@ -227,15 +204,12 @@ impl Bin {
     }
 
     fn position(&self, superblock: &Superblock) -> usize {
-        self.open
-            .partition_point(|other| other.address() > superblock.address())
+        self.open.partition_point(|other| other.address() > superblock.address())
     }
 
     /// Whether the open list holds this superblock.
     pub(crate) fn has_open(&self, superblock: &Superblock) -> bool {
-        self.open
-            .get(self.position(superblock))
-            .is_some_and(|found| found.address() == superblock.address())
+        self.open.get(self.position(superblock)).is_some_and(|found| found.address() == superblock.address())
     }
 
     /// Compares the books with what was found: superblocks, the open ones among them, and live blocks.
@@ -248,10 +222,7 @@ impl Bin {
                 self.open.len()
             ));
         }
-        if !self
-            .open
-            .is_sorted_by(|left, right| left.address() > right.address())
-        {
+        if !self.open.is_sorted_by(|left, right| left.address() > right.address()) {
             return Err("open superblocks are not ordered by address".to_owned());
         }
         Ok(())
@@ -259,12 +230,7 @@ impl Bin {
 
     /// Disowns every empty superblock.
     fn take_empty(&mut self) -> Vec<Arc<Superblock>> {
-        let empty: Vec<_> = self
-            .open
-            .iter()
-            .filter(|superblock| superblock.live() == 0)
-            .cloned()
-            .collect();
+        let empty: Vec<_> = self.open.iter().filter(|superblock| superblock.live() == 0).cloned().collect();
         empty.iter().for_each(|superblock| self.remove(superblock));
         empty
     }

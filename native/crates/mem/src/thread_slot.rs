@@ -15,10 +15,7 @@ struct Numbers {
     next: usize,
 }
 
-static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers {
-    free: BinaryHeap::new(),
-    next: 0,
-});
+static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BinaryHeap::new(), next: 0 });
 
 struct ThreadSlot(usize);
 
@@ -66,10 +63,7 @@ mod tests {
                     number
                 };
                 let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
-                threads
-                    .into_iter()
-                    .map(|thread| thread.join().expect("no panic"))
-                    .collect()
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
             });
             assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 4);
             // 50 rounds of 4 threads would reach 200 if numbers were not reused; other tests' threads take some too.

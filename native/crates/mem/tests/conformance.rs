@@ -42,14 +42,8 @@ fn leases_are_apart_aligned_and_writable<P: Provider + 'static>(provider: P) {
     let mut leases = Vec::new();
     for (nth, size) in SIZES.into_iter().enumerate() {
         let mut lease = arena.lease(size).unwrap();
-        assert_eq!(
-            (lease.len(), lease.is_empty(), lease.as_ptr() as usize % 64),
-            (size, size == 0, 0)
-        );
-        for at in [0, size / 2, size.saturating_sub(1)]
-            .into_iter()
-            .filter(|&at| at < size)
-        {
+        assert_eq!((lease.len(), lease.is_empty(), lease.as_ptr() as usize % 64), (size, size == 0, 0));
+        for at in [0, size / 2, size.saturating_sub(1)].into_iter().filter(|&at| at < size) {
             lease.as_mut_slice()[at] = nth as u8;
         }
         leases.push(lease);
@@ -68,31 +62,17 @@ fn leases_are_apart_aligned_and_writable<P: Provider + 'static>(provider: P) {
 
 fn everything_comes_back<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &roomy());
-    let leases: Vec<_> = SIZES
-        .iter()
-        .map(|&size| arena.lease_raw(size).unwrap())
-        .collect();
+    let leases: Vec<_> = SIZES.iter().map(|&size| arena.lease_raw(size).unwrap()).collect();
     for lease in leases {
         arena.release_raw(lease.as_ptr() as usize).unwrap();
         arena.check_quiet().unwrap();
     }
     assert_eq!(arena.leased_bytes(), 0);
-    assert!(
-        arena.statistics().cached_bytes <= 4 * MIB,
-        "{:?}",
-        arena.statistics()
-    );
+    assert!(arena.statistics().cached_bytes <= 4 * MIB, "{:?}", arena.statistics());
     arena.trim(0);
     arena.check_quiet().unwrap();
     let statistics = arena.statistics();
-    assert_eq!(
-        (
-            statistics.reserved_bytes,
-            statistics.regions,
-            statistics.superblock_bytes
-        ),
-        (0, 0, 0)
-    );
+    assert_eq!((statistics.reserved_bytes, statistics.regions, statistics.superblock_bytes), (0, 0, 0));
 }
 
 fn slack_is_kept_and_the_rest_goes_back<P: Provider + 'static>(provider: P) {
@@ -100,17 +80,9 @@ fn slack_is_kept_and_the_rest_goes_back<P: Provider + 'static>(provider: P) {
     let leases: Vec<_> = (0..4).map(|_| arena.lease(48 * MIB).unwrap()).collect();
     assert_eq!(arena.reserved_bytes(), 4 * REGION_UNIT_BYTES);
     drop(leases);
-    assert_eq!(
-        arena.reserved_bytes(),
-        REGION_UNIT_BYTES,
-        "the slack of these tests"
-    );
+    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "the slack of these tests");
     let again = arena.lease(48 * MIB).unwrap();
-    assert_eq!(
-        arena.reserved_bytes(),
-        REGION_UNIT_BYTES,
-        "the kept region is used"
-    );
+    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "the kept region is used");
     drop(again);
     arena.trim(0);
     assert_eq!(arena.reserved_bytes(), 0);
@@ -121,35 +93,17 @@ fn the_limit_is_hard<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &options(4 * MIB));
     let first = arena.lease(3 * MIB).unwrap();
     let refused = arena.lease_raw(MIB + 1).unwrap_err();
-    assert_eq!(
-        refused,
-        MemError::OutOfMemory {
-            requested: MIB + 1,
-            leased: 3 * MIB,
-            limit: 4 * MIB
-        }
-    );
+    assert_eq!(refused, MemError::OutOfMemory { requested: MIB + 1, leased: 3 * MIB, limit: 4 * MIB });
     let second = arena.lease(MIB).unwrap();
-    assert_eq!(
-        (arena.leased_bytes(), arena.lease_raw(0).is_err()),
-        (4 * MIB, true)
-    );
+    assert_eq!((arena.leased_bytes(), arena.lease_raw(0).is_err()), (4 * MIB, true));
     arena.set_limit(MIB);
     drop(first);
     assert!(arena.lease_raw(1).is_err(), "a lowered limit holds");
     drop(second);
     assert!(arena.lease(MIB).is_ok());
-    for size in [
-        usize::MAX,
-        usize::MAX - 63,
-        isize::MAX as usize,
-        1 << 47,
-        1 << 41,
-    ] {
+    for size in [usize::MAX, usize::MAX - 63, isize::MAX as usize, 1 << 47, 1 << 41] {
         arena.set_limit(usize::MAX);
-        assert!(
-            matches!(arena.lease_raw(size), Err(MemError::OutOfMemory { requested, .. }) if requested == size)
-        );
+        assert!(matches!(arena.lease_raw(size), Err(MemError::OutOfMemory { requested, .. }) if requested == size));
     }
     assert_eq!(arena.leased_bytes(), 0);
     arena.check_quiet().unwrap();
@@ -164,55 +118,20 @@ fn garbage_is_refused<P: Provider + 'static>(provider: P) {
     arena.release_raw(gone).unwrap();
     arena.trim(0);
     let on_stack = 0u64;
-    let mut garbage = vec![
-        0,
-        1,
-        63,
-        64,
-        4096,
-        gone,
-        gone + 4096,
-        1 << 46,
-        1 << 47,
-        1 << 48,
-        usize::MAX,
-    ];
-    garbage.extend([
-        &raw const on_stack as usize,
-        garbage_is_refused::<P> as *const () as usize,
-    ]);
+    let mut garbage = vec![0, 1, 63, 64, 4096, gone, gone + 4096, 1 << 46, 1 << 47, 1 << 48, usize::MAX];
+    garbage.extend([&raw const on_stack as usize, garbage_is_refused::<P> as *const () as usize]);
     for start in [small, medium, large] {
-        garbage.extend([
-            start + 1,
-            start + 8,
-            start + 64,
-            start + 4096,
-            start + 262_144,
-            start - 1,
-        ]);
-        garbage.extend([
-            start + 100_352,
-            start ^ (1 << 40),
-            start & !(REGION_UNIT_BYTES - 1),
-            start + (5 << 20),
-        ]);
+        garbage.extend([start + 1, start + 8, start + 64, start + 4096, start + 262_144, start - 1]);
+        garbage.extend([start + 100_352, start ^ (1 << 40), start & !(REGION_UNIT_BYTES - 1), start + (5 << 20)]);
     }
     garbage.retain(|address| ![small, medium, large].contains(address));
     for address in garbage {
-        assert_eq!(
-            arena.release_raw(address),
-            Err(MemError::NotLeased { address }),
-            "{address:#x}"
-        );
+        assert_eq!(arena.release_raw(address), Err(MemError::NotLeased { address }), "{address:#x}");
         arena.check_quiet().unwrap();
     }
     for start in [small, medium, large] {
         arena.release_raw(start).unwrap();
-        assert_eq!(
-            arena.release_raw(start),
-            Err(MemError::NotLeased { address: start }),
-            "twice"
-        );
+        assert_eq!(arena.release_raw(start), Err(MemError::NotLeased { address: start }), "twice");
     }
     arena.check_quiet().unwrap();
 }

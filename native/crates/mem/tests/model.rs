@@ -67,14 +67,7 @@ const LIMIT: usize = 300_000_000;
 impl Model {
     fn new() -> Self {
         let arena = host_arena(LIMIT);
-        Self {
-            arena,
-            live: BTreeMap::new(),
-            released: Vec::new(),
-            limit: LIMIT,
-            booked: 0,
-            calls: 0,
-        }
+        Self { arena, live: BTreeMap::new(), released: Vec::new(), limit: LIMIT, booked: 0, calls: 0 }
     }
 
     fn run(&mut self, call: &Call) {
@@ -83,9 +76,7 @@ impl Model {
             Call::Lease(bytes) => self.lease(*bytes),
             Call::Release(index) => _ = self.pick(index).map(|address| self.release(address)),
             Call::ReleaseNear(index, by) => {
-                _ = self
-                    .pick(index)
-                    .map(|address| self.release_garbage(address.wrapping_add_signed(*by)));
+                _ = self.pick(index).map(|address| self.release_garbage(address.wrapping_add_signed(*by)));
             }
             Call::ReleaseAgain(index) if !self.released.is_empty() => {
                 self.release_garbage(self.released[index.index(self.released.len())]);
@@ -99,10 +90,7 @@ impl Model {
             Call::Trim(bytes) => self.arena.trim(*bytes),
         }
         assert_eq!(self.arena.leased_bytes(), self.booked);
-        assert_eq!(
-            self.arena.statistics().live_leases(),
-            self.live.len() as u64
-        );
+        assert_eq!(self.arena.statistics().live_leases(), self.live.len() as u64);
         self.arena.check_quiet().unwrap();
     }
 
@@ -119,59 +107,28 @@ impl Model {
             }
             Err(error) => {
                 let (leased, limit) = (self.booked, self.limit);
-                assert_eq!(
-                    error,
-                    MemError::OutOfMemory {
-                        requested,
-                        leased,
-                        limit
-                    }
-                );
-                assert!(
-                    leased + requested + most_rounding(requested) > limit,
-                    "refused without need: {error}"
-                );
+                assert_eq!(error, MemError::OutOfMemory { requested, leased, limit });
+                assert!(leased + requested + most_rounding(requested) > limit, "refused without need: {error}");
             }
         }
     }
 
     fn add(&mut self, start: usize, requested: usize, booked: usize) {
         assert!(start.is_multiple_of(64) && booked >= requested.max(64));
-        assert!(
-            booked - requested <= most_rounding(requested),
-            "{requested} books {booked}"
-        );
+        assert!(booked - requested <= most_rounding(requested), "{requested} books {booked}");
         self.booked += booked;
-        assert!(
-            self.booked <= self.limit,
-            "limit {} passed: {}",
-            self.limit,
-            self.booked
-        );
+        assert!(self.booked <= self.limit, "limit {} passed: {}", self.limit, self.booked);
         if let Some((before, lease)) = self.live.range(..start + booked).next_back() {
-            assert!(
-                before + lease.booked <= start,
-                "{start:#x} overlaps the lease at {before:#x}"
-            );
+            assert!(before + lease.booked <= start, "{start:#x} overlaps the lease at {before:#x}");
         }
         let cookie = (start as u64) ^ (self.calls << 48);
-        self.live.insert(
-            start,
-            Live {
-                requested,
-                booked,
-                cookie,
-            },
-        );
+        self.live.insert(start, Live { requested, booked, cookie });
         write_ends(start, requested, cookie);
     }
 
     fn release(&mut self, address: usize) {
         let lease = self.live.remove(&address).unwrap();
-        assert!(
-            ends_hold(address, lease.requested, lease.cookie),
-            "somebody else wrote into {address:#x}"
-        );
+        assert!(ends_hold(address, lease.requested, lease.cookie), "somebody else wrote into {address:#x}");
         self.arena.release_raw(address).unwrap();
         self.booked -= lease.booked;
         self.released.push(address);
@@ -179,10 +136,7 @@ impl Model {
 
     fn release_garbage(&mut self, address: usize) {
         if !self.live.contains_key(&address) {
-            assert_eq!(
-                self.arena.release_raw(address),
-                Err(MemError::NotLeased { address })
-            );
+            assert_eq!(self.arena.release_raw(address), Err(MemError::NotLeased { address }));
         }
     }
 
@@ -192,21 +146,13 @@ impl Model {
         }
         self.arena.trim(0);
         self.arena.check_quiet().unwrap();
-        assert_eq!(
-            (self.arena.leased_bytes(), self.arena.reserved_bytes()),
-            (0, 0),
-            "all joined and given back"
-        );
+        assert_eq!((self.arena.leased_bytes(), self.arena.reserved_bytes()), (0, 0), "all joined and given back");
     }
 }
 
 /// The law that `Arena::lease_raw` documents.
 fn most_rounding(requested: usize) -> usize {
-    if requested > 120 << 10 {
-        4095
-    } else {
-        (requested / 8).max(64)
-    }
+    if requested > 120 << 10 { 4095 } else { (requested / 8).max(64) }
 }
 
 fn write_ends(start: usize, bytes: usize, cookie: u64) {

@@ -1,10 +1,7 @@
 //! What the arena's integration tests and its benchmark share.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
-use sluice_mem::{
-    Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider,
-    REGION_UNIT_BYTES,
-};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -27,12 +24,7 @@ pub const PLAIN_HOST: HostProvider = HostProvider { huge_pages: false };
 
 /// Options with two shards, so that threads also share one, and one region of slack.
 pub fn options(limit_bytes: usize) -> ArenaOptions {
-    ArenaOptions {
-        limit_bytes,
-        region_bytes: REGION_UNIT_BYTES,
-        slack_bytes: REGION_UNIT_BYTES,
-        shards: 2,
-    }
+    ArenaOptions { limit_bytes, region_bytes: REGION_UNIT_BYTES, slack_bytes: REGION_UNIT_BYTES, shards: 2 }
 }
 
 /// An arena over plain host memory with [`options`].
@@ -49,10 +41,7 @@ pub struct FixedProvider {
 
 impl FixedProvider {
     pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity: AtomicUsize::new(capacity),
-            mapped: Mutex::default(),
-        }
+        Self { capacity: AtomicUsize::new(capacity), mapped: Mutex::default() }
     }
 
     pub fn set_capacity(&self, bytes: usize) {
@@ -60,12 +49,7 @@ impl FixedProvider {
     }
 
     pub fn mapped_bytes(&self) -> usize {
-        self.mapped
-            .lock()
-            .expect("lock")
-            .iter()
-            .map(|(_, bytes)| bytes)
-            .sum()
+        self.mapped.lock().expect("lock").iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
@@ -75,17 +59,11 @@ impl Provider for FixedProvider {
     }
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
-        assert!(
-            bytes > 0 && bytes.is_multiple_of(REGION_UNIT_BYTES),
-            "a region of {bytes} bytes"
-        );
+        assert!(bytes > 0 && bytes.is_multiple_of(REGION_UNIT_BYTES), "a region of {bytes} bytes");
         let mut mapped = self.mapped.lock().expect("lock");
         let used: usize = mapped.iter().map(|(_, bytes)| bytes).sum();
         if used + bytes > self.capacity.load(SeqCst) {
-            return Err(MapError {
-                bytes,
-                reason: format!("{used} bytes are mapped already"),
-            });
+            return Err(MapError { bytes, reason: format!("{used} bytes are mapped already") });
         }
         let region = PLAIN_HOST.map(bytes)?;
         mapped.push((region.address(), bytes));
@@ -95,10 +73,7 @@ impl Provider for FixedProvider {
     fn unmap(&self, region: MappedRegion) {
         let key = (region.address(), region.bytes());
         let mut mapped = self.mapped.lock().expect("lock");
-        let at = mapped
-            .iter()
-            .position(|known| *known == key)
-            .expect("only what was mapped comes back");
+        let at = mapped.iter().position(|known| *known == key).expect("only what was mapped comes back");
         mapped.swap_remove(at);
         drop(mapped);
         PLAIN_HOST.unmap(region);
