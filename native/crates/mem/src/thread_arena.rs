@@ -18,7 +18,7 @@ use crate::frame::SLOT_BYTES;
 use crate::global::GlobalArena;
 use crate::lock::lock;
 use crate::size_class::{CLASS_COUNT, CLASSES};
-use crate::superblock::Superblock;
+use crate::superblock::{NO_OWNER, Superblock};
 use crate::thread_slot;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -103,7 +103,7 @@ impl ThreadArenas {
     /// `None` and no change when no live block starts there.
     pub(crate) fn release(&self, superblock: &Arc<Superblock>, address: usize, global: &GlobalArena) -> Option<usize> {
         let owner = superblock.owner();
-        if owner as usize >= self.shards.len() * CLASS_COUNT {
+        if owner == NO_OWNER {
             return None;
         }
         let class = owner as usize % CLASS_COUNT;
@@ -233,5 +233,67 @@ impl Bin {
         let empty: Vec<_> = self.open.iter().filter(|superblock| superblock.live() == 0).cloned().collect();
         empty.iter().for_each(|superblock| self.remove(superblock));
         empty
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::HostProvider;
+    use crate::provider::REGION_UNIT_BYTES;
+    use crate::size_class::class_of;
+
+    const BLOCK: usize = 64 << 10;
+
+    fn arenas() -> (ThreadArenas, GlobalArena) {
+        let provider = Arc::new(HostProvider { huge_pages: false });
+        (ThreadArenas::new(1), GlobalArena::new(provider, REGION_UNIT_BYTES, 0))
+    }
+
+    fn lease(threads: &ThreadArenas, global: &GlobalArena, bytes: usize) -> usize {
+        threads.lease(class_of(bytes), global).expect("memory")
+    }
+
+    fn release(threads: &ThreadArenas, global: &GlobalArena, address: usize) -> Option<usize> {
+        global.frames().superblock_at(address).and_then(|superblock| threads.release(superblock, address, global))
+    }
+
+    #[test]
+    fn a_bin_keeps_one_empty_superblock_and_returns_the_others() {
+        let (threads, global) = arenas();
+        let blocks: Vec<usize> = (0..9).map(|_| lease(&threads, &global, BLOCK)).collect();
+        let held = |threads: &ThreadArenas| ThreadArenas::books(&threads.freeze()).superblock_bytes;
+        assert_eq!(held(&threads), 3 * SLOT_BYTES);
+        for block in blocks {
+            assert_eq!(release(&threads, &global, block), Some(BLOCK));
+        }
+        assert_eq!((held(&threads), threads.cached_bytes()), (SLOT_BYTES, SLOT_BYTES));
+        lease(&threads, &global, BLOCK);
+        assert_eq!((held(&threads), threads.cached_bytes()), (SLOT_BYTES, 0), "the kept one is used");
+    }
+
+    #[test]
+    fn a_shard_keeps_no_more_than_its_cache() {
+        let (threads, global) = arenas();
+        let blocks: Vec<usize> = (0..20).map(|nth| lease(&threads, &global, 64 << (nth / 2))).collect();
+        let blocks = blocks.into_iter().chain((1..15).map(|nth| lease(&threads, &global, nth * 8_000)));
+        let blocks: Vec<usize> = blocks.collect();
+        for block in blocks {
+            assert!(release(&threads, &global, block).is_some());
+        }
+        assert!((CACHE_BYTES / 2..=CACHE_BYTES).contains(&threads.cached_bytes()), "{}", threads.cached_bytes());
+        threads.reclaim(&global);
+        assert_eq!((threads.cached_bytes(), global.reserved_bytes()), (0, 0));
+    }
+
+    #[test]
+    fn a_stale_descriptor_frees_nothing() {
+        let (threads, global) = arenas();
+        let block = lease(&threads, &global, BLOCK);
+        let superblock = Arc::clone(global.frames().superblock_at(block).expect("a superblock"));
+        assert!(threads.release(&superblock, block, &global).is_some());
+        threads.reclaim(&global);
+        assert_eq!(superblock.owner(), NO_OWNER);
+        assert_eq!(threads.release(&superblock, block, &global), None);
     }
 }

@@ -5,7 +5,7 @@ mod support;
 
 use sluice_mem::{Arena, ArenaOptions, HostProvider, MemError, Provider, REGION_UNIT_BYTES};
 use std::sync::Arc;
-use support::{FixedProvider, PLAIN_HOST, options};
+use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, options};
 
 const MIB: usize = 1 << 20;
 /// Sizes around every border of the arena.
@@ -157,4 +157,5 @@ conformance! {
     host => HostProvider::default();
     host_without_huge_pages => PLAIN_HOST;
     fixed => FixedProvider::new(1 << 30);
+    adjacent => AdjacentProvider::new(16);
 }

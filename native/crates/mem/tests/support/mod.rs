@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test crate uses a part")]
 
 use sluice_mem::{Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -77,6 +78,54 @@ impl Provider for FixedProvider {
         mapped.swap_remove(at);
         drop(mapped);
         PLAIN_HOST.unmap(region);
+    }
+}
+
+/// Regions that lie side by side in one mapping, lowest address first: what is free in one must not join the next.
+#[derive(Debug)]
+pub struct AdjacentProvider {
+    area: Option<MappedRegion>,
+    taken: Mutex<Vec<bool>>,
+}
+
+impl AdjacentProvider {
+    pub fn new(units: usize) -> Self {
+        let area = PLAIN_HOST.map(units * REGION_UNIT_BYTES).expect("address space");
+        Self { area: Some(area), taken: Mutex::new(vec![false; units]) }
+    }
+
+    fn start(&self) -> usize {
+        self.area.as_ref().map_or(0, MappedRegion::address)
+    }
+}
+
+impl Provider for AdjacentProvider {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
+        let units = bytes / REGION_UNIT_BYTES;
+        let mut taken = self.taken.lock().expect("lock");
+        let first = taken.windows(units).position(|run| !run.contains(&true));
+        let first = first.ok_or_else(|| MapError { bytes, reason: "the area is full".to_owned() })?;
+        taken[first..first + units].fill(true);
+        let start = std::ptr::with_exposed_provenance_mut(self.start() + first * REGION_UNIT_BYTES);
+        let start = NonNull::new(start).expect("inside the area");
+        // SAFETY: units of the mapped, initialised area that `taken` says nobody else has until `unmap`.
+        Ok(unsafe { MappedRegion::new(start, bytes) })
+    }
+
+    fn unmap(&self, region: MappedRegion) {
+        let first = (region.address() - self.start()) / REGION_UNIT_BYTES;
+        let units = region.bytes() / REGION_UNIT_BYTES;
+        self.taken.lock().expect("lock")[first..first + units].fill(false);
+    }
+}
+
+impl Drop for AdjacentProvider {
+    fn drop(&mut self) {
+        self.area.take().into_iter().for_each(|area| PLAIN_HOST.unmap(area));
     }
 }
 
