@@ -70,17 +70,19 @@ impl VarEncoder {
 
     fn encode_words(&mut self, rows: &[&[u8]], slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
         out.push(WORDS);
+        let mut filled = [0usize; MAX_WORDS];
         for words in &mut self.words {
-            words.clear();
+            words.resize(rows.len().max(words.len()), 0);
         }
         for (row, slot) in rows.iter().zip(slots) {
             let bytes = &row[slot.at as usize..(slot.at + slot.slot) as usize];
-            for (word, column) in bytes.chunks_exact(8).zip(&mut self.words) {
-                column.push(load(word, 0));
+            for ((word, column), n) in bytes.chunks_exact(8).zip(&mut self.words).zip(&mut filled) {
+                column[*n] = load(word, 0);
+                *n += 1;
             }
         }
-        for words in self.words.iter().filter(|w| !w.is_empty()) {
-            columns.encode(words, out);
+        for (words, n) in self.words.iter().zip(filled).filter(|(_, n)| *n > 0) {
+            columns.encode(&words[..n], out);
         }
     }
 
