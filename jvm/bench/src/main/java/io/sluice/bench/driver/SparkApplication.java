@@ -41,13 +41,12 @@ final class SparkApplication {
   /** Does what {@code request} asks for; failures of the job are thrown. */
   Reply answer(Request request) {
     Workload workload = Catalogue.create(request.workload());
-    try {
-      return request.action() == Request.Action.VERIFY
-          ? Reply.digest(workload.verify(spark, request.sizing()))
-          : Reply.run(measure(workload, request.sizing()));
-    } finally {
-      shuffleFiles.dropUnused();
-    }
+    Reply reply = request.action() == Request.Action.VERIFY
+        ? Reply.digest(workload.verify(spark, request.sizing()))
+        : Reply.run(measure(workload, request.sizing()));
+    forgetLastQuery();
+    shuffleFiles.dropUnused();
+    return reply;
   }
 
   void stop() {
@@ -65,6 +64,15 @@ final class SparkApplication {
     processCpuS = executorCpu.seconds() - processCpuS;
     drainListeners();
     return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks);
+  }
+
+  /**
+   * Makes Spark's listener threads let go of the last query: a waiting thread keeps its last event, and the end
+   * of a query refers to the whole plan, whose shuffle files would stay until the next query.
+   */
+  private void forgetLastQuery() {
+    spark.sql("SELECT 1").collectAsList();
+    drainListeners();
   }
 
   /** Task ends are delivered late; a run's figures are complete once the bus is empty. */
