@@ -18,7 +18,8 @@ import java.util.stream.Stream;
 
 /**
  * One engine's Spark application in a process of its own, with a folder of its own: a Spark home that shares
- * the line's jars (workers write below it) and the shuffle files. The folder goes when the application is closed.
+ * the line's jars (workers write below it) and the shuffle files. The folder goes when the application is closed. {@link #close} may be called from any thread,
+ * everything else by one.
  */
 public final class Application implements AutoCloseable {
 
@@ -27,12 +28,16 @@ public final class Application implements AutoCloseable {
   private final Engine engine;
   private final Path folder;
   private final DriverProcess driver;
-  private boolean failed;
+  /** Closes the application when the user interrupts this process. */
+  private final Thread closer = new Thread(this::close, "close-application");
+  private volatile boolean failed;
+  private volatile boolean closed;
 
   private Application(Engine engine, Path folder, DriverProcess driver) {
     this.engine = engine;
     this.folder = folder;
     this.driver = driver;
+    Runtime.getRuntime().addShutdownHook(closer);
   }
 
   /** Starts {@code engine} on {@code home} and waits until Spark is up. */
@@ -76,7 +81,11 @@ public final class Application implements AutoCloseable {
 
   /** Stops the application; after a failure its folder stays, because the executors' logs are in it. */
   @Override
-  public void close() {
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
     driver.close();
     if (!failed) {
       delete(folder);
@@ -87,7 +96,7 @@ public final class Application implements AutoCloseable {
     try {
       return driver.ask(request, progress);
     } catch (EngineFailure e) {
-      failed = true;
+      failed = !closed;
       throw new EngineFailure(engine.label() + ": " + e.getMessage() + "; executors' logs: " + folder.resolve("work"));
     }
   }
