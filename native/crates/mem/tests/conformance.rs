@@ -89,6 +89,32 @@ fn slack_is_kept_and_the_rest_goes_back<P: Provider + 'static>(provider: P) {
     arena.check_quiet().unwrap();
 }
 
+fn regions_do_not_join<P: Provider + 'static>(provider: P) {
+    let arena = arena(provider, &roomy());
+    let first = arena.lease(REGION_UNIT_BYTES).unwrap();
+    let second = arena.lease(REGION_UNIT_BYTES).unwrap();
+    drop(second);
+    arena.check_quiet().unwrap();
+    drop(first);
+    arena.check_quiet().unwrap();
+    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES);
+}
+
+fn a_region_joins_over_the_borders_of_regions_gone<P: Provider + 'static>(provider: P) {
+    let arena = arena(provider, &roomy());
+    drop([0, 1].map(|_| arena.lease(REGION_UNIT_BYTES).unwrap()));
+    arena.trim(0);
+    let wide = arena.lease(REGION_UNIT_BYTES + MIB).unwrap();
+    let behind = arena.lease(MIB).unwrap();
+    drop(wide);
+    let unit = arena.lease(REGION_UNIT_BYTES).unwrap();
+    assert_eq!(arena.reserved_bytes(), 2 * REGION_UNIT_BYTES);
+    drop(unit);
+    arena.check_quiet().unwrap();
+    drop(behind);
+    arena.check_quiet().unwrap();
+}
+
 fn the_limit_is_hard<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &options(4 * MIB));
     let first = arena.lease(3 * MIB).unwrap();
@@ -142,6 +168,7 @@ macro_rules! conformance {
             use super::*;
             conformance!(@tests $make;
                 leases_are_apart_aligned_and_writable everything_comes_back slack_is_kept_and_the_rest_goes_back
+                regions_do_not_join a_region_joins_over_the_borders_of_regions_gone
                 the_limit_is_hard garbage_is_refused);
         }
     )* };
