@@ -20,9 +20,9 @@ class LocalDiskTest {
   private static final int SPARK_FOLDERS = 64;
   /**
    * Spark picks the directory of a map output by its name, in which only the attempt's number changes: with one
-   * task at a time, every other attempt is in the other directory.
+   * task at a time, every other attempt is in the other directory. Stock's spill files have random names too.
    */
-  private static final String MANY_ATTEMPTS = "local[1,8]";
+  private static final String MANY_ATTEMPTS = "local[1,40]";
 
   @Test
   void oneOfTwoIsFull() throws IOException {
@@ -51,6 +51,7 @@ class LocalDiskTest {
     try (SmallDisk disk = mounted();
         SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
             .master(MANY_ATTEMPTS)
+            .set("spark.shuffle.sort.bypassMergeThreshold", "1")
             .set("spark.local.dir", disk.path() + "," + sound)
             .start()) {
       createAllFolders(disk.path());
@@ -73,6 +74,7 @@ class LocalDiskTest {
   private static void assertRightResult(String localDirs) {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(MANY_ATTEMPTS)
+        .set("spark.shuffle.sort.bypassMergeThreshold", "1")
         .set("spark.local.dir", localDirs)
         .setAll(Map.of("spark.sluice.memory.limit", "32m"))
         .start()) {
