@@ -72,11 +72,16 @@ final class MapOutputCommit {
     }
   }
 
-  /** What the task reports to the driver; after {@link #commit}. */
-  MapStatus mapStatus(RowChecksums rowChecksums) {
+  /**
+   * What the task reports to the driver; after {@link #commit}.
+   *
+   * @param rowBytes of all rows of the output, before encoding
+   */
+  MapStatus mapStatus(RowChecksums rowChecksums, long rowBytes) {
+    long[] sizes = ReportedSizes.of(lengths, rowBytes, blocks.stockSizeFactor());
     return rowChecksums == null
-        ? SparkLine.mapStatus(blockManager.shuffleServerId(), lengths, mapId)
-        : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), lengths, mapId, rowChecksums.aggregate());
+        ? SparkLine.mapStatus(blockManager.shuffleServerId(), sizes, mapId)
+        : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), sizes, mapId, rowChecksums.aggregate());
   }
 
   /** Bytes of each partition as committed; null before. */

@@ -221,7 +221,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksums);
+    mapStatus = commit.mapStatus(rowChecksums, encodedRowBytes);
   }
 
   @Override

@@ -277,6 +277,28 @@ class SluiceShuffleWriterTest {
     return checksums;
   }
 
+  /** Adaptive execution must see sizes like stock's, though the files are smaller. */
+  @Test
+  void driverSeesSizesOnStocksScale() throws Exception {
+    start();
+    long ours = reportedBytes();
+    long files = spark.counter(Counter.WRITE_BLOCK_BYTES);
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    long stock = reportedBytes();
+    assertTrue(files < 0.7 * stock, files + " bytes in files, stock " + stock);
+    assertTrue(ours > 0.6 * stock && ours < 1.5 * stock, ours + " bytes reported, stock " + stock);
+  }
+
+  private long reportedBytes() throws Exception {
+    var plan = spark.session().range(0, 200_000, 1, 2)
+        .selectExpr("id", "id % 1000 as d", "concat('name_', id % 10000) as name").repartition(7, functions.col("id"))
+        .queryExecution().executedPlan();
+    var dependency = ((org.apache.spark.sql.execution.exchange.ShuffleExchangeExec) plan).shuffleDependency();
+    var statistics = (org.apache.spark.MapOutputStatistics) scala.concurrent.Await.result(
+        spark.session().sparkContext().submitMapStage(dependency), scala.concurrent.duration.Duration.Inf());
+    return java.util.Arrays.stream(statistics.bytesByPartitionId()).sum();
+  }
+
   /** With the old fetch protocol two attempts have one map id; the first that commits counts. */
   @Test
   void secondAttemptOfAMapIdReportsTheFirstsLengths() throws Exception {
