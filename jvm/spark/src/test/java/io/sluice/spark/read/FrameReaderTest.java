@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.spark.metrics.Counters;
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.util.Arrays;
 import java.util.List;
@@ -151,7 +152,7 @@ class FrameReaderTest {
           return null;
         }
         given = true;
-        return new StreamBlockInput(TestBlocks.block(0), new java.io.ByteArrayInputStream(frame), 2L * frame.length,
+        return new StreamBlockInput(TestBlocks.block(0), new ByteArrayInputStream(frame), 2L * frame.length,
             new byte[64], corruption -> null);
       }
 

@@ -19,7 +19,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContextImpl;
@@ -28,6 +30,7 @@ import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.functions;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.AfterAll;
@@ -35,7 +38,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import scala.Option;
 import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterable;
 import scala.collection.Iterator;
 
 /**
@@ -67,33 +73,33 @@ class RemoteReadTest {
 
   @AfterEach
   void finishTask() {
-    context.markTaskCompleted(scala.Option.empty());
+    context.markTaskCompleted(Option.empty());
     memory.close();
   }
 
   /** Runs a map stage of three tasks. */
   private void writeShuffle() {
     RDD<InternalRow> rows = spark.session().range(0, ROWS, 1, 3).selectExpr("id", "concat('n', id % 77) as name")
-        .repartition(PARTITIONS, org.apache.spark.sql.functions.col("id")).queryExecution().toRdd();
+        .repartition(PARTITIONS, functions.col("id")).queryExecution().toRdd();
     assertEquals(ROWS, rows.count());
     shuffleId = shuffleOf(rows).shuffleId();
     BlockManagerId here = SparkEnv.get().blockManager().blockManagerId();
-    elsewhere = BlockManagerId.apply("99", here.host(), here.port(), scala.Option.empty());
+    elsewhere = BlockManagerId.apply("99", here.host(), here.port(), Option.empty());
   }
 
   private static ShuffleDependency<?, ?, ?> shuffleOf(RDD<?> rdd) {
-    scala.collection.Iterator<org.apache.spark.Dependency<?>> dependencies = dependenciesOf(rdd);
-    org.apache.spark.Dependency<?> first = dependencies.next();
+    Iterator<Dependency<?>> dependencies = dependenciesOf(rdd);
+    Dependency<?> first = dependencies.next();
     return first instanceof ShuffleDependency<?, ?, ?> shuffle ? shuffle : shuffleOf(first.rdd());
   }
 
   @SuppressWarnings("unchecked")
-  private static Iterator<org.apache.spark.Dependency<?>> dependenciesOf(RDD<?> rdd) {
-    return (Iterator<org.apache.spark.Dependency<?>>) (Iterator<?>) rdd.dependencies().iterator();
+  private static Iterator<Dependency<?>> dependenciesOf(RDD<?> rdd) {
+    return (Iterator<Dependency<?>>) (Iterator<?>) rdd.dependencies().iterator();
   }
 
   private RowIterator read(int start, int end, boolean batch, Map<String, String> conf) {
-    org.apache.spark.SparkConf sparkConf = SparkEnv.get().conf().clone();
+    SparkConf sparkConf = SparkEnv.get().conf().clone();
     conf.forEach(sparkConf::set);
     FetchSettings settings = FetchSettings.of(sparkConf);
     List<Tuple2<BlockManagerId, ?>> moved = new ArrayList<>();
@@ -127,8 +133,8 @@ class RemoteReadTest {
     Iterator<?> mapSizes = SparkEnv.get().mapOutputTracker()
         .getMapSizesByExecutorId(shuffleId, map, map + 1, partition, partition + 1);
     Tuple2<?, ?> addressed = (Tuple2<?, ?>) mapSizes.next();
-    Object block = ((scala.collection.Iterable<?>) addressed._2()).iterator().next();
-    ShuffleBlockId id = (ShuffleBlockId) ((scala.Tuple3<?, ?, ?>) block)._1();
+    Object block = ((Iterable<?>) addressed._2()).iterator().next();
+    ShuffleBlockId id = (ShuffleBlockId) ((Tuple3<?, ?, ?>) block)._1();
     FileSegmentManagedBuffer data =
         (FileSegmentManagedBuffer) SparkEnv.get().blockManager().getLocalBlockData(id);
     File file = data.getFile();
