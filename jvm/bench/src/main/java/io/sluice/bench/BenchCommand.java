@@ -46,7 +46,8 @@ final class BenchCommand implements Callable<Integer> {
       description = "Engines, separated by commas: stock, sluice. Default: ${DEFAULT-VALUE}.")
   private List<String> engines;
 
-  @Option(names = "--runs", defaultValue = "5", paramLabel = "N", description = "Counted runs. Default: ${DEFAULT-VALUE}.")
+  @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
+      description = "Counted runs. Default: ${DEFAULT-VALUE}.")
   private int runs;
 
   @Option(names = "--rows", defaultValue = "10000000", paramLabel = "N",
@@ -66,13 +67,16 @@ final class BenchCommand implements Callable<Integer> {
   private String spark;
 
   @Option(names = "--master", defaultValue = "local-cluster[2,1]", paramLabel = "MASTER",
-      description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. Default: ${DEFAULT-VALUE}.")
+      description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. "
+          + "Default: ${DEFAULT-VALUE}.")
   private String master;
 
-  @Option(names = "--conf", paramLabel = "KEY=VALUE", description = "A Spark setting for every engine; can be repeated.")
+  @Option(names = "--conf", paramLabel = "KEY=VALUE",
+      description = "A Spark setting for every engine; can be repeated.")
   private List<String> conf = List.of();
 
-  @Option(names = "--json", paramLabel = "FILE", description = "Write the results to FILE, one object per workload and engine.")
+  @Option(names = "--json", paramLabel = "FILE",
+      description = "Write the results to FILE, one object per workload and engine.")
   private Path json;
 
   @Spec
@@ -129,7 +133,8 @@ final class BenchCommand implements Callable<Integer> {
     List<String> faults = new ArrayList<>();
     for (String name : names) {
       try {
-        List<BenchResult> one = BenchResult.of(name, home.sparkVersion(), sizing.rows(), experiment.run(name, sizing), environment);
+        List<BenchResult> one = BenchResult.of(name, home.sparkVersion(), sizing.rows(),
+            experiment.run(name, sizing), environment);
         results.addAll(one);
         faults.addAll(Verdict.faults(one));
         writeJson(results);

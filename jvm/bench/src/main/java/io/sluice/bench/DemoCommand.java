@@ -33,8 +33,8 @@ import picocli.CommandLine.Spec;
  * figures that disturbances of the machine must not distort.
  */
 @Command(name = "demo", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Sorts generated TeraSort records (10-byte key, 90-byte value) as a DataFrame on Spark's own shuffle, "
-        + "then on Sluice, and compares the outputs. Exits with 1 if they differ.")
+    description = "Sorts generated TeraSort records (10-byte key, 90-byte value) as a DataFrame on Spark's own "
+        + "shuffle, then on Sluice, and compares the outputs. Exits with 1 if they differ.")
 final class DemoCommand implements Callable<Integer> {
 
   private static final String WORKLOAD = "terasort-df";

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
  * Where and how figures were taken, so that they can be taken again.
  *
  * @param command the arguments behind {@code ./sluice}
+ * @param commit of the checkout, with a plus sign if files were changed since; null outside of git
  * @param started when, in UTC
  * @param cpu the processor's model, or the architecture where the system does not tell
  * @param cores processors the system has
@@ -26,12 +27,13 @@ import java.util.stream.Stream;
  * @param maps partitions of the generated table
  * @param partitions shuffle partitions asked for; 0 means the workload's own
  */
-public record Environment(String command, String started, String cpu, int cores, long memoryBytes, String java,
-    String master, Map<String, String> conf, int maps, int partitions) {
+public record Environment(String command, String commit, String started, String cpu, int cores, long memoryBytes,
+    String java, String master, Map<String, String> conf, int maps, int partitions) {
 
   /** This machine, now. */
   public static Environment here(List<String> arguments, Master master, Map<String, String> conf, Sizing sizing) {
-    return new Environment("./sluice " + String.join(" ", arguments), Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
+    String started = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    return new Environment("./sluice " + String.join(" ", arguments), System.getenv("SLUICE_COMMIT"), started,
         cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
         master.url(), conf, sizing.maps(), sizing.partitions());
   }

@@ -10,7 +10,8 @@ public interface Progress extends AutoCloseable {
 
   /** Starts telling about {@code steps} steps of {@code title}. The entry script says whether there is a terminal. */
   static Progress start(String title, int steps) {
-    return "1".equals(System.getenv("SLUICE_TERMINAL")) ? new ProgressOnTerminal(title, steps) : new ProgressLines(title);
+    boolean terminal = "1".equals(System.getenv("SLUICE_TERMINAL"));
+    return terminal ? new ProgressOnTerminal(title, steps) : new ProgressLines(title);
   }
 
   /** The next step begins. */

@@ -18,12 +18,10 @@ import java.util.stream.Stream;
 
 /**
  * One engine's Spark application in a process of its own, with a folder of its own: a Spark home that shares
- * the line's jars (workers write below it) and the shuffle files. The folder goes when the application is closed. {@link #close} may be called from any thread,
- * everything else by one.
+ * the line's jars (workers write below it) and the shuffle files. The folder goes when the application is closed.
+ * {@link #close} may be called from any thread, everything else by one.
  */
 public final class Application implements AutoCloseable {
-
-  private static final String DRIVER_HEAP = "-Xmx1g";
 
   private final Engine engine;
   private final Path folder;
@@ -44,17 +42,11 @@ public final class Application implements AutoCloseable {
   public static Application start(Engine engine, SparkHome home, Workplace workplace, Master master,
       Map<String, String> user) {
     Path folder = workplace.run(engine.label());
-    Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
-    try {
-      Files.createDirectories(folder.resolve("local"));
-      Files.createDirectories(workplace.logs());
-      Files.createSymbolicLink(folder.resolve("jars"), home.jars());
-    } catch (IOException e) {
-      throw new UncheckedIOException("the folder " + folder + " cannot be prepared", e);
-    }
+    prepare(folder, home, workplace);
     List<Path> jars = jars(engine, workplace);
-    Application application =
-        new Application(engine, folder, DriverProcess.start(process(home, folder, jars), log));
+    ProcessBuilder process = process(home, folder, jars, master.driverMemoryMib());
+    Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
+    Application application = new Application(engine, folder, DriverProcess.start(process, log));
     try {
       Map<String, String> settings = SparkSettings.of(engine, master, jars, folder.resolve("local"), user);
       application.ask(Request.start(settings), progress -> { });
@@ -101,6 +93,16 @@ public final class Application implements AutoCloseable {
     }
   }
 
+  private static void prepare(Path folder, SparkHome home, Workplace workplace) {
+    try {
+      Files.createDirectories(folder.resolve("local"));
+      Files.createDirectories(workplace.logs());
+      Files.createSymbolicLink(folder.resolve("jars"), home.jars());
+    } catch (IOException e) {
+      throw new UncheckedIOException("the folder " + folder + " cannot be prepared", e);
+    }
+  }
+
   private static List<Path> jars(Engine engine, Workplace workplace) {
     List<Path> jars = new ArrayList<>();
     if (engine.usesJar()) {
@@ -110,10 +112,10 @@ public final class Application implements AutoCloseable {
     return jars;
   }
 
-  private static ProcessBuilder process(SparkHome home, Path folder, List<Path> jars) {
+  private static ProcessBuilder process(SparkHome home, Path folder, List<Path> jars, int driverMemoryMib) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add(DRIVER_HEAP);
+    command.add("-Xmx" + driverMemoryMib + "m");
     command.addAll(JavaModules.options());
     command.add(SparkSettings.LOG_OPTION);
     command.add("-cp");

@@ -10,13 +10,16 @@ import java.util.regex.Pattern;
  *
  * @param url what Spark is given
  * @param executorMemoryMib heap of one executor; empty unless the master is a {@code local-cluster}
+ * @param driverMemoryMib heap of the driver: as an executor's where the driver is the executor
  */
-public record Master(String url, OptionalInt executorMemoryMib) {
+public record Master(String url, OptionalInt executorMemoryMib, int driverMemoryMib) {
 
+  /** Enough to plan and schedule. */
+  private static final int DRIVER_MIB = 1024;
   private static final Pattern LOCAL_CLUSTER =
       Pattern.compile("local-cluster\\[\\s*(\\d+)\\s*,\\s*(\\d+)\\s*(?:,\\s*(\\d+)\\s*)?]");
 
-  /** Reads {@code text}; a {@code local-cluster} without memory gets {@code defaultMib} for each executor. */
+  /** Reads {@code text}; executors whose memory it does not tell get {@code defaultMib} of heap. */
   public static Master parse(String text, int defaultMib) {
     Matcher matcher = LOCAL_CLUSTER.matcher(text);
     if (!matcher.matches()) {
@@ -24,10 +27,11 @@ public record Master(String url, OptionalInt executorMemoryMib) {
         throw new IllegalArgumentException("master '" + text
             + "' is not of the form local-cluster[executors,cores] or local-cluster[executors,cores,MiB]");
       }
-      return new Master(text, OptionalInt.empty());
+      boolean inDriver = text.equals("local") || text.startsWith("local[");
+      return new Master(text, OptionalInt.empty(), inDriver ? defaultMib : DRIVER_MIB);
     }
     int memoryMib = matcher.group(3) == null ? defaultMib : Integer.parseInt(matcher.group(3));
     String url = "local-cluster[" + matcher.group(1) + "," + matcher.group(2) + "," + memoryMib + "]";
-    return new Master(url, OptionalInt.of(memoryMib));
+    return new Master(url, OptionalInt.of(memoryMib), DRIVER_MIB);
   }
 }

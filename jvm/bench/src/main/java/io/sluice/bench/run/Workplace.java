@@ -20,7 +20,8 @@ public record Workplace(Path root, Path sluiceJar) {
     String root = System.getenv("SLUICE_ROOT");
     String jar = System.getenv("SLUICE_JAR");
     if (root == null || jar == null) {
-      throw new IllegalStateException("SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
+      throw new IllegalStateException(
+          "SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
     }
     return new Workplace(Path.of(root), Path.of(jar));
   }

@@ -27,14 +27,16 @@ class ArgumentsTest {
 
   @Test
   void localClusterWithoutMemoryGetsTheDefault() {
-    assertEquals(new Master("local-cluster[2,1,4096]", OptionalInt.of(4096)), Master.parse("local-cluster[2, 1]", 4096));
-    assertEquals(new Master("local-cluster[3,2,512]", OptionalInt.of(512)), Master.parse("local-cluster[3,2,512]", 4096));
+    assertEquals(new Master("local-cluster[2,1,4096]", OptionalInt.of(4096), 1024),
+        Master.parse("local-cluster[2, 1]", 4096));
+    assertEquals(new Master("local-cluster[3,2,512]", OptionalInt.of(512), 1024),
+        Master.parse("local-cluster[3,2,512]", 4096));
   }
 
   @Test
   void otherMastersAreSparksBusiness() {
-    assertEquals(new Master("local[4]", OptionalInt.empty()), Master.parse("local[4]", 4096));
-    assertEquals(new Master("spark://host:7077", OptionalInt.empty()), Master.parse("spark://host:7077", 4096));
+    assertEquals(new Master("local[4]", OptionalInt.empty(), 4096), Master.parse("local[4]", 4096));
+    assertEquals(new Master("spark://host:7077", OptionalInt.empty(), 1024), Master.parse("spark://host:7077", 4096));
     assertThrows(IllegalArgumentException.class, () -> Master.parse("local-cluster[2]", 4096));
   }
 
