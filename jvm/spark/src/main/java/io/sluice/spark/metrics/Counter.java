@@ -23,8 +23,8 @@ public enum Counter {
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
   WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
 
-  READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks read from this executor's own files"),
-  READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks fetched from others"),
+  READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks opened as files of this host"),
+  READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks that Spark's fetch iterator brought"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
   READ_RECORDS("read.records", Unit.COUNT, "rows decoded"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),

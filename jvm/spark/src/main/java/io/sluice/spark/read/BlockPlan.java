@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockBatchId;
@@ -17,11 +17,11 @@ import scala.collection.Iterable;
 import scala.collection.Iterator;
 
 /**
- * The blocks of one reduce task, split by where they are: on this executor (read from its files) or elsewhere
+ * The blocks of one reduce task, split by where they are: on this host's disks (opened by us) or elsewhere
  * (left to Spark's fetch iterator, untouched).
  */
 final class BlockPlan {
-  private final Set<String> localExecutors;
+  private final Predicate<BlockManagerId> isLocal;
   private final boolean batch;
   private final List<ShuffleBlock> local = new ArrayList<>();
   private final List<Object> remote = new ArrayList<>();
@@ -33,18 +33,18 @@ final class BlockPlan {
   /**
    * @param byAddress tuples of {@link BlockManagerId} and a sequence of (block id, size, map index), as {@code
    *     MapOutputTracker} gives them: without empty blocks
-   * @param localExecutors executor ids whose blocks this process reads itself
+   * @param isLocal whose blocks this process opens itself
    * @param batch whether neighbouring partitions of one map are one block
    */
-  BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Set<String> localExecutors, boolean batch) {
-    this.localExecutors = localExecutors;
+  BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal, boolean batch) {
+    this.isLocal = isLocal;
     this.batch = batch;
     while (byAddress.hasNext()) {
       add(byAddress.next());
     }
   }
 
-  /** The blocks of this executor, in the order of the map outputs. */
+  /** The blocks that we open, in the tracker's order. */
   List<ShuffleBlock> local() {
     return local;
   }
@@ -73,15 +73,15 @@ final class BlockPlan {
   private void add(Tuple2<BlockManagerId, ?> addressed) {
     BlockManagerId address = addressed._1();
     Iterator<?> blocks = ((Iterable<?>) addressed._2()).iterator();
-    boolean isLocal = localExecutors.contains(address.executorId());
-    if (!isLocal) {
+    boolean here = isLocal.test(address);
+    if (!here) {
       remote.add(addressed);
     }
     while (blocks.hasNext()) {
       Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
       BlockId id = (BlockId) block._1();
       int mapIndex = (Integer) block._3();
-      if (isLocal) {
+      if (here) {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
       } else {
         remoteMaps.putIfAbsent(new ShuffleBlock(id, address, mapIndex).mapId(), new RemoteMap(address, mapIndex));

@@ -12,8 +12,8 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 
 /**
- * The blocks of this executor's own map outputs, each looked up when its turn comes, and read by position from
- * the committed file. A store that keeps blocks elsewhere (the fallback storage of a decommissioned executor)
+ * The blocks on this host's disks, each looked up when its turn comes, and read by position from the committed
+ * file. A store that keeps blocks elsewhere (the fallback storage of a decommissioned executor)
  * is read through its stream. Not thread-safe.
  */
 final class LocalBlocks implements BlockInputs {
@@ -50,7 +50,7 @@ final class LocalBlocks implements BlockInputs {
   }
 
   private BlockInput open(ShuffleBlock block) throws IOException {
-    ManagedBuffer data = store.find(block.id());
+    ManagedBuffer data = store.find(block);
     if (data.size() <= 0) {
       throw new EOFException("its index entries give it " + data.size()
           + " bytes, but its map output is registered as not empty");
@@ -60,11 +60,11 @@ final class LocalBlocks implements BlockInputs {
     tally.localBlock();
     if (data instanceof FileSegmentManagedBuffer segment) {
       return new FileBlockInput(block, channelOf(segment.getFile()), segment.getOffset(), segment.getLength(),
-          target, () -> store.diagnose(block.id()));
+          target, () -> store.diagnose(block));
     }
     staging = staging == null ? new byte[StreamBlockInput.STAGING_BYTES] : staging;
     return new StreamBlockInput(block, data.createInputStream(), data.size(), staging,
-        corruption -> store.diagnose(block.id()));
+        corruption -> store.diagnose(block));
   }
 
   /** Opens the file, unless it is the last block's too. */

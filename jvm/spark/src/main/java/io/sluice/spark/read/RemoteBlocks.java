@@ -8,7 +8,7 @@ import scala.collection.Iterator;
 
 /**
  * The blocks that Spark's fetch iterator brings, in the order of their arrival: from other hosts, and from
- * other executors of this host. Its own failures are {@code FetchFailedException}s already and pass through.
+ * other executors of this host whose directories are not known yet. Its own failures are {@code FetchFailedException}s already and pass through.
  * Not thread-safe.
  */
 final class RemoteBlocks implements BlockInputs {

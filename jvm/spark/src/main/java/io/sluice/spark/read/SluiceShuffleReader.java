@@ -6,7 +6,6 @@ import io.sluice.spark.SluiceShuffleHandle;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.memory.TaskMemory;
-import java.util.Set;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
@@ -16,7 +15,6 @@ import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.storage.BlockManager;
-import org.apache.spark.storage.FallbackStorage$;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -97,11 +95,12 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
       ReadTally tally) {
     boolean batch = settings.batchFetchAllowed()
         && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
+    LocalBlockStore store = new SparkBlockStore(blockManager, settings);
     BlockPlan plan = new BlockPlan(
         tracker.getMapSizesByExecutorId(
             handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
-        localExecutors(blockManager), batch);
-    BlockInputs local = new LocalBlocks(plan.local(), LocalBlockStore.of(blockManager, settings), metrics, tally);
+        store::reads, batch);
+    BlockInputs local = new LocalBlocks(plan.local(), store, metrics, tally);
     return plan.hasRemote()
         ? BlockInputs.concat(local, startFetching(plan, blockManager, tracker, settings, batch, tally))
         : local;
@@ -114,13 +113,6 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         SparkLine.fetchIterator(context, blockManager, tracker, plan.remote(), streams.wrapper(), settings,
             streams.reporter(), batch),
         streams, plan, tally);
-  }
-
-  /** As Spark's fetch iterator decides it: this executor, and the storage of decommissioned ones. */
-  private static Set<String> localExecutors(BlockManager blockManager) {
-    return Set.of(
-        blockManager.blockManagerId().executorId(),
-        FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID().executorId());
   }
 
   /** Threads of that name run Spark's tasks and their completion listeners; all others may be at work then. */

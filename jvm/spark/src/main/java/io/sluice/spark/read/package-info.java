@@ -2,7 +2,7 @@
  * The read path: the blocks of a reduce task in, SQL rows out.
  *
  * <pre>
- *   MapOutputTracker ─► BlockPlan ─┬─ own executor ─► LocalBlocks  ─┐
+ *   MapOutputTracker ─► BlockPlan ─┬─ this host  ─► LocalBlocks  ─┐
  *                                  └─ all others  ─► RemoteBlocks ─┤ BlockInput (bytes of one block)
  *                                     (Spark's fetch iterator)     ▼
  *                                              FrameReader over a FrameWindow: one whole frame in memory

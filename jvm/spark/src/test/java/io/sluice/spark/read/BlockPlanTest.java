@@ -27,7 +27,7 @@ class BlockPlanTest {
   private static final BlockManagerId FAR = BlockManagerId.apply("3", "far", 3, Option.empty());
 
   private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed) {
-    return new BlockPlan(ScalaIterators.of(addressed.iterator()), Set.of("1", "fallback"), batch);
+    return new BlockPlan(ScalaIterators.of(addressed.iterator()), address -> Set.of("1", "fallback").contains(address.executorId()), batch);
   }
 
   /** A tuple as MapOutputTracker gives it: blocks are {map, reduce}. */

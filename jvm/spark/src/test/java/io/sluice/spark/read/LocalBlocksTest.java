@@ -25,6 +25,7 @@ import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,17 +46,22 @@ class LocalBlocksTest {
 
   private final LocalBlockStore store = new LocalBlockStore() {
     @Override
-    public ManagedBuffer find(BlockId id) throws IOException {
-      ManagedBuffer data = stored.get(id);
+    public boolean reads(BlockManagerId address) {
+      return true;
+    }
+
+    @Override
+    public ManagedBuffer find(ShuffleBlock block) throws IOException {
+      ManagedBuffer data = stored.get(block.id());
       if (data == null) {
-        throw new NoSuchFileException(id.name());
+        throw new NoSuchFileException(block.id().name());
       }
       return data;
     }
 
     @Override
-    public String diagnose(BlockId id) {
-      return "diagnosis of " + id;
+    public String diagnose(ShuffleBlock block) {
+      return "diagnosis of " + block.id();
     }
   };
 

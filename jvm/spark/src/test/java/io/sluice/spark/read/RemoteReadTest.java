@@ -17,7 +17,6 @@ import java.io.RandomAccessFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
@@ -108,7 +107,7 @@ class RemoteReadTest {
     while (mapSizes.hasNext()) {
       moved.add(new Tuple2<>(elsewhere, ((Tuple2<?, ?>) mapSizes.next())._2()));
     }
-    BlockPlan plan = new BlockPlan(ScalaIterators.of(moved.iterator()), Set.of("driver"), batch);
+    BlockPlan plan = new BlockPlan(ScalaIterators.of(moved.iterator()), address -> false, batch);
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     ReadTally tally = new ReadTally(counters);
     RemoteBlocks blocks = new RemoteBlocks(
