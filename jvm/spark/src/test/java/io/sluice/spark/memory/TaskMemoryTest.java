@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.Await;
 import io.sluice.spark.ExecutorState;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
@@ -135,9 +136,7 @@ class TaskMemoryTest {
         Lease most = memory.lease(12 * MIB, "most");
         inTask.countDown();
         // Frees only when the other is seen waiting, so that the wait is real.
-        while (executor.counters().get(Counter.MEMORY_WAITS) == 0) {
-          Thread.onSpinWait();
-        }
+        Await.until("the other task waits", () -> executor.counters().get(Counter.MEMORY_WAITS) > 0);
         memory.free(most);
       } else {
         inTask.await();
@@ -161,9 +160,7 @@ class TaskMemoryTest {
     job.cancel(true);
     ExecutorState executor = spark.manager().executorState();
     // The kill frees what the task held, a leak on purpose here.
-    while (executor.budget().usedBytes() > 0) {
-      Thread.onSpinWait();
-    }
+    Await.until("the killed task has ended", () -> executor.budget().usedBytes() == 0);
     assertEquals(12 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
@@ -15,7 +16,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkEnv;
@@ -35,9 +35,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The write path in real tasks: memory, spills, files, failures. */
 @Timeout(180)
 class SluiceShuffleWriterTest {
-  private static volatile CountDownLatch reached;
-  private static volatile CountDownLatch released;
-
   @TempDir private Path folder;
   private LocalSpark spark;
 
@@ -51,9 +48,10 @@ class SluiceShuffleWriterTest {
 
   @AfterEach
   void everythingIsGivenBack() {
+    // After a failed job its other tasks may take a moment to end.
+    Await.until("memory is given back", () -> spark.manager().executorState().budget().usedBytes() == 0);
+    Await.until("temporary files are gone", () -> ShuffleFiles.temporary().isEmpty());
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
-    assertEquals(List.of(), ShuffleFiles.temporary());
     spark.close();
     assertEquals(0, NativeCore.leasedBytes());
     assertEquals(0, NativeCore.checkArena());
@@ -106,6 +104,25 @@ class SluiceShuffleWriterTest {
   /** The aggregate above shuffles one row per partition. */
   private static long recordsOfTheAggregate() {
     return 20;
+  }
+
+  /** One map task: whatever thread encoded a batch and whatever was spilled, a partition's rows keep their order. */
+  @Test
+  void orderWithinAPartitionIsTheOrderOfWriting() {
+    start("spark.sluice.writer.threads", "2", "spark.sluice.writer.batchBytes", "1m", "spark.sluice.memory.limit", "16m",
+        "spark.sluice.codec.level", "plain");
+    List<Row> partitions = spark.session().range(0, 400_000, 1, 1)
+        .selectExpr("id", "xxhash64(id) as h", "uuid() as t").repartition(6, functions.col("h"))
+        .selectExpr("spark_partition_id() as p", "id", "t", "monotonically_increasing_id() as place")
+        .groupBy("p").agg(functions.expr("sort_array(collect_list(struct(place, id))).id as ids"), functions.max("t"))
+        .collectAsList();
+    assertEquals(6, partitions.size());
+    assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0 && spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0,
+        () -> spark.manager().counters().snapshot().toString());
+    for (Row partition : partitions) {
+      List<Long> ids = partition.getList(1);
+      assertEquals(ids.stream().sorted().toList(), ids);
+    }
   }
 
   @Test
@@ -196,34 +213,23 @@ class SluiceShuffleWriterTest {
   @Test
   void killedTaskLeavesNothingBehind() throws Exception {
     start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "2");
-    reached = new CountDownLatch(3);
-    released = new CountDownLatch(1);
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
     Thread query = new Thread(() -> {
       context.setJobGroup("to kill", "to kill", true);
       assertThrows(Exception.class, () -> slowRows().repartition(5, functions.col("value")).count());
     });
     query.start();
-    while (spark.counter(Counter.WRITE_BATCHES_BY_POOL) + spark.counter(Counter.WRITE_BATCHES_BY_TASK) == 0) {
-      Thread.onSpinWait();
-    }
+    Await.until("a batch is encoded", () ->
+        spark.counter(Counter.WRITE_BATCHES_BY_POOL) + spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 0);
     context.cancelJobGroup("to kill");
-    released.countDown();
     query.join();
-    awaitNoTasks();
+    Await.until("no stage runs", () -> spark.session().sparkContext().statusTracker().getActiveStageIds().length == 0);
   }
 
   /** Rows without end, so only the kill ends the task. */
   private Dataset<Row> slowRows() {
     return spark.session().range(0, Integer.MAX_VALUE, 1, 2)
         .map((MapFunction<Long, String>) id -> "row " + id, Encoders.STRING()).toDF("value");
-  }
-
-  private void awaitNoTasks() {
-    while (spark.manager().executorState().budget().usedBytes() > 0 || !ShuffleFiles.temporary().isEmpty()
-        || spark.session().sparkContext().statusTracker().getActiveStageIds().length > 0) {
-      Thread.onSpinWait();
-    }
   }
 
   @Test
