@@ -15,7 +15,7 @@
 use crate::bitpack;
 use crate::bytes::{Input, put_short, short_len};
 use crate::error::{CodecError, Result};
-use crate::kernels::{Kernels, Stats, bit_runs};
+use crate::kernels::{BitRuns, Kernels, Stats};
 
 const CONST: u8 = 0;
 const FOR: u8 = 1;
@@ -29,9 +29,10 @@ const MAX_DICT: usize = 256;
 /// Fewer values than this never pay for a dictionary.
 const MIN_DICT_ROWS: usize = 32;
 const HASH_SLOTS: usize = 1024;
-/// If nearly all of this many first values differ, there are far more than `MAX_DICT` distinct ones.
+/// Bits that one dictionary entry takes at least, by experience.
+const ENTRY_BITS: usize = 8;
+/// After this many values the number of distinct ones says whether `most` can hold.
 const SAMPLE: usize = 64;
-const SAMPLE_DISTINCT: usize = 62;
 
 /// Encodes columns; owns scratch memory so that encoding one allocates nothing.
 pub struct ColumnEncoder {
@@ -131,13 +132,13 @@ impl ColumnEncoder {
         put_first(out, MASK, s.and);
         out.extend_from_slice(&mask.to_le_bytes());
         self.scratch.resize(values.len(), 0);
-        self.kernels.extract(values, &bit_runs(mask), &mut self.scratch);
+        self.kernels.extract(values, &BitRuns::of(mask), &mut self.scratch);
         bitpack::pack(self.kernels, &self.scratch, 0, width, out);
     }
 
     /// Encodes by dictionary if that beats `best` bytes; `narrow` is the best width so far.
     fn try_dictionary(&mut self, values: &[u64], narrow: u32, best: usize, out: &mut Vec<u8>) -> bool {
-        let most = MAX_DICT.min(1 << (narrow - 2).min(8));
+        let Some(most) = most_distinct(values.len(), narrow) else { return false };
         if !self.dict.build(values, most) {
             return false;
         }
@@ -168,6 +169,23 @@ fn put_first(out: &mut Vec<u8>, kind: u8, first: u64) {
     put_short(out, first, n);
 }
 
+/// The largest dictionary (a power of two) that can pay for `n` values that otherwise take `narrow` bits each.
+fn most_distinct(n: usize, narrow: u32) -> Option<usize> {
+    let index_bits = (1..narrow.min(9)).rev().find(|b| n * (narrow - b) as usize > ENTRY_BITS << b)?;
+    Some(1 << index_bits)
+}
+
+/// How many of the first `SAMPLE` values may differ if there are `most` distinct ones in all, with some margin:
+/// `most` · (1 − e^(−SAMPLE / most)) + 5 for equally frequent ones.
+fn expected_distinct(most: usize) -> usize {
+    match most {
+        256 => 62,
+        128 => 56,
+        64 => 46,
+        _ => most,
+    }
+}
+
 /// The distinct values of a column, while there are few.
 struct Dictionary {
     keys: Box<[u64; HASH_SLOTS]>,
@@ -193,8 +211,9 @@ impl Dictionary {
     fn build(&mut self, values: &[u64], most: usize) -> bool {
         self.slots.fill(0);
         self.sorted.clear();
+        let in_sample = expected_distinct(most);
         for (i, v) in values.iter().enumerate() {
-            if i == SAMPLE && self.sorted.len() >= SAMPLE_DISTINCT && values.len() > MAX_DICT {
+            if i == SAMPLE && self.sorted.len() > in_sample {
                 return false;
             }
             let at = self.slot(*v);
@@ -238,7 +257,7 @@ pub(crate) fn decode(k: &Kernels, input: &mut Input<'_>, n: usize, out: &mut [u6
         MASK => {
             let mask = input.short_u64(8, "column mask")?;
             bitpack::unpack(k, input, n, mask.count_ones(), 0, out)?;
-            k.deposit(&mut out[..n], &bit_runs(mask), first);
+            k.deposit(&mut out[..n], &BitRuns::of(mask), first);
         }
         DICT => decode_dictionary(k, input, n, out)?,
         RAW => bitpack::unpack(k, input, n, 64, 0, out)?,

@@ -199,7 +199,7 @@ impl Decoder {
         }
         self.places.clear();
         for (at, bytes) in self.ends.iter().zip(&self.tails) {
-            let (at, bytes) = (*at as usize, *bytes as usize);
+            let (at, bytes) = (*at as u32, *bytes as u32);
             self.places.push(Place { at, slot: bytes, size: bytes });
         }
         self.var.decode(self.kernels, input, &self.places, target)
@@ -216,13 +216,13 @@ impl Decoder {
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let column = &self.words[(first + field) * stride..][..row_bytes.len()];
             self.places.clear();
-            let mut row = 0usize;
+            let mut row = 0u32;
             for (word, bytes) in column.iter().zip(row_bytes) {
-                let slot = kind.slot_bytes(*word) as usize;
-                let size = if *kind == Kind::Var16 { slot } else { (*word & 0xFFFF_FFFF) as usize };
-                let offset = if *word == 0 { 0 } else { (*word >> 32) as usize };
+                let slot = kind.slot_bytes(*word) as u32;
+                let size = if *kind == Kind::Var16 { slot } else { *word as u32 };
+                let offset = if *word == 0 { 0 } else { (*word >> 32) as u32 };
                 self.places.push(Place { at: row + offset, slot, size });
-                row += *bytes as usize;
+                row += *bytes;
             }
             self.var.decode(self.kernels, input, &self.places, target)?;
         }

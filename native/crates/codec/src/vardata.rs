@@ -144,9 +144,9 @@ pub(crate) struct VarDecoder {
 /// A slot of a frame being decoded: absolute position in the target.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place {
-    pub at: usize,
-    pub slot: usize,
-    pub size: usize,
+    pub at: u32,
+    pub slot: u32,
+    pub size: u32,
 }
 
 impl VarDecoder {
@@ -172,19 +172,19 @@ impl VarDecoder {
     }
 
     fn decode_words(&mut self, k: &Kernels, input: &mut Input<'_>, places: &[Place], target: &mut [u8]) -> Result<()> {
-        let longest = places.iter().map(|p| p.slot).max().unwrap_or(0);
+        let longest = places.iter().map(|p| p.slot).max().unwrap_or(0) as usize;
         if longest > MAX_WORDS * 8 {
             return Err(CodecError::new(format!("slot of {longest} bytes stored as words")));
         }
         for at in (0..longest).step_by(8) {
-            let n = places.iter().filter(|p| p.slot > at).count();
+            let n = places.iter().filter(|p| p.slot as usize > at).count();
             self.column.resize(n.next_multiple_of(8).max(self.column.len()), 0);
             column::decode(k, input, n, &mut self.column)?;
             let words = self.column[..n].iter();
             if n == places.len() {
                 put_words(words.zip(places), at, target);
             } else {
-                put_words(words.zip(places.iter().filter(|p| p.slot > at)), at, target);
+                put_words(words.zip(places.iter().filter(|p| p.slot as usize > at)), at, target);
             }
         }
         Ok(())
@@ -195,10 +195,10 @@ impl VarDecoder {
         input: &mut Input<'_>,
         codec: u8,
         places: &[Place],
-        len: impl Fn(&Place) -> usize,
+        len: impl Fn(&Place) -> u32,
         target: &mut [u8],
     ) -> Result<()> {
-        let total: usize = places.iter().map(&len).sum();
+        let total: usize = places.iter().map(|p| len(p) as usize).sum();
         let mut bytes = match Codec::from_id(codec) {
             Some(Codec::None) => input.take(total, "var bytes")?,
             Some(codec) => {
@@ -211,9 +211,11 @@ impl VarDecoder {
             None => return Err(CodecError::new(format!("unknown general codec {codec}"))),
         };
         for p in places {
-            let (here, rest) = bytes.split_at(len(p));
-            target[p.at..p.at + here.len()].copy_from_slice(here);
-            target[p.at + here.len()..p.at + p.slot].fill(0);
+            let (here, rest) = bytes.split_at(len(p) as usize);
+            let slot = &mut target[p.at as usize..][..p.slot as usize];
+            let (value, padding) = slot.split_at_mut(here.len());
+            value.copy_from_slice(here);
+            padding.fill(0);
             bytes = rest;
         }
         Ok(())
@@ -224,7 +226,8 @@ impl VarDecoder {
 #[inline(always)]
 fn put_words<'a>(words: impl Iterator<Item = (&'a u64, &'a Place)>, at: usize, target: &mut [u8]) {
     for (word, place) in words {
-        target[place.at + at..place.at + at + 8].copy_from_slice(&word.to_le_bytes());
+        let at = place.at as usize + at;
+        target[at..at + 8].copy_from_slice(&word.to_le_bytes());
     }
 }
 

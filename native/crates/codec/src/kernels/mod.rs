@@ -37,19 +37,37 @@ pub struct BitRun {
     pub mask: u64,
 }
 
-/// The runs of ones in `mask`, lowest first.
-pub fn bit_runs(mask: u64) -> Vec<BitRun> {
-    let mut runs = Vec::new();
-    let (mut rest, mut to) = (mask, 0);
-    while rest != 0 {
-        let from = rest.trailing_zeros();
-        let len = (!(rest >> from)).trailing_zeros();
-        let ones = if len == 64 { u64::MAX } else { (1 << len) - 1 };
-        runs.push(BitRun { from, to, mask: ones });
-        rest &= !(ones << from);
-        to += len;
+/// The runs of ones in a mask, lowest first; at most 32.
+#[derive(Debug, Clone, Copy)]
+pub struct BitRuns {
+    runs: [BitRun; 32],
+    len: usize,
+}
+
+impl BitRuns {
+    /// The runs of `mask`.
+    pub fn of(mask: u64) -> Self {
+        let mut all = Self { runs: [BitRun { from: 0, to: 0, mask: 0 }; 32], len: 0 };
+        let (mut rest, mut to) = (mask, 0);
+        while rest != 0 {
+            let from = rest.trailing_zeros();
+            let ones = (!(rest >> from)).trailing_zeros();
+            let mask = if ones == 64 { u64::MAX } else { (1 << ones) - 1 };
+            all.runs[all.len] = BitRun { from, to, mask };
+            all.len += 1;
+            rest &= !(mask << from);
+            to += ones;
+        }
+        all
     }
-    runs
+}
+
+impl std::ops::Deref for BitRuns {
+    type Target = [BitRun];
+
+    fn deref(&self) -> &[BitRun] {
+        &self.runs[..self.len]
+    }
 }
 
 /// One instruction set's loops.
@@ -148,14 +166,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn runs_of(mask: u64) -> Vec<BitRun> {
-        bit_runs(mask)
-    }
-
     #[test]
     fn runs_cover_the_mask() {
         for mask in [0, 1, u64::MAX, 1 << 63, 0xF0F0_0000_0000_000F, 0x5555_5555_5555_5555] {
-            let runs = runs_of(mask);
+            let runs = BitRuns::of(mask);
             let covered = runs.iter().fold(0, |m, r| m | (r.mask << r.from));
             assert_eq!(covered, mask);
         }
@@ -167,7 +181,7 @@ mod tests {
             let whole = values.len() / 8 * 8;
             let low = (1u64 << width) - 1;
             let narrow: Vec<u64> = values[..whole].iter().map(|v| (v & low).wrapping_add(base)).collect();
-            let runs = runs_of(mask);
+            let runs = BitRuns::of(mask);
             let generic = Kernels::all()[0];
             for k in Kernels::all() {
                 prop_assert_eq!(k.stats(&values), generic.stats(&values), "{}", k.name);
