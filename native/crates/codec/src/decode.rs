@@ -162,18 +162,16 @@ impl Decoder {
 
     /// Lays the rows out in `target` and writes their words.
     fn place_rows(&mut self, words: usize, stride: usize, target: &mut [u8], row_bytes: &mut [u32]) -> Result<()> {
-        let rows = row_bytes.len();
         let mut start = 0u64;
         let limit = target.len() as u64;
-        for i in 0..rows {
+        for (i, (end, length)) in self.ends.iter_mut().zip(row_bytes.iter_mut()).enumerate() {
             let tail = self.tails.get(i).copied().unwrap_or(0);
-            let bytes = self.ends[i].checked_add(tail).filter(|b| *b <= limit);
-            let Some(bytes) = bytes else {
+            let Some(bytes) = end.checked_add(tail).filter(|b| *b <= limit) else {
                 return Err(CodecError::new(format!("row {i} is longer than its frame's {limit} bytes")));
             };
-            self.ends[i] += start;
+            *end += start;
             start += bytes;
-            row_bytes[i] = bytes as u32;
+            *length = bytes as u32;
         }
         if start != limit {
             return Err(CodecError::new(format!("rows have {start} bytes, the header says {limit}")));

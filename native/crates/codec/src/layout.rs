@@ -73,7 +73,7 @@ pub(crate) fn predict(
     if row_bytes.iter().all(|b| *b == ends[0]) {
         return;
     }
-    for field in 0..fields {
+    for (field, found) in kinds.iter_mut().enumerate() {
         let column = columns.column(first + field);
         let Some(probe) = column.iter().position(|w| *w != 0) else {
             continue;
@@ -83,7 +83,7 @@ pub(crate) fn predict(
         }
         let kind = likely_kind(columns, first + field, row_bytes, ends);
         if holds(kind, column, row_bytes, ends) {
-            kinds[field] = kind;
+            *found = kind;
             for (end, word) in ends.iter_mut().zip(column) {
                 *end += kind.slot_bytes(*word);
             }

@@ -31,7 +31,7 @@ fn vectors() -> Vec<Vector> {
         }
     }
     let mixed = |i: u64| {
-        let wide = (i % 3 != 0).then(|| xorshift(i).to_le_bytes().to_vec());
+        let wide = (!i.is_multiple_of(3)).then(|| xorshift(i).to_le_bytes().to_vec());
         unsafe_row(&[Value::Null, Value::Wide(wide), Value::Bytes(vec![b'z'; (i % 30) as usize]), Value::Word(!i)])
     };
     vec![

@@ -122,10 +122,10 @@ fn a_failed_spill_or_commit_loses_nothing() {
     encode(&output, 0, &batch).expect("memory");
     let held = output.memory_bytes();
     let nowhere = dir.join("no-such-folder/file");
-    assert_eq!(output.spill(&nowhere).unwrap_err().reason, Reason::DiskFull);
-    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).unwrap_err().reason, Reason::DiskFull);
+    assert_eq!(output.spill(&nowhere).expect_err("must fail").reason, Reason::DiskFull);
+    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail").reason, Reason::DiskFull);
     assert_eq!(
-        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).unwrap_err().reason,
+        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").reason,
         Reason::DiskFull
     );
     assert_eq!(output.memory_bytes(), held);
@@ -147,7 +147,7 @@ fn a_truncated_spill_file_is_an_error_that_names_it() {
     assert!(output.spill(&spill).expect("disk") > 0);
     assert_eq!(output.memory_bytes(), 0);
     fs::OpenOptions::new().write(true).open(&spill).expect("spill file").set_len(10).expect("truncate");
-    let error = output.commit(&dir.join("data"), ChecksumAlgorithm::None).unwrap_err();
+    let error = output.commit(&dir.join("data"), ChecksumAlgorithm::None).expect_err("must fail");
     assert!(error.message.contains("spill"), "{error}");
     fs::remove_dir_all(dir).expect("scratch folder");
 }
@@ -170,7 +170,7 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
     assert!(output.spill(&dir.join("spill")).expect("disk") > 0);
     encode(&output, sequence, &batch).expect("memory is free again");
     output.close();
-    assert_eq!(encode(&output, 9, &batch).unwrap_err().reason, Reason::StaleHandle);
+    assert_eq!(encode(&output, 9, &batch).expect_err("must fail").reason, Reason::StaleHandle);
     drop(output);
     assert_eq!(arena.leased_bytes(), 0);
     fs::remove_dir_all(dir).expect("scratch folder");
@@ -213,7 +213,7 @@ fn partition_counts_out_of_range_are_refused() {
         );
     }
     let output = MapOutput::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
-    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).unwrap_err().reason, Reason::Invalid);
+    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).expect_err("must fail").reason, Reason::Invalid);
     assert_eq!(
         output.commit(&std::env::temp_dir().join("sluice-empty"), ChecksumAlgorithm::Adler32).expect("disk").lengths,
         [0, 0]

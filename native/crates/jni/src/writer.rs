@@ -63,7 +63,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerEncode(
         let count = env.get_array_length(&pages).map_err(|e| jvm_error(&e))? as usize;
         let mut longs = vec![0i64; count];
         env.get_long_array_region(&pages, 0, &mut longs).map_err(|e| jvm_error(&e))?;
-        if count % PAGE_LONGS != 0 {
+        if !count.is_multiple_of(PAGE_LONGS) {
             return Err(EngineError::invalid(format!("{count} longs do not describe pages")));
         }
         let pages: Vec<Page<'_>> = longs.chunks_exact(PAGE_LONGS).map(page).collect::<Result<_, _>>()?;

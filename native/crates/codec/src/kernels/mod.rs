@@ -70,6 +70,8 @@ impl std::ops::Deref for BitRuns {
     }
 }
 
+type Gather = unsafe fn(&[&[u8]], usize, usize, &mut [u64]) -> bool;
+
 /// One instruction set's loops.
 pub struct Kernels {
     /// "generic", "avx2" or "avx512".
@@ -80,7 +82,7 @@ pub struct Kernels {
     extract: unsafe fn(&[u64], &[BitRun], &mut [u64]),
     deposit: unsafe fn(&mut [u64], &[BitRun], u64),
     prefix_sum: unsafe fn(&mut [u64], u64, u64),
-    gather: unsafe fn(&[&[u8]], usize, usize, &mut [u64]) -> bool,
+    gather: Gather,
 }
 
 impl Kernels {
@@ -114,7 +116,7 @@ impl Kernels {
 
     /// Packs `values - base`, each of `width` (1 to 63) bits, into interleaved lanes; see [`crate::bitpack`].
     pub fn pack(&self, values: &[u64], base: u64, width: u32, out: &mut [u8]) {
-        assert!((1..64).contains(&width) && values.len() % body::LANES == 0);
+        assert!((1..64).contains(&width) && values.len().is_multiple_of(body::LANES));
         assert!(out.len() == body::lane_bytes(values.len(), width));
         // SAFETY: features were checked (see `stats`); the body needs the lengths asserted above.
         unsafe { (self.pack)(values, base, width, out) }
@@ -122,7 +124,7 @@ impl Kernels {
 
     /// Inverse of [`Kernels::pack`].
     pub fn unpack(&self, packed: &[u8], width: u32, base: u64, out: &mut [u64]) {
-        assert!((1..64).contains(&width) && out.len() % body::LANES == 0);
+        assert!((1..64).contains(&width) && out.len().is_multiple_of(body::LANES));
         assert!(packed.len() == body::lane_bytes(out.len(), width));
         // SAFETY: features were checked (see `stats`); the body needs the lengths asserted above.
         unsafe { (self.unpack)(packed, width, base, out) }

@@ -190,7 +190,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */
   void reportExecutorWithoutLibrary(String executorId, String reason) {
-    if (executorWithoutLibrary == null) {
+    // A driver that cannot use it either has said so already.
+    if (executorWithoutLibrary == null && nativeLibrary.available()) {
       LOG.warn("New shuffles are left to Spark's sort shuffle: executor {} cannot use the native library: {}",
           executorId, reason);
       executorWithoutLibrary = executorId;

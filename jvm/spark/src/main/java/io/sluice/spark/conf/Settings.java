@@ -45,7 +45,7 @@ public record Settings(
   private static final long AUTO_LIMIT_PER_CORE = 96 * MIB;
   private static final long MIN_BATCH = 4 * MIB;
   private static final long MAX_BATCH = 64 * MIB;
-  private static final long ROWS_PER_PARTITION = 384;
+  private static final long ROWS_PER_PARTITION = 1024;
   private static final long BATCH_SHARE = 4;
 
   /**

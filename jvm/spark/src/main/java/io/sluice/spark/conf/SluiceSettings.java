@@ -43,7 +43,7 @@ public final class SluiceSettings {
   public static final Setting<OptionalLong> WRITER_BATCH_BYTES = Setting.bytesOrAuto(
       "spark.sluice.writer.batchBytes", "1m", "1g",
       "How many bytes of rows are sorted by partition and encoded together. Larger batches give longer frames per "
-          + "partition and need more memory. auto takes 384 rows per partition, between 4m and 64m, and at most a "
+          + "partition and need more memory. auto takes 1,024 rows per partition, between 4m and 64m, and at most a "
           + "quarter of the memory limit per core.");
 
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto("spark.sluice.memory.limit", "16m", "16t",

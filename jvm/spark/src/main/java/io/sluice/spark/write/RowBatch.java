@@ -45,6 +45,11 @@ final class RowBatch {
     return bytes;
   }
 
+  /** Bytes of pages that rows and their entries fill; grows with rows of no columns too. */
+  long filledBytes() {
+    return rowBytes() + records() * PageWriter.ENTRY_BYTES;
+  }
+
   long records() {
     long records = 0;
     for (PageWriter page : pages) {

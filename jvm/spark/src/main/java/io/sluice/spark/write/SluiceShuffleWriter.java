@@ -109,7 +109,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
     context.killTaskIfInterrupted();
     encoder.settleFinished();
-    if (batch != null && (batch.fields() != row.numFields() || batch.rowBytes() >= batchLimit())) {
+    if (batch != null && (batch.fields() != row.numFields() || batch.filledBytes() >= batchLimit())) {
       flush(false);
     }
     // Leasing may make other operators of the task spill, and this row may lie in their memory.

@@ -96,7 +96,7 @@ class SettingsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "200, 87, 6681600", // 200 partitions * 384 rows * 87 bytes
+    "200, 87, 17817600", // 200 partitions * 1024 rows * 87 bytes
     "1, 87, 4194304",
     "2000, 87, 33554432", // a quarter of 256 MiB / 2 cores
     "16000000, 1000000000000, 33554432"

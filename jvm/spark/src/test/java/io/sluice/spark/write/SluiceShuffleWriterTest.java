@@ -133,6 +133,13 @@ class SluiceShuffleWriterTest {
         .selectExpr("id", "length(t)", "md5(t)"));
   }
 
+  @Test
+  void rowsOfNoColumnsAreBatchedToo() {
+    start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "0");
+    assertEquals(600_000, spark.session().range(0, 600_000, 1, 1).select().repartition(3).selectExpr("count(1)").first().getLong(0));
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 4, () -> spark.manager().counters().snapshot().toString());
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"ADLER32", "CRC32", "CRC32C"})
   void checksumFileIsWhatSparkWouldWrite(String algorithm) throws IOException {
