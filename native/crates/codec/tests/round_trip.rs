@@ -87,7 +87,7 @@ fn zero_fields_and_single_rows() {
 fn wide_decimals_are_predicted() {
     let rows: Vec<Vec<u8>> = (0..1000u64)
         .map(|i| {
-            let wide = if i % 5 == 0 { None } else { Some(vec![i as u8; 1 + (i % 12) as usize]) };
+            let wide = if i.is_multiple_of(5) { None } else { Some(vec![i as u8; 1 + (i % 12) as usize]) };
             unsafe_row(&[
                 Value::Word(i),
                 Value::Wide(wide),
@@ -155,9 +155,9 @@ proptest! {
                     0 => Value::Word(i * 7 + f as u64),
                     1 => Value::Word(h % 1000),
                     2 => Value::Bytes(h.to_string().into_bytes()[..(h % 12) as usize].to_vec()),
-                    3 if h % 4 == 0 => Value::Wide(None),
+                    3 if h.is_multiple_of(4) => Value::Wide(None),
                     3 => Value::Wide(Some(h.to_le_bytes().to_vec())),
-                    _ if h % 3 == 0 => Value::Null,
+                    _ if h.is_multiple_of(3) => Value::Null,
                     _ => Value::Bytes(vec![b'x'; (h % 100) as usize]),
                 }
             }).collect();
