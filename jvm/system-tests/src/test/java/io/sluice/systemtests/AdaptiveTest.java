@@ -38,7 +38,7 @@ class AdaptiveTest {
             .with("spark.sql.adaptive.autoBroadcastJoinThreshold", "200k"), "local"),
         Arguments.of(adaptive("no broadcast of what is too large", AdaptiveTest::shrinkingJoin)
             .with("spark.sql.adaptive.autoBroadcastJoinThreshold", "1k"), "SortMergeJoin"),
-        Arguments.of(adaptive("rebalance", spark -> Tables.skewed(spark, ROWS, 4).hint("rebalance", col("k")))
+        Arguments.of(adaptive("rebalance", AdaptiveTest::rebalanced)
             .with("spark.sql.adaptive.advisoryPartitionSizeInBytes", "150k"), "skewed"),
         Arguments.of(adaptive("empty side", spark -> texts(spark).join(texts(spark).where("length(text) < 3"), "k")), ""),
         Arguments.of(adaptive("exchange reuse", AdaptiveTest::joinWithItself), "ReusedExchange"));
@@ -94,5 +94,11 @@ class AdaptiveTest {
     assertEquals(String.join("\n", EXPECTED_SHAPES.get(query.name())), String.join("\n", shape));
     assertTrue(shape.stream().anyMatch(line -> line.contains(mark)), () -> "no " + mark + " in " + shape);
     NativeMemory.assertAllReturned();
+  }
+
+  /** By SQL: {@code Dataset.hint} takes columns from Spark 4 on only. */
+  private static Dataset<Row> rebalanced(SparkSession spark) {
+    Tables.skewed(spark, ROWS, 4).createOrReplaceTempView("skewed_rows");
+    return spark.sql("SELECT /*+ REBALANCE(k) */ * FROM skewed_rows");
   }
 }
