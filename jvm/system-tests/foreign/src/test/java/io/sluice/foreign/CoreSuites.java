@@ -10,6 +10,7 @@ import org.apache.spark.shuffle.HostLocalShuffleReadingSuite;
 import org.apache.spark.shuffle.ShuffleDependencySuite;
 import org.apache.spark.shuffle.ShuffleDriverComponentsSuite;
 import org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite;
+import org.scalatest.DoNotDiscover;
 import scala.collection.immutable.Seq;
 
 /**
@@ -159,6 +160,8 @@ public final class CoreSuites {
     }
   }
 
+  /** In a JVM of its own; see the execution in the pom. */
+  @DoNotDiscover
   public static final class Decommission extends BlockManagerDecommissionIntegrationSuite {
     @Override
     public void afterEach() {
