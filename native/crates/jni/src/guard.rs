@@ -13,7 +13,7 @@ thread_local! {
 
 /// Runs `body`; its result if it has one, else the reason as a negative number.
 pub(crate) fn guard(body: impl FnOnce() -> Result<i64, EngineError>) -> jlong {
-    // A panic leaves no half-made state behind that is used again: runs are pushed whole, scratch is rebuilt.
+    // A panic leaves no half-made state behind that is used again: runs are pushed whole, scratch is cleared before use.
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(result)) => return result,
         Ok(Err(error)) => error,
