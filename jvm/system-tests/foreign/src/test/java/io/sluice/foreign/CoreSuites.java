@@ -175,7 +175,17 @@ public final class CoreSuites {
     }
   }
 
+  /** Names its manager in its constructor's configuration, and by {@code shuffleManager()} in one of its tests. */
   public static final class ContextCleaner extends ContextCleanerSuite {
+    public ContextCleaner() {
+      OurManager.set(conf());
+    }
+
+    @Override
+    public Class<?> shuffleManager() {
+      return OurManager.managerClass();
+    }
+
     @Override
     public void afterEach() {
       OurManager.check();

@@ -27,6 +27,14 @@ final class OurManager {
 
   private OurManager() {}
 
+  static Class<?> managerClass() {
+    try {
+      return Class.forName(CLASS_NAME);
+    } catch (ClassNotFoundException e) {
+      throw new IllegalStateException("the manager under test is not on the class path", e);
+    }
+  }
+
   static void set(SparkConf conf) {
     conf.set("spark.shuffle.manager", CLASS_NAME);
   }
