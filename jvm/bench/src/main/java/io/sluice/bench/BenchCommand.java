@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
 
 /** {@code ./sluice bench}: measures workloads on several engines in turn. */
 @Command(name = "bench", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Measures workloads on several shuffle engines, run by run in turn. The first round is thrown away, "
+    description = "Measures workloads on several shuffle engines, run by run in turn. The first rounds warm the JVMs up, "
         + "and every engine's result is checksummed and compared. Exits with 1 if results differ.")
 final class BenchCommand implements Callable<Integer> {
 
@@ -49,6 +49,10 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
       description = "Counted runs. Default: ${DEFAULT-VALUE}.")
   private int runs;
+
+  @Option(names = "--warmups", defaultValue = "3", paramLabel = "N",
+      description = "Runs before them that are not counted. Default: ${DEFAULT-VALUE}.")
+  private int warmUps;
 
   @Option(names = "--rows", defaultValue = "10000000", paramLabel = "N",
       description = "Rows of the generated table. Default: ${DEFAULT-VALUE}.")
@@ -110,12 +114,15 @@ final class BenchCommand implements Callable<Integer> {
     if (runs < 1) {
       throw new CommandLine.ParameterException(spec.commandLine(), "--runs must be at least 1");
     }
+    if (warmUps < 0) {
+      throw new CommandLine.ParameterException(spec.commandLine(), "--warmups must not be negative");
+    }
     Workplace workplace = Workplace.current();
     SparkHome home = workplace.sparkHome(spark);
     Environment environment =
         Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, sizing);
     try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
-      return measure(names, sizing, home, environment, new Experiment(applications.all(), runs));
+      return measure(names, sizing, home, environment, new Experiment(applications.all(), warmUps, runs));
     }
   }
 

@@ -12,23 +12,25 @@ import java.util.Locale;
  * Runs one workload on several engines so that the figures can be compared.
  *
  * <p>Every engine's result is digested first (untimed; failures show early). Then rounds of one run per engine,
- * in turn, so that whatever disturbs the machine disturbs all engines; the first round is thrown away, because
- * the JVMs compile in it.
+ * in turn, so that whatever disturbs the machine disturbs all engines; the first rounds are thrown away, because
+ * the JVMs compile in them.
  */
 public final class Experiment {
 
   private final List<Application> applications;
+  private final int warmUps;
   private final int rounds;
 
-  /** An experiment with {@code rounds} counted runs on each of {@code applications}. */
-  public Experiment(List<Application> applications, int rounds) {
+  /** An experiment with {@code rounds} counted runs on each of {@code applications}, after {@code warmUps} others. */
+  public Experiment(List<Application> applications, int warmUps, int rounds) {
     this.applications = List.copyOf(applications);
+    this.warmUps = warmUps;
     this.rounds = rounds;
   }
 
   /** One {@link Measurement} per application, in their order. */
   public List<Measurement> run(String workload, Sizing sizing) {
-    int steps = applications.size() * (rounds + 2);
+    int steps = applications.size() * (1 + warmUps + rounds);
     try (Progress progress = Progress.start(workload, steps)) {
       List<Digest> digests = new ArrayList<>();
       List<List<RunMetrics>> runs = new ArrayList<>();
@@ -36,7 +38,7 @@ public final class Experiment {
         digests.add(verify(application, workload, sizing, progress));
         runs.add(new ArrayList<>());
       }
-      for (int round = 0; round <= rounds; round++) {
+      for (int round = 1 - warmUps; round <= rounds; round++) {
         for (int i = 0; i < applications.size(); i++) {
           RunMetrics run = measure(applications.get(i), workload, sizing, round, progress);
           if (round > 0) {
@@ -60,7 +62,7 @@ public final class Experiment {
   }
 
   private RunMetrics measure(Application application, String workload, Sizing sizing, int round, Progress progress) {
-    String what = round == 0 ? "warm-up" : "run " + round + " of " + rounds;
+    String what = round > 0 ? "run " + round + " of " + rounds : "warm-up " + (round + warmUps) + " of " + warmUps;
     progress.step(application.engine().label() + ", " + what);
     RunMetrics run = application.run(workload, sizing, progress::tasks);
     progress.stepDone(String.format(Locale.ROOT, "%.2f s", run.wallS()));
