@@ -15,6 +15,7 @@ mod commit;
 mod error;
 mod handles;
 mod output;
+mod row_checksums;
 mod run;
 mod sort;
 

@@ -11,6 +11,7 @@ use sluice_mem::Arena;
 use crate::checksum::ChecksumAlgorithm;
 use crate::commit::{Committed, VectoredWriter, commit, create};
 use crate::error::{EngineError, Reason};
+use crate::row_checksums::{Hashes, RowChecksums};
 use crate::run::{Chunks, Run, SpillFile, Storage};
 use crate::sort::{Page, Sorter};
 
@@ -28,6 +29,7 @@ pub struct MapOutput {
     partitions: u32,
     options: Options,
     runs: Mutex<Vec<Run>>,
+    row_checksums: Option<Mutex<RowChecksums>>,
     closed: AtomicBool,
 }
 
@@ -40,7 +42,26 @@ impl MapOutput {
         if partitions == 0 || partitions > MAX_PARTITIONS {
             return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
         }
-        Ok(Self { arena, partitions, options, runs: Mutex::new(Vec::new()), closed: AtomicBool::new(false) })
+        Ok(Self {
+            arena,
+            partitions,
+            options,
+            runs: Mutex::new(Vec::new()),
+            row_checksums: None,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The same output, which also keeps Spark's checksum of its rows.
+    #[must_use]
+    pub fn with_row_checksums(self) -> Self {
+        Self { row_checksums: Some(Mutex::new(RowChecksums::new(self.partitions))), ..self }
+    }
+
+    /// Spark's checksum of the rows encoded so far, in whatever order; 0 if none is kept.
+    pub fn row_checksum(&self) -> u64 {
+        let checksums = self.row_checksums.as_ref();
+        checksums.map_or(0, |c| c.lock().unwrap_or_else(PoisonError::into_inner).aggregate())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Run>> {
@@ -54,7 +75,7 @@ impl MapOutput {
     /// `NoMemory` when the arena refuses (nothing is kept), `Invalid` when a page is malformed.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         self.check_open()?;
-        let run = SCRATCH.with_borrow_mut(|scratch| {
+        let (run, hashes) = SCRATCH.with_borrow_mut(|scratch| {
             let (encoder, sorter) = scratch.get_or_insert_with(|| (Encoder::new(self.options), Sorter::default()));
             encoder.set_options(self.options);
             self.make_run(sequence, fields, pages, encoder, sorter)
@@ -64,6 +85,9 @@ impl MapOutput {
         self.check_open()?;
         let place = runs.partition_point(|r| r.sequence < sequence);
         runs.insert(place, run);
+        if let Some(checksums) = &self.row_checksums {
+            checksums.lock().unwrap_or_else(PoisonError::into_inner).add(&hashes);
+        }
         Ok(bytes)
     }
 
@@ -74,13 +98,18 @@ impl MapOutput {
         pages: &[Page<'_>],
         encoder: &mut Encoder,
         sorter: &mut Sorter,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<(Run, Vec<(u32, Hashes)>), EngineError> {
         let raw: usize = pages.iter().map(|p| p.used).sum();
         let sorted = sorter.sort(pages, self.partitions)?;
         let mut chunks = Chunks::new(raw / 4);
         let mut ends = Vec::new();
+        let mut hashes = Vec::new();
         let mut total = 0u64;
         for (partition, rows) in sorted.partitions() {
+            // Before the encoder, which then finds the rows in the cache.
+            if self.row_checksums.is_some() {
+                hashes.push((partition, Hashes::of(rows)));
+            }
             encoder.encode(rows, fields, |frame| {
                 total += frame.len() as u64;
                 chunks.append(&self.arena, frame)
@@ -89,7 +118,7 @@ impl MapOutput {
         }
         let rows = sorted.rows;
         sorter.reuse(rows);
-        Ok(Run { sequence, ends, storage: Storage::Memory(chunks) })
+        Ok((Run { sequence, ends, storage: Storage::Memory(chunks) }, hashes))
     }
 
     /// Bytes of arena memory that the runs hold.

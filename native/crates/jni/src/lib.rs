@@ -14,7 +14,7 @@ use jni::sys::{jint, jstring};
 use sluice_codec::kernels::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 1;
+const ABI_VERSION: jint = 2;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jni::JNIEnv;
 use jni::objects::{JClass, JLongArray, JString};
-use jni::sys::{jint, jlong};
+use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, Level, Options};
 use sluice_engine::{ChecksumAlgorithm, EngineError, HandleTable, MapOutput, Page};
 
@@ -41,10 +41,12 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerOpen(
     partitions: jint,
     codec: jint,
     level: jint,
+    row_checksums: jboolean,
 ) -> jlong {
     guard(|| {
         let partitions = size(partitions.into(), "number of partitions")? as u32;
-        Ok(OUTPUTS.insert(MapOutput::new(arena().clone(), partitions, options(codec, level)?)?))
+        let output = MapOutput::new(arena().clone(), partitions, options(codec, level)?)?;
+        Ok(OUTPUTS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
     })
 }
 
@@ -81,6 +83,21 @@ fn page<'a>(longs: &[i64]) -> Result<Page<'a>, EngineError> {
     // this call returns (contract of NativeCore.writerEncode); arena memory is always initialised.
     let memory = unsafe { std::slice::from_raw_parts(address as *const u8, capacity) };
     Ok(Page { memory, used: size(longs[2], "bytes of rows")?, entries: size(longs[3], "number of entries")? })
+}
+
+/// `NativeCore.writerRowChecksum`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerRowChecksum(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+    writer: jlong,
+    checksum: JLongArray<'_>,
+) -> jint {
+    guard(|| {
+        let value = OUTPUTS.get(writer)?.row_checksum() as i64;
+        env.set_long_array_region(&checksum, 0, &[value]).map_err(|e| jvm_error(&e))?;
+        Ok(0)
+    }) as jint
 }
 
 /// `NativeCore.writerMemoryBytes`

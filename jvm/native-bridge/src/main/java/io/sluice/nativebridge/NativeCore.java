@@ -15,7 +15,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 1;
+  public static final int ABI_VERSION = 2;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -89,9 +89,10 @@ public final class NativeCore {
    * @param partitions 1 to 16,777,216
    * @param codec a {@code CODEC_} constant
    * @param level a {@code LEVEL_} constant
+   * @param rowChecksums whether {@link #writerRowChecksum} will be asked for
    * @return a handle
    */
-  public static native long writerOpen(int partitions, int codec, int level);
+  public static native long writerOpen(int partitions, int codec, int level, boolean rowChecksums);
 
   /**
    * Encodes sealed pages to a run of frames, partition by partition, and keeps the run in the writer.
@@ -107,6 +108,13 @@ public final class NativeCore {
    * @return bytes of memory that the run now holds
    */
   public static native long writerEncode(long writer, long sequence, int fields, long[] pages);
+
+  /**
+   * Spark's row-based checksum of all rows encoded so far: of all partitions together, whatever the rows' order.
+   *
+   * @param checksum its first element is set; a result of the method itself would leave no value for an error
+   */
+  public static native int writerRowChecksum(long writer, long[] checksum);
 
   /** Bytes of arena memory that the writer's runs hold. */
   public static native long writerMemoryBytes(long writer);

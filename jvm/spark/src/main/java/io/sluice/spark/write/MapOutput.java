@@ -22,14 +22,14 @@ final class MapOutput implements AutoCloseable {
   private final BlockSettings blocks;
   private final TaskMemory memory;
   private final SpillFiles spills;
-  private final RowChecksums rowChecksums;
+  private final boolean rowChecksums;
   private final Counters counters;
   private long handle = NOT_OPEN;
   private long runQuotaBytes;
 
-  /** @param rowChecksums gets every row that is encoded; null when none are wanted */
+  /** @param rowChecksums whether {@link #rowChecksum} will be asked for */
   MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
-      RowChecksums rowChecksums, Counters counters) {
+      boolean rowChecksums, Counters counters) {
     this.partitions = partitions;
     this.blocks = blocks;
     this.memory = memory;
@@ -42,7 +42,7 @@ final class MapOutput implements AutoCloseable {
   void open() {
     if (!isOpen()) {
       handle = NativeException.check(
-          NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level()));
+          NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(), rowChecksums));
     }
   }
 
@@ -58,15 +58,22 @@ final class MapOutput implements AutoCloseable {
    * @throws NativeException with {@link NativeCore#NO_MEMORY} when the arena is at its limit; nothing was added
    */
   long encode(RowBatch batch, long sequence) {
-    if (rowChecksums != null) {
-      batch.checksumOnce(rowChecksums);
-    }
     long start = System.nanoTime();
     try {
       return NativeException.check(NativeCore.writerEncode(handle, sequence, batch.fields(), batch.describe()));
     } finally {
       counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
     }
+  }
+
+  /** Spark's checksum of all rows encoded so far; 0 for none. */
+  long rowChecksum() {
+    if (!isOpen()) {
+      return 0;
+    }
+    long[] checksum = new long[1];
+    NativeException.check(NativeCore.writerRowChecksum(handle, checksum));
+    return checksum[0];
   }
 
   /** Frees the pages of a batch that was encoded to {@code runBytes}. */

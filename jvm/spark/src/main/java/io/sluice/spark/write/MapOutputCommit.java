@@ -75,13 +75,14 @@ final class MapOutputCommit {
   /**
    * What the task reports to the driver; after {@link #commit}.
    *
+   * @param rowChecksum Spark's checksum of all rows; null when none is wanted
    * @param rowBytes of all rows of the output, before encoding
    */
-  MapStatus mapStatus(RowChecksums rowChecksums, long rowBytes) {
+  MapStatus mapStatus(Long rowChecksum, long rowBytes) {
     long[] sizes = ReportedSizes.of(lengths, rowBytes, blocks.stockSizeFactor());
-    return rowChecksums == null
+    return rowChecksum == null
         ? SparkLine.mapStatus(blockManager.shuffleServerId(), sizes, mapId)
-        : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), sizes, mapId, rowChecksums.aggregate());
+        : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), sizes, mapId, rowChecksum);
   }
 
   /** Bytes of each partition as committed; null before. */

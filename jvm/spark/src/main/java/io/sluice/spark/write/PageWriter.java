@@ -58,25 +58,6 @@ final class PageWriter {
     return true;
   }
 
-  /** Receives the rows of a page. */
-  interface RowVisitor {
-    void row(int partition, long address, int bytes);
-  }
-
-  /** Shows every row, in the order of insertion. */
-  void forEachRow(RowVisitor visitor) {
-    long row = start;
-    for (long entry = end - ENTRY_BYTES; entry >= entriesStart; entry -= ENTRY_BYTES) {
-      long next = entry == entriesStart ? rowsEnd : start + rowOffset(entry - ENTRY_BYTES);
-      visitor.row((int) (Platform.getLong(null, entry) >>> PARTITION_SHIFT), row, (int) (next - row));
-      row = next;
-    }
-  }
-
-  private static long rowOffset(long entry) {
-    return Integer.toUnsignedLong((int) Platform.getLong(null, entry));
-  }
-
   Lease lease() {
     return lease;
   }

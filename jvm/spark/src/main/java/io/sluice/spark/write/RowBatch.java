@@ -15,7 +15,6 @@ final class RowBatch {
   private final int fields;
   private final List<PageWriter> pages = new ArrayList<>();
   private long leasedBytes;
-  private boolean checksummed;
 
   RowBatch(int fields) {
     this.fields = fields;
@@ -56,18 +55,6 @@ final class RowBatch {
       records += page.records();
     }
     return records;
-  }
-
-  /** Adds the rows to {@code checksums}, the first time only: an encode may be tried again. */
-  void checksumOnce(RowChecksums checksums) {
-    if (!checksummed) {
-      checksummed = true;
-      checksums.add(this);
-    }
-  }
-
-  void forEachRow(PageWriter.RowVisitor visitor) {
-    pages.forEach(page -> page.forEachRow(visitor));
   }
 
   /** The pages as the native core wants them. */

@@ -48,7 +48,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final Counters counters;
   private final TaskMemory memory;
   private final SQLMetric dataSize;
-  private final RowChecksums rowChecksums;
+  private final boolean rowChecksums;
   private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
@@ -75,7 +75,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.counters = executor.counters();
     this.memory = TaskMemory.open(context, executor);
     this.dataSize = RowSerializer.dataSize(dependency.serializer());
-    this.rowChecksums = RowBasedChecksums.wanted(dependency) ? new RowChecksums(partitions) : null;
+    this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
     this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
@@ -212,6 +212,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private void finish() throws IOException {
     flush(true);
     encoder.settleAll();
+    Long rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
     long start = System.nanoTime();
     long written = commit.commit(output, partitions);
     long nanos = System.nanoTime() - start;
@@ -221,7 +222,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksums, encodedRowBytes);
+    mapStatus = commit.mapStatus(rowChecksum, encodedRowBytes);
   }
 
   @Override
