@@ -5,6 +5,7 @@ use crate::compress::Codec;
 use crate::header::{ENCODING_COLUMNAR, ENCODING_PLAIN, FrameHeader, HEADER_BYTES, PATH_ROWS};
 use crate::kernels::Kernels;
 use crate::layout::{Columns, Kind, bitset_words, predict};
+use crate::portions::Portions;
 use crate::vardata::{Slot, VarEncoder, encode_tails};
 
 /// How hard to compress.
@@ -41,6 +42,7 @@ pub struct Encoder {
     kernels: &'static Kernels,
     words: Vec<u64>,
     row_bytes: Vec<u64>,
+    portions: Portions,
     sizes: Vec<u64>,
     kinds: Vec<Kind>,
     ends: Vec<u64>,
@@ -63,6 +65,7 @@ impl Encoder {
             kernels,
             words: Vec::new(),
             row_bytes: Vec::new(),
+            portions: Portions::default(),
             sizes: Vec::new(),
             kinds: Vec::new(),
             ends: Vec::new(),
@@ -137,11 +140,13 @@ impl Encoder {
         let words = bitset_words(fields) + fields;
         let stride = stride(rows.len());
         self.words.resize((words * stride).max(self.words.len()), 0);
-        if !self.kernels.gather(rows, words, stride, &mut self.words) {
+        self.portions.bytes.clear();
+        if !self.kernels.gather(rows, words, stride, &mut self.words, &mut self.portions.bytes) {
             return false;
         }
         self.row_bytes.clear();
         self.row_bytes.extend(rows.iter().map(|r| r.len() as u64));
+        self.portions.index(&self.row_bytes, words * 8);
         let transposed = Columns { words: &self.words[..words * stride], stride, rows: rows.len() };
         predict(&transposed, fields, &self.row_bytes, &mut self.kinds, &mut self.ends);
         put_kinds(&self.kinds, &mut self.frame);
@@ -156,11 +161,13 @@ impl Encoder {
                 self.columns.encode(&self.sizes, &mut self.frame);
             }
         }
-        encode_tails(rows, &self.ends, &self.options, &mut self.columns, &mut self.sizes, &mut self.frame);
+        self.sizes.clear();
+        self.sizes.extend(self.row_bytes.iter().zip(&self.ends).map(|(bytes, end)| bytes - end));
+        encode_tails(&self.portions, &self.ends, &self.sizes, &self.options, &mut self.columns, &mut self.frame);
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             self.slots.clear();
             self.slots.extend(transposed.column(first + field).iter().map(|w| slot(*kind, *w)));
-            self.var.encode(rows, &self.slots, &self.options, &mut self.columns, &mut self.frame);
+            self.var.encode(&self.portions, &self.slots, &self.options, &mut self.columns, &mut self.frame);
         }
         true
     }

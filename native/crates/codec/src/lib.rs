@@ -32,6 +32,7 @@ mod error;
 pub mod header;
 pub mod kernels;
 mod layout;
+mod portions;
 mod vardata;
 
 pub use compress::Codec;

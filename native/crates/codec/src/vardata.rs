@@ -14,6 +14,7 @@ use crate::compress::Codec;
 use crate::encode::{Level, Options};
 use crate::error::{CodecError, Result};
 use crate::kernels::Kernels;
+use crate::portions::Portions;
 
 const WORDS: u8 = 0;
 const TRIM: u8 = 1;
@@ -51,10 +52,10 @@ impl VarEncoder {
         Self { words: Default::default(), bytes: Vec::new() }
     }
 
-    /// Appends the var data of one field; `slots[i]` lies inside `rows[i]` and is a multiple of 8 long.
+    /// Appends the var data of one field; `slots[i]` lies inside row `i` and is a multiple of 8 long.
     pub(crate) fn encode(
         &mut self,
-        rows: &[&[u8]],
+        rows: &Portions,
         slots: &[Slot],
         options: &Options,
         columns: &mut ColumnEncoder,
@@ -68,14 +69,14 @@ impl VarEncoder {
         }
     }
 
-    fn encode_words(&mut self, rows: &[&[u8]], slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
+    fn encode_words(&mut self, rows: &Portions, slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
         out.push(WORDS);
         let mut filled = [0usize; MAX_WORDS];
         for words in &mut self.words {
-            words.resize(rows.len().max(words.len()), 0);
+            words.resize(slots.len().max(words.len()), 0);
         }
-        for (row, slot) in rows.iter().zip(slots) {
-            let bytes = &row[slot.at as usize..(slot.at + slot.slot) as usize];
+        for (row, slot) in slots.iter().enumerate() {
+            let bytes = rows.slice(row, slot.at, slot.slot);
             for ((word, column), n) in bytes.chunks_exact(8).zip(&mut self.words).zip(&mut filled) {
                 column[*n] = load(word, 0);
                 *n += 1;
@@ -86,19 +87,18 @@ impl VarEncoder {
         }
     }
 
-    fn encode_bytes(&mut self, rows: &[&[u8]], slots: &[Slot], options: &Options, out: &mut Vec<u8>) {
+    fn encode_bytes(&mut self, rows: &Portions, slots: &[Slot], options: &Options, out: &mut Vec<u8>) {
         self.bytes.clear();
-        let padded = rows.iter().zip(slots).any(|(row, s)| !padding_is_zero(row, s));
-        for (row, s) in rows.iter().zip(slots) {
-            let len = if padded { s.slot } else { s.size };
-            self.bytes.extend_from_slice(&row[s.at as usize..(s.at + len) as usize]);
+        let padded = slots.iter().enumerate().any(|(row, s)| !padding_is_zero(rows, row, s));
+        for (row, s) in slots.iter().enumerate() {
+            self.bytes.extend_from_slice(rows.slice(row, s.at, if padded { s.slot } else { s.size }));
         }
         put_bytes(if padded { FULL } else { TRIM }, &self.bytes, options, out);
     }
 }
 
-fn padding_is_zero(row: &[u8], s: &Slot) -> bool {
-    row[(s.at + s.size) as usize..(s.at + s.slot) as usize].iter().all(|b| *b == 0)
+fn padding_is_zero(rows: &Portions, row: usize, s: &Slot) -> bool {
+    rows.slice(row, s.at + s.size, s.slot - s.size).iter().all(|b| *b == 0)
 }
 
 fn put_bytes(mode: u8, bytes: &[u8], options: &Options, out: &mut Vec<u8>) {
@@ -231,23 +231,22 @@ fn put_words<'a>(words: impl Iterator<Item = (&'a u64, &'a Place)>, at: usize, t
     }
 }
 
-/// Appends the rows' tails: a flag, and if any is not empty their sizes and bytes.
+/// Appends the rows' tails (`sizes[i]` bytes from `ends[i]` on): a flag, and if any is not empty their sizes and bytes.
 pub(crate) fn encode_tails(
-    rows: &[&[u8]],
+    rows: &Portions,
     ends: &[u64],
+    sizes: &[u64],
     options: &Options,
     columns: &mut ColumnEncoder,
-    sizes: &mut Vec<u64>,
     out: &mut Vec<u8>,
 ) {
-    sizes.clear();
-    sizes.extend(rows.iter().zip(ends).map(|(row, end)| row.len() as u64 - end));
     if sizes.iter().all(|s| *s == 0) {
         out.push(0);
         return;
     }
     out.push(1);
     columns.encode(sizes, out);
-    let bytes: Vec<u8> = rows.iter().zip(ends).flat_map(|(row, end)| &row[*end as usize..]).copied().collect();
+    let tails = ends.iter().zip(sizes).enumerate();
+    let bytes: Vec<u8> = tails.flat_map(|(i, (end, n))| rows.slice(i, *end as u32, *n as u32)).copied().collect();
     put_bytes(FULL, &bytes, options, out);
 }

@@ -31,9 +31,15 @@ macro_rules! kernels {
                 body::prefix_sum(values, start, step)
             }
             $(#[target_feature(enable = $feature)])?
-            pub(super) unsafe fn gather(rows: &[&[u8]], words: usize, stride: usize, columns: &mut [u64]) -> bool {
+            pub(super) unsafe fn gather(
+                rows: &[&[u8]],
+                words: usize,
+                stride: usize,
+                columns: &mut [u64],
+                portions: &mut Vec<u8>,
+            ) -> bool {
                 // SAFETY: the caller's promise is passed on unchanged.
-                unsafe { body::gather(rows, words, stride, columns) }
+                unsafe { body::gather(rows, words, stride, columns, portions) }
             }
         }
         pub(super) static $set: Kernels = Kernels {

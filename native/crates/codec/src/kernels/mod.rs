@@ -70,7 +70,7 @@ impl std::ops::Deref for BitRuns {
     }
 }
 
-type Gather = unsafe fn(&[&[u8]], usize, usize, &mut [u64]) -> bool;
+type Gather = unsafe fn(&[&[u8]], usize, usize, &mut [u64], &mut Vec<u8>) -> bool;
 
 /// One instruction set's loops.
 pub struct Kernels {
@@ -149,12 +149,19 @@ impl Kernels {
         unsafe { (self.prefix_sum)(values, start, step) }
     }
 
-    /// Transposes: word `w` of row `i` goes to `columns[w * stride + i]`. False (and undefined columns) if a
-    /// row has fewer than `words` words.
-    pub fn gather(&self, rows: &[&[u8]], words: usize, stride: usize, columns: &mut [u64]) -> bool {
+    /// Transposes: word `w` of row `i` goes to `columns[w * stride + i]`, and what a row has behind
+    /// its `words` words is appended to `portions`. False (and undefined columns) if a row has fewer words.
+    pub fn gather(
+        &self,
+        rows: &[&[u8]],
+        words: usize,
+        stride: usize,
+        columns: &mut [u64],
+        portions: &mut Vec<u8>,
+    ) -> bool {
         assert!(stride >= rows.len() && columns.len() >= words * stride);
         // SAFETY: features were checked (see `stats`); columns are large enough by the assertion.
-        unsafe { (self.gather)(rows, words, stride, columns) }
+        unsafe { (self.gather)(rows, words, stride, columns, portions) }
     }
 }
 

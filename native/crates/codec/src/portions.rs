@@ -1,0 +1,37 @@
+//! The variable-length portions of a frame's rows, back to back: what a row has behind its fields' words.
+//!
+//! Rows lie far apart in memory. Gathering copies each one's variable-length portion while its cache lines are at
+//! hand, so that the encoders of var data read sequentially and no row is fetched twice.
+
+/// The portions of the rows of one frame; scratch that is reused from frame to frame.
+#[derive(Default)]
+pub(crate) struct Portions {
+    /// All portions, back to back; filled by [`crate::kernels::Kernels::gather`].
+    pub bytes: Vec<u8>,
+    starts: Vec<u32>,
+    fixed: u32,
+}
+
+impl Portions {
+    /// Notes where each row's portion starts; `bytes` are filled, rows are `row_bytes` long, of which `fixed` are not here.
+    pub(crate) fn index(&mut self, row_bytes: &[u64], fixed: usize) {
+        self.fixed = fixed as u32;
+        self.starts.clear();
+        let mut at = 0;
+        self.starts.extend(row_bytes.iter().map(|bytes| {
+            let start = at;
+            at += (*bytes - fixed as u64) as u32;
+            start
+        }));
+    }
+
+    /// `len` bytes of row `row` at `at` bytes from the row's start; nothing if `len` is 0, wherever that is.
+    #[inline(always)]
+    pub(crate) fn slice(&self, row: usize, at: u32, len: u32) -> &[u8] {
+        if len == 0 {
+            return &[];
+        }
+        let start = (self.starts[row] + (at - self.fixed)) as usize;
+        &self.bytes[start..start + len as usize]
+    }
+}
