@@ -2,7 +2,8 @@ package io.sluice.spark;
 
 /** Why a shuffle is left to Spark's own sort shuffle. */
 public enum FallbackReason {
-  NOT_SQL_ROWS("its serializer is not that of SQL rows"),
+  RECORDS_DISABLED("it is not of SQL rows and spark.sluice.records.enabled is false"),
+  NO_SQL_CLASSES("the classes of Spark SQL are not on the class path"),
   AGGREGATOR("it has an aggregator"),
   KEY_ORDERING("it has a key ordering"),
   DISABLED("spark.sluice.enabled is false"),

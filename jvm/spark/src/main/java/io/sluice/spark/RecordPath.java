@@ -9,12 +9,22 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.util.Utils;
 
 /**
- * Decides, once per shuffle and on the driver, whether its records take Sluice's rows path or Spark's own
+ * Decides, once per shuffle and on the driver, whether its records take one of Sluice's paths or Spark's own
  * writers. Whatever Sluice does not honour yet makes the shuffle fall back; nothing is ignored.
  *
  * <p>Immutable; any thread.
  */
 public final class RecordPath {
+  /** How the records of a shuffle get into frames. */
+  public enum Path {
+    /** SQL rows, as they are. */
+    ROWS,
+    /** Keys and values of an RDD's shuffle, made into rows: package {@code io.sluice.spark.record}. */
+    RECORDS
+  }
+
+  /** The records path uses Spark SQL's row class; an application may have Spark's core alone on its class path. */
+  private static final boolean SQL_CLASSES = sqlClasses();
   private static final int MAX_PARTITIONS = 1 << 24;
   private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
   private static final String DEFAULT_DATA_IO = "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO";
@@ -44,9 +54,14 @@ public final class RecordPath {
     return Optional.empty();
   }
 
-  /** Why {@code dependency} must fall back; empty when it takes the rows path. */
+  /** The path that {@code dependency} takes unless it must fall back. */
+  public static Path of(ShuffleDependency<?, ?, ?> dependency) {
+    return RowSerializer.isRowSerializer(dependency.serializer()) ? Path.ROWS : Path.RECORDS;
+  }
+
+  /** Why {@code dependency} must fall back; empty when it takes one of Sluice's paths. */
   public Optional<FallbackReason> fallback(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
-    Optional<FallbackReason> reason = recordsReason(dependency);
+    Optional<FallbackReason> reason = of(dependency) == Path.ROWS ? rowsReason(dependency) : recordsReason(dependency);
     if (reason.isPresent()) {
       return reason;
     }
@@ -57,11 +72,21 @@ public final class RecordPath {
     return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
   }
 
-  private static Optional<FallbackReason> recordsReason(ShuffleDependency<?, ?, ?> dependency) {
-    Serializer serializer = dependency.serializer();
-    if (!RowSerializer.isRowSerializer(serializer)) {
-      return Optional.of(FallbackReason.NOT_SQL_ROWS);
+  private Optional<FallbackReason> recordsReason(ShuffleDependency<?, ?, ?> dependency) {
+    if (!SQL_CLASSES) {
+      return Optional.of(FallbackReason.NO_SQL_CLASSES);
     }
+    if (!settings.recordsEnabled()) {
+      return Optional.of(FallbackReason.RECORDS_DISABLED);
+    }
+    if (dependency.partitioner().numPartitions() > MAX_PARTITIONS) {
+      return Optional.of(FallbackReason.TOO_MANY_PARTITIONS);
+    }
+    return RowBasedChecksums.wanted(dependency) ? Optional.of(FallbackReason.ROW_CHECKSUMS) : Optional.empty();
+  }
+
+  private static Optional<FallbackReason> rowsReason(ShuffleDependency<?, ?, ?> dependency) {
+    Serializer serializer = dependency.serializer();
     if (dependency.mapSideCombine() || dependency.aggregator().isDefined()) {
       return Optional.of(FallbackReason.AGGREGATOR);
     }
@@ -75,6 +100,15 @@ public final class RecordPath {
       return Optional.of(FallbackReason.DATA_SIZE_METRIC);
     }
     return RowBasedChecksums.known(dependency) ? Optional.empty() : Optional.of(FallbackReason.ROW_CHECKSUMS);
+  }
+
+  private static boolean sqlClasses() {
+    try {
+      Class.forName("org.apache.spark.sql.catalyst.expressions.UnsafeRow", false, RecordPath.class.getClassLoader());
+      return true;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
   }
 
   private static boolean pushBased(SparkConf conf) {

@@ -12,7 +12,15 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
 public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
   private static final long serialVersionUID = 1L;
 
-  public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
+  private final RecordPath.Path path;
+
+  public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, RecordPath.Path path) {
     super(shuffleId, dependency);
+    this.path = path;
+  }
+
+  /** What the frames hold. */
+  public RecordPath.Path path() {
+    return path;
   }
 }

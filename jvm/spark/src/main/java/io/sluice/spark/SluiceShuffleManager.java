@@ -80,8 +80,9 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       logFallback(shuffleId, reason.get());
       return super.registerShuffle(shuffleId, dependency);
     }
-    counters.increment(Counter.SHUFFLES_ROWS);
-    return new SluiceShuffleHandle<>(shuffleId, dependency);
+    RecordPath.Path path = RecordPath.of(dependency);
+    counters.increment(path == RecordPath.Path.ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
+    return new SluiceShuffleHandle<>(shuffleId, dependency, path);
   }
 
   private Optional<FallbackReason> fallback(ShuffleDependency<?, ?, ?> dependency) {

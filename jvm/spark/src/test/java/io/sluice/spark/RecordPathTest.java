@@ -115,10 +115,18 @@ class RecordPathTest {
   }
 
   @Test
-  void otherRecordsFallBack() {
+  void otherRecordsTakeTheRecordsPath() {
     ShuffleDependency<Object, ?, ?> java = dependency(3, SparkEnv.get().serializer(), Option.empty(), false);
-    assertEquals(Optional.of(FallbackReason.NOT_SQL_ROWS), fallback(java));
-    assertInstanceOf(BypassMergeSortShuffleHandle.class, java.shuffleHandle());
+    assertEquals(Optional.empty(), fallback(java));
+    SluiceShuffleHandle<?, ?, ?> handle = assertInstanceOf(SluiceShuffleHandle.class, java.shuffleHandle());
+    assertEquals(RecordPath.Path.RECORDS, handle.path());
+    Ordering<Object> ordering = (a, b) -> 0;
+    assertEquals(Optional.empty(), fallback(dependency(3, SparkEnv.get().serializer(), Option.apply(ordering), true)));
+    assertEquals(Optional.of(FallbackReason.RECORDS_DISABLED), fallback(java, "spark.sluice.records.enabled", "false"));
+  }
+
+  @Test
+  void sqlRowsThatAreSortedOrAggregatedFallBack() {
     assertEquals(Optional.of(FallbackReason.AGGREGATOR),
         fallback(dependency(3, rows.serializer(), Option.empty(), true)));
     Ordering<Object> ordering = (a, b) -> 0;

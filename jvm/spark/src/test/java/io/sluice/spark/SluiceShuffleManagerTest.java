@@ -99,14 +99,15 @@ class SluiceShuffleManagerTest {
   }
 
   @Test
-  void otherShufflesRunOnSpark() {
+  void shufflesOfRddsTakeTheRecordsPath() {
     spark = LocalSpark.start(Map.of());
     var context = org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark.session().sparkContext());
     var sums = context.parallelize(java.util.List.of(1, 2, 3, 4, 5), 3)
         .mapToPair(i -> new scala.Tuple2<>(i % 2, i)).reduceByKey(Integer::sum).collectAsMap();
     assertEquals(Map.of(0, 6, 1, 9), sums);
     assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
-    assertEquals(1, spark.counter(Counter.SHUFFLES_STOCK));
+    assertEquals(0, spark.counter(Counter.SHUFFLES_STOCK));
+    assertEquals(1, spark.counter(Counter.SHUFFLES_RECORDS));
   }
 
   @Test

@@ -4,11 +4,14 @@ import io.sluice.spark.SluiceException;
 import java.io.InputStream;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
 import java.util.List;
+import org.apache.spark.Aggregator;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.TaskContext;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManager;
@@ -16,9 +19,12 @@ import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockFetcherIterator;
 import org.apache.spark.util.Clock;
 import org.apache.spark.util.SystemClock;
+import org.apache.spark.util.collection.ExternalSorter;
 import scala.Function2;
+import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.math.Ordering;
 
 /**
  * The calls into Spark whose binary signature depends on the line. Each is looked up once per process; a
@@ -78,6 +84,36 @@ public final class SparkLine {
     }
   }
 
+  /**
+   * Spark's sorter of records by key, with spilling, for one partition.
+   *
+   * @param aggregator combines the records of a key; none keeps them all
+   */
+  @SuppressWarnings("unchecked")
+  public static <K, V, C> ExternalSorter<K, V, C> externalSorter(TaskContext context,
+      Option<Aggregator<K, V, C>> aggregator, Option<Ordering<K>> ordering, Serializer serializer) {
+    try {
+      return (ExternalSorter<K, V, C>) SorterCall.HANDLE.invoke(
+          context, aggregator, Option.empty(), ordering, serializer);
+    } catch (Throwable thrown) {
+      throw unchecked(thrown);
+    }
+  }
+
+  /** The sorter: five arguments up to 4.0; from 4.1 a sixth, the row-based checksums (none on the reduce side). */
+  static MethodHandle findSorter(Class<?> owner) {
+    List<Class<?>> arguments =
+        List.of(TaskContext.class, Option.class, Option.class, Option.class, Serializer.class);
+    Signatures signatures = new Signatures(owner, version(), SUPPORTED).constructor(arguments);
+    try {
+      Class<?> checksums = Class.forName("[Lorg.apache.spark.shuffle.checksum.RowBasedChecksum;");
+      Object none = Array.newInstance(checksums.getComponentType(), 0);
+      return signatures.constructor(arguments, List.of(checksums), none).found();
+    } catch (ClassNotFoundException beforeRowBasedChecksums) {
+      return signatures.found();
+    }
+  }
+
   /** {@code MapStatus.apply}: three arguments up to 4.0; from 4.1 a fourth, the row-based checksum (0 = none). */
   static MethodHandle findMapStatus(Class<?> owner, Class<?> result) {
     List<Class<?>> arguments = List.of(BlockManagerId.class, long[].class, long.class);
@@ -112,6 +148,10 @@ public final class SparkLine {
   private static final class MapStatusCall {
     static final MethodHandle HANDLE = findMapStatus(MapStatus.class, MapStatus.class)
         .asType(MethodType.methodType(MapStatus.class, BlockManagerId.class, long[].class, long.class));
+  }
+
+  private static final class SorterCall {
+    static final MethodHandle HANDLE = findSorter(ExternalSorter.class);
   }
 
   private static final class FetchCall {

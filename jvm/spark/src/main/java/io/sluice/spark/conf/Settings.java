@@ -14,6 +14,7 @@ import scala.Tuple2;
  * The settings of one application, resolved and checked once: every {@code auto} is a number here.
  *
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
+ * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param batchBytes empty when each writer decides by its partitions and rows
  * @param maxBatchBytes upper bound of what a writer decides
  * @param memoryLimitBytes not used when {@code offHeapEnabled}
@@ -24,6 +25,7 @@ import scala.Tuple2;
  */
 public record Settings(
     boolean enabled,
+    boolean recordsEnabled,
     Mode mode,
     int writerThreads,
     int readerThreads,
@@ -71,6 +73,7 @@ public record Settings(
     long perCore = (offHeap ? offHeapBytes : limit) / cores.task();
     return new Settings(
         value(conf, SluiceSettings.ENABLED),
+        value(conf, SluiceSettings.RECORDS_ENABLED),
         mode,
         (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
         (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),

@@ -13,6 +13,9 @@ public final class SluiceSettings {
       "Whether new shuffles may take Sluice's path. A session can change it at run time; shuffles that exist "
           + "keep the format they were registered with.");
 
+  public static final Setting<Boolean> RECORDS_ENABLED = Setting.flag("spark.sluice.records.enabled", true, false,
+      "Whether shuffles of RDDs take Sluice's path too. false leaves them to Spark and keeps those of SQL.");
+
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "How blocks are stored and moved. MULTITHREADED keeps them in Spark's shuffle files and moves them with "
           + "Spark's block transfer. UCX, RDMA and CACHE_ONLY come in a later version and stop the application.");
@@ -62,7 +65,7 @@ public final class SluiceSettings {
       "empty, or the path of a readable file on every machine",
       "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
 
-  private static final List<Setting<?>> ALL = List.of(ENABLED, MODE, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES,
+  private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES,
       WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT,
       MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 

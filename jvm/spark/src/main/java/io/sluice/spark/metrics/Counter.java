@@ -6,10 +6,13 @@ package io.sluice.spark.metrics;
  */
 public enum Counter {
   SHUFFLES_ROWS("shuffles.rows", Unit.COUNT, "shuffles registered on the rows path"),
+  SHUFFLES_RECORDS("shuffles.records", Unit.COUNT, "shuffles registered on the records path"),
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
   WRITE_MAP_OUTPUTS("write.mapOutputs", Unit.COUNT, "map outputs committed"),
   WRITE_RECORDS("write.records", Unit.COUNT, "rows written"),
+  WRITE_RECORDS_SERIALIZED("write.recordsSerialized", Unit.COUNT,
+      "of those, records that went through the shuffle's own serializer"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of those rows before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),

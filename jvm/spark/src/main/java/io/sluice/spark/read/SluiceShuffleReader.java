@@ -1,11 +1,13 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.ExecutorState;
+import io.sluice.spark.RecordPath;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluiceShuffleHandle;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.record.RecordIterator;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
@@ -20,11 +22,11 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Reads a range of partitions of a range of map outputs of a shuffle on the rows path. Made and used on the
- * task's thread (or on the thread that pulls the task's rows).
+ * Reads a range of partitions of a range of map outputs of a shuffle. Made and used on the task's thread (or on the
+ * thread that pulls the task's rows).
  *
- * @param <K> Spark's key: the partition id, which no consumer of SQL rows looks at
- * @param <C> the row, an {@code UnsafeRow}
+ * @param <K> Spark's key; on the rows path the partition id, which no consumer of SQL rows looks at
+ * @param <C> Spark's combined value; on the rows path the row, an {@code UnsafeRow}
  */
 public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   private static final String TASK_THREAD_PREFIX = "Executor task launch worker";
@@ -41,14 +43,15 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   /**
    * @param endMapIndex exclusive; {@code Integer.MAX_VALUE} for all
    * @param endPartition exclusive
-   * @throws SluiceException when the shuffle sorts or aggregates on the reduce side: the manager must not give
-   *     such a shuffle a {@link SluiceShuffleHandle}
+   * @throws SluiceException when a shuffle of SQL rows sorts or aggregates on the reduce side: the manager must not
+   *     give such a shuffle a {@link SluiceShuffleHandle}
    */
   public SluiceShuffleReader(SluiceShuffleHandle<K, ?, C> handle, int startMapIndex, int endMapIndex,
       int startPartition, int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics,
       ExecutorState executor) {
     ShuffleDependency<K, ?, C> dependency = handle.dependency();
-    if (dependency.aggregator().isDefined() || dependency.keyOrdering().isDefined()) {
+    if (handle.path() == RecordPath.Path.ROWS
+        && (dependency.aggregator().isDefined() || dependency.keyOrdering().isDefined())) {
       throw new SluiceException("shuffle " + handle.shuffleId() + " has an aggregator or a key ordering, which"
           + " the rows path does not know; it should have fallen back to Spark's shuffle: please report this");
     }
@@ -79,7 +82,11 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         batches(frames, memory, tally), context, metrics, new FetchFailures(executor.counters()),
         SluiceShuffleReader::onTaskThread);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
-    return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
+    if (handle.path() == RecordPath.Path.ROWS) {
+      return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
+    }
+    return ReduceSide.of(handle.dependency(),
+        new RecordIterator<K, Object>(rows, handle.dependency().serializer(), metrics), context);
   }
 
   private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {

@@ -15,6 +15,7 @@ final class RowBatch {
   private final int fields;
   private final List<PageWriter> pages = new ArrayList<>();
   private long leasedBytes;
+  private long moreRecords;
 
   RowBatch(int fields) {
     this.fields = fields;
@@ -26,6 +27,11 @@ final class RowBatch {
     pages.add(page);
     leasedBytes += lease.bytes();
     return page;
+  }
+
+  /** Counts records that have no row of their own, because some row holds several. */
+  void addRecords(long records) {
+    moreRecords += records;
   }
 
   int fields() {
@@ -46,15 +52,19 @@ final class RowBatch {
 
   /** Bytes of pages that rows and their entries fill; grows with rows of no columns too. */
   long filledBytes() {
-    return rowBytes() + records() * PageWriter.ENTRY_BYTES;
+    return rowBytes() + rows() * PageWriter.ENTRY_BYTES;
   }
 
   long records() {
-    long records = 0;
+    return rows() + moreRecords;
+  }
+
+  private long rows() {
+    long rows = 0;
     for (PageWriter page : pages) {
-      records += page.records();
+      rows += page.records();
     }
-    return records;
+    return rows;
   }
 
   /** The pages as the native core wants them. */

@@ -2,6 +2,7 @@ package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.ExecutorState;
+import io.sluice.spark.RecordPath;
 import io.sluice.spark.RowSerializer;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluiceShuffleHandle;
@@ -23,13 +24,14 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.storage.BlockManager;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Option;
 import scala.Product2;
 
 /**
- * Writes the map output of one task of a SQL row shuffle: rows are copied into pages, pages are encoded to runs
- * of frames, runs become Spark's data, index and checksum files.
+ * Writes the map output of one task: rows are copied into pages, pages are encoded to runs of frames, runs become
+ * Spark's data, index and checksum files. The rows are Spark SQL's, or made of an RDD's records.
  *
  * <p>Nothing is allocated before the first row. Memory that cannot be had makes it first encode the rows it
  * holds, then move runs to disk, then wait. Used by the task's thread only.
@@ -40,6 +42,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private static final int ROW_ALIGNMENT = 8;
 
   private final ShuffleDependency<?, ?, ?> dependency;
+  private final RecordPath.Path path;
   private final Partitioner partitioner;
   private final int partitions;
   private final TaskContext context;
@@ -67,6 +70,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       SluiceShuffleHandle<?, ?, ?> handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics,
       ExecutorState executor, IndexShuffleBlockResolver resolver) {
     this.dependency = handle.dependency();
+    this.path = handle.path();
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
     this.context = context;
@@ -74,7 +78,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.settings = executor.settings();
     this.counters = executor.counters();
     this.memory = TaskMemory.open(context, executor);
-    this.dataSize = RowSerializer.dataSize(dependency.serializer());
+    this.dataSize = path == RecordPath.Path.ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
@@ -88,6 +92,15 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   @Override
   public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
+    if (path == RecordPath.Path.ROWS) {
+      writeRows(records);
+    } else {
+      new RecordWrite<K, V>(dependency, this::append, counters).write(records, context);
+    }
+    finish();
+  }
+
+  private void writeRows(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
       UnsafeRow row = (UnsafeRow) record._2();
@@ -96,33 +109,51 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       // Row and batch must agree in fields; everything unusual takes the slow way.
       if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
           || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
-        appendToNewPage(partition, row, bytes);
+        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes);
       }
     }
-    finish();
   }
 
-  private void appendToNewPage(int partition, UnsafeRow row, int bytes) throws IOException {
+  /** Adds a row that stands for {@code records} records. */
+  private void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException {
+    if (page == null || fields != batch.fields() || !page.append(partition, row, Platform.BYTE_ARRAY_OFFSET, bytes)) {
+      appendToNewPage(partition, fields, row, Platform.BYTE_ARRAY_OFFSET, bytes);
+    }
+    batch.addRecords(records - 1);
+  }
+
+  private void appendToNewPage(int partition, int fields, Object base, long offset, int bytes) throws IOException {
     if (bytes % ROW_ALIGNMENT != 0) {
       throw new SluiceException("a row of shuffle " + dependency.shuffleId() + " has " + bytes
           + " bytes, which is not a multiple of 8: not a row that Spark SQL made");
     }
     context.killTaskIfInterrupted();
     encoder.settleFinished();
-    if (batch != null && (batch.fields() != row.numFields() || batch.filledBytes() >= batchLimit())) {
+    if (batch != null && (batch.fields() != fields || batch.filledBytes() >= batchLimit())) {
       flush(false);
     }
     // Leasing may make other operators of the task spill, and this row may lie in their memory.
-    UnsafeRow stable = settings.offHeapEnabled() ? row.copy() : row;
+    Object stable = base;
+    long stableOffset = offset;
+    if (settings.offHeapEnabled()) {
+      stable = copy(base, offset, bytes);
+      stableOffset = Platform.BYTE_ARRAY_OFFSET;
+    }
     Lease lease = leasePage(bytes);
     if (batch == null) {
-      batch = new RowBatch(stable.numFields());
+      batch = new RowBatch(fields);
     }
     page = batch.addPage(lease);
     notePeak();
-    if (!page.append(partition, stable.getBaseObject(), stable.getBaseOffset(), bytes)) {
+    if (!page.append(partition, stable, stableOffset, bytes)) {
       throw new IllegalStateException("a page of " + lease.bytes() + " bytes refused a row of " + bytes);
     }
+  }
+
+  private static byte[] copy(Object base, long offset, int bytes) {
+    byte[] copy = new byte[bytes];
+    Platform.copyMemory(base, offset, copy, Platform.BYTE_ARRAY_OFFSET, bytes);
+    return copy;
   }
 
   private long batchLimit() {

@@ -1,0 +1,198 @@
+package io.sluice.spark.record;
+
+import org.apache.spark.unsafe.Platform;
+import scala.Tuple2;
+
+/**
+ * Makes a row of a key and a value: see {@link RecordShape} for what it holds, and the package for its layout. The
+ * row is in {@link #buffer} until the next call. One thread.
+ */
+public final class RecordEncoder {
+  /** Largest row, in bytes: lengths are ints, and a frame and its page need room beside it. */
+  static final long MAX_ROW_BYTES = (1L << 31) - (1L << 20);
+
+  /** Where a {@code char[]}'s elements start: elements of the same size start at the same place. */
+  static final int CHAR_ARRAY_OFFSET = Platform.SHORT_ARRAY_OFFSET;
+
+  private static final int WORD = 8;
+  private static final int FIRST_BYTES = 1024;
+  private static final int OFFSET_SHIFT = 32;
+  private static final long SIZE_MASK = 0xFFFF_FFFFL;
+
+  private byte[] buffer = new byte[FIRST_BYTES];
+  private char[] chars = new char[FIRST_BYTES];
+  private int fields;
+  private int length;
+  /** Where the next part's word and bytes go, in bytes from the row's start. */
+  private int wordAt;
+  private int bytesAt;
+
+  /**
+   * Makes the row of a record.
+   *
+   * @return false when key or value is of a class that has no shape, or too large; the buffer is then undefined
+   */
+  public boolean encode(Object key, Object value) {
+    boolean keyPair = Pairs.isPair(key);
+    boolean valuePair = Pairs.isPair(value);
+    Object key1 = keyPair ? ((Tuple2<?, ?>) key)._1() : key;
+    Object key2 = keyPair ? ((Tuple2<?, ?>) key)._2() : null;
+    Object value1 = valuePair ? ((Tuple2<?, ?>) value)._1() : value;
+    Object value2 = valuePair ? ((Tuple2<?, ?>) value)._2() : null;
+    int k1 = code(key1);
+    int k2 = keyPair ? code(key2) : PartType.NONE;
+    int v1 = code(value1);
+    int v2 = valuePair ? code(value2) : PartType.NONE;
+    if (k1 < 0 || k2 < 0 || v1 < 0 || v2 < 0) {
+      return false;
+    }
+    fields = 1 + words(k1) + words(k2) + words(v1) + words(v2);
+    long bytes = headBytes(fields) + slot(k1, key1) + slot(k2, key2) + slot(v1, value1) + slot(v2, value2);
+    if (bytes > MAX_ROW_BYTES) {
+      return false;
+    }
+    start(bytes);
+    putWord(RecordShape.of(k1, k2, keyPair && key.getClass() != Tuple2.class,
+        v1, v2, valuePair && value.getClass() != Tuple2.class));
+    put(k1, key1);
+    put(k2, key2);
+    put(v1, value1);
+    put(v2, value2);
+    return true;
+  }
+
+  /**
+   * Makes the row of {@code records} serialized records.
+   *
+   * @throws IllegalArgumentException when they are too many bytes for a row
+   */
+  public void encodeSerialized(int records, byte[] serialized, int size) {
+    fields = 3;
+    long bytes = headBytes(fields) + round(size);
+    if (bytes > MAX_ROW_BYTES) {
+      throw new IllegalArgumentException(size + " bytes of serialized records; a row has at most " + MAX_ROW_BYTES);
+    }
+    start(bytes);
+    putWord(RecordShape.SERIALIZED);
+    putWord(records);
+    putBytes(serialized, Platform.BYTE_ARRAY_OFFSET, size);
+  }
+
+  /** Holds the row, from index 0 on. */
+  public byte[] buffer() {
+    return buffer;
+  }
+
+  /** The row's length in bytes, a multiple of 8. */
+  public int length() {
+    return length;
+  }
+
+  /** Number of the row's fields. */
+  public int fields() {
+    return fields;
+  }
+
+  /** The part's code, with strings told apart; leaves a string's characters in {@link #chars}. */
+  private int code(Object part) {
+    int code = PartType.of(part);
+    return code == PartType.LATIN1 ? textCode((String) part) : code;
+  }
+
+  private int textCode(String text) {
+    int n = loadChars(text);
+    int all = 0;
+    for (int i = 0; i < n; i++) {
+      all |= chars[i];
+    }
+    return all <= 0xFF ? PartType.LATIN1 : PartType.UTF16;
+  }
+
+  private int loadChars(String text) {
+    int n = text.length();
+    if (n > chars.length) {
+      chars = new char[Math.max(n, (int) Math.min(2L * chars.length, Integer.MAX_VALUE - WORD))];
+    }
+    text.getChars(0, n, chars, 0);
+    return n;
+  }
+
+  private static int words(int code) {
+    return PartType.hasWord(code) ? 1 : 0;
+  }
+
+  private static long headBytes(int fields) {
+    return WORD + (long) WORD * fields;
+  }
+
+  private static long round(long bytes) {
+    return (bytes + WORD - 1) / WORD * WORD;
+  }
+
+  /** Bytes of the part in the row's variable-length portion. */
+  private static long slot(int code, Object part) {
+    return switch (code) {
+      case PartType.BYTES -> round(((byte[]) part).length);
+      case PartType.LATIN1 -> round(((String) part).length());
+      case PartType.UTF16 -> round(2L * ((String) part).length());
+      default -> 0;
+    };
+  }
+
+  private void start(long bytes) {
+    length = (int) bytes;
+    if (length > buffer.length) {
+      buffer = new byte[(int) Math.max(bytes, Math.min(2L * buffer.length, MAX_ROW_BYTES))];
+    }
+    wordAt = WORD;
+    bytesAt = (int) headBytes(fields);
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET, 0);
+  }
+
+  private void putWord(long word) {
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + wordAt, word);
+    wordAt += WORD;
+  }
+
+  private void put(int code, Object part) {
+    switch (code) {
+      case PartType.BYTES -> putBytes(part, Platform.BYTE_ARRAY_OFFSET, ((byte[]) part).length);
+      case PartType.LATIN1 -> putLatin1((String) part);
+      case PartType.UTF16 -> putBytes(chars, CHAR_ARRAY_OFFSET, 2 * loadChars((String) part));
+      case PartType.BOOLEAN -> putWord((Boolean) part ? 1 : 0);
+      case PartType.CHARACTER -> putWord((Character) part);
+      case PartType.FLOAT -> putWord(Float.floatToRawIntBits((Float) part) & SIZE_MASK);
+      case PartType.DOUBLE -> putWord(Double.doubleToRawLongBits((Double) part));
+      case PartType.BYTE, PartType.SHORT, PartType.INTEGER, PartType.LONG -> putWord(((Number) part).longValue());
+      default -> {
+        // NONE, NULL and UNIT have nothing but their code.
+      }
+    }
+  }
+
+  @SuppressWarnings("deprecation") // The method that drops the high bytes is right here: they are known to be 0.
+  private void putLatin1(String text) {
+    int n = text.length();
+    pad(n);
+    text.getBytes(0, n, buffer, bytesAt);
+    putSlot(n);
+  }
+
+  private void putBytes(Object base, long offset, int n) {
+    pad(n);
+    Platform.copyMemory(base, offset, buffer, Platform.BYTE_ARRAY_OFFSET + bytesAt, n);
+    putSlot(n);
+  }
+
+  /** Zeroes the last word of a slot of {@code n} bytes. */
+  private void pad(int n) {
+    if (n % WORD != 0) {
+      Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + bytesAt + n / WORD * WORD, 0);
+    }
+  }
+
+  private void putSlot(int n) {
+    putWord((long) bytesAt << OFFSET_SHIFT | n);
+    bytesAt += (int) round(n);
+  }
+}

@@ -1,0 +1,125 @@
+package io.sluice.spark.record;
+
+import java.io.ByteArrayOutputStream;
+import java.util.Arrays;
+import org.apache.spark.serializer.SerializationStream;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerInstance;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * Collects records as the shuffle's own serializer writes them, by partition, until they are worth a row each.
+ *
+ * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
+ * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
+ * its row, so that each row can be read by itself. The buffers are on the heap. One thread.
+ */
+public final class SerializedRecords implements AutoCloseable {
+  private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
+  private static final int PARTITION_BYTES = 16 * 1024;
+  private static final int LEAST_BYTES = 1 << 20;
+  private static final int MOST_BYTES = 32 << 20;
+  /** Streams of one task at a time: each has buffers and tables of its own. */
+  private static final int MOST_STREAMS = 4096;
+
+  /** Takes a partition's records over. */
+  public interface Sink {
+    /** @param bytes of which the first {@code size} are the records'; only valid during the call */
+    void accept(int partition, int records, byte[] bytes, int size) throws java.io.IOException;
+  }
+
+  private final SerializerInstance serializer;
+  private final Buffer[] buffers;
+  private final long fullBytes;
+  private final Bytes shared = new Bytes();
+  private final SerializationStream sharedStream;
+  private long bytes;
+  private int used;
+
+  /** @param partitions of the shuffle; decides how many bytes are worth collecting */
+  public SerializedRecords(Serializer serializer, int partitions) {
+    this.serializer = serializer.newInstance();
+    this.buffers = new Buffer[partitions];
+    this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
+    this.sharedStream = serializer.supportsRelocationOfSerializedObjects()
+        ? this.serializer.serializeStream(shared) : null;
+  }
+
+  /** Adds a record. */
+  public void add(int partition, Object key, Object value) {
+    Buffer buffer = buffers[partition];
+    if (buffer == null) {
+      buffer = new Buffer();
+      buffers[partition] = buffer;
+      used++;
+    }
+    int before = buffer.target.size();
+    if (sharedStream != null) {
+      shared.reset();
+      write(sharedStream, key, value);
+      sharedStream.flush();
+      shared.appendTo(buffer.target);
+    } else {
+      if (buffer.stream == null) {
+        buffer.stream = serializer.serializeStream(buffer.target);
+      }
+      write(buffer.stream, key, value);
+    }
+    buffer.records++;
+    bytes += buffer.target.size() - before;
+  }
+
+  private static void write(SerializationStream stream, Object key, Object value) {
+    stream.writeKey(key, ANY);
+    stream.writeValue(value, ANY);
+  }
+
+  /** Whether it is time to {@link #drain}. */
+  public boolean isFull() {
+    return bytes >= fullBytes || sharedStream == null && used >= MOST_STREAMS;
+  }
+
+  /** Hands every partition's records to {@code sink}, in order of partitions, and starts anew. */
+  public void drain(Sink sink) throws java.io.IOException {
+    for (int partition = 0; used > 0; partition++) {
+      Buffer buffer = buffers[partition];
+      if (buffer != null) {
+        buffers[partition] = null;
+        used--;
+        if (buffer.stream != null) {
+          buffer.stream.close();
+        }
+        sink.accept(partition, buffer.records, buffer.target.array(), buffer.target.size());
+      }
+    }
+    bytes = 0;
+  }
+
+  /** Ends the streams; what was not drained is dropped. */
+  @Override
+  public void close() {
+    Arrays.fill(buffers, null);
+    used = 0;
+    if (sharedStream != null) {
+      sharedStream.close();
+    }
+  }
+
+  private static final class Buffer {
+    private final Bytes target = new Bytes();
+    private SerializationStream stream;
+    private int records;
+  }
+
+  /** A byte array stream whose array can be read without a copy. */
+  private static final class Bytes extends ByteArrayOutputStream {
+    byte[] array() {
+      return buf;
+    }
+
+    void appendTo(Bytes target) {
+      target.write(buf, 0, count);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Records of RDD shuffles in the layout of SQL rows, so that they take the same way through pages, frames and
+ * memory as SQL's own rows.
+ *
+ * <p>A record is an {@code UnsafeRow}: a bitset word (always 0), a word that says what the record is (its
+ * {@linkplain io.sluice.spark.record.RecordShape shape}), one word per part, and the variable-length bytes.
+ * {@link io.sluice.spark.record.RecordEncoder} writes it, {@link io.sluice.spark.record.RecordDecoder} makes the
+ * objects again, without a serializer in between. What has no shape goes through the shuffle's own serializer,
+ * many records to a row ({@link io.sluice.spark.record.SerializedRecords}).
+ *
+ * <p>Invariants: a decoded record equals the encoded one and has its classes; a partition's records keep their
+ * order. Deliberately absent: sorting and aggregating, which are the reader's.
+ */
+package io.sluice.spark.record;

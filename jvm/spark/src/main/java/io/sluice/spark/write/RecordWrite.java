@@ -1,0 +1,86 @@
+package io.sluice.spark.write;
+
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.record.RecordEncoder;
+import io.sluice.spark.record.SerializedRecords;
+import java.io.IOException;
+import org.apache.spark.Aggregator;
+import org.apache.spark.Partitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Makes rows of a map task's records: each its own as long as keys and values have a shape. From the first record on
+ * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. One thread.
+ */
+final class RecordWrite<K, V> {
+  /** Takes rows. */
+  interface Target {
+    /** @param row starts at index 0 and is only valid during the call */
+    void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException;
+  }
+
+  private final ShuffleDependency<?, ?, ?> dependency;
+  private final Partitioner partitioner;
+  private final Target target;
+  private final Counters counters;
+  private final RecordEncoder encoder = new RecordEncoder();
+  private SerializedRecords serialized;
+
+  RecordWrite(ShuffleDependency<?, ?, ?> dependency, Target target, Counters counters) {
+    this.dependency = dependency;
+    this.partitioner = dependency.partitioner();
+    this.target = target;
+    this.counters = counters;
+  }
+
+  /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
+  void write(Iterator<Product2<K, V>> records, TaskContext context) throws IOException {
+    Iterator<? extends Product2<?, ?>> combined = dependency.mapSideCombine() ? combine(records, context) : records;
+    try {
+      while (combined.hasNext()) {
+        Product2<?, ?> record = combined.next();
+        append(record._1(), record._2());
+      }
+      if (serialized != null) {
+        drain();
+      }
+    } finally {
+      if (serialized != null) {
+        serialized.close();
+      }
+    }
+  }
+
+  @SuppressWarnings("unchecked") // The dependency's types are those of its records.
+  private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records, TaskContext context) {
+    Aggregator<K, V, ?> aggregator = (Aggregator<K, V, ?>) dependency.aggregator().get();
+    return aggregator.combineValuesByKey(records, context);
+  }
+
+  private void append(Object key, Object value) throws IOException {
+    int partition = partitioner.getPartition(key);
+    if (serialized == null) {
+      if (encoder.encode(key, value)) {
+        target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
+        return;
+      }
+      serialized = new SerializedRecords(dependency.serializer(), partitioner.numPartitions());
+    }
+    serialized.add(partition, key, value);
+    if (serialized.isFull()) {
+      drain();
+    }
+  }
+
+  private void drain() throws IOException {
+    serialized.drain((partition, records, bytes, size) -> {
+      encoder.encodeSerialized(records, bytes, size);
+      target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), records);
+      counters.add(Counter.WRITE_RECORDS_SERIALIZED, records);
+    });
+  }
+}

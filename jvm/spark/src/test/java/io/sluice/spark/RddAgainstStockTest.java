@@ -1,0 +1,191 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.metrics.Counter;
+import java.io.Serializable;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.StreamSupport;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
+
+/** RDD shuffles on Sluice and on Spark's own give the same records, with every kind of serializer. */
+@Timeout(180)
+class RddAgainstStockTest {
+  private static final String JAVA = "org.apache.spark.serializer.JavaSerializer";
+  private static final String KRYO = "org.apache.spark.serializer.KryoSerializer";
+
+  /** A job: its result as text, one string per record. */
+  private interface Job {
+    List<String> run(JavaSparkContext spark);
+  }
+
+  /** A key that has no shape. Not a Java record, which Kryo cannot write. */
+  private static final class Custom implements Serializable {
+    private static final long serialVersionUID = 1L;
+    private final int number;
+    private final String name;
+
+    Custom(int number, String name) {
+      this.number = number;
+      this.name = name;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Custom custom && custom.number == number && custom.name.equals(name);
+    }
+
+    @Override
+    public int hashCode() {
+      return number;
+    }
+
+    @Override
+    public String toString() {
+      return name + number;
+    }
+  }
+
+  private LocalSpark spark;
+
+  @AfterEach
+  void stop() {
+    if (spark != null) {
+      spark.close();
+    }
+  }
+
+  private JavaSparkContext start(String serializer) {
+    spark = LocalSpark.start(Map.of("spark.serializer", serializer, "spark.sluice.enabled", "true"));
+    return JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+  }
+
+  /** Runs {@code job} on both; {@code serialized} says whether its records go through the serializer. */
+  private void assertSame(String serializer, boolean serialized, Job job) {
+    JavaSparkContext context = start(serializer);
+    List<String> ours = job.run(context);
+    assertTrue(spark.counter(Counter.SHUFFLES_RECORDS) > 0, "no shuffle took the records path");
+    assertEquals(0, spark.counter(Counter.SHUFFLES_STOCK));
+    assertEquals(serialized, spark.counter(Counter.WRITE_RECORDS_SERIALIZED) > 0);
+    assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
+    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    List<String> stock = job.run(context);
+    assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);
+    assertEquals(stock, ours);
+  }
+
+  private static JavaRDD<Integer> numbers(JavaSparkContext context, int count) {
+    return context.parallelize(IntStream.range(0, count).boxed().toList(), 4);
+  }
+
+  private static <T> List<String> sorted(List<T> records) {
+    return records.stream().map(String::valueOf).sorted().collect(Collectors.toList());
+  }
+
+  private static int mixed(int n) {
+    return n * 0x9E3779B1 >>> 8;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void reduceByKeyCombinesOnBothSides(String serializer) {
+    assertSame(serializer, false, context -> sorted(
+        numbers(context, 20_000).mapToPair(n -> new Tuple2<>("word" + mixed(n) % 500, 1L)).reduceByKey(Long::sum).collect()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void groupByKeyKeepsTheOrderOfValues(String serializer) {
+    assertSame(serializer, false, context -> sorted(numbers(context, 10_000)
+        .mapToPair(n -> new Tuple2<>(n % 77, n)).partitionBy(new HashPartitioner(5)).groupByKey(3)
+        .mapValues(values -> {
+          List<Integer> perMap = new ArrayList<>();
+          values.forEach(perMap::add);
+          perMap.sort(Comparator.comparingInt(n -> n / 2500));
+          return perMap;
+        }).collect()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void sortByKey(String serializer) {
+    assertSame(serializer, false, context -> numbers(context, 20_000)
+        .mapToPair(n -> new Tuple2<>(mixed(n), "value " + n)).sortByKey(true, 9).collect().stream().map(String::valueOf).toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void bytesJoinedWithText(String serializer) {
+    assertSame(serializer, false, context -> {
+      JavaPairRDD<Long, byte[]> left = numbers(context, 3000).mapToPair(n -> new Tuple2<>((long) n, new byte[n % 50]));
+      JavaPairRDD<Long, String> right = numbers(context, 2000).mapToPair(n -> new Tuple2<>(n * 2L, n % 7 == 0 ? null : "\u00e9" + n));
+      return sorted(left.join(right, 6).map(r -> r._1() + " " + r._2()._1().length + " " + r._2()._2()).collect());
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void recordsWithoutAShape(String serializer) {
+    assertSame(serializer, true, context -> sorted(numbers(context, 10_000)
+        .mapToPair(n -> new Tuple2<>(new Custom(n % 100, "c"), BigInteger.valueOf(n))).reduceByKey(BigInteger::add, 13).collect()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void aTaskThatMeetsAnOtherClassKeepsTheOrder(String serializer) {
+    assertSame(serializer, true, context -> numbers(context, 8000)
+        .mapToPair(n -> new Tuple2<Integer, Object>(n % 10, n % 2000 == 1234 ? new Custom(n, "odd") : (Object) n))
+        .partitionBy(new HashPartitioner(3))
+        .mapPartitions(records -> StreamSupport.stream(((Iterable<Tuple2<Integer, Object>>) () -> records).spliterator(), false)
+            .map(String::valueOf).iterator())
+        .collect().stream().collect(Collectors.groupingBy(text -> text.hashCode() % 4)).values().stream()
+        .flatMap(RddAgainstStockTest::perMapTask).toList());
+  }
+
+  /** Map outputs arrive in any order; each one's records do not. */
+  private static java.util.stream.Stream<String> perMapTask(List<String> records) {
+    return records.stream().sorted(Comparator.comparingInt(RddAgainstStockTest::mapTask));
+  }
+
+  private static int mapTask(String record) {
+    String digits = record.substring(record.indexOf(',') + 1).replaceAll("\\D", "");
+    return Integer.parseInt(digits) / 2000;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void distinct(String serializer) {
+    assertSame(serializer, false, context -> sorted(numbers(context, 5000).map(n -> "k" + n % 900).distinct(500).collect()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void emptyInput(String serializer) {
+    assertSame(serializer, false, context ->
+        sorted(numbers(context, 0).mapToPair(n -> new Tuple2<>(n, n)).groupByKey(4).collect()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void valuesLargerThanAPage(String serializer) {
+    assertSame(serializer, false, context -> sorted(numbers(context, 12)
+        .mapToPair(n -> new Tuple2<>(n, new byte[n * 700_000])).groupByKey(4)
+        .mapValues(values -> values.iterator().next().length).collect()));
+  }
+}
