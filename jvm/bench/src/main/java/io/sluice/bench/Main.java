@@ -16,6 +16,7 @@ public final class Main {
 
   static CommandLine commandLine() {
     CommandLine commandLine = new CommandLine(new Main());
+    BenchCommand.describeWorkloads(commandLine.getSubcommands().get("bench").getCommandSpec());
     commandLine.setExecutionExceptionHandler((failure, command, parsed) -> {
       command.getErr().println("error: " + failure.getMessage());
       if (System.getenv("SLUICE_DEBUG") != null) {
