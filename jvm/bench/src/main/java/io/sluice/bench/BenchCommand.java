@@ -65,7 +65,7 @@ final class BenchCommand implements Callable<Integer> {
   private int maps;
 
   @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
-      description = "Shuffle partitions. Default: the workload's own (200 for repartition, else 64).")
+      description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, else 64).")
   private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",

@@ -4,7 +4,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** Entry point of the command line; {@code ./sluice} calls it. */
-@Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class})
+@Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class, ReportCommand.class})
 public final class Main {
 
   private Main() {}
