@@ -19,7 +19,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -38,7 +40,7 @@ final class BenchCommand implements Callable<Integer> {
   /** Heap of one local-cluster executor, so that 10M rows are sorted without spilling. */
   private static final int EXECUTOR_MIB = 4096;
 
-  @Parameters(arity = "1..*", paramLabel = "WORKLOAD", description = "What to run: ${COMPLETION-CANDIDATES}, or all.",
+  @Parameters(arity = "1..*", paramLabel = "WORKLOAD", description = "What to run: names from the list below, or all.",
       completionCandidates = WorkloadNames.class)
   private List<String> workloads;
 
@@ -54,16 +56,16 @@ final class BenchCommand implements Callable<Integer> {
       description = "Runs before them that are not counted. Default: ${DEFAULT-VALUE}.")
   private int warmUps;
 
-  @Option(names = "--rows", defaultValue = "10000000", paramLabel = "N",
-      description = "Rows of the generated table. Default: ${DEFAULT-VALUE}.")
-  private long rows;
+  @Option(names = "--rows", paramLabel = "N",
+      description = "Rows of the generated data. Default: the workload's own, see below.")
+  private Long rows;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
-      description = "Partitions of the generated table. Default: ${DEFAULT-VALUE}.")
+      description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.")
   private int maps;
 
   @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
-      description = "Shuffle partitions. Default: the workload's own (200 for repartition, else 64).")
+      description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, else 64).")
   private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
@@ -86,6 +88,14 @@ final class BenchCommand implements Callable<Integer> {
   @Spec
   private CommandSpec spec;
 
+  /** Lists the workloads below the options in the help text. */
+  static void describeWorkloads(CommandSpec spec) {
+    spec.usageMessage().footerHeading("%nWorkloads, with the rows they have by default:%n");
+    spec.usageMessage().footer(Catalogue.entries().stream()
+        .map(entry -> String.format(Locale.ROOT, "  %-14s %,11d  %s", entry.name(), entry.defaultRows(), entry.what()))
+        .toArray(String[]::new));
+  }
+
   /** The names that the command line offers. */
   static final class WorkloadNames extends ArrayList<String> {
     private static final long serialVersionUID = 1L;
@@ -97,17 +107,15 @@ final class BenchCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    List<String> names;
+    Map<String, Sizing> sizings;
     List<Engine> chosen;
     Map<String, String> settings;
     Master cluster;
-    Sizing sizing;
     try {
-      names = names();
+      sizings = sizings();
       chosen = engines.stream().map(Engine::find).distinct().toList();
       settings = SparkConfArguments.parse(conf);
       cluster = Master.parse(master, EXECUTOR_MIB);
-      sizing = new Sizing(rows, maps, partitions);
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -119,26 +127,30 @@ final class BenchCommand implements Callable<Integer> {
     }
     Workplace workplace = Workplace.current();
     SparkHome home = workplace.sparkHome(spark);
-    Environment environment =
-        Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, sizing);
+    Environment environment = Environment.here(
+        spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, maps, partitions);
     try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
-      return measure(names, sizing, home, environment, new Experiment(applications.all(), warmUps, runs));
+      return measure(sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
     }
   }
 
-  private List<String> names() {
-    if (workloads.contains("all")) {
-      return Catalogue.entries().stream().map(Catalogue.Entry::name).toList();
-    }
-    workloads.forEach(Catalogue::find);
-    return workloads;
+  /** The chosen workloads and how large each is, in the order given. */
+  private Map<String, Sizing> sizings() {
+    List<Catalogue.Entry> entries = workloads.contains("all") ? Catalogue.entries()
+        : workloads.stream().map(Catalogue::find).toList();
+    Map<String, Sizing> sizings = new LinkedHashMap<>();
+    entries.forEach(entry ->
+        sizings.put(entry.name(), new Sizing(rows == null ? entry.defaultRows() : rows, maps, partitions)));
+    return sizings;
   }
 
-  private int measure(List<String> names, Sizing sizing, SparkHome home, Environment environment, Experiment experiment)
+  private int measure(Map<String, Sizing> sizings, SparkHome home, Environment environment, Experiment experiment)
       throws IOException {
     List<BenchResult> results = new ArrayList<>();
     List<String> faults = new ArrayList<>();
-    for (String name : names) {
+    for (Map.Entry<String, Sizing> workload : sizings.entrySet()) {
+      String name = workload.getKey();
+      Sizing sizing = workload.getValue();
       try {
         List<BenchResult> one = BenchResult.of(name, home.sparkVersion(), sizing.rows(),
             experiment.run(name, sizing), environment);

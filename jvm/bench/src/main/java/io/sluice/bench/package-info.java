@@ -1,13 +1,13 @@
 /**
- * {@code ./sluice bench} and {@code ./sluice demo}: the same Spark jobs on Spark's shuffle and on Sluice.
+ * {@code ./sluice bench}, {@code demo} and {@code report}: the same Spark jobs on Spark's shuffle and on Sluice.
  *
  * <pre>
- *   Main, BenchCommand, DemoCommand   arguments, exit status
+ *   Main, …Command   arguments, exit status
  *     run       engines, settings, driver processes, order of runs       (this process)
  *       protocol  JSON lines on pipes
  *     driver    a Spark application on one engine                       (one process each)
  *       workload  the jobs;  check  digests of their results
- *     report    statistics, JSON, table, progress
+ *     report    statistics, JSON, table, progress;  page  the HTML report
  * </pre>
  */
 package io.sluice.bench;

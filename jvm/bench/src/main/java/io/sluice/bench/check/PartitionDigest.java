@@ -3,6 +3,8 @@ package io.sluice.bench.check;
 import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import org.apache.spark.sql.Row;
 
 /**
@@ -20,19 +22,25 @@ record PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey f
 
   /** Digests rows of (hash, key columns…); without key columns any order is right. */
   static PartitionDigest of(Iterator<Row> rows) {
+    return of(rows, row -> row.getLong(0), row -> SortKey.after(row, 0));
+  }
+
+  /** Digests {@code records} by their hashes and the keys that must ascend. */
+  static <T> PartitionDigest of(Iterator<T> records, ToLongFunction<? super T> hashOf,
+      Function<? super T, SortKey> keyOf) {
     long count = 0;
     long xor = 0;
     long sum = 0;
     boolean ordered = true;
     SortKey first = null;
     SortKey last = null;
-    while (rows.hasNext()) {
-      Row row = rows.next();
-      long hash = row.getLong(0);
+    while (records.hasNext()) {
+      T record = records.next();
+      long hash = hashOf.applyAsLong(record);
       count++;
       xor ^= hash;
       sum += hash;
-      SortKey key = SortKey.after(row, 0);
+      SortKey key = keyOf.apply(record);
       ordered &= last == null || last.compareTo(key) <= 0;
       first = first == null ? key : first;
       last = key;

@@ -5,12 +5,15 @@ import java.util.Arrays;
 import org.apache.spark.sql.Row;
 
 /**
- * The values by which a row is sorted, compared as Spark SQL compares them: longs by value, binaries as
- * unsigned bytes. An empty key equals every other empty key, so unsorted results count as ordered.
+ * The values by which a row is sorted, compared as Spark compares them: longs by value, binaries as unsigned
+ * bytes, strings by {@link String#compareTo}, as {@code sortByKey} does. An empty key equals every other empty key, so unsorted results count as ordered.
  */
 final class SortKey implements Comparable<SortKey>, Serializable {
 
   private static final long serialVersionUID = 1L;
+
+  /** The key of a record whose order does not matter. */
+  static final SortKey NONE = new SortKey();
 
   private final Object[] values;
 
@@ -54,6 +57,9 @@ final class SortKey implements Comparable<SortKey>, Serializable {
     }
     if (left instanceof byte[] a && right instanceof byte[] b) {
       return Arrays.compareUnsigned(a, b);
+    }
+    if (left instanceof String a && right instanceof String b) {
+      return a.compareTo(b);
     }
     throw new IllegalArgumentException("cannot check the order of " + left.getClass() + " and " + right.getClass());
   }

@@ -2,6 +2,8 @@ package io.sluice.bench.driver;
 
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.RunMetrics;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.spark.executor.TaskMetrics;
@@ -28,6 +30,8 @@ final class TaskTotals extends SparkListener {
   private long spilledBytes;
   private long cpuNanos;
   private long gcMillis;
+  /** By stage id, which ascends as Spark plans stages; attempts of a stage add up. */
+  private final SortedMap<Integer, StageTotals> stages = new TreeMap<>();
 
   TaskTotals(Consumer<Reply> progress) {
     this.progress = progress;
@@ -43,17 +47,20 @@ final class TaskTotals extends SparkListener {
     spilledBytes = 0;
     cpuNanos = 0;
     gcMillis = 0;
+    stages.clear();
   }
 
   /** The totals so far, with what the caller measured itself. */
   synchronized RunMetrics metrics(double wallS, double processCpuS, long fallbacks) {
     return new RunMetrics(wallS, writeBytes, readBytes, records, spilledBytes, cpuNanos / 1e9, gcMillis / 1e3,
-        failedTasks, processCpuS, fallbacks);
+        failedTasks, processCpuS, fallbacks,
+        stages.values().stream().filter(StageTotals::ran).map(StageTotals::metrics).toList());
   }
 
   @Override
   public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
     tasksKnown += event.stageInfo().numTasks();
+    stages.computeIfAbsent(event.stageInfo().stageId(), id -> new StageTotals(event.stageInfo().name()));
     report();
   }
 
@@ -65,6 +72,10 @@ final class TaskTotals extends SparkListener {
     }
     if (event.taskMetrics() != null) {
       add(event.taskMetrics());
+      // A straggler of the job before this one has no stage here.
+      if (stages.containsKey(event.stageId())) {
+        stages.get(event.stageId()).add(event.taskMetrics());
+      }
     }
     report();
   }

@@ -1,10 +1,12 @@
 package io.sluice.bench.protocol;
 
+import java.util.List;
+
 /**
  * What one run cost.
  *
  * @param wallS seconds from submitting the job to its end, seen by the driver
- * @param shuffleWriteBytes sum of Spark's task metric, like all but the last three
+ * @param shuffleWriteBytes sum of Spark's task metric, like all down to {@code failedTasks}
  * @param shuffleReadBytes local and remote
  * @param shuffleRecords records written to shuffles
  * @param spilledBytes bytes spilled to disk
@@ -14,6 +16,24 @@ package io.sluice.bench.protocol;
  * @param processCpuS seconds of CPU time of the executor processes, every thread counted: encoder and
  *     decoder pools, JIT and garbage collector too
  * @param sluiceFallbacks shuffles that Sluice left to Spark
+ * @param stages the stages that ran tasks, in the order in which Spark planned them
  */
 public record RunMetrics(double wallS, long shuffleWriteBytes, long shuffleReadBytes, long shuffleRecords,
-    long spilledBytes, double cpuS, double gcS, long failedTasks, double processCpuS, long sluiceFallbacks) {}
+    long spilledBytes, double cpuS, double gcS, long failedTasks, double processCpuS, long sluiceFallbacks,
+    List<StageMetrics> stages) {
+
+  /** Seconds that tasks ran on executors, added over stages, like the next two. */
+  public double executorRunS() {
+    return stages.stream().mapToDouble(StageMetrics::runS).sum();
+  }
+
+  /** Seconds of writing map output. */
+  public double shuffleWriteS() {
+    return stages.stream().mapToDouble(StageMetrics::writeS).sum();
+  }
+
+  /** Seconds of waiting for remote blocks. */
+  public double fetchWaitS() {
+    return stages.stream().mapToDouble(StageMetrics::fetchWaitS).sum();
+  }
+}

@@ -1,11 +1,13 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Measurement;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
 
 /**
  * One object of the JSON report: one workload on one engine. The figures of Spark's task metrics are medians
@@ -18,11 +20,16 @@ import java.util.function.ToDoubleFunction;
  * @param sluiceFallbacks shuffles of one run that Sluice left to Spark
  * @param processCpuS seconds of CPU of the executor processes with all their threads
  * @param ordered whether the result has the order that the workload asks for
+ * @param executorRunS seconds that tasks ran on executors, added over tasks; 0 in results of before it was recorded
+ * @param shuffleWriteS the part of it in which map output was written
+ * @param fetchWaitS the part of it in which tasks waited for remote blocks
+ * @param stages the same by stage, each figure a median; null in results of before they were recorded
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
     Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
-    boolean ordered, Environment environment) {
+    boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
+    Environment environment) {
 
   /** The results of one workload, one per measurement. */
   public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
@@ -43,7 +50,28 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median(one, RunMetrics::gcS)), one.digest().rows(), one.digest().checksum(),
         count(one, RunMetrics::sluiceFallbacks), rounded(median(one, RunMetrics::processCpuS)),
         count(one, RunMetrics::shuffleRecords), count(one, RunMetrics::failedTasks), one.digest().ordered(),
-        environment);
+        rounded(median(one, RunMetrics::executorRunS)), rounded(median(one, RunMetrics::shuffleWriteS)),
+        rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()), environment);
+  }
+
+  /**
+   * Medians of the stages at the same place of every run. Runs of one workload have the same stages unless some
+   * were retried; those that not every run has are left out.
+   */
+  private static List<StageMetrics> stages(List<RunMetrics> runs) {
+    int common = runs.stream().mapToInt(run -> run.stages().size()).min().orElse(0);
+    return IntStream.range(0, common)
+        .mapToObj(place -> stage(runs.stream().map(run -> run.stages().get(place)).toList())).toList();
+  }
+
+  private static StageMetrics stage(List<StageMetrics> runs) {
+    ToDoubleFunction<ToDoubleFunction<StageMetrics>> median = figure -> Statistics.of(runs, figure).median();
+    return new StageMetrics(runs.get(0).name(), Math.round(median.applyAsDouble(StageMetrics::tasks)),
+        rounded(median.applyAsDouble(StageMetrics::runS)), rounded(median.applyAsDouble(StageMetrics::cpuS)),
+        rounded(median.applyAsDouble(StageMetrics::writeS)), rounded(median.applyAsDouble(StageMetrics::fetchWaitS)),
+        rounded(median.applyAsDouble(StageMetrics::gcS)),
+        Math.round(median.applyAsDouble(StageMetrics::shuffleWriteBytes)),
+        Math.round(median.applyAsDouble(StageMetrics::shuffleReadBytes)));
   }
 
   private static double median(Measurement one, ToDoubleFunction<RunMetrics> figure) {

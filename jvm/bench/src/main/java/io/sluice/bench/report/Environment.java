@@ -1,7 +1,6 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.run.Master;
-import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -24,18 +23,19 @@ import java.util.stream.Stream;
  * @param java version of the JVM of drivers and executors
  * @param master Spark's master, with the executors' number, cores and heap (MiB) for {@code local-cluster}
  * @param conf the user's {@code --conf} arguments
- * @param maps partitions of the generated table
+ * @param maps partitions of the generated data
  * @param partitions shuffle partitions asked for; 0 means the workload's own
  */
 public record Environment(String command, String commit, String started, String cpu, int cores, long memoryBytes,
     String java, String master, Map<String, String> conf, int maps, int partitions) {
 
   /** This machine, now. */
-  public static Environment here(List<String> arguments, Master master, Map<String, String> conf, Sizing sizing) {
+  public static Environment here(List<String> arguments, Master master, Map<String, String> conf, int maps,
+      int partitions) {
     String started = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     return new Environment("./sluice " + String.join(" ", arguments), System.getenv("SLUICE_COMMIT"), started,
         cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
-        master.url(), conf, sizing.maps(), sizing.partitions());
+        master.url(), conf, maps, partitions);
   }
 
   private static long physicalMemory() {

@@ -11,18 +11,45 @@ import java.util.stream.Collectors;
  */
 public final class Catalogue {
 
-  private static final List<Entry> ENTRIES = List.of(
-      new Entry("generate", "the table alone, no shuffle: the floor", Generate.class),
-      new Entry("repartition", "the table by hash of k, 200 partitions", Repartition.class),
-      new Entry("sort", "the table in total order by k, then id", GlobalSort.class),
-      new Entry("join", "the table with itself on id, never broadcast", SelfJoin.class),
-      new Entry("aggregate", "group by k, 1M distinct keys", Aggregate.class),
-      new Entry("terasort-df", "100-byte TeraSort records as a DataFrame, sorted by key", TeraSortFrame.class));
+  /** Rows of the generated table for queries, and bytes of one as {@link BenchTable} has them. */
+  private static final long TABLE_ROWS = 10_000_000;
+  private static final int TABLE_ROW_BYTES = 87;
 
-  /** A workload's name, what it does in a few words, and its class. */
-  public record Entry(String name, String what, Class<? extends Workload> type) {}
+  private static final List<Entry> ENTRIES = List.of(
+      table("generate", "the table alone, no shuffle: the floor", Generate.class),
+      table("repartition", "the table by hash of k, 200 partitions", Repartition.class),
+      table("sort", "the table in total order by k, then id", GlobalSort.class),
+      table("join", "the table with itself on id, never broadcast", SelfJoin.class),
+      table("aggregate", "group by k, 1M distinct keys", Aggregate.class),
+      new Entry("terasort-df", "TeraSort records as a DataFrame, sorted by key", TeraSortFrame.class,
+          10_000_000, TeraRecord.RECORD_BYTES),
+      new Entry("terasort", "TeraSort records as an RDD, sorted by key", TeraSort.class,
+          10_000_000, TeraRecord.RECORD_BYTES),
+      new Entry("sort-rdd", "lines of text, sortByKey", SortRdd.class, 3_000_000, 58),
+      new Entry("groupby", "random keys with 4,096-byte values, groupByKey", GroupBy.class,
+          131_072, Integer.BYTES + GroupBy.VALUE_BYTES),
+      new Entry("pagerank", "pages of a power-law graph, 3 rounds", PageRank.class, 400_000, 9 * 2 * Long.BYTES),
+      new Entry("wordcount", "words by Zipf's law, reduceByKey", WordCount.class, 20_000_000, 5),
+      new Entry("distinct", "longs that repeat, distinct", Distinct.class, 5_000_000, Long.BYTES),
+      new Entry("cogroup-join", "visits with their users, join of pair RDDs", CogroupJoin.class, 3_000_000, 70));
+
+  /**
+   * One workload.
+   *
+   * @param name on the command line
+   * @param what what it does, in a few words
+   * @param type its class
+   * @param defaultRows its rows (records, words, pages) unless the user gives another number: what keeps Spark's
+   *     own shuffle busy for about 10 to 30 seconds on two cores
+   * @param rowBytes about how many bytes of input a row is, for throughputs
+   */
+  public record Entry(String name, String what, Class<? extends Workload> type, long defaultRows, int rowBytes) {}
 
   private Catalogue() {}
+
+  private static Entry table(String name, String what, Class<? extends Workload> type) {
+    return new Entry(name, what, type, TABLE_ROWS, TABLE_ROW_BYTES);
+  }
 
   /** All entries, in the order in which they are listed to users. */
   public static List<Entry> entries() {

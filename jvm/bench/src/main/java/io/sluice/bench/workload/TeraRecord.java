@@ -31,11 +31,11 @@ public final class TeraRecord {
   /** The ten random bytes that {@code row} is sorted by. */
   public static byte[] key(long row) {
     byte[] key = new byte[KEY_BYTES];
-    long high = mix(row);
+    long high = Scatter.mix(row);
     for (int i = 0; i < Long.BYTES; i++) {
       key[i] = (byte) (high >>> (56 - 8 * i));
     }
-    long low = mix(~row);
+    long low = Scatter.mix(~row);
     key[8] = (byte) (low >>> 8);
     key[9] = (byte) low;
     return key;
@@ -49,7 +49,7 @@ public final class TeraRecord {
       value[ROW_AT + i] = HEX[(int) (rest & 15)];
       rest >>>= 4;
     }
-    long random = mix(row + 0x5851F42D4C957F2DL);
+    long random = Scatter.mix(row + 0x5851F42D4C957F2DL);
     for (int i = 0; i < FILLER_DIGITS; i++) {
       byte digit = HEX[(int) ((random >>> (4 * i)) & 15)];
       int at = FILLER_AT + 4 * i;
@@ -70,13 +70,5 @@ public final class TeraRecord {
     System.arraycopy(middle, 0, frame, ROW_AT + ROW_DIGITS, middle.length);
     System.arraycopy(end, 0, frame, VALUE_BYTES - end.length, end.length);
     return frame;
-  }
-
-  /** The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection that scatters neighbours. */
-  private static long mix(long seed) {
-    long z = seed + 0x9E3779B97F4A7C15L;
-    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
   }
 }

@@ -10,10 +10,10 @@ import com.google.gson.JsonParser;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.Json;
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
-import io.sluice.bench.workload.Sizing;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -22,7 +22,7 @@ class BenchResultTest {
 
   private static final Digest DIGEST = new Digest(10, 0xABCDL, 0x1234L, true);
   private static final Environment ENVIRONMENT =
-      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), new Sizing(10, 8, 0));
+      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), 8, 0);
 
   @Test
   void figuresAreMediansAndTheRatioIsStockOverThisEngine() {
@@ -39,6 +39,17 @@ class BenchResultTest {
   }
 
   @Test
+  void stagesAreMediansByPlace() {
+    BenchResult result = results(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(8, 900, 3), run(16, 800, 2), run(4, 700, 1)))).get(0);
+    assertEquals(List.of(new StageMetrics("map", 4, 8, 4, 1, 0.5, 0, 800, 0),
+        new StageMetrics("reduce", 4, 16, 8, 2, 1, 0, 0, 800)), result.stages());
+    assertEquals(24, result.executorRunS());
+    assertEquals(3, result.shuffleWriteS());
+    assertEquals(1.5, result.fetchWaitS());
+  }
+
+  @Test
   void withoutStockThereIsNoRatio() {
     BenchResult only = results(new Measurement(Engine.SLUICE, DIGEST, List.of(run(5, 1, 1)))).get(0);
     assertNull(only.ratioVsStock());
@@ -51,7 +62,8 @@ class BenchResultTest {
     JsonObject object = JsonParser.parseString(Json.pretty(results)).getAsJsonArray().get(0).getAsJsonObject();
     for (String field : List.of("workload", "engine", "spark", "rows", "runs_s", "median_s", "ratio_vs_stock",
         "shuffle_write_bytes", "shuffle_read_bytes", "spilled_bytes", "cpu_s", "gc_s", "records", "checksum",
-        "sluice_fallbacks", "process_cpu_s", "environment")) {
+        "sluice_fallbacks", "process_cpu_s", "executor_run_s", "shuffle_write_s",
+        "fetch_wait_s", "stages", "environment")) {
       assertTrue(object.has(field), field);
     }
     assertEquals("sort", object.get("workload").getAsString());
@@ -89,7 +101,12 @@ class BenchResultTest {
     return BenchResult.of("sort", "4.2.0", 10, List.of(measurements), ENVIRONMENT);
   }
 
+  private static StageMetrics stage(String name, double runS, long writeBytes, long readBytes) {
+    return new StageMetrics(name, 4, runS, runS / 2, runS / 8, runS / 16, 0, writeBytes, readBytes);
+  }
+
   private static RunMetrics run(double wallS, long writeBytes, double cpuS) {
-    return new RunMetrics(wallS, writeBytes, writeBytes, 10, 0, cpuS, 0, 0, cpuS, 0);
+    return new RunMetrics(wallS, writeBytes, writeBytes, 10, 0, cpuS, 0, 0, cpuS, 0,
+        List.of(stage("map", wallS, writeBytes, 0), stage("reduce", 2 * wallS, 0, writeBytes)));
   }
 }

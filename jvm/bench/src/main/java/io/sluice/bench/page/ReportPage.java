@@ -1,0 +1,147 @@
+package io.sluice.bench.page;
+
+import static io.sluice.bench.page.HtmlTable.escaped;
+
+import io.sluice.bench.report.BenchResult;
+import io.sluice.bench.report.Comparison;
+import io.sluice.bench.report.Verdict;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.BiFunction;
+
+/** The whole report as one HTML file. Not for concurrent use, because JFreeChart's charts are not. */
+public final class ReportPage {
+
+  private static final String ENGINE = "sluice";
+  private static final String NONE = "–";
+
+  private ReportPage() {}
+
+  /** The page about {@code comparisons}, at least one. */
+  public static String render(List<Comparison> comparisons) {
+    StringBuilder page = new StringBuilder("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        + "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        + "<title>Sluice benchmark report</title>\n<style>\n" + style() + "</style>\n</head>\n<body>\n<main>\n");
+    page.append("<h1>Sluice benchmark report</h1>\n<p class=\"subtitle\">").append(escaped(subtitle(comparisons)))
+        .append("</p>\n").append(tiles(comparisons)).append(faults(comparisons));
+    page.append(section("Time",
+        "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
+            + "slowest run. The number behind a bar is how many times as fast as Spark's own shuffle (stock) it is: "
+            + "above 1 is faster.", scrolling(times(comparisons))));
+    page.append(section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
+        + "10^6 bytes.",
+        scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written"))));
+    page.append(stages(comparisons));
+    page.append(section("All figures", "Times and bytes are medians. Task CPU is that of Spark's task threads, "
+        + "process CPU that of all threads of the executors; fallbacks are shuffles that Sluice left to Spark.",
+        Tables.results(comparisons)));
+    page.append(section("Machine and command", "", Tables.environments(comparisons)));
+    return page.append("</main>\n</body>\n</html>\n").toString();
+  }
+
+  /** The chart of times alone, as an SVG element. */
+  public static String times(List<Comparison> comparisons) {
+    return Chart.bars(Bars.times(comparisons), "times", "Seconds per workload and engine", "seconds");
+  }
+
+  private static String section(String title, String note, String content) {
+    String text = note.isEmpty() ? "" : "<p class=\"note\">" + escaped(note) + "</p>\n";
+    return "<section>\n<h2>" + escaped(title) + "</h2>\n" + text + content + "</section>\n";
+  }
+
+  /** A chart is not made narrower than it can be read. */
+  private static String scrolling(String chart) {
+    return "<div class=\"scroll\">" + chart + "</div>\n";
+  }
+
+  private static String stages(List<Comparison> comparisons) {
+    List<Comparison> recorded = comparisons.stream()
+        .filter(comparison -> comparison.results().stream().anyMatch(StageChart::recorded)).toList();
+    if (recorded.isEmpty()) {
+      return "";
+    }
+    StringBuilder content = new StringBuilder(scrolling(StageChart.of(recorded)));
+    for (Comparison comparison : recorded) {
+      content.append("<details><summary>Stages of ").append(escaped(comparison.label())).append("</summary>\n")
+          .append(Tables.stages(comparison)).append("</details>\n");
+    }
+    return section("Where task time goes", "From Spark's task metrics, added over all tasks. Map: making, "
+        + "serializing and partitioning records; shuffle write: what Spark counts as writing map output; fetch "
+        + "wait: waiting for remote blocks; reduce: everything else in stages that read a shuffle.",
+        content.toString());
+  }
+
+  private static String faults(List<Comparison> comparisons) {
+    List<String> faults = comparisons.stream().flatMap(each -> Verdict.faults(each.results()).stream()).toList();
+    if (faults.isEmpty()) {
+      return "";
+    }
+    StringBuilder list = new StringBuilder("<section class=\"faults\">\n<h2>Results are wrong</h2>\n<ul>\n");
+    faults.forEach(fault -> list.append("<li>").append(escaped(fault)).append("</li>\n"));
+    return list.append("</ul>\n</section>\n").toString();
+  }
+
+  private static String tiles(List<Comparison> comparisons) {
+    long compared = comparisons.stream().filter(each -> each.results().size() > 1).count();
+    return "<div class=\"tiles\">\n"
+        + tile(mean(comparisons, Comparison::speedup).map(ratio -> figure("%.2f×", ratio)).orElse(NONE),
+            "as fast as stock, geometric mean")
+        + tile(best(comparisons).map(ratio -> figure("%.2f×", ratio)).orElse(NONE), "as fast as stock, best workload")
+        + tile(mean(comparisons, Comparison::bytesPart).map(part -> figure("%.0f %%", 100 * part)).orElse(NONE),
+            "of stock's shuffle bytes, geometric mean")
+        + tile(compared - faulty(comparisons) + " of " + compared, "workloads with equal results")
+        + "</div>\n";
+  }
+
+  private static long faulty(List<Comparison> comparisons) {
+    return comparisons.stream().filter(each -> !Verdict.faults(each.results()).isEmpty()).count();
+  }
+
+  private static String tile(String figure, String caption) {
+    return "<div class=\"tile\"><b>" + escaped(figure) + "</b><span>" + escaped(caption) + "</span></div>\n";
+  }
+
+  private static Optional<Double> best(List<Comparison> comparisons) {
+    return comparisons.stream().flatMap(each -> each.on(ENGINE).flatMap(each::speedup).stream())
+        .max(Double::compare);
+  }
+
+  /** The geometric mean of {@code ratio} over the workloads that Sluice ran and that have it. */
+  private static Optional<Double> mean(List<Comparison> comparisons,
+      BiFunction<Comparison, BenchResult, Optional<Double>> ratio) {
+    double[] logarithms = comparisons.stream()
+        .flatMap(each -> each.on(ENGINE).flatMap(result -> ratio.apply(each, result)).stream())
+        .filter(value -> value > 0).mapToDouble(Math::log).toArray();
+    return logarithms.length == 0 ? Optional.empty()
+        : Optional.of(Math.exp(Arrays.stream(logarithms).average().orElseThrow()));
+  }
+
+  /** Spark and machine, where all results share them. */
+  private static String subtitle(List<Comparison> comparisons) {
+    List<BenchResult> results = comparisons.stream().map(each -> each.results().get(0)).toList();
+    List<String> sparks = results.stream().map(BenchResult::spark).distinct().toList();
+    List<String> machines = results.stream().map(result -> Tables.machine(result.environment())).distinct().toList();
+    List<String> masters = results.stream().map(result -> result.environment().master()).distinct().toList();
+    String where = machines.size() == 1 ? machines.get(0) : machines.size() + " machines";
+    String how = masters.size() == 1 ? ", " + masters.get(0) : "";
+    return "Spark " + String.join(", ", sparks) + " on " + where + how;
+  }
+
+  private static String figure(String form, double value) {
+    return String.format(Locale.ROOT, form, value);
+  }
+
+  private static String style() {
+    try (InputStream css = ReportPage.class.getResourceAsStream("report.css")) {
+      return new String(css.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException("report.css cannot be read from the bench jar", e);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.sluice.bench.page;
+
+import io.sluice.bench.protocol.StageMetrics;
+import io.sluice.bench.report.BenchResult;
+import io.sluice.bench.report.Comparison;
+import io.sluice.bench.report.Environment;
+import io.sluice.bench.report.Statistics;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** The tables of the page. */
+final class Tables {
+
+  private static final double MB = 1e6;
+  private static final double GIB = 1024.0 * 1024 * 1024;
+
+  private Tables() {}
+
+  /** Every figure of every result. */
+  static String results(List<Comparison> comparisons) {
+    HtmlTable table = new HtmlTable(
+        List.of("workload", "engine", "rows", "median s", "min", "max", "runs", "times as fast", "written MB",
+            "read MB", "spilled MB", "task CPU s", "process CPU s", "GC s", "fallbacks"),
+        List.of("name", "name", "", "", "", "", "", "", "", "", "", "", "", "", ""));
+    for (Comparison comparison : comparisons) {
+      for (BenchResult result : comparison.results()) {
+        Statistics seconds = Statistics.of(result.runsS(), Double::doubleValue);
+        boolean first = result == comparison.results().get(0);
+        table.row(first, List.of(first ? comparison.label() : "", result.engine(), count(result.rows()),
+            seconds(result.medianS()), seconds(seconds.min()), seconds(seconds.max()),
+            Integer.toString(result.runsS().size()),
+            comparison.speedup(result).map(ratio -> String.format(Locale.ROOT, "%.2f×", ratio)).orElse(""),
+            megabytes(result.shuffleWriteBytes()), megabytes(result.shuffleReadBytes()),
+            megabytes(result.spilledBytes()), seconds(result.cpuS()), seconds(result.processCpuS()),
+            seconds(result.gcS()), Long.toString(result.sluiceFallbacks())));
+      }
+    }
+    return table.render();
+  }
+
+  /** The stages of {@code comparison}. */
+  static String stages(Comparison comparison) {
+    HtmlTable table = new HtmlTable(
+        List.of("engine", "stage", "tasks", "run s", "CPU s", "write s", "fetch wait s", "GC s", "written MB",
+            "read MB"),
+        List.of("name", "name", "", "", "", "", "", "", "", ""));
+    for (BenchResult result : comparison.results().stream().filter(StageChart::recorded).toList()) {
+      boolean first = true;
+      for (StageMetrics stage : result.stages()) {
+        table.row(first, List.of(first ? result.engine() : "", stage.name(), count(stage.tasks()),
+            seconds(stage.runS()), seconds(stage.cpuS()), seconds(stage.writeS()), seconds(stage.fetchWaitS()),
+            seconds(stage.gcS()), megabytes(stage.shuffleWriteBytes()), megabytes(stage.shuffleReadBytes())));
+        first = false;
+      }
+    }
+    return table.render();
+  }
+
+  /** How and where every comparison was made. */
+  static String environments(List<Comparison> comparisons) {
+    HtmlTable table = new HtmlTable(
+        List.of("workloads", "command", "started (UTC)", "commit", "Spark", "machine", "master", "settings"),
+        List.of("name long", "name long", "name", "name", "name", "name long", "name", "name long"));
+    Map<BenchResult, List<String>> labels = comparisons.stream().collect(Collectors.groupingBy(
+        comparison -> reference(comparison, comparisons), LinkedHashMap::new,
+        Collectors.mapping(Comparison::label, Collectors.toList())));
+    labels.forEach((result, names) -> {
+      Environment environment = result.environment();
+      table.row(false, List.of(String.join(", ", names), environment.command(),
+          environment.started().replace("T", " ").replace("Z", ""),
+          environment.commit() == null ? "" : environment.commit(), result.spark(), machine(environment),
+          environment.master(), settings(environment)));
+    });
+    return table.render();
+  }
+
+  /** The first result that was made as those of {@code comparison} were. */
+  private static BenchResult reference(Comparison comparison, List<Comparison> all) {
+    BenchResult own = comparison.results().get(0);
+    return all.stream().map(each -> each.results().get(0)).filter(other -> other.spark().equals(own.spark())
+        && other.environment().equals(own.environment())).findFirst().orElse(own);
+  }
+
+  /** The machine in one line. */
+  static String machine(Environment environment) {
+    return String.format(Locale.ROOT, "%s, %d cores, %.0f GiB, Java %s", environment.cpu(), environment.cores(),
+        environment.memoryBytes() / GIB, environment.java());
+  }
+
+  private static String settings(Environment environment) {
+    String conf = environment.conf() == null ? "" : environment.conf().entrySet().stream()
+        .map(setting -> setting.getKey() + "=" + setting.getValue()).collect(Collectors.joining(" "));
+    String partitions = environment.partitions() > 0 ? ", partitions " + environment.partitions() : "";
+    return ("maps " + environment.maps() + partitions + " " + conf).strip();
+  }
+
+  private static String count(long value) {
+    return String.format(Locale.ROOT, "%,d", value);
+  }
+
+  private static String seconds(double value) {
+    return String.format(Locale.ROOT, "%.2f", value);
+  }
+
+  private static String megabytes(long bytes) {
+    return String.format(Locale.ROOT, "%,.1f", bytes / MB);
+  }
+}

@@ -1,0 +1,17 @@
+package io.sluice.bench.protocol;
+
+/**
+ * What the tasks of one stage cost in one run, added up from Spark's task metrics.
+ *
+ * @param name Spark's name of the stage: the operation and where it was called
+ * @param tasks task attempts that ended
+ * @param runS seconds that tasks ran on executors; contains all other times
+ * @param cpuS seconds of CPU time of the task threads
+ * @param writeS seconds of writing map output, as Spark's own metric has them: blocked on files or buffers
+ * @param fetchWaitS seconds of waiting for remote blocks
+ * @param gcS seconds of garbage collection while tasks ran
+ * @param shuffleWriteBytes bytes of map output
+ * @param shuffleReadBytes bytes read from map output, local and remote
+ */
+public record StageMetrics(String name, long tasks, double runS, double cpuS, double writeS, double fetchWaitS,
+    double gcS, long shuffleWriteBytes, long shuffleReadBytes) {}
