@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 
 /**
  * Looks for a constructor or static method of one class under several known signatures; the first that exists
- * wins. A signature is what the caller passes plus trailing parameters with fixed values, so all candidates
- * become handles of the same type.
+ * wins. A signature is what the caller passes plus parameters with fixed values, mostly trailing ones, so all
+ * candidates become handles of the same type.
  */
 final class Signatures {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.publicLookup();
@@ -47,6 +47,13 @@ final class Signatures {
       String name, Class<?> result, List<Class<?>> arguments, List<Class<?>> trailing, Object... values) {
     MethodType type = MethodType.methodType(result, concat(arguments, trailing));
     return attempt(name, type, arguments.size(), values, () -> LOOKUP.findStatic(owner, name, type));
+  }
+
+  /** As the others, for a method whose fixed {@code values} lie between two groups of passed arguments. */
+  Signatures staticMethod(String name, Class<?> result, List<Class<?>> before, List<Class<?>> fixed,
+      List<Class<?>> after, Object... values) {
+    MethodType type = MethodType.methodType(result, concat(concat(before, fixed), after));
+    return attempt(name, type, before.size(), values, () -> LOOKUP.findStatic(owner, name, type));
   }
 
   /**

@@ -6,12 +6,17 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Array;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.Aggregator;
 import org.apache.spark.MapOutputTracker;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManager;
@@ -20,6 +25,9 @@ import org.apache.spark.storage.ShuffleBlockFetcherIterator;
 import org.apache.spark.util.Clock;
 import org.apache.spark.util.SystemClock;
 import org.apache.spark.util.collection.ExternalSorter;
+import org.apache.spark.util.collection.unsafe.sort.PrefixComparator;
+import org.apache.spark.util.collection.unsafe.sort.RecordComparator;
+import org.apache.spark.util.collection.unsafe.sort.UnsafeExternalSorter;
 import scala.Function2;
 import scala.Option;
 import scala.Tuple2;
@@ -33,6 +41,8 @@ import scala.math.Ordering;
  */
 public final class SparkLine {
   private static final String SUPPORTED = "3.3 to 4.2";
+  /** Spark's default of {@code spark.shuffle.sort.initialBufferSize}. */
+  private static final int INITIAL_RECORDS = 4096;
 
   private SparkLine() {}
 
@@ -100,6 +110,37 @@ public final class SparkLine {
     }
   }
 
+  /** Spark's sorter of binary rows, with the page and buffer sizes that Spark itself uses. */
+  public static UnsafeExternalSorter rowSorter(TaskContext context, Supplier<RecordComparator> comparator,
+      PrefixComparator prefixes, boolean radixSort) {
+    SparkEnv env = SparkEnv.get();
+    SparkConf conf = env.conf();
+    try {
+      return (UnsafeExternalSorter) RowSorterCall.HANDLE.invokeExact(context.taskMemoryManager(),
+          env.blockManager(), env.serializerManager(), context, comparator, prefixes,
+          conf.getInt("spark.shuffle.sort.initialBufferSize", INITIAL_RECORDS),
+          context.taskMemoryManager().pageSizeBytes(),
+          conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE), radixSort);
+    } catch (Throwable thrown) {
+      throw unchecked(thrown);
+    }
+  }
+
+  /**
+   * The sorter of rows: ten arguments up to 4.0, from 4.1 also a size that forces a spill, from 4.2 how many spills are
+   * merged at once. What is added comes before the last argument; both get "no limit", Spark's defaults.
+   */
+  static MethodHandle findRowSorter(Class<?> owner) {
+    List<Class<?>> first = List.of(TaskMemoryManager.class, BlockManager.class, SerializerManager.class,
+        TaskContext.class, Supplier.class, PrefixComparator.class, int.class, long.class, int.class);
+    List<Class<?>> last = List.of(boolean.class);
+    return new Signatures(owner, version(), SUPPORTED)
+        .staticMethod("create", owner, first, List.of(), last)
+        .staticMethod("create", owner, first, List.of(long.class), last, Long.MAX_VALUE)
+        .staticMethod("create", owner, first, List.of(long.class, int.class), last, Long.MAX_VALUE, -1)
+        .found();
+  }
+
   /** The sorter: five arguments up to 4.0; from 4.1 a sixth, the row-based checksums (none on the reduce side). */
   static MethodHandle findSorter(Class<?> owner) {
     List<Class<?>> arguments =
@@ -148,6 +189,10 @@ public final class SparkLine {
   private static final class MapStatusCall {
     static final MethodHandle HANDLE = findMapStatus(MapStatus.class, MapStatus.class)
         .asType(MethodType.methodType(MapStatus.class, BlockManagerId.class, long[].class, long.class));
+  }
+
+  private static final class RowSorterCall {
+    static final MethodHandle HANDLE = findRowSorter(UnsafeExternalSorter.class);
   }
 
   private static final class SorterCall {

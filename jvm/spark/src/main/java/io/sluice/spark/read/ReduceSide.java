@@ -1,55 +1,112 @@
 package io.sluice.spark.read;
 
+import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.record.RecordDecoder;
+import io.sluice.spark.record.RecordIterator;
+import java.io.IOException;
+import java.util.Optional;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.collection.ExternalSorter;
 import scala.Function1;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
+import scala.math.Ordering;
 
 /**
  * What a shuffle asks of its reduce side: combining records by key, sorting them by key, both or neither. Spark's
- * own classes do it, as behind Spark's own reader, so results, order, spilling and metrics are Spark's.
+ * own classes do it, as behind Spark's own reader, so results, order, spilling and metrics are Spark's. Only where
+ * records are just sorted, by an order that numbers can stand for, they are sorted as rows ({@link RecordSorter}).
+ *
+ * <p>Used once, by one thread.
  */
-final class ReduceSide {
-  private ReduceSide() {}
+final class ReduceSide<K, V, C> {
+  private final ShuffleDependency<K, V, C> dependency;
+  private final TaskContext context;
+  private final Iterator<Product2<Object, UnsafeRow>> rows;
+  private final RecordIterator<K, Object> records;
 
-  /** The result of the shuffle from the records of its blocks; consumes them at once where they must be sorted. */
-  static <K, V, C> Iterator<Product2<K, C>> of(
-      ShuffleDependency<K, V, C> dependency, Iterator<Product2<K, Object>> records, TaskContext context) {
-    Iterator<Product2<K, C>> result = unguarded(dependency, records, context);
-    return isPlain(dependency) ? result : new InterruptibleIterator<>(context, result);
+  ReduceSide(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
+      ShuffleReadMetricsReporter metrics) {
+    this.dependency = dependency;
+    this.context = context;
+    this.rows = rows;
+    this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
   }
 
-  private static boolean isPlain(ShuffleDependency<?, ?, ?> dependency) {
-    return dependency.keyOrdering().isEmpty() && dependency.aggregator().isEmpty();
+  /** The result of the shuffle; takes all rows at once where they must be sorted or combined. */
+  @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
+  Iterator<Product2<K, C>> records() {
+    if (dependency.keyOrdering().isDefined()) {
+      return new InterruptibleIterator<>(context, sorted(dependency.keyOrdering().get()));
+    }
+    if (dependency.aggregator().isDefined()) {
+      return new InterruptibleIterator<>(context, combined(dependency.aggregator().get()));
+    }
+    return (Iterator<Product2<K, C>>) (Iterator<?>) records;
   }
 
   @SuppressWarnings("unchecked") // Whether values are V or C depends on mapSideCombine, which the types do not know.
-  private static <K, V, C> Iterator<Product2<K, C>> unguarded(
-      ShuffleDependency<K, V, C> dependency, Iterator<Product2<K, Object>> records, TaskContext context) {
-    if (dependency.keyOrdering().isDefined()) {
-      ExternalSorter<K, Object, C> sorter = SparkLine.externalSorter(
-          context, combining(dependency), dependency.keyOrdering(), dependency.serializer());
-      return sorter.insertAllAndUpdateMetrics(records);
-    }
-    if (dependency.aggregator().isEmpty()) {
-      return (Iterator<Product2<K, C>>) (Iterator<?>) records;
-    }
-    Aggregator<K, V, C> aggregator = dependency.aggregator().get();
+  private Iterator<Product2<K, C>> combined(Aggregator<K, V, C> aggregator) {
     Iterator<?> untyped = records;
     return (Iterator<Product2<K, C>>) (Iterator<?>) (dependency.mapSideCombine()
         ? aggregator.combineCombinersByKey((Iterator<Product2<K, C>>) untyped, context)
         : aggregator.combineValuesByKey((Iterator<Product2<K, V>>) untyped, context));
   }
 
+  private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {
+    if (dependency.aggregator().isDefined()) {
+      return objectSorter().insertAllAndUpdateMetrics(records);
+    }
+    try {
+      return sortedAsRows(ordering);
+    } catch (IOException e) {
+      throw new SluiceException("sorting shuffle records by key failed: " + e.getMessage(), e);
+    }
+  }
+
+  /** Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. */
+  private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
+    RecordDecoder decoder = new RecordDecoder();
+    RecordSorter<K, C> sorter = null;
+    while (rows.hasNext()) {
+      UnsafeRow row = rows.next()._2();
+      boolean serialized = decoder.serializedRecords(row) > 0;
+      if (sorter == null && !serialized) {
+        Optional<KeyOrder> order = KeyOrder.of(ordering, decoder.key(row));
+        sorter = order.isEmpty() ? null : new RecordSorter<>(context, ordering, order.get());
+      }
+      if (sorter == null || serialized) {
+        records.putBack(row);
+        return sortedAsObjects(sorter);
+      }
+      sorter.insert(row);
+    }
+    return sorter == null ? sortedAsObjects(null) : sorter.sorted();
+  }
+
+  @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
+  private Iterator<Product2<K, C>> sortedAsObjects(RecordSorter<K, C> before) throws IOException {
+    ExternalSorter<K, Object, C> sorter = objectSorter();
+    if (before != null) {
+      sorter.insertAll((Iterator<Product2<K, Object>>) (Iterator<?>) before.sorted());
+    }
+    return sorter.insertAllAndUpdateMetrics((Iterator<Product2<K, Object>>) (Iterator<?>) records);
+  }
+
+  private ExternalSorter<K, Object, C> objectSorter() {
+    return SparkLine.externalSorter(context, combining(), dependency.keyOrdering(), dependency.serializer());
+  }
+
   /** The aggregator of a sorter: one that merges combiners where map tasks have made such. */
-  @SuppressWarnings("unchecked")
-  private static <K, V, C> Option<Aggregator<K, Object, C>> combining(ShuffleDependency<K, V, C> dependency) {
+  @SuppressWarnings("unchecked") // As in combined().
+  private Option<Aggregator<K, Object, C>> combining() {
     Option<?> aggregator = dependency.aggregator();
     if (dependency.aggregator().isDefined() && dependency.mapSideCombine()) {
       Aggregator<K, V, C> ofValues = dependency.aggregator().get();

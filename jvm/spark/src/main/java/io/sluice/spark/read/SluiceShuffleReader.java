@@ -7,7 +7,6 @@ import io.sluice.spark.SluiceShuffleHandle;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.memory.TaskMemory;
-import io.sluice.spark.record.RecordIterator;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
@@ -85,8 +84,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     if (handle.path() == RecordPath.Path.ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return ReduceSide.of(handle.dependency(),
-        new RecordIterator<K, Object>(rows, handle.dependency().serializer(), metrics), context);
+    return new ReduceSide<>(handle.dependency(), rows, context, metrics).records();
   }
 
   private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {

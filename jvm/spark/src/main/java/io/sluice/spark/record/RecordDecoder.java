@@ -41,16 +41,38 @@ public final class RecordDecoder {
    * @throws SluiceException when the row has a shape that this version does not know
    */
   public <K, V> Tuple2<K, V> decode(UnsafeRow row) {
-    open(row);
-    long shape = shape();
-    if (shape != known) {
-      check(shape);
-    }
+    return decode(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+  }
+
+  /** As {@link #decode(UnsafeRow)}, of the {@code bytes} at {@code offset} in {@code object} (null: at that address). */
+  public <K, V> Tuple2<K, V> decode(Object object, long offset, int bytes) {
+    open(object, offset, bytes);
+    long shape = knownShape();
     Object key = value(RecordShape.key(shape), RecordShape.key2(shape), RecordShape.keySpecialized(shape));
     Object value = value(RecordShape.value(shape), RecordShape.value2(shape), RecordShape.valueSpecialized(shape));
     @SuppressWarnings("unchecked") // The types are those of the record that was encoded.
     Tuple2<K, V> record = new Tuple2<>((K) key, (V) value);
     return record;
+  }
+
+  /** The key of {@code row} alone. */
+  public Object key(UnsafeRow row) {
+    return key(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+  }
+
+  /** As {@link #key(UnsafeRow)}, of the {@code bytes} at {@code offset} in {@code object} (null: at that address). */
+  public Object key(Object object, long offset, int bytes) {
+    open(object, offset, bytes);
+    long shape = knownShape();
+    return value(RecordShape.key(shape), RecordShape.key2(shape), RecordShape.keySpecialized(shape));
+  }
+
+  private long knownShape() {
+    long shape = shape();
+    if (shape != known) {
+      check(shape);
+    }
+    return shape;
   }
 
   private void check(long shape) {
@@ -62,9 +84,13 @@ public final class RecordDecoder {
   }
 
   private void open(UnsafeRow row) {
-    base = row.getBaseObject();
-    start = row.getBaseOffset();
-    rowBytes = row.getSizeInBytes();
+    open(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+  }
+
+  private void open(Object object, long offset, int bytes) {
+    base = object;
+    start = offset;
+    rowBytes = bytes;
     wordAt = SHAPE_AT + WORD;
   }
 

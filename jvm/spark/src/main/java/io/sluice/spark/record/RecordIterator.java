@@ -24,6 +24,7 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
   private SerializerInstance deserializer;
   private Iterator<Tuple2<Object, Object>> serialized;
   private int serializedLeft;
+  private UnsafeRow putBack;
 
   /**
    * @param rows whose reader has counted each row as one record
@@ -38,7 +39,7 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
 
   @Override
   public boolean hasNext() {
-    return serializedLeft > 0 || rows.hasNext();
+    return serializedLeft > 0 || putBack != null || rows.hasNext();
   }
 
   @Override
@@ -46,13 +47,24 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
     if (serializedLeft > 0) {
       return nextSerialized();
     }
-    UnsafeRow row = rows.next()._2();
+    UnsafeRow row = nextRow();
     int records = decoder.serializedRecords(row);
     if (records == 0) {
       return decoder.decode(row);
     }
     open(row, records);
     return nextSerialized();
+  }
+
+  /** Gives back the row that was last taken from the rows, for {@link #next} to return its records. */
+  public void putBack(UnsafeRow row) {
+    putBack = row;
+  }
+
+  private UnsafeRow nextRow() {
+    UnsafeRow row = putBack == null ? rows.next()._2() : putBack;
+    putBack = null;
+    return row;
   }
 
   private void open(UnsafeRow row, int records) {
