@@ -36,8 +36,8 @@ class MainTest {
   void helpListsTheWorkloads() {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
-    for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort", "sort-rdd",
-        "groupby", "pagerank", "wordcount", "distinct", "cogroup-join"}) {
+    for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
+        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join"}) {
       assertTrue(output.toString().contains(name), name);
     }
   }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What {@code ./sluice bench --potential} says below its table: what a faster shuffle could give, and what Sluice gives. */
+/** What {@code ./sluice bench --potential} says below its table: what a faster network could give, and Sluice gives. */
 public final class PotentialText {
 
   private PotentialText() {}

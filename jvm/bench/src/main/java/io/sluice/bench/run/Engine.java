@@ -16,7 +16,7 @@ public enum Engine {
       "spark.plugins", "io.sluice.spark.SluicePlugin",
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
 
-  /** Spark's own shuffle with blocks that need no network, and so with wrong results: what a faster network could give. */
+  /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
   NO_NETWORK("no-network", false, Map.of(
       "spark.shuffle.manager", "io.sluice.bench.driver.NetworkBypass"));
 
