@@ -1,9 +1,12 @@
 package io.sluice.bench;
 
+import io.sluice.bench.page.ReportPage;
 import io.sluice.bench.protocol.Json;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.BenchTableText;
+import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
+import io.sluice.bench.report.PotentialText;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Application;
 import io.sluice.bench.run.Engine;
@@ -44,9 +47,14 @@ final class BenchCommand implements Callable<Integer> {
       completionCandidates = WorkloadNames.class)
   private List<String> workloads;
 
-  @Option(names = "--engines", split = ",", defaultValue = "stock,sluice", paramLabel = "ENGINE",
-      description = "Engines, separated by commas: stock, sluice. Default: ${DEFAULT-VALUE}.")
+  @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
+      description = "Engines, separated by commas: stock, sluice, no-network. Default: stock,sluice.")
   private List<String> engines;
+
+  @Option(names = "--potential",
+      description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
+          + "blocks of the own executor in place of remote ones, and a chart in build/potential.svg.")
+  private boolean potential;
 
   @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
       description = "Counted runs. Default: ${DEFAULT-VALUE}.")
@@ -85,6 +93,10 @@ final class BenchCommand implements Callable<Integer> {
       description = "Write the results to FILE, one object per workload and engine.")
   private Path json;
 
+  @Option(names = "--chart", paramLabel = "FILE",
+      description = "Write a chart of the times to FILE, as SVG.")
+  private Path chart;
+
   @Spec
   private CommandSpec spec;
 
@@ -113,7 +125,7 @@ final class BenchCommand implements Callable<Integer> {
     Master cluster;
     try {
       sizings = sizings();
-      chosen = engines.stream().map(Engine::find).distinct().toList();
+      chosen = engines();
       settings = SparkConfArguments.parse(conf);
       cluster = Master.parse(master, EXECUTOR_MIB);
     } catch (IllegalArgumentException e) {
@@ -126,12 +138,27 @@ final class BenchCommand implements Callable<Integer> {
       throw new CommandLine.ParameterException(spec.commandLine(), "--warmups must not be negative");
     }
     Workplace workplace = Workplace.current();
+    if (potential && chart == null) {
+      chart = workplace.root().resolve("build/potential.svg");
+    }
     SparkHome home = workplace.sparkHome(spark);
     Environment environment = Environment.here(
         spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, maps, partitions);
     try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
       return measure(sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
     }
+  }
+
+  /** In the order in which they take turns. */
+  private List<Engine> engines() {
+    if (engines == null) {
+      return potential ? List.of(Engine.STOCK, Engine.NO_NETWORK, Engine.SLUICE)
+          : List.of(Engine.STOCK, Engine.SLUICE);
+    }
+    if (potential) {
+      throw new IllegalArgumentException("--potential chooses the engines itself; leave out --engines");
+    }
+    return engines.stream().map(Engine::find).distinct().toList();
   }
 
   /** The chosen workloads and how large each is, in the order given. */
@@ -162,10 +189,22 @@ final class BenchCommand implements Callable<Integer> {
       }
     }
     if (!results.isEmpty()) {
-      System.out.println(BenchTableText.render(results));
+      show(results);
     }
     faults.forEach(fault -> System.err.println("error: " + fault));
     return faults.isEmpty() ? 0 : 1;
+  }
+
+  private void show(List<BenchResult> results) throws IOException {
+    List<Comparison> comparisons = Comparison.of(results);
+    System.out.println(BenchTableText.render(results));
+    if (potential) {
+      System.out.println("\n" + PotentialText.render(comparisons));
+    }
+    if (chart != null) {
+      Files.writeString(chart, ReportPage.times(comparisons) + "\n");
+      System.err.println("Wrote " + chart);
+    }
   }
 
   /** After every workload, so that a long benchmark that is cut short leaves what it has. */

@@ -11,6 +11,8 @@ public final class Main {
 
   /** Exits with 0, 1 (an engine failed or results differ) or 2 (wrong arguments). */
   public static void main(String[] arguments) {
+    // Charts are drawn without a display, wherever this runs.
+    System.setProperty("java.awt.headless", "true");
     System.exit(commandLine().execute(arguments));
   }
 

@@ -53,8 +53,6 @@ final class ReportCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
-    // Charts are drawn without a display, wherever this runs.
-    System.setProperty("java.awt.headless", "true");
     List<Comparison> comparisons = Comparison.of(results);
     if (chart != null) {
       write(chart, ReportPage.times(comparisons) + "\n");

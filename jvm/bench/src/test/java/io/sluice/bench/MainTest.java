@@ -18,6 +18,7 @@ class MainTest {
       "bench shuffle                       | unknown workload 'shuffle'",
       "bench                               | Missing required parameter",
       "bench sort --engines stock,fast     | unknown engine 'fast'",
+      "bench sort --engines stock --potential | --potential chooses the engines itself",
       "bench sort --conf spark.a           | --conf takes",
       "bench sort --runs 0                 | --runs must be at least 1",
       "bench sort --rows -5                | rows and maps must be positive",
@@ -35,7 +36,8 @@ class MainTest {
   void helpListsTheWorkloads() {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
-    for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df"}) {
+    for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
+        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join"}) {
       assertTrue(output.toString().contains(name), name);
     }
   }

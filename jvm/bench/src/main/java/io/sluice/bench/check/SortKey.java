@@ -6,7 +6,8 @@ import org.apache.spark.sql.Row;
 
 /**
  * The values by which a row is sorted, compared as Spark compares them: longs by value, binaries as unsigned
- * bytes, strings by {@link String#compareTo}, as {@code sortByKey} does. An empty key equals every other empty key, so unsorted results count as ordered.
+ * bytes, strings by {@link String#compareTo}, as {@code sortByKey} does. An empty key equals every other empty
+ * key, so unsorted results count as ordered.
  */
 final class SortKey implements Comparable<SortKey>, Serializable {
 

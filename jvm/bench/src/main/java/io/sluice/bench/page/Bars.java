@@ -50,7 +50,8 @@ record Bars(List<String> labels, List<String> engines, List<List<Bar>> bars) {
   }
 
   private static Bar bar(Statistics spread, String unit, Optional<String> ratio) {
-    String label = figure(spread.median() < TENTHS_BELOW ? "%.1f" : "%,.0f", spread.median()) + unit + ratio.map(text -> "  ·  " + text).orElse("");
+    String form = spread.median() < TENTHS_BELOW ? "%.1f" : "%,.0f";
+    String label = figure(form, spread.median()) + unit + ratio.map(text -> "  ·  " + text).orElse("");
     return new Bar(spread.median(), spread.min(), spread.max(), label, ratio.isPresent());
   }
 

@@ -66,7 +66,7 @@ final class Chart {
     CategoryAxis axis = new CategoryAxis();
     axis.setTickLabelFont(Palette.LABEL);
     axis.setTickLabelPaint(Palette.TEXT);
-    axis.setTickLabelInsets(new RectangleInsets(2, 4, 2, 10));
+    axis.setCategoryLabelPositionOffset(10);
     axis.setTickMarksVisible(false);
     axis.setAxisLinePaint(Palette.GRID);
     axis.setLowerMargin(0.01);

@@ -5,6 +5,7 @@ import static io.sluice.bench.page.HtmlTable.escaped;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Verdict;
+import io.sluice.bench.run.Engine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -18,7 +19,6 @@ import java.util.function.BiFunction;
 /** The whole report as one HTML file. Not for concurrent use, because JFreeChart's charts are not. */
 public final class ReportPage {
 
-  private static final String ENGINE = "sluice";
   private static final String NONE = "–";
 
   private ReportPage() {}
@@ -33,7 +33,7 @@ public final class ReportPage {
     page.append(section("Time",
         "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
             + "slowest run. The number behind a bar is how many times as fast as Spark's own shuffle (stock) it is: "
-            + "above 1 is faster.", scrolling(times(comparisons))));
+            + "above 1 is faster." + bypassNote(comparisons), scrolling(times(comparisons))));
     page.append(section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
         + "10^6 bytes.",
         scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written"))));
@@ -48,6 +48,12 @@ public final class ReportPage {
   /** The chart of times alone, as an SVG element. */
   public static String times(List<Comparison> comparisons) {
     return Chart.bars(Bars.times(comparisons), "times", "Seconds per workload and engine", "seconds");
+  }
+
+  private static String bypassNote(List<Comparison> comparisons) {
+    return comparisons.stream().noneMatch(each -> each.on(Engine.NO_NETWORK.label()).isPresent()) ? ""
+        : " No-network is stock with blocks of the own executor in place of remote ones, so with wrong results: what "
+            + "a network that costs nothing would give.";
   }
 
   private static String section(String title, String note, String content) {
@@ -108,7 +114,7 @@ public final class ReportPage {
   }
 
   private static Optional<Double> best(List<Comparison> comparisons) {
-    return comparisons.stream().flatMap(each -> each.on(ENGINE).flatMap(each::speedup).stream())
+    return comparisons.stream().flatMap(each -> each.on(Engine.SLUICE.label()).flatMap(each::speedup).stream())
         .max(Double::compare);
   }
 
@@ -116,7 +122,7 @@ public final class ReportPage {
   private static Optional<Double> mean(List<Comparison> comparisons,
       BiFunction<Comparison, BenchResult, Optional<Double>> ratio) {
     double[] logarithms = comparisons.stream()
-        .flatMap(each -> each.on(ENGINE).flatMap(result -> ratio.apply(each, result)).stream())
+        .flatMap(each -> each.on(Engine.SLUICE.label()).flatMap(result -> ratio.apply(each, result)).stream())
         .filter(value -> value > 0).mapToDouble(Math::log).toArray();
     return logarithms.length == 0 ? Optional.empty()
         : Optional.of(Math.exp(Arrays.stream(logarithms).average().orElseThrow()));

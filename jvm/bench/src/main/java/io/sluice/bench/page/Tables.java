@@ -46,7 +46,7 @@ final class Tables {
     HtmlTable table = new HtmlTable(
         List.of("engine", "stage", "tasks", "run s", "CPU s", "write s", "fetch wait s", "GC s", "written MB",
             "read MB"),
-        List.of("name", "name", "", "", "", "", "", "", "", ""));
+        List.of("name", "name long", "", "", "", "", "", "", "", ""));
     for (BenchResult result : comparison.results().stream().filter(StageChart::recorded).toList()) {
       boolean first = true;
       for (StageMetrics stage : result.stages()) {

@@ -1,5 +1,6 @@
 package io.sluice.bench.report;
 
+import io.sluice.bench.run.Engine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,7 +17,7 @@ import java.util.stream.Collectors;
  */
 public record Comparison(String label, List<BenchResult> results) {
 
-  private static final String STOCK = "stock";
+  private static final String STOCK = Engine.STOCK.label();
 
   /** {@code results} grouped by workload and benchmark, in their order, with labels that differ. */
   public static List<Comparison> of(List<BenchResult> results) {
@@ -35,7 +36,8 @@ public record Comparison(String label, List<BenchResult> results) {
         result -> ", " + result.environment().started());
     List<String> labels = new ArrayList<>(groups.stream().map(group -> group.get(0).workload()).toList());
     for (Function<BenchResult, String> detail : details) {
-      Map<String, Long> uses = labels.stream().collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+      Map<String, Long> uses = labels.stream()
+          .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
       for (int i = 0; i < labels.size(); i++) {
         if (uses.get(labels.get(i)) > 1) {
           labels.set(i, labels.get(i) + detail.apply(groups.get(i).get(0)));

@@ -48,7 +48,7 @@ public final class HiBenchText {
   }
 
   private static String type(BenchResult result) {
-    String engine = result.engine().equals("stock") ? "Spark" : capitalized(result.engine());
+    String engine = result.engine().equals("stock") ? "Spark" : camelCase(result.engine());
     return "Java" + engine + HIBENCH_NAMES.getOrDefault(result.workload(), camelCase(result.workload()));
   }
 

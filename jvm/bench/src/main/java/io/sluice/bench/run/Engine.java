@@ -14,7 +14,11 @@ public enum Engine {
   /** Sluice as a user gets it: the jar and the two settings. */
   SLUICE("sluice", true, Map.of(
       "spark.plugins", "io.sluice.spark.SluicePlugin",
-      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager"));
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
+
+  /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
+  NO_NETWORK("no-network", false, Map.of(
+      "spark.shuffle.manager", "io.sluice.bench.driver.NetworkBypass"));
 
   private final String label;
   private final boolean usesJar;
@@ -29,6 +33,11 @@ public enum Engine {
   /** The name on the command line and in reports. */
   public String label() {
     return label;
+  }
+
+  /** Whether the results of the engine called {@code label} must equal those of others. */
+  public static boolean isFaithful(String label) {
+    return !label.equals(NO_NETWORK.label);
   }
 
   /** Whether the Sluice jar is on the class path. */

@@ -26,7 +26,8 @@ final class GeneratedRecords {
 
   /** The same for pairs. */
   static <K, V> JavaPairRDD<K, V> pairs(JavaSparkContext context, long rows, int maps, PairFunction<Long, K, V> make) {
-    return context.parallelize(splits(maps), maps).mapPartitionsToPair(split -> generate(split, rows, maps, make::call));
+    return context.parallelize(splits(maps), maps)
+        .mapPartitionsToPair(split -> generate(split, rows, maps, make::call));
   }
 
   private static List<Integer> splits(int maps) {

@@ -93,6 +93,24 @@ class BenchResultTest {
     assertEquals(List.of("sort: the result of sluice is not sorted"), faults);
   }
 
+  @Test
+  void anEngineThatIsWrongOnPurposeIsNoFaultAndNoReference() {
+    Digest other = new Digest(9, 0xABCEL, 0x1234L, false);
+    assertEquals(List.of(), Verdict.faults(results(measured(Engine.NO_NETWORK, other), measured(Engine.STOCK, DIGEST),
+        measured(Engine.SLUICE, DIGEST))));
+  }
+
+  @Test
+  void thePotentialIsThatOfStockWithoutItsNetwork() {
+    List<Comparison> comparisons = Comparison.of(results(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(12, 1, 1))),
+        new Measurement(Engine.NO_NETWORK, DIGEST, List.of(run(10, 1, 1))),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(6, 1, 1)))));
+    String text = PotentialText.render(comparisons);
+    assertTrue(text.startsWith("sort: a network that costs nothing would make stock 1.20 times as fast; "
+        + "Sluice is 2.00 times as fast."), text);
+  }
+
   private static Measurement measured(Engine engine, Digest digest) {
     return new Measurement(engine, digest, List.of(run(1, 1, 1)));
   }
