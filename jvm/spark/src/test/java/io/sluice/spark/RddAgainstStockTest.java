@@ -3,6 +3,7 @@ package io.sluice.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.primitives.UnsignedBytes;
 import io.sluice.spark.metrics.Counter;
 import java.io.Serializable;
 import java.math.BigInteger;
@@ -18,6 +19,7 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -127,6 +129,50 @@ class RddAgainstStockTest {
   void sortByKey(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 20_000)
         .mapToPair(n -> new Tuple2<>(mixed(n), "value " + n)).sortByKey(true, 9).collect().stream().map(String::valueOf).toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void sortByTextDownwards(String serializer) {
+    assertSame(serializer, false, context -> numbers(context, 20_000)
+        .mapToPair(n -> new Tuple2<>("key " + mixed(n) % 5000 + (n % 9 == 0 ? "\u0416" : ""), "v"))
+        .sortByKey(false, 9).collect().stream().map(String::valueOf).toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void sortByUnsignedBytes(String serializer) {
+    assertSame(serializer, false, context -> numbers(context, 20_000)
+        .mapToPair(n -> new Tuple2<>(BigInteger.valueOf(mixed(n)).multiply(BigInteger.valueOf(1L << 40)).toByteArray(), n))
+        .repartitionAndSortWithinPartitions(new HashPartitioner(1), UnsignedBytes.lexicographicalComparator())
+        .map(record -> new BigInteger(record._1()) + " " + record._2()).collect());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void sortByAnOrderingThatIsNotKnown(String serializer) {
+    assertSame(serializer, false, context -> numbers(context, 5000)
+        .mapToPair(n -> new Tuple2<>(mixed(n), n))
+        .sortByKey((Comparator<Integer> & Serializable) (a, b) -> Integer.compare(b ^ 5, a ^ 5), true, 4)
+        .collect().stream().map(String::valueOf).toList());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void sortedValuesWithoutAShapeAmongOthers(String serializer) {
+    assertSame(serializer, true, context -> numbers(context, 8000)
+        .mapToPair(n -> new Tuple2<Integer, Object>(mixed(n), n > 5000 ? new Custom(n, "odd") : (Object) n))
+        .sortByKey(true, 5).collect().stream().map(String::valueOf).toList());
+  }
+
+  @Test
+  void sortedRecordsSpill() {
+    spark = LocalSpark.start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "1000"));
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+    List<Integer> keys = numbers(context, 30_000).mapToPair(n -> new Tuple2<>(mixed(n), "value " + n))
+        .sortByKey(true, 2).keys().collect();
+    assertEquals(numbers(context, 30_000).map(RddAgainstStockTest::mixed).collect().stream().sorted().toList(), keys);
+    assertTrue(spark.counter(Counter.SHUFFLES_RECORDS) > 0);
   }
 
   @ParameterizedTest

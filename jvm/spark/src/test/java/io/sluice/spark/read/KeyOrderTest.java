@@ -1,0 +1,90 @@
+package io.sluice.spark.read;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.primitives.UnsignedBytes;
+import io.sluice.spark.NormalizedKeyOrdering;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+import scala.math.Ordering;
+import scala.math.Ordering$;
+
+/** Numbers never contradict the comparator that they stand for. */
+class KeyOrderTest {
+  /** Orders text by length; its number is half of the length. */
+  private static final class ByLength implements Comparator<String>, NormalizedKeyOrdering<String> {
+    @Override
+    public int compare(String left, String right) {
+      return Integer.compare(left.length(), right.length());
+    }
+
+    @Override
+    public long prefix(String key) {
+      return key.length() / 2;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return false;
+    }
+  }
+
+  private static <K> Ordering<K> scala(Comparator<K> comparator) {
+    return Ordering$.MODULE$.comparatorToOrdering(comparator);
+  }
+
+  private static <K> void assertAgrees(Comparator<K> ordering, K left, K right) {
+    KeyOrder order = KeyOrder.of(ordering, left).orElseThrow();
+    int byNumber = Long.compareUnsigned(order.prefix().applyAsLong(left), order.prefix().applyAsLong(right));
+    int byComparator = Integer.signum(ordering.compare(left, right));
+    assertTrue(byNumber == byComparator || byNumber == 0 && !order.decidesAlone(), () -> left + " and " + right);
+  }
+
+  @Property
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
+  void numbers(@ForAll int left, @ForAll int right, @ForAll long leftLong, @ForAll long rightLong) {
+    assertAgrees((Ordering) Ordering.Int$.MODULE$, left, right);
+    assertAgrees(((Ordering) Ordering.Int$.MODULE$).reverse(), left, right);
+    assertAgrees((Ordering) Ordering.Long$.MODULE$, leftLong, rightLong);
+    assertAgrees(scala(Comparator.<Long>naturalOrder()), leftLong, rightLong);
+    assertAgrees(scala(com.google.common.collect.Ordering.<Integer>natural()), left, right);
+    assertAgrees(scala(com.google.common.collect.Ordering.<Short>natural()).reverse(), (short) left, (short) right);
+    assertAgrees(scala(Comparator.<Byte>naturalOrder().reversed().reversed()), (byte) left, (byte) right);
+    assertAgrees(scala(Comparator.<Character>naturalOrder()), (char) left, (char) right);
+  }
+
+  @Property
+  void text(@ForAll String left, @ForAll String right, @ForAll String shared) {
+    Comparator<String> natural = Ordering.String$.MODULE$;
+    assertAgrees(natural, left, right);
+    assertAgrees(natural, shared + left, shared + right);
+    assertAgrees(Ordering.String$.MODULE$.reverse(), left, right);
+    assertAgrees(scala(new ByLength()), left, right);
+    assertAgrees(scala(new ByLength()).reverse(), left, right);
+  }
+
+  @Property
+  void bytes(@ForAll byte[] left, @ForAll byte[] right, @ForAll byte[] shared) {
+    Ordering<byte[]> ordering = scala(UnsignedBytes.lexicographicalComparator());
+    assertAgrees(ordering, left, right);
+    assertAgrees(ordering, com.google.common.primitives.Bytes.concat(shared, left),
+        com.google.common.primitives.Bytes.concat(shared, right));
+  }
+
+  @Test
+  void whatIsNotKnownHasNoNumbers() {
+    for (Comparator<?> ordering : List.of(Comparator.comparing(String::length), scala(Comparator.comparing(String::length)),
+        String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
+      assertEquals(Optional.empty(), KeyOrder.of(ordering, "text"));
+    }
+    assertEquals(Optional.empty(), KeyOrder.of(scala(Comparator.<Double>naturalOrder()), 1.0));
+    assertFalse(KeyOrder.of(Ordering.String$.MODULE$, "text").orElseThrow().decidesAlone());
+    assertTrue(KeyOrder.of(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().decidesAlone());
+  }
+}
