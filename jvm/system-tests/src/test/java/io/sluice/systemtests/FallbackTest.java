@@ -110,12 +110,28 @@ class FallbackTest {
   }
 
   @Test
-  void shufflesOfObjectsAreSparksOwn() {
+  void shufflesOfRddsAreSparksOwnWhereTheirPathIsOff() {
+    try (SparkApplication application =
+        SparkApplication.on(Engine.UNDER_TEST).set("spark.sluice.records.enabled", "false").start()) {
+      long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
+      assertEquals(2, groups);
+      assertEquals(expected, QUERY.run(application.session()));
+      if (Engine.UNDER_TEST.isSluice()) {
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
+        assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) > 0);
+      }
+    }
+  }
+
+  @Test
+  void shufflesOfRddsTakeTheRecordsPath() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).start()) {
       long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
       assertEquals(2, groups);
       if (Engine.UNDER_TEST.isSluice()) {
-        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
       }
     }
   }
