@@ -92,6 +92,10 @@ class RddAgainstStockTest {
     assertEquals(stock, ours);
   }
 
+  private void assertSortedAsRows(boolean expected) {
+    assertEquals(expected, spark.counter(Counter.READ_PARTITIONS_SORTED_AS_ROWS) > 0);
+  }
+
   private static JavaRDD<Integer> numbers(JavaSparkContext context, int count) {
     return context.parallelize(IntStream.range(0, count).boxed().toList(), 4);
   }
@@ -122,6 +126,7 @@ class RddAgainstStockTest {
           perMap.sort(Comparator.comparingInt(n -> n / 2500));
           return perMap;
         }).collect()));
+    assertSortedAsRows(false);
   }
 
   @ParameterizedTest
@@ -129,6 +134,7 @@ class RddAgainstStockTest {
   void sortByKey(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 20_000)
         .mapToPair(n -> new Tuple2<>(mixed(n), "value " + n)).sortByKey(true, 9).collect().stream().map(String::valueOf).toList());
+    assertSortedAsRows(true);
   }
 
   @ParameterizedTest
@@ -137,6 +143,7 @@ class RddAgainstStockTest {
     assertSame(serializer, false, context -> numbers(context, 20_000)
         .mapToPair(n -> new Tuple2<>("key " + mixed(n) % 5000 + (n % 9 == 0 ? "\u0416" : ""), "v"))
         .sortByKey(false, 9).collect().stream().map(String::valueOf).toList());
+    assertSortedAsRows(true);
   }
 
   @ParameterizedTest
@@ -146,6 +153,7 @@ class RddAgainstStockTest {
         .mapToPair(n -> new Tuple2<>(BigInteger.valueOf(mixed(n)).multiply(BigInteger.valueOf(1L << 40)).toByteArray(), n))
         .repartitionAndSortWithinPartitions(new HashPartitioner(1), UnsignedBytes.lexicographicalComparator())
         .map(record -> new BigInteger(record._1()) + " " + record._2()).collect());
+    assertSortedAsRows(true);
   }
 
   @ParameterizedTest
@@ -155,6 +163,7 @@ class RddAgainstStockTest {
         .mapToPair(n -> new Tuple2<>(mixed(n), n))
         .sortByKey((Comparator<Integer> & Serializable) (a, b) -> Integer.compare(b ^ 5, a ^ 5), true, 4)
         .collect().stream().map(String::valueOf).toList());
+    assertSortedAsRows(false);
   }
 
   @ParameterizedTest
@@ -173,6 +182,7 @@ class RddAgainstStockTest {
         .sortByKey(true, 2).keys().collect();
     assertEquals(numbers(context, 30_000).map(RddAgainstStockTest::mixed).collect().stream().sorted().toList(), keys);
     assertTrue(spark.counter(Counter.SHUFFLES_RECORDS) > 0);
+    assertSortedAsRows(true);
   }
 
   @ParameterizedTest

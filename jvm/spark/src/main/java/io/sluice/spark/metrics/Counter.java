@@ -32,6 +32,8 @@ public enum Counter {
   READ_RECORDS("read.records", Unit.COUNT, "rows decoded"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),
   READ_DECODED_BYTES("read.decodedBytes", Unit.BYTES, "bytes of rows that came out"),
+  READ_PARTITIONS_SORTED_AS_ROWS("read.partitionsSortedAsRows", Unit.COUNT,
+      "reduce tasks that sorted records by numbers made of their keys"),
   READ_FRAMES_BY_TASK("read.framesByTask", Unit.COUNT, "frames decoded by the task thread itself"),
   READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
   READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),

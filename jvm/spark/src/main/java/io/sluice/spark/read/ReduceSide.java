@@ -2,6 +2,8 @@ package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RecordIterator;
 import java.io.IOException;
@@ -13,6 +15,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.collection.ExternalSorter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Function1;
 import scala.Option;
 import scala.Product2;
@@ -27,15 +31,19 @@ import scala.math.Ordering;
  * <p>Used once, by one thread.
  */
 final class ReduceSide<K, V, C> {
+  private static final Logger LOG = LoggerFactory.getLogger(ReduceSide.class);
+
   private final ShuffleDependency<K, V, C> dependency;
   private final TaskContext context;
+  private final Counters counters;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
 
   ReduceSide(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
-      ShuffleReadMetricsReporter metrics) {
+      ShuffleReadMetricsReporter metrics, Counters counters) {
     this.dependency = dependency;
     this.context = context;
+    this.counters = counters;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
   }
@@ -80,6 +88,8 @@ final class ReduceSide<K, V, C> {
       boolean serialized = decoder.serializedRecords(row) > 0;
       if (sorter == null && !serialized) {
         Optional<KeyOrder> order = KeyOrder.of(ordering, decoder.key(row));
+        LOG.debug("Shuffle {} sorts {}: ordering {}", dependency.shuffleId(),
+            order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName());
         sorter = order.isEmpty() ? null : new RecordSorter<>(context, ordering, order.get());
       }
       if (sorter == null || serialized) {
@@ -88,7 +98,11 @@ final class ReduceSide<K, V, C> {
       }
       sorter.insert(row);
     }
-    return sorter == null ? sortedAsObjects(null) : sorter.sorted();
+    if (sorter == null) {
+      return sortedAsObjects(null);
+    }
+    counters.increment(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
+    return sorter.sorted();
   }
 
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
