@@ -175,6 +175,27 @@ class RddAgainstStockTest {
   }
 
   @Test
+  void nullsAndPairsAmongValuesShareBatches() {
+    assertSame(JAVA, false, context -> sorted(numbers(context, 40_000)
+        .mapToPair(n -> new Tuple2<Integer, Object>(n % 9 == 0 ? null : n, n % 2 == 0 ? null : n % 3 == 0 ? new Tuple2<>(n, "x") : "text"))
+        .partitionBy(new HashPartitioner(5)).collect()));
+    spark.close();
+    JavaSparkContext context = start(JAVA);
+    numbers(context, 40_000).mapToPair(n -> new Tuple2<Integer, Object>(n, n % 2 == 0 ? null : "text"))
+        .partitionBy(new HashPartitioner(5)).count();
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) + spark.counter(Counter.WRITE_BATCHES_BY_POOL) <= 8);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void combinedThenSortedByACoarserOrder(String serializer) {
+    assertSame(serializer, false, context -> sorted(context.<Tuple2<String, Integer>>parallelize(
+            IntStream.range(0, 9000).mapToObj(n -> new Tuple2<>(n % 2 == 0 ? "key" + n % 50 : "KEY" + n % 50, 1)).toList(), 3)
+        .mapToPair(record -> record).reduceByKey(Integer::sum)
+        .repartitionAndSortWithinPartitions(new HashPartitioner(3), String.CASE_INSENSITIVE_ORDER).collect()));
+  }
+
+  @Test
   void sortedRecordsSpill() {
     spark = LocalSpark.start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "1000"));
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());

@@ -42,7 +42,7 @@ import scala.math.Ordering;
 public final class SparkLine {
   private static final String SUPPORTED = "3.3 to 4.2";
   /** Spark's default of {@code spark.shuffle.sort.initialBufferSize}. */
-  private static final int INITIAL_RECORDS = 4096;
+  private static final String INITIAL_RECORDS = "4096";
 
   private SparkLine() {}
 
@@ -118,7 +118,7 @@ public final class SparkLine {
     try {
       return (UnsafeExternalSorter) RowSorterCall.HANDLE.invokeExact(context.taskMemoryManager(),
           env.blockManager(), env.serializerManager(), context, comparator, prefixes,
-          conf.getInt("spark.shuffle.sort.initialBufferSize", INITIAL_RECORDS),
+          (int) conf.getSizeAsBytes("spark.shuffle.sort.initialBufferSize", INITIAL_RECORDS),
           context.taskMemoryManager().pageSizeBytes(),
           conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE), radixSort);
     } catch (Throwable thrown) {

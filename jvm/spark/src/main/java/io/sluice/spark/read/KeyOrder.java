@@ -15,13 +15,14 @@ import java.util.function.ToLongFunction;
  * {@link NormalizedKeyOrdering}. Immutable.
  *
  * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
- * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API and Scala hide a comparator
- * in other objects; those are looked through.
+ * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala {@code Ordering}
+ * of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a function first.
  *
+ * @param keys the class of the keys that have numbers
  * @param prefix a key's number: smaller means smaller
  * @param decidesAlone whether keys with the same number are equal
  */
-record KeyOrder(ToLongFunction<Object> prefix, boolean decidesAlone) {
+record KeyOrder(Class<?> keys, ToLongFunction<Object> prefix, boolean decidesAlone) {
   private static final int CHARACTERS = 4;
   private static final int MOST_WRAPPERS = 4;
   private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
@@ -32,8 +33,8 @@ record KeyOrder(ToLongFunction<Object> prefix, boolean decidesAlone) {
   private static final Set<String> REVERSES = Set.of("scala.math.Ordering$Reverse",
       "java.util.Collections$ReverseComparator2", "com.google.common.collect.ReverseOrdering",
       "org.sparkproject.guava.collect.ReverseOrdering");
-  private static final Set<String> WRAPPERS =
-      Set.of("scala.math.LowPriorityOrderingImplicits$$anon$", "scala.math.Ordering$$anon$");
+  /** Made by {@code Ordering.comparatorToOrdering}, on Scala 2.12 and 2.13. */
+  private static final String OF_COMPARATOR = "scala.math.LowPriorityOrderingImplicits$$anon$";
 
   /**
    * The numbers for keys of {@code sample}'s class under {@code ordering}; empty when the ordering is not known, or not
@@ -49,7 +50,7 @@ record KeyOrder(ToLongFunction<Object> prefix, boolean decidesAlone) {
       }
       String name = inner.getClass().getName();
       boolean reverse = REVERSES.contains(name);
-      Comparator<?> next = reverse || WRAPPERS.stream().anyMatch(name::startsWith) ? wrapped(inner) : null;
+      Comparator<?> next = reverse || name.startsWith(OF_COMPARATOR) ? wrapped(inner) : null;
       if (next == null) {
         return Optional.empty();
       }
@@ -60,16 +61,21 @@ record KeyOrder(ToLongFunction<Object> prefix, boolean decidesAlone) {
   }
 
   private KeyOrder reversed() {
-    return new KeyOrder(key -> ~prefix.applyAsLong(key), decidesAlone);
+    return new KeyOrder(keys, key -> ~prefix.applyAsLong(key), decidesAlone);
   }
 
-  /** The one comparator that {@code wrapper} refers to; null when there is none or several. */
+  /** Whether {@code key} has a number: null and keys of other classes are left to the comparator. */
+  boolean takes(Object key) {
+    return keys.isInstance(key);
+  }
+
+  /** The comparator that is all that {@code wrapper} refers to; null when there is none, or anything else. */
   private static Comparator<?> wrapped(Comparator<?> wrapper) {
     try {
       List<Field> fields = Arrays.stream(wrapper.getClass().getDeclaredFields())
-          .filter(field -> !Modifier.isStatic(field.getModifiers()) && Comparator.class.isAssignableFrom(field.getType()))
+          .filter(field -> !Modifier.isStatic(field.getModifiers()))
           .toList();
-      if (fields.size() != 1) {
+      if (fields.size() != 1 || !Comparator.class.isAssignableFrom(fields.get(0).getType())) {
         return null;
       }
       fields.get(0).setAccessible(true);
@@ -84,23 +90,24 @@ record KeyOrder(ToLongFunction<Object> prefix, boolean decidesAlone) {
   private static Optional<KeyOrder> known(Comparator<?> ordering, Object sample) {
     if (ordering instanceof NormalizedKeyOrdering<?> normalized) {
       NormalizedKeyOrdering<Object> ofKeys = (NormalizedKeyOrdering<Object>) normalized;
-      return Optional.of(new KeyOrder(ofKeys::prefix, ofKeys.decidesAlone()));
+      return Optional.of(new KeyOrder(Object.class, ofKeys::prefix, ofKeys.decidesAlone()));
     }
     String name = ordering.getClass().getName();
     if (SCALA_NATURAL.contains(name) || JAVA_NATURAL.contains(name)) {
       return natural(sample);
     }
     return name.contains(UNSIGNED_BYTES) && sample instanceof byte[]
-        ? Optional.of(new KeyOrder(key -> ofBytes((byte[]) key), false)) : Optional.empty();
+        ? Optional.of(new KeyOrder(byte[].class, key -> ofBytes((byte[]) key), false)) : Optional.empty();
   }
 
   private static Optional<KeyOrder> natural(Object sample) {
     if (sample instanceof String) {
-      return Optional.of(new KeyOrder(key -> ofText((String) key), false));
+      return Optional.of(new KeyOrder(String.class, key -> ofText((String) key), false));
     } else if (sample instanceof Integer || sample instanceof Long || sample instanceof Short || sample instanceof Byte) {
-      return Optional.of(new KeyOrder(key -> ((Number) key).longValue() ^ Long.MIN_VALUE, true));
+      return Optional.of(
+          new KeyOrder(sample.getClass(), key -> ((Number) key).longValue() ^ Long.MIN_VALUE, true));
     } else if (sample instanceof Character) {
-      return Optional.of(new KeyOrder(key -> (Character) key, true));
+      return Optional.of(new KeyOrder(Character.class, key -> (Character) key, true));
     }
     return Optional.empty();
   }

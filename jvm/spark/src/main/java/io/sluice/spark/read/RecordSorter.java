@@ -35,10 +35,15 @@ final class RecordSorter<K, C> {
         context, () -> new KeyComparator<>(ordering), PrefixComparators.BINARY, order.decidesAlone());
   }
 
-  /** Copies a record in. */
-  void insert(UnsafeRow row) throws IOException {
-    long prefix = order.prefix().applyAsLong(decoder.key(row));
+  /** Copies a record in; false, with nothing done, when its key has no number. */
+  boolean insert(UnsafeRow row) throws IOException {
+    Object key = decoder.key(row);
+    if (!order.takes(key)) {
+      return false;
+    }
+    long prefix = order.prefix().applyAsLong(key);
     sorter.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), prefix, false);
+    return true;
   }
 
   /** All records in order, as new objects; call once. */

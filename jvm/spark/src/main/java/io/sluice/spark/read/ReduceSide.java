@@ -8,6 +8,7 @@ import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RecordIterator;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.ShuffleDependency;
@@ -17,7 +18,6 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.collection.ExternalSorter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.Function1;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -38,18 +38,20 @@ final class ReduceSide<K, V, C> {
   private final Counters counters;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
+  private final BooleanSupplier onTaskThread;
 
+  /** @param onTaskThread whether the calling thread is one that ends before the task's listeners run */
   ReduceSide(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
-      ShuffleReadMetricsReporter metrics, Counters counters) {
+      ShuffleReadMetricsReporter metrics, Counters counters, BooleanSupplier onTaskThread) {
     this.dependency = dependency;
     this.context = context;
     this.counters = counters;
+    this.onTaskThread = onTaskThread;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
   }
 
   /** The result of the shuffle; takes all rows at once where they must be sorted or combined. */
-  @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
   Iterator<Product2<K, C>> records() {
     if (dependency.keyOrdering().isDefined()) {
       return new InterruptibleIterator<>(context, sorted(dependency.keyOrdering().get()));
@@ -57,7 +59,7 @@ final class ReduceSide<K, V, C> {
     if (dependency.aggregator().isDefined()) {
       return new InterruptibleIterator<>(context, combined(dependency.aggregator().get()));
     }
-    return (Iterator<Product2<K, C>>) (Iterator<?>) records;
+    return new InterruptibleIterator<>(context, plain());
   }
 
   @SuppressWarnings("unchecked") // Whether values are V or C depends on mapSideCombine, which the types do not know.
@@ -69,17 +71,21 @@ final class ReduceSide<K, V, C> {
   }
 
   private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {
-    if (dependency.aggregator().isDefined()) {
-      return objectSorter().insertAllAndUpdateMetrics(records);
-    }
     try {
-      return sortedAsRows(ordering);
+      if (dependency.aggregator().isDefined()) {
+        // In two steps: one sorter that does both would not combine equal keys that the ordering does not put together.
+        return sortedAsObjects(combined(dependency.aggregator().get()));
+      }
+      return onTaskThread.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
     } catch (IOException e) {
       throw new SluiceException("sorting shuffle records by key failed: " + e.getMessage(), e);
     }
   }
 
-  /** Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. */
+  /**
+   * Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. Only on a thread
+   * that ends before the task does, because the end of the task frees the sorter's memory.
+   */
   private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
     RecordDecoder decoder = new RecordDecoder();
     RecordSorter<K, C> sorter = null;
@@ -87,46 +93,46 @@ final class ReduceSide<K, V, C> {
       UnsafeRow row = rows.next()._2();
       boolean serialized = decoder.serializedRecords(row) > 0;
       if (sorter == null && !serialized) {
-        Optional<KeyOrder> order = KeyOrder.of(ordering, decoder.key(row));
-        LOG.debug("Shuffle {} sorts {}: ordering {}", dependency.shuffleId(),
-            order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName());
-        sorter = order.isEmpty() ? null : new RecordSorter<>(context, ordering, order.get());
+        sorter = sorter(ordering, decoder.key(row));
       }
-      if (sorter == null || serialized) {
+      if (sorter == null || serialized || !sorter.insert(row)) {
         records.putBack(row);
         return sortedAsObjects(sorter);
       }
-      sorter.insert(row);
     }
     if (sorter == null) {
-      return sortedAsObjects(null);
+      return sortedAsObjects(plain());
     }
     counters.increment(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
     return sorter.sorted();
   }
 
+  /** A sorter for keys like {@code sample}; null when the ordering is not known. */
+  private RecordSorter<K, C> sorter(Ordering<K> ordering, Object sample) {
+    Optional<KeyOrder> order = KeyOrder.of(ordering, sample);
+    LOG.debug("Shuffle {} sorts {}: ordering {}", dependency.shuffleId(),
+        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName());
+    return order.map(known -> new RecordSorter<K, C>(context, ordering, known)).orElse(null);
+  }
+
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
+  private Iterator<Product2<K, C>> plain() {
+    return (Iterator<Product2<K, C>>) (Iterator<?>) records;
+  }
+
+  private ExternalSorter<K, C, C> objectSorter() {
+    return SparkLine.externalSorter(context, Option.empty(), dependency.keyOrdering(), dependency.serializer());
+  }
+
+  private Iterator<Product2<K, C>> sortedAsObjects(Iterator<Product2<K, C>> unsorted) {
+    return objectSorter().insertAllAndUpdateMetrics(unsorted);
+  }
+
   private Iterator<Product2<K, C>> sortedAsObjects(RecordSorter<K, C> before) throws IOException {
-    ExternalSorter<K, Object, C> sorter = objectSorter();
+    ExternalSorter<K, C, C> sorter = objectSorter();
     if (before != null) {
-      sorter.insertAll((Iterator<Product2<K, Object>>) (Iterator<?>) before.sorted());
+      sorter.insertAll(before.sorted());
     }
-    return sorter.insertAllAndUpdateMetrics((Iterator<Product2<K, Object>>) (Iterator<?>) records);
-  }
-
-  private ExternalSorter<K, Object, C> objectSorter() {
-    return SparkLine.externalSorter(context, combining(), dependency.keyOrdering(), dependency.serializer());
-  }
-
-  /** The aggregator of a sorter: one that merges combiners where map tasks have made such. */
-  @SuppressWarnings("unchecked") // As in combined().
-  private Option<Aggregator<K, Object, C>> combining() {
-    Option<?> aggregator = dependency.aggregator();
-    if (dependency.aggregator().isDefined() && dependency.mapSideCombine()) {
-      Aggregator<K, V, C> ofValues = dependency.aggregator().get();
-      Function1<C, C> same = combiner -> combiner;
-      aggregator = Option.apply(new Aggregator<K, C, C>(same, ofValues.mergeCombiners(), ofValues.mergeCombiners()));
-    }
-    return (Option<Aggregator<K, Object, C>>) aggregator;
+    return sorter.insertAllAndUpdateMetrics(plain());
   }
 }

@@ -84,7 +84,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     if (handle.path() == RecordPath.Path.ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return new ReduceSide<>(handle.dependency(), rows, context, metrics, executor.counters()).records();
+    return new ReduceSide<>(handle.dependency(), rows, context, metrics, executor.counters(),
+        SluiceShuffleReader::onTaskThread).records();
   }
 
   private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {

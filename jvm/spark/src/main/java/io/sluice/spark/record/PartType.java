@@ -67,9 +67,9 @@ final class PartType {
     return UNKNOWN;
   }
 
-  /** Whether a part of this type has a word in the record. */
+  /** Whether a part of this type has a word in the record; null has one too, so that records with nulls look like others. */
   static boolean hasWord(int code) {
-    return code > UNIT;
+    return code >= NULL;
   }
 
   /** Whether the part's word says where its bytes are. */

@@ -115,7 +115,7 @@ public final class RecordDecoder {
 
   private Object part(int code) {
     return switch (code) {
-      case PartType.NULL -> null;
+      case PartType.NULL -> nothing(null);
       case PartType.BYTES -> bytes();
       case PartType.LATIN1 -> new String(bytes(), StandardCharsets.ISO_8859_1);
       case PartType.UTF16 -> utf16();
@@ -133,8 +133,14 @@ public final class RecordDecoder {
       case PartType.SHORT -> (short) nextWord();
       case PartType.BYTE -> (byte) nextWord();
       case PartType.CHARACTER -> (char) nextWord();
-      default -> scala.runtime.BoxedUnit.UNIT;
+      default -> nothing(scala.runtime.BoxedUnit.UNIT);
     };
+  }
+
+  /** {@code value}, past the empty word that stands for it. */
+  private Object nothing(Object value) {
+    nextWord();
+    return value;
   }
 
   private byte[] bytes() {

@@ -16,11 +16,14 @@ public final class RecordEncoder {
 
   private static final int WORD = 8;
   private static final int FIRST_BYTES = 1024;
+  /** Buffers that a large record made larger than this are not kept for small ones. */
+  private static final int KEEP_BYTES = 1 << 20;
   private static final int OFFSET_SHIFT = 32;
   private static final long SIZE_MASK = 0xFFFF_FFFFL;
 
   private byte[] buffer = new byte[FIRST_BYTES];
   private char[] chars = new char[FIRST_BYTES];
+  /** The most fields that a row had: all later ones have as many, because pages hold rows of one number of fields. */
   private int fields;
   private int length;
   /** Where the next part's word and bytes go, in bytes from the row's start. */
@@ -46,7 +49,7 @@ public final class RecordEncoder {
     if (k1 < 0 || k2 < 0 || v1 < 0 || v2 < 0) {
       return false;
     }
-    fields = 1 + words(k1) + words(k2) + words(v1) + words(v2);
+    fields = Math.max(fields, 1 + words(k1) + words(k2) + words(v1) + words(v2));
     long bytes = headBytes(fields) + slot(k1, key1) + slot(k2, key2) + slot(v1, value1) + slot(v2, value2);
     if (bytes > MAX_ROW_BYTES) {
       return false;
@@ -58,6 +61,7 @@ public final class RecordEncoder {
     put(k2, key2);
     put(v1, value1);
     put(v2, value2);
+    fill();
     return true;
   }
 
@@ -67,7 +71,7 @@ public final class RecordEncoder {
    * @throws IllegalArgumentException when they are too many bytes for a row
    */
   public void encodeSerialized(int records, byte[] serialized, int size) {
-    fields = 3;
+    fields = Math.max(fields, 3);
     long bytes = headBytes(fields) + round(size);
     if (bytes > MAX_ROW_BYTES) {
       throw new IllegalArgumentException(size + " bytes of serialized records; a row has at most " + MAX_ROW_BYTES);
@@ -76,6 +80,7 @@ public final class RecordEncoder {
     putWord(RecordShape.SERIALIZED);
     putWord(records);
     putBytes(serialized, Platform.BYTE_ARRAY_OFFSET, size);
+    fill();
   }
 
   /** Holds the row, from index 0 on. */
@@ -100,6 +105,9 @@ public final class RecordEncoder {
   }
 
   private int textCode(String text) {
+    if (text.length() > MAX_ROW_BYTES) {
+      return PartType.UNKNOWN;
+    }
     int n = loadChars(text);
     int all = 0;
     for (int i = 0; i < n; i++) {
@@ -110,6 +118,9 @@ public final class RecordEncoder {
 
   private int loadChars(String text) {
     int n = text.length();
+    if (chars.length > KEEP_BYTES && n <= KEEP_BYTES) {
+      chars = new char[n];
+    }
     if (n > chars.length) {
       chars = new char[Math.max(n, (int) Math.min(2L * chars.length, Integer.MAX_VALUE - WORD))];
     }
@@ -139,8 +150,19 @@ public final class RecordEncoder {
     };
   }
 
+  /** Zeroes the words of fields that this record does not have. */
+  private void fill() {
+    int end = (int) headBytes(fields);
+    while (wordAt < end) {
+      putWord(0);
+    }
+  }
+
   private void start(long bytes) {
     length = (int) bytes;
+    if (buffer.length > KEEP_BYTES && length <= KEEP_BYTES) {
+      buffer = new byte[length];
+    }
     if (length > buffer.length) {
       buffer = new byte[(int) Math.max(bytes, Math.min(2L * buffer.length, MAX_ROW_BYTES))];
     }
@@ -164,8 +186,9 @@ public final class RecordEncoder {
       case PartType.FLOAT -> putWord(Float.floatToRawIntBits((Float) part) & SIZE_MASK);
       case PartType.DOUBLE -> putWord(Double.doubleToRawLongBits((Double) part));
       case PartType.BYTE, PartType.SHORT, PartType.INTEGER, PartType.LONG -> putWord(((Number) part).longValue());
+      case PartType.NULL, PartType.UNIT -> putWord(0);
       default -> {
-        // NONE, NULL and UNIT have nothing but their code.
+        // NONE has nothing.
       }
     }
   }

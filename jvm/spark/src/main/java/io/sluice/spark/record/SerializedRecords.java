@@ -2,6 +2,7 @@ package io.sluice.spark.record;
 
 import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
+import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
@@ -20,8 +21,11 @@ public final class SerializedRecords implements AutoCloseable {
   private static final int PARTITION_BYTES = 16 * 1024;
   private static final int LEAST_BYTES = 1 << 20;
   private static final int MOST_BYTES = 32 << 20;
-  /** Streams of one task at a time: each has buffers and tables of its own. */
-  private static final int MOST_STREAMS = 4096;
+  /** Streams of one task at a time: each of Java's has buffers of some KiB, each of another serializer perhaps a lot more. */
+  private static final int MOST_JAVA_STREAMS = 16 * 1024;
+  private static final int MOST_OTHER_STREAMS = 256;
+  /** What a partition's buffer takes beside its bytes, roughly. */
+  private static final int BUFFER_OVERHEAD = 128;
 
   /** Takes a partition's records over. */
   public interface Sink {
@@ -32,6 +36,7 @@ public final class SerializedRecords implements AutoCloseable {
   private final SerializerInstance serializer;
   private final Buffer[] buffers;
   private final long fullBytes;
+  private final int mostStreams;
   private final Bytes shared = new Bytes();
   private final SerializationStream sharedStream;
   private long bytes;
@@ -42,6 +47,7 @@ public final class SerializedRecords implements AutoCloseable {
     this.serializer = serializer.newInstance();
     this.buffers = new Buffer[partitions];
     this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
+    this.mostStreams = serializer instanceof JavaSerializer ? MOST_JAVA_STREAMS : MOST_OTHER_STREAMS;
     this.sharedStream = serializer.supportsRelocationOfSerializedObjects()
         ? this.serializer.serializeStream(shared) : null;
   }
@@ -53,6 +59,7 @@ public final class SerializedRecords implements AutoCloseable {
       buffer = new Buffer();
       buffers[partition] = buffer;
       used++;
+      bytes += BUFFER_OVERHEAD;
     }
     int before = buffer.target.size();
     if (sharedStream != null) {
@@ -77,7 +84,7 @@ public final class SerializedRecords implements AutoCloseable {
 
   /** Whether it is time to {@link #drain}. */
   public boolean isFull() {
-    return bytes >= fullBytes || sharedStream == null && used >= MOST_STREAMS;
+    return bytes >= fullBytes || sharedStream == null && used >= mostStreams;
   }
 
   /** Hands every partition's records to {@code sink}, in order of partitions, and starts anew. */

@@ -1,5 +1,6 @@
 package io.sluice.spark.write;
 
+import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -9,6 +10,8 @@ import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
+import org.apache.spark.util.collection.ExternalSorter;
+import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
 
@@ -57,8 +60,10 @@ final class RecordWrite<K, V> {
 
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records, TaskContext context) {
-    Aggregator<K, V, ?> aggregator = (Aggregator<K, V, ?>) dependency.aggregator().get();
-    return aggregator.combineValuesByKey(records, context);
+    // As Spark's map side does it: the aggregator itself would spill with the application's serializer, not this shuffle's.
+    ExternalSorter<K, V, Object> sorter = SparkLine.externalSorter(
+        context, (Option<Aggregator<K, V, Object>>) (Option<?>) dependency.aggregator(), Option.empty(), dependency.serializer());
+    return sorter.insertAllAndUpdateMetrics(records);
   }
 
   private void append(Object key, Object value) throws IOException {

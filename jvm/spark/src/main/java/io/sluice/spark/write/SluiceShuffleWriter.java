@@ -109,7 +109,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       // Row and batch must agree in fields; everything unusual takes the slow way.
       if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
           || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
-        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes);
+        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes, settings.offHeapEnabled());
       }
     }
   }
@@ -117,12 +117,14 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   /** Adds a row that stands for {@code records} records. */
   private void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException {
     if (page == null || fields != batch.fields() || !page.append(partition, row, Platform.BYTE_ARRAY_OFFSET, bytes)) {
-      appendToNewPage(partition, fields, row, Platform.BYTE_ARRAY_OFFSET, bytes);
+      appendToNewPage(partition, fields, row, Platform.BYTE_ARRAY_OFFSET, bytes, false);
     }
     batch.addRecords(records - 1);
   }
 
-  private void appendToNewPage(int partition, int fields, Object base, long offset, int bytes) throws IOException {
+  /** @param movable whether the row may lie in memory of another operator of the task, which leasing may make spill */
+  private void appendToNewPage(int partition, int fields, Object base, long offset, int bytes, boolean movable)
+      throws IOException {
     if (bytes % ROW_ALIGNMENT != 0) {
       throw new SluiceException("a row of shuffle " + dependency.shuffleId() + " has " + bytes
           + " bytes, which is not a multiple of 8: not a row that Spark SQL made");
@@ -132,10 +134,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (batch != null && (batch.fields() != fields || batch.filledBytes() >= batchLimit())) {
       flush(false);
     }
-    // Leasing may make other operators of the task spill, and this row may lie in their memory.
     Object stable = base;
     long stableOffset = offset;
-    if (settings.offHeapEnabled()) {
+    if (movable) {
       stable = copy(base, offset, bytes);
       stableOffset = Platform.BYTE_ARRAY_OFFSET;
     }

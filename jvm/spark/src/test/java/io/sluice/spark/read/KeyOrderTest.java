@@ -12,6 +12,7 @@ import java.util.Optional;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
+import scala.Function1;
 import scala.math.Ordering;
 import scala.math.Ordering$;
 
@@ -78,12 +79,36 @@ class KeyOrderTest {
   }
 
   @Test
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
+  void anOrderingThatAppliesAFunctionFirstIsNotLookedThrough() {
+    Ordering<Object> ofInt = (Ordering) Ordering.Int$.MODULE$;
+    Function1<Object, Object> negative = n -> -(Integer) n;
+    Function1<Object, Object> length = text -> ((String) text).length();
+    Ordering<Object> by = Ordering$.MODULE$.by(negative, ofInt);
+    for (Ordering<Object> ordering : List.of(by, by.reverse(), scala(by), ofInt.on(negative), ofInt.reverse().on(negative))) {
+      assertEquals(Optional.empty(), KeyOrder.of(ordering, 5));
+    }
+    assertEquals(Optional.empty(), KeyOrder.of(Ordering$.MODULE$.by(length, ofInt), "text"));
+    assertEquals(Optional.empty(), KeyOrder.of(Ordering$.MODULE$.Option(ofInt), 5));
+    assertEquals(Optional.empty(), KeyOrder.of(Ordering$.MODULE$.fromLessThan((a, b) -> (Integer) a > (Integer) b), 5));
+  }
+
+  @Test
+  void keysOfOtherClassesHaveNoNumbers() {
+    KeyOrder order = KeyOrder.of(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow();
+    assertTrue(order.takes(7));
+    assertFalse(order.takes(7L));
+    assertFalse(order.takes(null));
+  }
+
+  @Test
   void whatIsNotKnownHasNoNumbers() {
     for (Comparator<?> ordering : List.of(Comparator.comparing(String::length), scala(Comparator.comparing(String::length)),
         String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
       assertEquals(Optional.empty(), KeyOrder.of(ordering, "text"));
     }
     assertEquals(Optional.empty(), KeyOrder.of(scala(Comparator.<Double>naturalOrder()), 1.0));
+    assertEquals(Optional.empty(), KeyOrder.of(Ordering.String$.MODULE$, null));
     assertFalse(KeyOrder.of(Ordering.String$.MODULE$, "text").orElseThrow().decidesAlone());
     assertTrue(KeyOrder.of(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().decidesAlone());
   }
