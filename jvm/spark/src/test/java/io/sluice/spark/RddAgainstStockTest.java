@@ -8,6 +8,7 @@ import io.sluice.spark.metrics.Counter;
 import java.io.Serializable;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -174,6 +175,29 @@ class RddAgainstStockTest {
         .sortByKey(true, 5).collect().stream().map(String::valueOf).toList());
   }
 
+  /** With a limit of 16 MiB for all tasks, of which a record would take more than twice. */
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void aRecordLargerThanTheMemoryLimit(String serializer) {
+    spark = LocalSpark.start(Map.of("spark.serializer", serializer, "spark.sluice.memory.limit", "16m",
+        "spark.kryoserializer.buffer.max", "128m"));
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+    List<Integer> lengths = numbers(context, 6)
+        .mapToPair(n -> new Tuple2<>(n, patterned(n * 9_000_000 + 3))).partitionBy(new HashPartitioner(2))
+        .map(record -> Arrays.equals(record._2(), patterned(record._1() * 9_000_000 + 3)) ? record._1() : -1).collect();
+    assertEquals(List.of(0, 1, 2, 3, 4, 5), lengths.stream().sorted().toList());
+    assertTrue(spark.counter(Counter.WRITE_RECORDS_SERIALIZED) > 0);
+    assertEquals(6, spark.counter(Counter.WRITE_RECORDS));
+  }
+
+  private static byte[] patterned(int bytes) {
+    byte[] array = new byte[bytes];
+    for (int i = 0; i < bytes; i++) {
+      array[i] = (byte) (i * 31 >>> 5 ^ i);
+    }
+    return array;
+  }
+
   @Test
   void nullsAndPairsAmongValuesShareBatches() {
     assertSame(JAVA, false, context -> sorted(numbers(context, 40_000)
@@ -262,7 +286,7 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void valuesLargerThanAPage(String serializer) {
     assertSame(serializer, false, context -> sorted(numbers(context, 12)
-        .mapToPair(n -> new Tuple2<>(n, new byte[n * 700_000])).groupByKey(4)
+        .mapToPair(n -> new Tuple2<>(n, new byte[n * 300_000])).groupByKey(4)
         .mapValues(values -> values.iterator().next().length).collect()));
   }
 }

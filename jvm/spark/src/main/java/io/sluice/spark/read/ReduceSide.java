@@ -91,7 +91,7 @@ final class ReduceSide<K, V, C> {
     RecordSorter<K, C> sorter = null;
     while (rows.hasNext()) {
       UnsafeRow row = rows.next()._2();
-      boolean serialized = decoder.serializedRecords(row) > 0;
+      boolean serialized = decoder.isSerialized(row);
       if (sorter == null && !serialized) {
         sorter = sorter(ordering, decoder.key(row));
       }

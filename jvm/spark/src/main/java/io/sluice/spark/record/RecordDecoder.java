@@ -22,14 +22,20 @@ public final class RecordDecoder {
   /** The last shape that was found to be known. */
   private long known = RecordShape.SERIALIZED;
 
-  /** Number of serialized records in {@code row}; 0 when it is one record with a shape. */
-  public int serializedRecords(UnsafeRow row) {
+  /** Whether {@code row} holds serialized records instead of one record with a shape. */
+  public boolean isSerialized(UnsafeRow row) {
     open(row);
-    return shape() == RecordShape.SERIALIZED ? (int) nextWord() : 0;
+    return shape() == RecordShape.SERIALIZED;
   }
 
-  /** The serialized records of {@code row}, for which {@link #serializedRecords} is not 0. */
-  public byte[] serializedBytes(UnsafeRow row) {
+  /** Number of serialized records that end in {@code row}, which {@link #isSerialized}; 0 when their bytes go on. */
+  int serializedRecords(UnsafeRow row) {
+    open(row);
+    return (int) nextWord();
+  }
+
+  /** The bytes of {@code row}, which {@link #isSerialized}. */
+  byte[] serializedBytes(UnsafeRow row) {
     open(row);
     nextWord();
     return bytes();

@@ -8,8 +8,10 @@ import scala.Tuple2;
  * row is in {@link #buffer} until the next call. One thread.
  */
 public final class RecordEncoder {
-  /** Largest row, in bytes: lengths are ints, and a frame and its page need room beside it. */
-  static final long MAX_ROW_BYTES = (1L << 31) - (1L << 20);
+  /** Largest row, in bytes: small enough for any memory limit. What is larger is serialized and cut. */
+  static final int MAX_ROW_BYTES = 4 << 20;
+  /** Most serialized bytes of a row. */
+  static final int MAX_SERIALIZED_BYTES = MAX_ROW_BYTES - 1024;
 
   /** Where a {@code char[]}'s elements start: elements of the same size start at the same place. */
   static final int CHAR_ARRAY_OFFSET = Platform.SHORT_ARRAY_OFFSET;
@@ -66,20 +68,18 @@ public final class RecordEncoder {
   }
 
   /**
-   * Makes the row of {@code records} serialized records.
+   * Makes the row of serialized records, or of a part of their bytes.
    *
-   * @throws IllegalArgumentException when they are too many bytes for a row
+   * @param records their number, or 0 when their bytes go on in the next row
+   * @param from index of the first byte
+   * @param size number of bytes, at most {@link #MAX_SERIALIZED_BYTES}
    */
-  public void encodeSerialized(int records, byte[] serialized, int size) {
+  void encodeSerialized(int records, byte[] serialized, int from, int size) {
     fields = Math.max(fields, 3);
-    long bytes = headBytes(fields) + round(size);
-    if (bytes > MAX_ROW_BYTES) {
-      throw new IllegalArgumentException(size + " bytes of serialized records; a row has at most " + MAX_ROW_BYTES);
-    }
-    start(bytes);
+    start(headBytes(fields) + round(size));
     putWord(RecordShape.SERIALIZED);
     putWord(records);
-    putBytes(serialized, Platform.BYTE_ARRAY_OFFSET, size);
+    putBytes(serialized, Platform.BYTE_ARRAY_OFFSET + from, size);
     fill();
   }
 
@@ -122,7 +122,7 @@ public final class RecordEncoder {
       chars = new char[n];
     }
     if (n > chars.length) {
-      chars = new char[Math.max(n, (int) Math.min(2L * chars.length, Integer.MAX_VALUE - WORD))];
+      chars = new char[Math.max(n, 2 * chars.length)];
     }
     text.getChars(0, n, chars, 0);
     return n;
@@ -164,7 +164,7 @@ public final class RecordEncoder {
       buffer = new byte[length];
     }
     if (length > buffer.length) {
-      buffer = new byte[(int) Math.max(bytes, Math.min(2L * buffer.length, MAX_ROW_BYTES))];
+      buffer = new byte[(int) Math.max(bytes, 2L * buffer.length)];
     }
     wordAt = WORD;
     bytesAt = (int) headBytes(fields);

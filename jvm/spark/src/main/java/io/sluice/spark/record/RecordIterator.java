@@ -2,6 +2,11 @@ package io.sluice.spark.record;
 
 import io.sluice.spark.SluiceException;
 import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.io.SequenceInputStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
@@ -48,11 +53,10 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
       return nextSerialized();
     }
     UnsafeRow row = nextRow();
-    int records = decoder.serializedRecords(row);
-    if (records == 0) {
+    if (!decoder.isSerialized(row)) {
       return decoder.decode(row);
     }
-    open(row, records);
+    open(row);
     return nextSerialized();
   }
 
@@ -67,14 +71,35 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
     return row;
   }
 
-  private void open(UnsafeRow row, int records) {
+  /** Starts to read the serialized records that begin in {@code row} and end in it or in a later one. */
+  private void open(UnsafeRow row) {
     if (deserializer == null) {
       deserializer = serializer.newInstance();
     }
-    serialized = deserializer.deserializeStream(new ByteArrayInputStream(decoder.serializedBytes(row)))
-        .asKeyValueIterator();
+    int records = decoder.serializedRecords(row);
+    InputStream bytes = new ByteArrayInputStream(decoder.serializedBytes(row));
+    int rowsTaken = 1;
+    if (records == 0) {
+      List<InputStream> parts = new ArrayList<>(List.of(bytes));
+      while (records == 0) {
+        UnsafeRow next = nextPart();
+        records = decoder.serializedRecords(next);
+        parts.add(new ByteArrayInputStream(decoder.serializedBytes(next)));
+        rowsTaken++;
+      }
+      bytes = new SequenceInputStream(Collections.enumeration(parts));
+    }
+    serialized = deserializer.deserializeStream(bytes).asKeyValueIterator();
     serializedLeft = records;
-    metrics.incRecordsRead(records - 1);
+    metrics.incRecordsRead(records - rowsTaken);
+  }
+
+  private UnsafeRow nextPart() {
+    UnsafeRow row = rows.hasNext() ? rows.next()._2() : null;
+    if (row == null || !decoder.isSerialized(row)) {
+      throw new SluiceException("a shuffle block ends in the middle of serialized records: please report this");
+    }
+    return row;
   }
 
   @SuppressWarnings("unchecked") // The serializer gives back what it was given.

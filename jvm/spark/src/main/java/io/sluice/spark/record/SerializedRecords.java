@@ -1,6 +1,7 @@
 package io.sluice.spark.record;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.util.Arrays;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializationStream;
@@ -27,10 +28,14 @@ public final class SerializedRecords implements AutoCloseable {
   /** What a partition's buffer takes beside its bytes, roughly. */
   private static final int BUFFER_OVERHEAD = 128;
 
-  /** Takes a partition's records over. */
+  /** Takes rows over. */
   public interface Sink {
-    /** @param bytes of which the first {@code size} are the records'; only valid during the call */
-    void accept(int partition, int records, byte[] bytes, int size) throws java.io.IOException;
+    /**
+     * The encoder holds a row of {@code partition}.
+     *
+     * @param records how many end in it; 0 when their bytes go on in the partition's next row
+     */
+    void accept(int partition, int records) throws IOException;
   }
 
   private final SerializerInstance serializer;
@@ -67,6 +72,7 @@ public final class SerializedRecords implements AutoCloseable {
       write(sharedStream, key, value);
       sharedStream.flush();
       shared.appendTo(buffer.target);
+      shared.shrink();
     } else {
       if (buffer.stream == null) {
         buffer.stream = serializer.serializeStream(buffer.target);
@@ -87,8 +93,8 @@ public final class SerializedRecords implements AutoCloseable {
     return bytes >= fullBytes || sharedStream == null && used >= mostStreams;
   }
 
-  /** Hands every partition's records to {@code sink}, in order of partitions, and starts anew. */
-  public void drain(Sink sink) throws java.io.IOException {
+  /** Has {@code encoder} make rows of every partition's records, in order of partitions, and starts anew. */
+  public void drain(RecordEncoder encoder, Sink sink) throws IOException {
     for (int partition = 0; used > 0; partition++) {
       Buffer buffer = buffers[partition];
       if (buffer != null) {
@@ -97,10 +103,23 @@ public final class SerializedRecords implements AutoCloseable {
         if (buffer.stream != null) {
           buffer.stream.close();
         }
-        sink.accept(partition, buffer.records, buffer.target.array(), buffer.target.size());
+        cut(partition, buffer, encoder, sink);
       }
     }
     bytes = 0;
+  }
+
+  private static void cut(int partition, Buffer buffer, RecordEncoder encoder, Sink sink) throws IOException {
+    int from = 0;
+    int left = buffer.target.size();
+    while (left > RecordEncoder.MAX_SERIALIZED_BYTES) {
+      encoder.encodeSerialized(0, buffer.target.array(), from, RecordEncoder.MAX_SERIALIZED_BYTES);
+      sink.accept(partition, 0);
+      from += RecordEncoder.MAX_SERIALIZED_BYTES;
+      left -= RecordEncoder.MAX_SERIALIZED_BYTES;
+    }
+    encoder.encodeSerialized(buffer.records, buffer.target.array(), from, left);
+    sink.accept(partition, buffer.records);
   }
 
   /** Ends the streams; what was not drained is dropped. */
@@ -127,6 +146,14 @@ public final class SerializedRecords implements AutoCloseable {
 
     void appendTo(Bytes target) {
       target.write(buf, 0, count);
+    }
+
+    /** Forgets an array that a large record made large. */
+    void shrink() {
+      if (buf.length > LEAST_BYTES) {
+        buf = new byte[PARTITION_BYTES];
+        count = 0;
+      }
     }
   }
 }

@@ -82,8 +82,7 @@ final class RecordWrite<K, V> {
   }
 
   private void drain() throws IOException {
-    serialized.drain((partition, records, bytes, size) -> {
-      encoder.encodeSerialized(records, bytes, size);
+    serialized.drain(encoder, (partition, records) -> {
       target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), records);
       counters.add(Counter.WRITE_RECORDS_SERIALIZED, records);
     });

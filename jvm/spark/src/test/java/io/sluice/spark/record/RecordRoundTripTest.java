@@ -38,7 +38,7 @@ class RecordRoundTripTest {
     assertTrue(ENCODER.encode(key, value));
     assertEquals(0, ENCODER.length() % 8);
     UnsafeRow row = row();
-    assertEquals(0, DECODER.serializedRecords(row));
+    assertFalse(DECODER.isSerialized(row));
     return DECODER.decode(row);
   }
 
@@ -109,6 +109,13 @@ class RecordRoundTripTest {
   }
 
   @Test
+  void whatIsTooLargeForARowHasNoShape() {
+    assertTrue(ENCODER.encode(1, new byte[RecordEncoder.MAX_ROW_BYTES - 1024]));
+    assertFalse(ENCODER.encode(1, new byte[RecordEncoder.MAX_ROW_BYTES]));
+    assertFalse(ENCODER.encode("x".repeat(RecordEncoder.MAX_ROW_BYTES + 1), 1));
+  }
+
+  @Test
   void paddingIsZero() {
     assertTrue(ENCODER.encode(new byte[] {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}, 7));
     assertTrue(ENCODER.encode(new byte[] {1}, 7));
@@ -117,8 +124,9 @@ class RecordRoundTripTest {
 
   @Test
   void serializedRecords() {
-    ENCODER.encodeSerialized(3, new byte[] {5, 6, 7, 99}, 3);
+    ENCODER.encodeSerialized(3, new byte[] {4, 5, 6, 7, 99}, 1, 3);
     UnsafeRow row = row();
+    assertTrue(DECODER.isSerialized(row));
     assertEquals(3, DECODER.serializedRecords(row));
     assertArrayEquals(new byte[] {5, 6, 7}, DECODER.serializedBytes(row));
   }
