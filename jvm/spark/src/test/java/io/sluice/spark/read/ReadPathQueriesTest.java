@@ -158,7 +158,7 @@ class ReadPathQueriesTest {
     JavaRDD<Row> rdd = table(20_000, 3).repartition(6, functions.col("k")).javaRDD();
     long written = spark.counter(Counter.WRITE_MAP_OUTPUTS);
     assertEquals(20_000, rdd.count());
-    assertEquals(20_000, rdd.map(row -> row.getLong(0)).distinct().count());
+    assertEquals(20_000, rdd.map(row -> row.getLong(0)).collect().stream().distinct().count());
     assertEquals(3, spark.counter(Counter.WRITE_MAP_OUTPUTS) - written);
   }
 
