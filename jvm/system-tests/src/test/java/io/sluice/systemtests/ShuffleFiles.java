@@ -2,13 +2,22 @@ package io.sluice.systemtests;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Finds the files of committed map outputs below an application's local directory. */
+/**
+ * Finds the files of committed map outputs below an application's local directory. Spark's cleaner may delete those of an
+ * earlier shuffle at any moment; a file that has gone while it was looked at is not there.
+ */
 final class ShuffleFiles {
   private ShuffleFiles() {}
 
@@ -30,11 +39,35 @@ final class ShuffleFiles {
 
   /** Files below {@code localDir} whose names match. */
   static List<Path> named(Path localDir, String regex) {
-    try (Stream<Path> files = Files.walk(localDir)) {
-      return files.filter(file -> file.getFileName().toString().matches(regex)).sorted().toList();
+    List<Path> found = new ArrayList<>();
+    try {
+      Files.walkFileTree(localDir, new SimpleFileVisitor<>() {
+        @Override
+        public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
+          return visitFile(folder, attributes);
+        }
+
+        @Override
+        public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+          if (file.getFileName().toString().matches(regex)) {
+            found.add(file);
+          }
+          return FileVisitResult.CONTINUE;
+        }
+
+        @Override
+        public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
+          if (failure instanceof NoSuchFileException) {
+            return FileVisitResult.CONTINUE;
+          }
+          throw failure;
+        }
+      });
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+    Collections.sort(found);
+    return found;
   }
 
   /** The one folder directly or indirectly below {@code root} whose name matches. */
@@ -48,9 +81,12 @@ final class ShuffleFiles {
     return named(localDir, name.replace(".", "\\.")).get(0);
   }
 
+  /** Bytes of {@code file}; 0 when it has gone. */
   static long size(Path file) {
     try {
       return Files.size(file);
+    } catch (NoSuchFileException e) {
+      return 0;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
