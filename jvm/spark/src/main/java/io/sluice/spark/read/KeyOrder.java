@@ -1,132 +1,176 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.NormalizedKeyOrdering;
-import java.lang.reflect.Field;
-import java.lang.reflect.Modifier;
-import java.util.Arrays;
+import io.sluice.spark.record.RowKey;
+import io.sluice.spark.record.RowKey.Kind;
 import java.util.Comparator;
-import java.util.List;
-import java.util.Optional;
-import java.util.Set;
-import java.util.function.ToLongFunction;
 
 /**
- * How keys can be sorted by unsigned numbers: for the orderings that Sluice knows, and for those that implement
- * {@link NormalizedKeyOrdering}. Immutable.
- *
- * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
- * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala {@code Ordering}
- * of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a function first.
- *
- * @param keys the class of the keys that have numbers
- * @param prefix a key's number: smaller means smaller
- * @param decidesAlone whether keys with the same number are equal
+ * An order of keys that lie in rows: by an unsigned number made of each key, and where two numbers are equal, by
+ * {@link #compare}. {@link KeyOrders} finds the one that stands for a job's comparator. Immutable, any thread.
  */
-record KeyOrder(Class<?> keys, ToLongFunction<Object> prefix, boolean decidesAlone) {
-  private static final int CHARACTERS = 4;
-  private static final int MOST_WRAPPERS = 4;
-  private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
-      "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$", "scala.math.Ordering$String$");
-  private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
-      "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");
-  private static final String UNSIGNED_BYTES = ".UnsignedBytes$LexicographicalComparatorHolder$";
-  private static final Set<String> REVERSES = Set.of("scala.math.Ordering$Reverse",
-      "java.util.Collections$ReverseComparator2", "com.google.common.collect.ReverseOrdering",
-      "org.sparkproject.guava.collect.ReverseOrdering");
-  /** Made by {@code Ordering.comparatorToOrdering}, on Scala 2.12 and 2.13. */
-  private static final String OF_COMPARATOR = "scala.math.LowPriorityOrderingImplicits$$anon$";
+interface KeyOrder {
+
+  /** Whether {@code key} has a number: what has none is left to the job's comparator. */
+  boolean takes(RowKey key);
+
+  /** The key's number, compared as unsigned: smaller means smaller. Only of a key that is taken. */
+  long prefix(RowKey key);
+
+  /** Whether keys with the same number are equal. */
+  boolean decidesAlone();
+
+  /** Compares two keys that are taken, as the job's comparator would. */
+  int compare(RowKey left, RowKey right);
+
+  /** Keys that are numbers or characters of one class, in their natural order. */
+  record Numbers(Kind kind) implements KeyOrder {
+    @Override
+    public boolean takes(RowKey key) {
+      return key.kind() == kind;
+    }
+
+    @Override
+    public long prefix(RowKey key) {
+      return key.number() ^ Long.MIN_VALUE;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return true;
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return Long.compare(left.number(), right.number());
+    }
+  }
+
+  /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. The number is the first eight bytes. */
+  record UnsignedBytes() implements KeyOrder {
+    @Override
+    public boolean takes(RowKey key) {
+      return key.kind() == Kind.BYTES;
+    }
+
+    @Override
+    public long prefix(RowKey key) {
+      return key.eightBytes(0);
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return false;
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return left.compareBytes(right);
+    }
+  }
 
   /**
-   * The numbers for keys of {@code sample}'s class under {@code ordering}; empty when the ordering is not known, or not
-   * for that class.
+   * Text by its UTF-16 units, as {@code String.compareTo} compares. The number has a byte for each of the first eight
+   * units; one that needs more than a byte, or has the largest one, is 0xFF and the last.
    */
-  static Optional<KeyOrder> of(Comparator<?> ordering, Object sample) {
-    Comparator<?> inner = ordering;
-    boolean reversed = false;
-    for (int i = 0; i < MOST_WRAPPERS; i++) {
-      Optional<KeyOrder> known = known(inner, sample);
-      if (known.isPresent()) {
-        return reversed ? known.map(KeyOrder::reversed) : known;
+  record Text() implements KeyOrder {
+    private static final int LAST = 0xFF;
+    private static final long LOW_BITS = 0x0101010101010101L;
+    private static final long HIGH_BITS = 0x8080808080808080L;
+
+    @Override
+    public boolean takes(RowKey key) {
+      return key.kind() == Kind.LATIN1 || key.kind() == Kind.UTF16;
+    }
+
+    @Override
+    public long prefix(RowKey key) {
+      return key.kind() == Kind.LATIN1 ? ofLatin1(key.eightBytes(0)) : ofUtf16(key);
+    }
+
+    private static long ofLatin1(long bytes) {
+      boolean hasLast = (~bytes - LOW_BITS & bytes & HIGH_BITS) != 0;
+      return hasLast ? upToLast(bytes) : bytes;
+    }
+
+    private static long upToLast(long bytes) {
+      int shift = Long.SIZE - Byte.SIZE;
+      while ((bytes >>> shift & LAST) != LAST) {
+        shift -= Byte.SIZE;
       }
-      String name = inner.getClass().getName();
-      boolean reverse = REVERSES.contains(name);
-      Comparator<?> next = reverse || name.startsWith(OF_COMPARATOR) ? wrapped(inner) : null;
-      if (next == null) {
-        return Optional.empty();
+      return bytes >>> shift << shift;
+    }
+
+    private static long ofUtf16(RowKey key) {
+      int units = Math.min(Long.BYTES, key.length() / Character.BYTES);
+      long prefix = 0;
+      int shift = Long.SIZE;
+      for (int i = 0; i < units; i++) {
+        char unit = key.utf16Unit(i);
+        shift -= Byte.SIZE;
+        prefix |= (long) Math.min(unit, LAST) << shift;
+        if (unit >= LAST) {
+          break;
+        }
       }
-      reversed ^= reverse;
-      inner = next;
+      return prefix;
     }
-    return Optional.empty();
-  }
 
-  private KeyOrder reversed() {
-    return new KeyOrder(keys, key -> ~prefix.applyAsLong(key), decidesAlone);
-  }
+    @Override
+    public boolean decidesAlone() {
+      return false;
+    }
 
-  /** Whether {@code key} has a number: null and keys of other classes are left to the comparator. */
-  boolean takes(Object key) {
-    return keys.isInstance(key);
-  }
-
-  /** The comparator that is all that {@code wrapper} refers to; null when there is none, or anything else. */
-  private static Comparator<?> wrapped(Comparator<?> wrapper) {
-    try {
-      List<Field> fields = Arrays.stream(wrapper.getClass().getDeclaredFields())
-          .filter(field -> !Modifier.isStatic(field.getModifiers()))
-          .toList();
-      if (fields.size() != 1 || !Comparator.class.isAssignableFrom(fields.get(0).getType())) {
-        return null;
-      }
-      fields.get(0).setAccessible(true);
-      return (Comparator<?>) fields.get(0).get(wrapper);
-    } catch (ReflectiveOperationException | RuntimeException closed) {
-      // Not open to us: then it stays an unknown ordering, which is always right.
-      return null;
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return left.kind() == Kind.LATIN1 && right.kind() == Kind.LATIN1
+          ? left.compareBytes(right) : ((String) left.object()).compareTo((String) right.object());
     }
   }
 
-  @SuppressWarnings("unchecked") // An ordering of the job's keys takes the job's keys.
-  private static Optional<KeyOrder> known(Comparator<?> ordering, Object sample) {
-    if (ordering instanceof NormalizedKeyOrdering<?> normalized) {
-      NormalizedKeyOrdering<Object> ofKeys = (NormalizedKeyOrdering<Object>) normalized;
-      return Optional.of(new KeyOrder(Object.class, ofKeys::prefix, ofKeys.decidesAlone()));
+  /** What the job says of its own keys. */
+  record OfJob(NormalizedKeyOrdering<Object> numbers, Comparator<Object> comparator) implements KeyOrder {
+    @Override
+    public boolean takes(RowKey key) {
+      return key.kind() != Kind.SERIALIZED && key.kind() != Kind.NULL;
     }
-    String name = ordering.getClass().getName();
-    if (SCALA_NATURAL.contains(name) || JAVA_NATURAL.contains(name)) {
-      return natural(sample);
+
+    @Override
+    public long prefix(RowKey key) {
+      return numbers.prefix(key.object());
     }
-    return name.contains(UNSIGNED_BYTES) && sample instanceof byte[]
-        ? Optional.of(new KeyOrder(byte[].class, key -> ofBytes((byte[]) key), false)) : Optional.empty();
+
+    @Override
+    public boolean decidesAlone() {
+      return numbers.decidesAlone();
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return comparator.compare(left.object(), right.object());
+    }
   }
 
-  private static Optional<KeyOrder> natural(Object sample) {
-    if (sample instanceof String) {
-      return Optional.of(new KeyOrder(String.class, key -> ofText((String) key), false));
-    } else if (sample instanceof Integer || sample instanceof Long || sample instanceof Short || sample instanceof Byte) {
-      return Optional.of(
-          new KeyOrder(sample.getClass(), key -> ((Number) key).longValue() ^ Long.MIN_VALUE, true));
-    } else if (sample instanceof Character) {
-      return Optional.of(new KeyOrder(Character.class, key -> (Character) key, true));
+  /** Another order backwards. */
+  record Reversed(KeyOrder forwards) implements KeyOrder {
+    @Override
+    public boolean takes(RowKey key) {
+      return forwards.takes(key);
     }
-    return Optional.empty();
-  }
 
-  /** The first eight bytes; a shorter key sorts before its extensions or with them. */
-  private static long ofBytes(byte[] key) {
-    long prefix = 0;
-    for (int i = 0; i < Long.BYTES; i++) {
-      prefix = prefix << Byte.SIZE | (i < key.length ? Byte.toUnsignedInt(key[i]) : 0);
+    @Override
+    public long prefix(RowKey key) {
+      return ~forwards.prefix(key);
     }
-    return prefix;
-  }
 
-  /** The first four UTF-16 units, which is how {@code String.compareTo} compares. */
-  private static long ofText(String key) {
-    long prefix = 0;
-    for (int i = 0; i < CHARACTERS; i++) {
-      prefix = prefix << Character.SIZE | (i < key.length() ? key.charAt(i) : 0);
+    @Override
+    public boolean decidesAlone() {
+      return forwards.decidesAlone();
     }
-    return prefix;
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return forwards.compare(right, left);
+    }
   }
 }

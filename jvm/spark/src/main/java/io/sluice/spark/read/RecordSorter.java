@@ -3,8 +3,8 @@ package io.sluice.spark.read;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.record.RecordDecoder;
+import io.sluice.spark.record.RowKey;
 import java.io.IOException;
-import java.util.Comparator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
@@ -16,9 +16,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorts a partition's records by key as rows: Spark's sorter of binary rows compares numbers made of the keys, and only
- * where those are equal are two keys made into objects and compared. So a record becomes objects once, when it is handed
- * out; before that it is bytes in Spark's execution memory, which spills them when memory is short.
+ * Sorts a partition's records by key as rows: Spark's sorter of binary rows compares numbers made of the keys, and
+ * where those are equal, the keys as they lie in the rows. So a record becomes objects once, when it is handed out; before that it is bytes in Spark's execution memory, which spills them when memory is short.
  *
  * <p>In memory, equal keys keep the order in which they came. One thread; the sorter frees itself when the task ends.
  */
@@ -28,21 +27,23 @@ final class RecordSorter<K, C> {
   private final RecordDecoder decoder = new RecordDecoder();
   private final UnsafeExternalSorter sorter;
 
-  RecordSorter(TaskContext context, Comparator<K> ordering, KeyOrder order) {
+  RecordSorter(TaskContext context, KeyOrder order) {
     this.context = context;
     this.order = order;
     this.sorter = SparkLine.rowSorter(
-        context, () -> new KeyComparator<>(ordering), PrefixComparators.BINARY, order.decidesAlone());
+        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
   }
 
-  /** Copies a record in; false, with nothing done, when its key has no number. */
-  boolean insert(UnsafeRow row) throws IOException {
-    Object key = decoder.key(row);
+  /**
+   * Copies a record in; false, with nothing done, when its key has no number.
+   *
+   * @param key points to {@code row}
+   */
+  boolean insert(UnsafeRow row, RowKey key) throws IOException {
     if (!order.takes(key)) {
       return false;
     }
-    long prefix = order.prefix().applyAsLong(key);
-    sorter.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), prefix, false);
+    sorter.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), order.prefix(key), false);
     return true;
   }
 
@@ -73,19 +74,20 @@ final class RecordSorter<K, C> {
   }
 
   /** Compares the keys of two rows, for where their numbers are equal. */
-  private static final class KeyComparator<K> extends RecordComparator {
-    private final Comparator<K> ordering;
-    private final RecordDecoder decoder = new RecordDecoder();
+  private static final class KeyComparator extends RecordComparator {
+    private final KeyOrder order;
+    private final RowKey left = new RowKey();
+    private final RowKey right = new RowKey();
 
-    KeyComparator(Comparator<K> ordering) {
-      this.ordering = ordering;
+    KeyComparator(KeyOrder order) {
+      this.order = order;
     }
 
     @Override
-    @SuppressWarnings("unchecked") // An ordering of the job's keys takes the job's keys.
-    public int compare(Object left, long leftOffset, int leftBytes, Object right, long rightOffset, int rightBytes) {
-      return ordering.compare(
-          (K) decoder.key(left, leftOffset, leftBytes), (K) decoder.key(right, rightOffset, rightBytes));
+    public int compare(Object leftBase, long leftOffset, int leftBytes, Object rightBase, long rightOffset, int rightBytes) {
+      left.pointTo(leftBase, leftOffset, leftBytes);
+      right.pointTo(rightBase, rightOffset, rightBytes);
+      return order.compare(left, right);
     }
   }
 }

@@ -4,8 +4,8 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
-import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RecordIterator;
+import io.sluice.spark.record.RowKey;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -87,15 +87,15 @@ final class ReduceSide<K, V, C> {
    * that ends before the task does, because the end of the task frees the sorter's memory.
    */
   private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
-    RecordDecoder decoder = new RecordDecoder();
+    RowKey key = new RowKey();
     RecordSorter<K, C> sorter = null;
     while (rows.hasNext()) {
       UnsafeRow row = rows.next()._2();
-      boolean serialized = decoder.isSerialized(row);
-      if (sorter == null && !serialized) {
-        sorter = sorter(ordering, decoder.key(row));
+      key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (sorter == null) {
+        sorter = sorter(ordering, key);
       }
-      if (sorter == null || serialized || !sorter.insert(row)) {
+      if (sorter == null || !sorter.insert(row, key)) {
         records.putBack(row);
         return sortedAsObjects(sorter);
       }
@@ -108,11 +108,11 @@ final class ReduceSide<K, V, C> {
   }
 
   /** A sorter for keys like {@code sample}; null when the ordering is not known. */
-  private RecordSorter<K, C> sorter(Ordering<K> ordering, Object sample) {
-    Optional<KeyOrder> order = KeyOrder.of(ordering, sample);
-    LOG.debug("Shuffle {} sorts {}: ordering {}", dependency.shuffleId(),
-        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName());
-    return order.map(known -> new RecordSorter<K, C>(context, ordering, known)).orElse(null);
+  private RecordSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
+    Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
+    LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
+        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(), sample.kind());
+    return order.map(known -> new RecordSorter<K, C>(context, known)).orElse(null);
   }
 
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.

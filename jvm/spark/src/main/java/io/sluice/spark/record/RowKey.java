@@ -1,0 +1,126 @@
+package io.sluice.spark.record;
+
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * The key of one row at a time, looked at where it lies: no object is made of it unless {@link #object} is called.
+ * The row's memory must stay as it is between {@link #pointTo} and the last question. One thread.
+ */
+public final class RowKey {
+  /** What a key can be, as far as it can be compared without making an object of it. */
+  public enum Kind {
+    BYTES(true), LATIN1(true), UTF16(true),
+    BYTE(false), SHORT(false), CHARACTER(false), INTEGER(false), LONG(false),
+    NULL(false),
+    /** A pair, or of another class. */
+    OTHER(false),
+    /** The row holds serialized records instead of one record with a key. */
+    SERIALIZED(false);
+
+    private final boolean variable;
+
+    Kind(boolean variable) {
+      this.variable = variable;
+    }
+  }
+
+  private static final int WORD = 8;
+  private static final int SHAPE_AT = WORD;
+  private static final int KEY_AT = SHAPE_AT + WORD;
+  private static final int OFFSET_SHIFT = 32;
+
+  private final RecordDecoder decoder = new RecordDecoder();
+  private Object base;
+  private long start;
+  private int rowBytes;
+  private long shape = RecordShape.SERIALIZED;
+  private Kind kind = Kind.SERIALIZED;
+  private long word;
+
+  /** Looks at the row of {@code bytes} at {@code offset} in {@code object} (null: at that address). */
+  public void pointTo(Object object, long offset, int bytes) {
+    base = object;
+    start = offset;
+    rowBytes = bytes;
+    long found = Platform.getLong(object, offset + SHAPE_AT);
+    if (found != shape) {
+      kind = kindOf(found);
+      shape = found;
+    }
+    word = Platform.getLong(object, offset + KEY_AT);
+    if (kind.variable && (length() < 0 || (word >>> OFFSET_SHIFT) + length() > bytes)) {
+      // Frames have checksums, so this is a fault of ours; the decoder says so when it is asked for the object.
+      kind = Kind.OTHER;
+      shape = RecordShape.SERIALIZED;
+    }
+  }
+
+  private static Kind kindOf(long shape) {
+    if (shape == RecordShape.SERIALIZED) {
+      return Kind.SERIALIZED;
+    }
+    if (!RecordShape.isKnown(shape) || RecordShape.key2(shape) != PartType.NONE) {
+      return Kind.OTHER;
+    }
+    return switch (RecordShape.key(shape)) {
+      case PartType.NULL -> Kind.NULL;
+      case PartType.BYTES -> Kind.BYTES;
+      case PartType.LATIN1 -> Kind.LATIN1;
+      case PartType.UTF16 -> Kind.UTF16;
+      case PartType.BYTE -> Kind.BYTE;
+      case PartType.SHORT -> Kind.SHORT;
+      case PartType.CHARACTER -> Kind.CHARACTER;
+      case PartType.INTEGER -> Kind.INTEGER;
+      case PartType.LONG -> Kind.LONG;
+      default -> Kind.OTHER;
+    };
+  }
+
+  /** What the key is. */
+  public Kind kind() {
+    return kind;
+  }
+
+  /** The key's value, when it is a whole number or a character. */
+  public long number() {
+    return word;
+  }
+
+  /** Length of the key in bytes, when it is bytes or text; text that is not Latin-1 has two a character. */
+  public int length() {
+    return (int) word;
+  }
+
+  /**
+   * Eight of the key's bytes, the first of them the highest; those past the key's end are 0.
+   *
+   * @param index of the first one, a multiple of 8 and at most {@link #length}
+   */
+  public long eightBytes(int index) {
+    // A slot is padded with zeros to whole words; an empty one may be at the row's end.
+    return index < length() ? Long.reverseBytes(Platform.getLong(base, start + (word >>> OFFSET_SHIFT) + index)) : 0;
+  }
+
+  /** One UTF-16 unit of a key that is {@link Kind#UTF16}. */
+  public char utf16Unit(int index) {
+    return (char) Platform.getShort(base, start + (word >>> OFFSET_SHIFT) + (long) Character.BYTES * index);
+  }
+
+  /** Compares two keys that are both {@link Kind#BYTES} or both {@link Kind#LATIN1}, byte by byte, unsigned. */
+  public int compareBytes(RowKey other) {
+    int common = Math.min(length(), other.length());
+    // The padding of the shorter one compares as zeros, which is right until the lengths decide.
+    for (int i = 0; i < common; i += WORD) {
+      int order = Long.compareUnsigned(eightBytes(i), other.eightBytes(i));
+      if (order != 0) {
+        return order;
+      }
+    }
+    return Integer.compare(length(), other.length());
+  }
+
+  /** The key as a new object. */
+  public Object object() {
+    return decoder.key(base, start, rowBytes);
+  }
+}
