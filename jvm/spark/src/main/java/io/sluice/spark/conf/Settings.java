@@ -49,6 +49,7 @@ public record Settings(
   private static final long MAX_BATCH = 64 * MIB;
   private static final long ROWS_PER_PARTITION = 1024;
   private static final long BATCH_SHARE = 4;
+  private static final long SORT_SHARE = 2;
 
   /**
    * Resolves the application's settings.
@@ -118,6 +119,11 @@ public record Settings(
         : Long.MAX_VALUE;
     long decided = Math.min(Math.max(wanted, MIN_BATCH), maxBatchBytes);
     return batchBytes.orElse(decided);
+  }
+
+  /** The most block memory in which one task may keep rows to sort them, in bytes: the rest is for what comes and goes. */
+  public long sortBytes() {
+    return memoryBytes() / cores.task() / SORT_SHARE;
   }
 
   /** What limits the executor's block memory, in bytes. */

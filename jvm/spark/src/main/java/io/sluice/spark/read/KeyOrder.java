@@ -6,16 +6,24 @@ import io.sluice.spark.record.RowKey.Kind;
 import java.util.Comparator;
 
 /**
- * An order of keys that lie in rows: by an unsigned number made of each key, and where two numbers are equal, by
- * {@link #compare}. {@link KeyOrders} finds the one that stands for a job's comparator. Immutable, any thread.
+ * An order of keys that lie in rows: by an unsigned number made of each key, where two numbers are equal by further
+ * numbers ({@link #goesOn}), and in the end by {@link #compare}. {@link KeyOrders} finds the one that stands for a job's
+ * comparator. Immutable, any thread.
  */
 interface KeyOrder {
 
   /** Whether {@code key} has a number: what has none is left to the job's comparator. */
   boolean takes(RowKey key);
 
-  /** The key's number, compared as unsigned: smaller means smaller. Only of a key that is taken. */
-  long prefix(RowKey key);
+  /**
+   * The key's number, compared as unsigned: smaller means smaller. Only of a key that is taken.
+   *
+   * @param depth 0 for the first number; one more among keys whose number at this depth is equal and {@link #goesOn}
+   */
+  long prefix(RowKey key, int depth);
+
+  /** Whether keys that are all equal up to this number can be ordered by their numbers at the next depth. */
+  boolean goesOn(long number);
 
   /** Whether keys with the same number are equal. */
   boolean decidesAlone();
@@ -31,8 +39,13 @@ interface KeyOrder {
     }
 
     @Override
-    public long prefix(RowKey key) {
+    public long prefix(RowKey key, int depth) {
       return key.number() ^ Long.MIN_VALUE;
+    }
+
+    @Override
+    public boolean goesOn(long number) {
+      return false;
     }
 
     @Override
@@ -46,7 +59,7 @@ interface KeyOrder {
     }
   }
 
-  /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. The number is the first eight bytes. */
+  /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. A number is eight bytes. */
   record UnsignedBytes() implements KeyOrder {
     @Override
     public boolean takes(RowKey key) {
@@ -54,8 +67,13 @@ interface KeyOrder {
     }
 
     @Override
-    public long prefix(RowKey key) {
-      return key.eightBytes(0);
+    public long prefix(RowKey key, int depth) {
+      return key.eightBytes(depth * Long.BYTES);
+    }
+
+    @Override
+    public boolean goesOn(long number) {
+      return true;
     }
 
     @Override
@@ -70,8 +88,8 @@ interface KeyOrder {
   }
 
   /**
-   * Text by its UTF-16 units, as {@code String.compareTo} compares. The number has a byte for each of the first eight
-   * units; one that needs more than a byte, or has the largest one, is 0xFF and the last.
+   * Text by its UTF-16 units, as {@code String.compareTo} compares. A number has a byte for each of eight units; one that
+   * needs more than a byte, or has the largest one, is 0xFF and the last.
    */
   record Text() implements KeyOrder {
     private static final int LAST = 0xFF;
@@ -84,13 +102,22 @@ interface KeyOrder {
     }
 
     @Override
-    public long prefix(RowKey key) {
-      return key.kind() == Kind.LATIN1 ? ofLatin1(key.eightBytes(0)) : ofUtf16(key);
+    public long prefix(RowKey key, int depth) {
+      int first = depth * Long.BYTES;
+      return key.kind() == Kind.LATIN1 ? ofLatin1(key.eightBytes(first)) : ofUtf16(key, first);
+    }
+
+    @Override
+    public boolean goesOn(long number) {
+      return !hasLast(number);
+    }
+
+    private static boolean hasLast(long number) {
+      return (~number - LOW_BITS & number & HIGH_BITS) != 0;
     }
 
     private static long ofLatin1(long bytes) {
-      boolean hasLast = (~bytes - LOW_BITS & bytes & HIGH_BITS) != 0;
-      return hasLast ? upToLast(bytes) : bytes;
+      return hasLast(bytes) ? upToLast(bytes) : bytes;
     }
 
     private static long upToLast(long bytes) {
@@ -101,11 +128,11 @@ interface KeyOrder {
       return bytes >>> shift << shift;
     }
 
-    private static long ofUtf16(RowKey key) {
-      int units = Math.min(Long.BYTES, key.length() / Character.BYTES);
+    private static long ofUtf16(RowKey key, int first) {
+      int end = Math.min(first + Long.BYTES, key.length() / Character.BYTES);
       long prefix = 0;
       int shift = Long.SIZE;
-      for (int i = 0; i < units; i++) {
+      for (int i = first; i < end; i++) {
         char unit = key.utf16Unit(i);
         shift -= Byte.SIZE;
         prefix |= (long) Math.min(unit, LAST) << shift;
@@ -136,8 +163,13 @@ interface KeyOrder {
     }
 
     @Override
-    public long prefix(RowKey key) {
+    public long prefix(RowKey key, int depth) {
       return numbers.prefix(key.object());
+    }
+
+    @Override
+    public boolean goesOn(long number) {
+      return false;
     }
 
     @Override
@@ -159,8 +191,13 @@ interface KeyOrder {
     }
 
     @Override
-    public long prefix(RowKey key) {
-      return ~forwards.prefix(key);
+    public long prefix(RowKey key, int depth) {
+      return ~forwards.prefix(key, depth);
+    }
+
+    @Override
+    public boolean goesOn(long number) {
+      return forwards.goesOn(~number);
     }
 
     @Override

@@ -25,6 +25,7 @@ final class KeyOrders {
       "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$", "scala.math.Ordering$String$");
   private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
       "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");
+  private static final String JAVA_NATURAL_REVERSED = "java.util.Collections$ReverseComparator";
   private static final String UNSIGNED_BYTES = ".UnsignedBytes$LexicographicalComparatorHolder$";
   private static final Set<String> REVERSES = Set.of("scala.math.Ordering$Reverse",
       "java.util.Collections$ReverseComparator2", "com.google.common.collect.ReverseOrdering",
@@ -83,6 +84,9 @@ final class KeyOrders {
     String name = ordering.getClass().getName();
     if (SCALA_NATURAL.contains(name) || JAVA_NATURAL.contains(name)) {
       return natural(sample.kind());
+    }
+    if (name.equals(JAVA_NATURAL_REVERSED)) {
+      return natural(sample.kind()).map(KeyOrder.Reversed::new);
     }
     return name.contains(UNSIGNED_BYTES) && sample.kind() == Kind.BYTES
         ? Optional.of(new KeyOrder.UnsignedBytes()) : Optional.empty();

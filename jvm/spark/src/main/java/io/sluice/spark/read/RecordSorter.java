@@ -2,11 +2,14 @@ package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.array.LongArray;
+import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
 import org.apache.spark.util.collection.unsafe.sort.RecordComparator;
 import org.apache.spark.util.collection.unsafe.sort.UnsafeExternalSorter;
@@ -16,22 +19,27 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorts a partition's records by key as rows: Spark's sorter of binary rows compares numbers made of the keys, and
- * where those are equal, the keys as they lie in the rows. So a record becomes objects once, when it is handed out; before that it is bytes in Spark's execution memory, which spills them when memory is short.
+ * Sorts a partition's records by key as rows, so that a record becomes objects once, when it is handed out. As long as
+ * Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From then on
+ * all rows are Spark's: its sorter of binary rows has them in Spark's execution memory and spills them when that is short.
  *
- * <p>In memory, equal keys keep the order in which they came. One thread; the sorter frees itself when the task ends.
+ * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners run: they
+ * free what is left. The result may be taken by another thread.
  */
 final class RecordSorter<K, C> {
   private final TaskContext context;
   private final KeyOrder order;
   private final RecordDecoder decoder = new RecordDecoder();
-  private final UnsafeExternalSorter sorter;
+  private final ResidentRows resident;
+  /** Null as long as all rows are resident. */
+  private UnsafeExternalSorter spilling;
 
-  RecordSorter(TaskContext context, KeyOrder order) {
+  /** @param residentBytes the most of the task's memory that rows may take */
+  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order) {
     this.context = context;
     this.order = order;
-    this.sorter = SparkLine.rowSorter(
-        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
+    this.resident = new ResidentRows(memory, residentBytes);
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> resident.close());
   }
 
   /**
@@ -43,34 +51,68 @@ final class RecordSorter<K, C> {
     if (!order.takes(key)) {
       return false;
     }
-    sorter.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), order.prefix(key), false);
+    long number = order.prefix(key, 0);
+    if (spilling == null) {
+      if (resident.add(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), number)) {
+        return true;
+      }
+      moveToSpark();
+    }
+    spilling.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), number, false);
     return true;
+  }
+
+  private void moveToSpark() throws IOException {
+    spilling = SparkLine.rowSorter(context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
+    for (int i = 0; i < resident.size(); i++) {
+      long address = resident.address(i);
+      spilling.insertRecord(null, address, ResidentRows.bytes(address), resident.number(i), false);
+    }
+    resident.close();
   }
 
   /** All records in order, as new objects; call once. */
   Iterator<Product2<K, C>> sorted() throws IOException {
-    UnsafeSorterIterator rows = sorter.getSortedIterator();
-    context.taskMetrics().incPeakExecutionMemory(sorter.getPeakMemoryUsedBytes());
-    return new AbstractIterator<>() {
-      @Override
-      public boolean hasNext() {
-        return rows.hasNext();
+    if (spilling == null) {
+      LongArray scratch = resident.scratch();
+      if (scratch != null) {
+        new ReferenceSort(resident, order, scratch).sort();
+        context.taskMetrics().incPeakExecutionMemory(resident.peakBytes());
+        return new ResidentRecords<>(resident);
       }
+      moveToSpark();
+    }
+    UnsafeSorterIterator rows = spilling.getSortedIterator();
+    context.taskMetrics().incPeakExecutionMemory(spilling.getPeakMemoryUsedBytes());
+    return new Spilled(rows);
+  }
 
-      @Override
-      public Product2<K, C> next() {
-        try {
-          rows.loadNext();
-        } catch (IOException e) {
-          throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
-        }
-        Product2<K, C> record = decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
-        if (!rows.hasNext()) {
-          sorter.cleanupResources();
-        }
-        return record;
+  /** Hands out what Spark's sorter gives. */
+  private final class Spilled extends AbstractIterator<Product2<K, C>> {
+    private final UnsafeSorterIterator rows;
+
+    Spilled(UnsafeSorterIterator rows) {
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    @Override
+    public Product2<K, C> next() {
+      try {
+        rows.loadNext();
+      } catch (IOException e) {
+        throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
       }
-    };
+      Product2<K, C> record = decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
+      if (!rows.hasNext()) {
+        spilling.cleanupResources();
+      }
+      return record;
+    }
   }
 
   /** Compares the keys of two rows, for where their numbers are equal. */

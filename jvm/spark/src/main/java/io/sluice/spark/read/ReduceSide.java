@@ -1,7 +1,9 @@
 package io.sluice.spark.read;
 
+import io.sluice.spark.ExecutorState;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordIterator;
@@ -35,6 +37,8 @@ final class ReduceSide<K, V, C> {
 
   private final ShuffleDependency<K, V, C> dependency;
   private final TaskContext context;
+  private final TaskMemory memory;
+  private final long residentBytes;
   private final Counters counters;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
@@ -42,10 +46,12 @@ final class ReduceSide<K, V, C> {
 
   /** @param onTaskThread whether the calling thread is one that ends before the task's listeners run */
   ReduceSide(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
-      ShuffleReadMetricsReporter metrics, Counters counters, BooleanSupplier onTaskThread) {
+      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier onTaskThread) {
     this.dependency = dependency;
     this.context = context;
-    this.counters = counters;
+    this.memory = TaskMemory.open(context, executor);
+    this.residentBytes = executor.settings().sortBytes();
+    this.counters = executor.counters();
     this.onTaskThread = onTaskThread;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
@@ -112,7 +118,7 @@ final class ReduceSide<K, V, C> {
     Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
     LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
         order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(), sample.kind());
-    return order.map(known -> new RecordSorter<K, C>(context, known)).orElse(null);
+    return order.map(known -> new RecordSorter<K, C>(context, memory, residentBytes, known)).orElse(null);
   }
 
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.

@@ -84,7 +84,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     if (handle.path() == RecordPath.Path.ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return new ReduceSide<>(handle.dependency(), rows, context, metrics, executor.counters(),
+    return new ReduceSide<>(handle.dependency(), rows, context, metrics, executor,
         SluiceShuffleReader::onTaskThread).records();
   }
 

@@ -64,7 +64,7 @@ class KeyOrderTest {
     KeyOrder order = orderOf(ordering, left).orElseThrow();
     RowKey leftKey = row(left);
     RowKey rightKey = row(right);
-    int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey), order.prefix(rightKey)));
+    int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey, 0), order.prefix(rightKey, 0)));
     int byComparator = Integer.signum(ordering.compare(left, right));
     assertTrue(byNumber == byComparator || byNumber == 0 && !order.decidesAlone(), () -> left + " and " + right);
     assertEquals(byComparator, Integer.signum(order.compare(leftKey, rightKey)), () -> left + " and " + right);
@@ -80,6 +80,8 @@ class KeyOrderTest {
     assertAgrees(scala(com.google.common.collect.Ordering.<Integer>natural()), left, right);
     assertAgrees(scala(com.google.common.collect.Ordering.<Short>natural()).reverse(), (short) left, (short) right);
     assertAgrees(scala(Comparator.<Byte>naturalOrder().reversed().reversed()), (byte) left, (byte) right);
+    assertAgrees(scala(Comparator.<Integer>reverseOrder()), left, right);
+    assertAgrees(scala(Comparator.<Long>reverseOrder()).reverse(), leftLong, rightLong);
     assertAgrees(scala(Comparator.<Character>naturalOrder()), (char) left, (char) right);
   }
 
