@@ -1,6 +1,5 @@
 package io.sluice.spark.write;
 
-import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -9,9 +8,9 @@ import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
-import org.apache.spark.util.collection.ExternalSorter;
-import scala.Option;
+import org.apache.spark.util.collection.ExternalAppendOnlyMap;
 import scala.Product2;
 import scala.collection.Iterator;
 
@@ -58,12 +57,19 @@ final class RecordWrite<K, V> {
     }
   }
 
+  /** As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map side. */
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records, TaskContext context) {
-    // As Spark's map side does it: the aggregator itself would spill with the application's serializer, not this shuffle's.
-    ExternalSorter<K, V, Object> sorter = SparkLine.externalSorter(
-        context, (Option<Aggregator<K, V, Object>>) (Option<?>) dependency.aggregator(), Option.empty(), dependency.serializer());
-    return sorter.insertAllAndUpdateMetrics(records);
+    SparkEnv env = SparkEnv.get();
+    Aggregator<K, V, Object> aggregator = (Aggregator<K, V, Object>) dependency.aggregator().get();
+    ExternalAppendOnlyMap<K, V, Object> combined = new ExternalAppendOnlyMap<>(aggregator.createCombiner(),
+        aggregator.mergeValue(), aggregator.mergeCombiners(), dependency.serializer(), env.blockManager(), context,
+        env.serializerManager());
+    combined.insertAll(records);
+    context.taskMetrics().incMemoryBytesSpilled(combined.memoryBytesSpilled());
+    context.taskMetrics().incDiskBytesSpilled(combined.diskBytesSpilled());
+    context.taskMetrics().incPeakExecutionMemory(combined.peakMemoryUsedBytes());
+    return combined.iterator();
   }
 
   private void append(Object key, Object value) throws IOException {
