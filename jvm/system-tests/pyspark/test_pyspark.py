@@ -1,0 +1,106 @@
+"""PySpark as pip installs it, in local-cluster: every job of jobs.py gives on Sluice what it gives on stock.
+
+Two applications, one after the other, because a running one cannot change its shuffle manager. The second has exactly
+the arguments that ./sluice conf prints for Spark 4, which come in the environment as SLUICE_CONF.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT_SECONDS = 300
+STOCK = "org.apache.spark.shuffle.sort.SortShuffleManager"
+SLUICE = "io.sluice.spark.SluiceShuffleManager"
+
+SETTINGS = {
+    "spark.master": "local-cluster[2,1,1024]",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "6",
+    # Else a join of small tables has no shuffle.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.unsafe.exceptionOnMemoryLeak": "true",
+}
+
+
+def recommended_arguments():
+    """The first command of ./sluice conf."""
+    first = os.environ["SLUICE_CONF"].split("\n\n")[0]
+    return shlex.split(first.replace("\\\n", " "), comments=True)
+
+
+def environment():
+    """This process's without a Spark other than the installed one."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_", "PYTHON"))}
+    return kept | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Processes live for seconds: start them fast.
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+    }
+
+
+def run_jobs(arguments):
+    """What jobs.py reports, run by spark-submit with the arguments added."""
+    with tempfile.TemporaryDirectory(prefix="sluice-pyspark-") as folder:
+        report = Path(folder, "report.json")
+        settings = SETTINGS | {"spark.local.dir": folder}
+        flags = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+        command = [Path(sys.executable).with_name("spark-submit"), *flags, *arguments, HERE / "jobs.py", report]
+        done = subprocess.run(
+            command, cwd=folder, env=environment(), timeout=LIMIT_SECONDS, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
+        return json.loads(report.read_text())
+
+
+class PySparkTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stock = run_jobs([])
+        cls.sluice = run_jobs([*recommended_arguments(), "--conf", "spark.sluice.memory.failOnLeak=true"])
+
+    def assert_same(self, job, path):
+        """Equal results, and every shuffle of the job took the path: registered on it, and files of frames."""
+        stock, sluice = self.stock["jobs"][job], self.sluice["jobs"][job]
+        self.assertGreater(len(stock["result"]), 40)
+        self.assertEqual(stock["result"], sluice["result"])
+        self.assertGreater(stock["files"], 0)
+        self.assertEqual(0, stock["framed_files"])
+        self.assertGreater(sluice["files"], 0)
+        self.assertEqual(sluice["files"], sluice["framed_files"])
+        self.assertEqual({path}, {name for name, moved in sluice["counters"].items() if moved > 0})
+
+    def test_engines(self):
+        self.assertEqual(["4.2.0", STOCK], [self.stock["spark"], self.stock["manager"]])
+        self.assertEqual(["4.2.0", SLUICE], [self.sluice["spark"], self.sluice["manager"]])
+
+    def test_word_count(self):
+        self.assert_same("word_count", "SHUFFLES_RECORDS")
+
+    def test_sort_by_key(self):
+        self.assert_same("sort_by_key", "SHUFFLES_RECORDS")
+        keys = [key for key, _ in self.sluice["jobs"]["sort_by_key"]["result"]]
+        self.assertEqual(sorted(keys), keys)
+
+    def test_group_by_key(self):
+        self.assert_same("group_by_key", "SHUFFLES_RECORDS")
+
+    def test_pandas_udf(self):
+        self.assert_same("pandas_udf", "SHUFFLES_ROWS")
+
+    def test_data_frame_join(self):
+        self.assert_same("data_frame_join", "SHUFFLES_ROWS")
+
+
+if __name__ == "__main__":
+    unittest.main()
