@@ -1,0 +1,107 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.UserSerializer.Failing;
+import io.sluice.spark.UserSerializer.Point;
+import io.sluice.spark.UserSerializer.Relocatable;
+import io.sluice.spark.UserSerializer.Stateful;
+import io.sluice.spark.metrics.Counter;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.serializer.Serializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
+
+/** Serializers that users write, in Java: for one shuffle or for the application. */
+@Timeout(180)
+class UserSerializerTest {
+  private RddOnBoth spark;
+
+  static List<Serializer> serializers() {
+    return List.of(new Relocatable(), new Stateful());
+  }
+
+  @AfterEach
+  void stop() {
+    spark.close();
+  }
+
+  private JavaPairRDD<Point, String> points(int count) {
+    return spark.numbers(count).mapToPair(n -> new Tuple2<>(new Point(n % 1000, -n), n % 7 == 0 ? null : "value " + n));
+  }
+
+  private List<String> moved(Serializer serializer, int count, int partitions) {
+    return RddOnBoth.sorted(RddOnBoth.shuffled(points(count), new HashPartitioner(partitions)).setSerializer(serializer)
+        .toJavaRDD().collect());
+  }
+
+  private void assertSerialized(long records) {
+    assertEquals(records, spark.counter(Counter.WRITE_RECORDS_SERIALIZED));
+  }
+
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void ofAShuffle(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of());
+    spark.assertSame(context -> moved(serializer, 40_000, 5));
+    assertSerialized(40_000);
+  }
+
+  /** More partitions than a task has streams of a serializer whose streams cannot be cut. */
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void ofAShuffleWithManyPartitions(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of());
+    spark.assertSame(context -> moved(serializer, 20_000, 700));
+    assertSerialized(20_000);
+  }
+
+  @ParameterizedTest
+  @ValueSource(classes = {Relocatable.class, Stateful.class})
+  void ofTheApplication(Class<?> serializer) {
+    spark = RddOnBoth.start(Map.of("spark.serializer", serializer.getName()));
+    spark.assertSame(context -> RddOnBoth.sorted(points(20_000)
+        .mapToPair(record -> new Tuple2<>(new Point(record._1().x, 0), 1L)).reduceByKey(Long::sum, 6).collect()));
+    assertSerialized(4 * 1000);
+  }
+
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void ofASortedShuffle(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of());
+    scala.math.Ordering<Point> downwards =
+        scala.math.Ordering$.MODULE$.comparatorToOrdering(Comparator.<Point>reverseOrder());
+    spark.assertSame(context -> RddOnBoth.inOrder(RddOnBoth.shuffled(points(20_000), new HashPartitioner(3))
+        .setSerializer(serializer).setKeyOrdering(downwards)));
+    assertSerialized(20_000);
+  }
+
+  /** The stream of a serializer without relocation must be read from its start whatever else the block holds. */
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void recordsWithAShapeAmongOthers(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of());
+    spark.assertSame(context -> RddOnBoth.sorted(RddOnBoth.shuffled(spark.numbers(20_000)
+            .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
+        new HashPartitioner(5)).setSerializer(serializer).toJavaRDD().collect()));
+    long serialized = spark.counter(Counter.WRITE_RECORDS_SERIALIZED);
+    assertTrue(serialized > 4 * 1900 && serialized < 4 * 2000, () -> "serialized: " + serialized);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, thirteen cannot be read", "false, thirteen cannot be written"})
+  void oneThatThrows(boolean whileReading, String message) {
+    spark = RddOnBoth.start(Map.of());
+    spark.assertFails(message, context -> moved(new Failing(whileReading), 20_000, 5));
+  }
+}
