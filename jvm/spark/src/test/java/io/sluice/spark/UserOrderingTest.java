@@ -1,0 +1,255 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sluice.spark.UserSerializer.Point;
+import io.sluice.spark.metrics.Counter;
+import java.io.Serializable;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.Aggregator;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.rdd.ShuffledRDD;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import scala.Function1;
+import scala.Function2;
+import scala.Option;
+import scala.Tuple2;
+import scala.math.Ordering;
+import scala.math.Ordering$;
+
+/** Orderings that users write: other than the natural one, of equal keys, of null, that throw, beside an aggregator. */
+@Timeout(180)
+class UserOrderingTest {
+  private static RddOnBoth spark;
+
+  /** Numbers in the order of their bits read from right to left. */
+  private static class ByReversedBits implements Comparator<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      return Integer.compareUnsigned(Integer.reverse(left), Integer.reverse(right));
+    }
+  }
+
+  /** The same with a number for each key. */
+  private static final class ByReversedBitsNormalized extends ByReversedBits implements NormalizedKeyOrdering<Integer> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public long prefix(Integer key) {
+      return Integer.toUnsignedLong(Integer.reverse(key)) << Integer.SIZE;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return true;
+    }
+  }
+
+  /** Thousands of numbers are equal to each other; downwards. */
+  private static final class ByThousands implements Comparator<Integer>, NormalizedKeyOrdering<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+    private final boolean decidesAlone;
+
+    ByThousands(boolean decidesAlone) {
+      this.decidesAlone = decidesAlone;
+    }
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      return Integer.compare(right / 1000, left / 1000);
+    }
+
+    @Override
+    public long prefix(Integer key) {
+      return 1_000_000 - key / 1000;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return decidesAlone;
+    }
+  }
+
+  /** Says nothing by numbers, so that keys are compared as objects; throws at the number 777. */
+  private static final class Throwing implements Comparator<Integer>, NormalizedKeyOrdering<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+    private final boolean inPrefix;
+
+    Throwing(boolean inPrefix) {
+      this.inPrefix = inPrefix;
+    }
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      check(left);
+      return Integer.compare(left, right);
+    }
+
+    @Override
+    public long prefix(Integer key) {
+      if (inPrefix) {
+        check(key);
+      }
+      return 0;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return false;
+    }
+
+    private static void check(Integer key) {
+      if (key == 777) {
+        throw new IllegalStateException("777 has no place");
+      }
+    }
+  }
+
+  @BeforeAll
+  static void start() {
+    spark = RddOnBoth.start(Map.of());
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  private static int mixed(int n) {
+    return n * 0x9E3779B1;
+  }
+
+  private static long sortedAsRows() {
+    return spark.counter(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
+  }
+
+  /** @param asRows whether Sluice must sort rows */
+  private static void assertSame(boolean asRows, RddOnBoth.Job<List<String>> job) {
+    long before = sortedAsRows();
+    spark.assertSame(job);
+    assertEquals(asRows, sortedAsRows() > before, "sorted as rows");
+  }
+
+  private static <K> Ordering<K> ordering(Comparator<K> comparator) {
+    return Ordering$.MODULE$.comparatorToOrdering(comparator);
+  }
+
+  /** Sorts {@code records} within each of three partitions. */
+  private static <K, V> RddOnBoth.Job<List<String>> within(Comparator<K> order, JavaPairRDD<K, V> records) {
+    return context -> RddOnBoth.inOrder(
+        RddOnBoth.shuffled(records, new HashPartitioner(3)).setKeyOrdering(ordering(order)));
+  }
+
+  private static JavaPairRDD<Integer, Integer> mixedNumbers() {
+    return spark.numbers(20_000).mapToPair(n -> new Tuple2<>(mixed(n), n));
+  }
+
+  /** One map task, so that stock gives equal keys an order: the one in which they come. */
+  private static JavaPairRDD<Integer, Integer> numbersOfOneTask() {
+    return spark.numbers(20_000).coalesce(1).mapToPair(n -> new Tuple2<>((mixed(n) >>> 8) % 20_000, n));
+  }
+
+  @Test
+  void byReversedBits() {
+    assertSame(false, context -> mixedNumbers().sortByKey(new ByReversedBits(), true, 6).map(String::valueOf).collect());
+    assertSame(false, context -> mixedNumbers().sortByKey(new ByReversedBits(), false, 6).map(String::valueOf).collect());
+  }
+
+  @Test
+  void byReversedBitsAsNumbers() {
+    assertSame(true, context ->
+        mixedNumbers().sortByKey(new ByReversedBitsNormalized(), true, 6).map(String::valueOf).collect());
+    assertSame(true, context ->
+        mixedNumbers().sortByKey(new ByReversedBitsNormalized(), false, 6).map(String::valueOf).collect());
+  }
+
+  @Test
+  void textByLengthThenBackwards() {
+    Comparator<String> byLength = (Comparator<String> & Serializable) (left, right) ->
+        Integer.compare(left.length(), right.length());
+    Comparator<String> order = byLength.thenComparing(Comparator.reverseOrder());
+    assertSame(false, context -> spark.numbers(20_000).mapToPair(n -> new Tuple2<>(Integer.toString(mixed(n), 36), n))
+        .sortByKey(order, true, 6).map(String::valueOf).collect());
+  }
+
+  @Test
+  void equalKeysKeepTheirOrder() {
+    Comparator<Integer> thousands =
+        (Comparator<Integer> & Serializable) (left, right) -> Integer.compare(left / 1000, right / 1000);
+    assertSame(false, within(thousands, numbersOfOneTask()));
+    assertSame(true, within(Comparator.<Integer>naturalOrder(), numbersOfOneTask()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void equalNumbersKeepTheirOrder(boolean decidesAlone) {
+    assertSame(true, within(new ByThousands(decidesAlone), numbersOfOneTask()));
+  }
+
+  @Test
+  void nullKeysWhereTheOrderTakesThem() {
+    Comparator<Integer> nullsLast = Comparator.nullsLast(Comparator.<Integer>naturalOrder());
+    assertSame(false, within(nullsLast,
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n == 5 ? null : n))));
+  }
+
+  @Test
+  void aNullKeyWhereTheOrderDoesNot() {
+    spark.assertFails("NullPointerException", within(Comparator.<Integer>naturalOrder(),
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n))));
+  }
+
+  @Test
+  void nullKeysAndValuesAreGroupedAndCombined() {
+    RddOnBoth.Job<JavaPairRDD<Integer, Integer>> some = context -> spark.numbers(20_000)
+        .mapToPair(n -> new Tuple2<>(n % 3 == 0 ? null : (Integer) (n % 100), n % 7 == 0 ? null : n));
+    spark.assertSame(context ->
+        RddOnBoth.sorted(some.run(context).groupByKey(5).mapValues(RddOnBoth::sortedValues).collect()));
+    spark.assertSame(context -> RddOnBoth.sorted(some.run(context)
+        .reduceByKey((left, right) -> left == null || right == null ? null : (Integer) (left + right), 5).collect()));
+  }
+
+  @Test
+  void oneThatThrows() {
+    Comparator<Integer> onlyComparing = (Comparator<Integer> & Serializable) new Throwing(false)::compare;
+    for (Comparator<Integer> throwing : List.of(new Throwing(true), new Throwing(false), onlyComparing)) {
+      spark.assertFails("777 has no place",
+          within(throwing, spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, new byte[100]))));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void besideAnAggregator(boolean mapSideCombine) {
+    JavaPairRDD<Integer, Integer> numbers = spark.numbers(20_000).mapToPair(n -> new Tuple2<>(mixed(n) % 2000, n));
+    assertSame(false, combined(mapSideCombine, new ByReversedBits(), numbers));
+    assertSame(false, combined(mapSideCombine, new ByReversedBitsNormalized(), numbers));
+    assertSame(false, combined(mapSideCombine, Comparator.<Integer>naturalOrder(), numbers));
+    assertSame(false, combined(mapSideCombine, Comparator.<Point>reverseOrder(),
+        numbers.mapToPair(record -> new Tuple2<>(new Point(record._1(), record._1() % 7), record._2()))));
+  }
+
+  /** Sums per key, sorted by key within partitions. */
+  private static <K> RddOnBoth.Job<List<String>> combined(
+      boolean mapSideCombine, Comparator<K> order, JavaPairRDD<K, Integer> records) {
+    Aggregator<K, Integer, Long> sums = new Aggregator<>(
+        (Function1<Integer, Long> & Serializable) Integer::longValue,
+        (Function2<Long, Integer, Long> & Serializable) (sum, n) -> sum + n,
+        (Function2<Long, Long, Long> & Serializable) Long::sum);
+    return context -> {
+      ShuffledRDD<K, Integer, Long> summed = RddOnBoth.shuffledTo(records, new HashPartitioner(3));
+      return RddOnBoth.inOrder(
+          summed.setAggregator(sums).setKeyOrdering(ordering(order)).setMapSideCombine(mapSideCombine));
+    };
+  }
+}
