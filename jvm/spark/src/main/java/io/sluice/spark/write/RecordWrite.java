@@ -1,5 +1,6 @@
 package io.sluice.spark.write;
 
+import io.sluice.spark.SluiceException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -27,6 +28,7 @@ final class RecordWrite<K, V> {
 
   private final ShuffleDependency<?, ?, ?> dependency;
   private final Partitioner partitioner;
+  private final int partitions;
   private final Target target;
   private final Counters counters;
   private final RecordEncoder encoder = new RecordEncoder();
@@ -35,6 +37,7 @@ final class RecordWrite<K, V> {
   RecordWrite(ShuffleDependency<?, ?, ?> dependency, Target target, Counters counters) {
     this.dependency = dependency;
     this.partitioner = dependency.partitioner();
+    this.partitions = partitioner.numPartitions();
     this.target = target;
     this.counters = counters;
   }
@@ -73,18 +76,28 @@ final class RecordWrite<K, V> {
   }
 
   private void append(Object key, Object value) throws IOException {
-    int partition = partitioner.getPartition(key);
+    int partition = partitionOf(key);
     if (serialized == null) {
       if (encoder.encode(key, value)) {
         target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
         return;
       }
-      serialized = new SerializedRecords(dependency.serializer(), partitioner.numPartitions());
+      serialized = new SerializedRecords(dependency.serializer(), partitions);
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {
       drain();
     }
+  }
+
+  /** Partitioners of RDDs are users' code. */
+  private int partitionOf(Object key) {
+    int partition = partitioner.getPartition(key);
+    if (partition < 0 || partition >= partitions) {
+      throw new SluiceException("shuffle " + dependency.shuffleId() + ": " + partitioner.getClass().getName()
+          + " puts a key into partition " + partition + ", but its partitions are 0 to " + (partitions - 1));
+    }
+    return partition;
   }
 
   private void drain() throws IOException {
