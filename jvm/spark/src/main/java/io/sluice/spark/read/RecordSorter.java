@@ -71,6 +71,11 @@ final class RecordSorter<K, C> {
     resident.close();
   }
 
+  /** Whether no row had to move to Spark's sorter. */
+  boolean isResident() {
+    return spilling == null;
+  }
+
   /** All records in order, as new objects; call once. */
   Iterator<Product2<K, C>> sorted() throws IOException {
     if (spilling == null) {

@@ -107,10 +107,13 @@ final class ReduceSide<K, V, C> {
       }
     }
     if (sorter == null) {
-      return sortedAsObjects(plain());
+      // There was no row.
+      return plain();
     }
     counters.increment(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
-    return sorter.sorted();
+    Iterator<Product2<K, C>> sorted = sorter.sorted();
+    counters.add(Counter.READ_PARTITIONS_SORTED_BY_SPARK, sorter.isResident() ? 0 : 1);
+    return sorted;
   }
 
   /** A sorter for keys like {@code sample}; null when the ordering is not known. */
@@ -127,6 +130,7 @@ final class ReduceSide<K, V, C> {
   }
 
   private ExternalSorter<K, C, C> objectSorter() {
+    counters.increment(Counter.READ_PARTITIONS_SORTED_AS_OBJECTS);
     return SparkLine.externalSorter(context, Option.empty(), dependency.keyOrdering(), dependency.serializer());
   }
 
