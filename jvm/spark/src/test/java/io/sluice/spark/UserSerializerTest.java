@@ -8,11 +8,14 @@ import io.sluice.spark.UserSerializer.Point;
 import io.sluice.spark.UserSerializer.Relocatable;
 import io.sluice.spark.UserSerializer.Stateful;
 import io.sluice.spark.metrics.Counter;
+import java.io.Serializable;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.Aggregator;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.rdd.ShuffledRDD;
 import org.apache.spark.serializer.Serializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -20,6 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Function1;
+import scala.Function2;
 import scala.Tuple2;
 
 /** Serializers that users write, in Java: for one shuffle or for the application. */
@@ -84,6 +89,25 @@ class UserSerializerTest {
     spark.assertSame(context -> RddOnBoth.inOrder(RddOnBoth.shuffled(points(20_000), new HashPartitioner(3))
         .setSerializer(serializer).setKeyOrdering(downwards)));
     assertSerialized(20_000);
+  }
+
+  /** What map tasks combine and spill goes through the shuffle's serializer twice, once for the spill. */
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void ofACombinedShuffleThatSpills(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "1000"));
+    Aggregator<Point, String, Long> count = new Aggregator<>(
+        (Function1<String, Long> & Serializable) first -> 1L,
+        (Function2<Long, String, Long> & Serializable) (sum, next) -> sum + 1,
+        (Function2<Long, Long, Long> & Serializable) Long::sum);
+    spark.assertSame(context -> {
+      ShuffledRDD<Point, String, Long> counted = RddOnBoth.shuffledTo(
+          points(20_000).mapToPair(record -> new Tuple2<>(new Point(record._1().y % 3000, 0), record._2())),
+          new HashPartitioner(4));
+      return RddOnBoth.sorted(
+          counted.setSerializer(serializer).setAggregator(count).setMapSideCombine(true).toJavaRDD().collect());
+    });
+    assertSerialized(4 * 3000);
   }
 
   /** The stream of a serializer without relocation must be read from its start whatever else the block holds. */
