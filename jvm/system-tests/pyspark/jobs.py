@@ -4,8 +4,10 @@ Results do not depend on the order in which map outputs arrive. With each job go
 first bytes of their data files, and how far Sluice's counters moved.
 """
 
+import fnmatch
 import json
 import operator
+import os
 import sys
 from pathlib import Path
 
@@ -86,14 +88,16 @@ def sluice_counters(spark):
 def data_files(local_dir):
     """For each map output with data that lies below the folder, whether it is of Sluice's frames."""
     found = {}
-    for file in local_dir.rglob("shuffle_*_0.data"):
-        try:
-            with file.open("rb") as data:
-                start = data.read(len(FRAME_MAGIC))
-        except FileNotFoundError:  # Spark's cleaner was faster.
-            continue
-        if start:
-            found[file] = start == FRAME_MAGIC
+    for folder, _, names in os.walk(local_dir):
+        for name in fnmatch.filter(names, "shuffle_*_0.data"):
+            file = os.path.join(folder, name)
+            try:
+                with open(file, "rb") as data:
+                    start = data.read(len(FRAME_MAGIC))
+            except FileNotFoundError:  # Spark's cleaner was faster.
+                continue
+            if start:
+                found[file] = start == FRAME_MAGIC
     return found
 
 
@@ -107,7 +111,7 @@ def run(spark, job, local_dir):
 
 def main(output):
     spark = SparkSession.builder.getOrCreate()
-    local_dir = Path(spark.conf.get("spark.local.dir"))
+    local_dir = spark.conf.get("spark.local.dir")
     report = {
         "spark": spark.version,
         "manager": shuffle_manager(spark).getClass().getName(),

@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[2] / "build"
 LIMIT_SECONDS = 300
 STOCK = "org.apache.spark.shuffle.sort.SortShuffleManager"
 SLUICE = "io.sluice.spark.SluiceShuffleManager"
@@ -49,7 +50,9 @@ def environment():
 
 def run_jobs(arguments):
     """What jobs.py reports, run by spark-submit with the arguments added."""
-    with tempfile.TemporaryDirectory(prefix="sluice-pyspark-") as folder:
+    BUILD.mkdir(exist_ok=True)
+    # Processes of the application may still be deleting their own files.
+    with tempfile.TemporaryDirectory(prefix="pyspark-run-", dir=BUILD, ignore_cleanup_errors=True) as folder:
         report = Path(folder, "report.json")
         settings = SETTINGS | {"spark.local.dir": folder}
         flags = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
