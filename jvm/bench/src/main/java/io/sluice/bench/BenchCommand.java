@@ -7,6 +7,7 @@ import io.sluice.bench.report.BenchTableText;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.PotentialText;
+import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Application;
 import io.sluice.bench.run.Engine;
@@ -229,6 +230,8 @@ final class BenchCommand implements Callable<Integer> {
   private void show(List<BenchResult> results) throws IOException {
     List<Comparison> comparisons = Comparison.of(results);
     System.out.println(BenchTableText.render(results));
+    TpchSummary.of(comparisons).forEach(queries ->
+        System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     if (potential) {
       System.out.println("\n" + PotentialText.render(comparisons));
     }

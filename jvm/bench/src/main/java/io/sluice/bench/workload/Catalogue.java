@@ -59,7 +59,7 @@ public final class Catalogue {
 
     /** Whether it is a query of TPC-H, which reads tables that were made before. */
     public boolean readsTables() {
-      return name.startsWith(TPCH + "-");
+      return isTpch(name);
     }
   }
 
@@ -72,6 +72,11 @@ public final class Catalogue {
   /** All entries but the queries of TPC-H, in the order in which they are listed to users. */
   public static List<Entry> entries() {
     return GENERATING;
+  }
+
+  /** Whether a workload of this name is a query of TPC-H. */
+  public static boolean isTpch(String name) {
+    return name.startsWith(TPCH + "-");
   }
 
   /** What the user's {@code name} means: one entry, or those of a group. */
