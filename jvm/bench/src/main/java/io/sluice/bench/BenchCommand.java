@@ -116,10 +116,11 @@ final class BenchCommand implements Callable<Integer> {
     List<String> lines = new ArrayList<>();
     Catalogue.entries().forEach(entry -> lines.add(workloadLine(entry.name(), entry.defaultRows(), entry.what())));
     lines.add(workloadLine(Catalogue.TPCH, TpchTables.ROWS_AT_SCALE_1,
-        "the 22 queries of TPC-H, or one: tpch-q1 … tpch-q22 (rows by --scale)"));
+        "TPC-H's 22 queries, or one: tpch-q5 (--scale)"));
     lines.addAll(List.of("",
-        "Queries of tpch are planned as Spark does it by default: adaptively, with broadcast joins. The others",
-        "have 64 shuffle partitions and neither. What --conf and --partitions say goes before both."));
+        "Queries of tpch are planned as Spark does it by default: adaptively, with",
+        "broadcast joins, 200 shuffle partitions. Other workloads have neither, and 64.",
+        "What --conf and --partitions say goes before both."));
     spec.usageMessage().footer(lines.toArray(String[]::new));
   }
 

@@ -67,7 +67,8 @@ public final class ReportPage {
     StringBuilder content = new StringBuilder("<p>").append(escaped(String.join(" ", summary.sentences())))
         .append("</p>\n")
         .append(scrolling(QueryChart.times(queries, id))).append(scrolling(QueryChart.bytes(queries, id)));
-    content.append("<details><summary>Stages of the queries</summary>\n");
+    content.append("<details><summary>Stages of the queries</summary>\n<p class=\"note\">Adaptive execution starts "
+        + "stages in another order every time, so that medians of single stages are approximate.</p>\n");
     queries.stream().filter(ReportPage::hasStages).forEach(query -> content.append(unfolding(query)));
     content.append("</details>\n");
     return section(summary.title(), "Queries with the specification's validation parameters on its generated tables, "
