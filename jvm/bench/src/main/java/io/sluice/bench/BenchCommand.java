@@ -7,6 +7,7 @@ import io.sluice.bench.report.BenchTableText;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.PotentialText;
+import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Application;
 import io.sluice.bench.run.Engine;
@@ -15,7 +16,9 @@ import io.sluice.bench.run.Experiment;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
+import io.sluice.bench.run.TableGeneration;
 import io.sluice.bench.run.Workplace;
+import io.sluice.bench.tpch.TpchTables;
 import io.sluice.bench.workload.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
@@ -43,7 +46,8 @@ final class BenchCommand implements Callable<Integer> {
   /** Heap of one local-cluster executor, so that 10M rows are sorted without spilling. */
   private static final int EXECUTOR_MIB = 4096;
 
-  @Parameters(arity = "1..*", paramLabel = "WORKLOAD", description = "What to run: names from the list below, or all.",
+  @Parameters(arity = "1..*", paramLabel = "WORKLOAD",
+      description = "What to run: names from the list below; all is every one but tpch, which reads tables of its own.",
       completionCandidates = WorkloadNames.class)
   private List<String> workloads;
 
@@ -68,12 +72,18 @@ final class BenchCommand implements Callable<Integer> {
       description = "Rows of the generated data. Default: the workload's own, see below.")
   private Long rows;
 
+  @Option(names = "--scale", defaultValue = "1", paramLabel = "F",
+      description = "Scale factor of TPC-H's tables: 1 is about a gigabyte of text. They are made once and kept in "
+          + "build/tpch. Default: ${DEFAULT-VALUE}.")
+  private double scale;
+
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
       description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.")
   private int maps;
 
   @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
-      description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, else 64).")
+      description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, Spark's "
+          + "default for tpch, else 64).")
   private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
@@ -103,9 +113,19 @@ final class BenchCommand implements Callable<Integer> {
   /** Lists the workloads below the options in the help text. */
   static void describeWorkloads(CommandSpec spec) {
     spec.usageMessage().footerHeading("%nWorkloads, with the rows they have by default:%n");
-    spec.usageMessage().footer(Catalogue.entries().stream()
-        .map(entry -> String.format(Locale.ROOT, "  %-14s %,11d  %s", entry.name(), entry.defaultRows(), entry.what()))
-        .toArray(String[]::new));
+    List<String> lines = new ArrayList<>();
+    Catalogue.entries().forEach(entry -> lines.add(workloadLine(entry.name(), entry.defaultRows(), entry.what())));
+    lines.add(workloadLine(Catalogue.TPCH, TpchTables.ROWS_AT_SCALE_1,
+        "TPC-H's 22 queries, or one: tpch-q5 (--scale)"));
+    lines.addAll(List.of("",
+        "Queries of tpch are planned as Spark does it by default: adaptively, with",
+        "broadcast joins, 200 shuffle partitions. Other workloads have neither, and 64.",
+        "What --conf and --partitions say goes before both."));
+    spec.usageMessage().footer(lines.toArray(String[]::new));
+  }
+
+  private static String workloadLine(String name, long rows, String what) {
+    return String.format(Locale.ROOT, "  %-14s %,11d  %s", name, rows, what);
   }
 
   /** The names that the command line offers. */
@@ -114,6 +134,7 @@ final class BenchCommand implements Callable<Integer> {
 
     WorkloadNames() {
       super(Catalogue.entries().stream().map(Catalogue.Entry::name).toList());
+      add(Catalogue.TPCH);
     }
   }
 
@@ -124,6 +145,7 @@ final class BenchCommand implements Callable<Integer> {
     Map<String, String> settings;
     Master cluster;
     try {
+      checkRounds();
       sizings = sizings();
       chosen = engines();
       settings = SparkConfArguments.parse(conf);
@@ -131,21 +153,29 @@ final class BenchCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
-    if (runs < 1) {
-      throw new CommandLine.ParameterException(spec.commandLine(), "--runs must be at least 1");
-    }
-    if (warmUps < 0) {
-      throw new CommandLine.ParameterException(spec.commandLine(), "--warmups must not be negative");
-    }
     Workplace workplace = Workplace.current();
     if (potential && chart == null) {
       chart = workplace.root().resolve("build/potential.svg");
     }
     SparkHome home = workplace.sparkHome(spark);
-    Environment environment = Environment.here(
-        spec.commandLine().getParent().getParseResult().originalArgs(), cluster, settings, maps, partitions);
+    boolean readsTables = sizings.keySet().stream().anyMatch(BenchCommand::readsTables);
+    Environment environment = Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(),
+        cluster, settings, maps, partitions, readsTables ? scale : null);
+    if (readsTables) {
+      TpchTables tables = new TableGeneration(home, workplace, cluster, settings).tables(scale);
+      sizings.replaceAll((name, sizing) -> readsTables(name) ? sizing.reading(tables) : sizing);
+    }
     try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
       return measure(sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
+    }
+  }
+
+  private void checkRounds() {
+    if (runs < 1) {
+      throw new IllegalArgumentException("--runs must be at least 1");
+    }
+    if (warmUps < 0) {
+      throw new IllegalArgumentException("--warmups must not be negative");
     }
   }
 
@@ -163,12 +193,15 @@ final class BenchCommand implements Callable<Integer> {
 
   /** The chosen workloads and how large each is, in the order given. */
   private Map<String, Sizing> sizings() {
-    List<Catalogue.Entry> entries = workloads.contains("all") ? Catalogue.entries()
-        : workloads.stream().map(Catalogue::find).toList();
+    TpchTables.checkScale(scale);
     Map<String, Sizing> sizings = new LinkedHashMap<>();
-    entries.forEach(entry ->
+    workloads.stream().flatMap(name -> Catalogue.named(name).stream()).forEach(entry ->
         sizings.put(entry.name(), new Sizing(rows == null ? entry.defaultRows() : rows, maps, partitions)));
     return sizings;
+  }
+
+  private static boolean readsTables(String workload) {
+    return Catalogue.find(workload).readsTables();
   }
 
   private int measure(Map<String, Sizing> sizings, SparkHome home, Environment environment, Experiment experiment)
@@ -198,6 +231,8 @@ final class BenchCommand implements Callable<Integer> {
   private void show(List<BenchResult> results) throws IOException {
     List<Comparison> comparisons = Comparison.of(results);
     System.out.println(BenchTableText.render(results));
+    TpchSummary.of(comparisons).forEach(queries ->
+        System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     if (potential) {
       System.out.println("\n" + PotentialText.render(comparisons));
     }

@@ -73,7 +73,7 @@ final class DemoCommand implements Callable<Integer> {
       }
     }
     Environment environment = Environment.here(
-        List.of("demo", "--size", size), master, Map.of(), sizing.maps(), sizing.partitions());
+        List.of("demo", "--size", size), master, Map.of(), sizing.maps(), sizing.partitions(), null);
     List<BenchResult> results = BenchResult.of(WORKLOAD, home.sparkVersion(), sizing.rows(), measurements, environment);
     List<String> faults = Verdict.faults(results);
     System.out.println(DemoText.table(results, faults.isEmpty()));

@@ -6,7 +6,7 @@
  *     run       engines, settings, driver processes, order of runs       (this process)
  *       protocol  JSON lines on pipes
  *     driver    a Spark application on one engine                       (one process each)
- *       workload  the jobs;  check  digests of their results
+ *       workload  the jobs;  tpch  those of TPC-H, with their tables;  check  digests of their results
  *     report    statistics, JSON, table, progress;  page  the HTML report
  * </pre>
  */

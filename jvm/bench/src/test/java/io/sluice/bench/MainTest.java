@@ -22,6 +22,9 @@ class MainTest {
       "bench sort --conf spark.a           | --conf takes",
       "bench sort --runs 0                 | --runs must be at least 1",
       "bench sort --rows -5                | rows and maps must be positive",
+      "bench tpch --scale 0               | --scale must be between",
+      "bench tpch --scale tiny            | 'tiny' is not a double",
+      "bench tpch-q23                     | unknown workload 'tpch-q23'",
       "bench sort --master local-cluster[] | local-cluster[executors,cores]",
       "demo --size big                     | 'big' is not a size",
   })
@@ -37,7 +40,7 @@ class MainTest {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
-        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join"}) {
+        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q22"}) {
       assertTrue(output.toString().contains(name), name);
     }
   }

@@ -13,6 +13,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -43,6 +46,21 @@ class ReportCommandTest {
     assertTrue(html.contains("aria-label=\"Seconds per workload and engine\"")
         && html.contains("aria-label=\"Bytes written to shuffles\""), "charts");
     assertFalse(html.matches("(?s).*(<script|<link|<img|src=|href=\"(?!#)).*"));
+  }
+
+  @Test
+  void queriesOfTpchShareTwoChartsOfTheirOwn() throws IOException {
+    Path file = folder.resolve("tpch.json");
+    Files.writeString(file, "[" + IntStream.rangeClosed(1, 22).mapToObj(query -> "tpch-q" + query)
+        .map(query -> result(query, "stock", 3) + "," + result(query, "sluice", 2)).collect(Collectors.joining(","))
+        + "]");
+    Path page = folder.resolve("tpch.html");
+    assertEquals(0, execute(new StringWriter(), "report", file.toString(), "-o", page.toString()));
+    String html = Files.readString(page);
+    assertTrue(html.contains("22 queries: stock 66.0 s, sluice 44.0 s in all, 1.50 times as fast"), "summary");
+    assertEquals(2, html.split("<svg", -1).length - 1);
+    List<String> ids = Pattern.compile(" id=\"([^\"]*)\"").matcher(html).results().map(id -> id.group(1)).toList();
+    assertEquals(ids.size(), ids.stream().distinct().count());
   }
 
   @Test

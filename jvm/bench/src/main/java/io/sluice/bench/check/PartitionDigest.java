@@ -20,9 +20,13 @@ import org.apache.spark.sql.Row;
 record PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey first, SortKey last)
     implements Serializable {
 
-  /** Digests rows of (hash, key columns…); without key columns any order is right. */
-  static PartitionDigest of(Iterator<Row> rows) {
-    return of(rows, row -> row.getLong(0), row -> SortKey.after(row, 0));
+  /**
+   * Digests rows of (hash, key columns…); without key columns any order is right.
+   *
+   * @param descending for every key column, whether it must descend
+   */
+  static PartitionDigest of(Iterator<Row> rows, List<Boolean> descending) {
+    return of(rows, row -> row.getLong(0), row -> SortKey.after(row, 0, descending));
   }
 
   /** Digests {@code records} by their hashes and the keys that must ascend. */

@@ -3,6 +3,7 @@ package io.sluice.bench.check;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -18,9 +19,10 @@ public final class RowDigester {
 
   private RowDigester() {}
 
-  /** Runs {@code result} and digests it; {@code order} are positions of columns that must ascend. */
-  public static Digest digest(Dataset<Row> result, List<Integer> order) {
-    String[] names = new String[result.columns().length];
+  /** Runs {@code result} and digests it; {@code order} are the columns by which it must be sorted. */
+  public static Digest digest(Dataset<Row> result, List<SortColumn> order) {
+    List<String> original = Arrays.asList(result.columns());
+    String[] names = new String[original.size()];
     for (int i = 0; i < names.length; i++) {
       names[i] = "c" + i;
     }
@@ -31,9 +33,10 @@ public final class RowDigester {
       all[i] = named.col(names[i]);
     }
     columns.add(xxhash64(all));
-    order.forEach(position -> columns.add(all[position]));
+    order.forEach(column -> columns.add(all[original.indexOf(column.name())]));
+    List<Boolean> descending = order.stream().map(SortColumn::descending).toList();
     return PartitionDigest.combine(named.select(columns.toArray(Column[]::new)).javaRDD()
-        .mapPartitions(rows -> List.of(PartitionDigest.of(rows)).iterator())
+        .mapPartitions(rows -> List.of(PartitionDigest.of(rows, descending)).iterator())
         .collect());
   }
 }

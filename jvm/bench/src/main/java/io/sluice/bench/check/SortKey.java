@@ -2,12 +2,14 @@ package io.sluice.bench.check;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.sql.Row;
 
 /**
- * The values by which a row is sorted, compared as Spark compares them: longs by value, binaries as unsigned
- * bytes, strings by {@link String#compareTo}, as {@code sortByKey} does. An empty key equals every other empty
- * key, so unsorted results count as ordered.
+ * The values by which a row is sorted, compared as Spark compares them: numbers and dates by value, binaries as
+ * unsigned bytes, strings by {@link String#compareTo}, as {@code sortByKey} does. (SQL compares strings by their
+ * UTF-8 bytes, which is the same unless there are surrogates.) An empty key equals every other empty key, so
+ * unsorted results count as ordered.
  */
 final class SortKey implements Comparable<SortKey>, Serializable {
 
@@ -22,11 +24,12 @@ final class SortKey implements Comparable<SortKey>, Serializable {
     this.values = values;
   }
 
-  /** The columns of {@code row} behind position {@code hashAt}. */
-  static SortKey after(Row row, int hashAt) {
+  /** The columns of {@code row} behind position {@code hashAt}; {@code descending} has an element for each. */
+  static SortKey after(Row row, int hashAt, List<Boolean> descending) {
     Object[] values = new Object[row.length() - hashAt - 1];
     for (int i = 0; i < values.length; i++) {
-      values[i] = row.get(hashAt + 1 + i);
+      Object value = row.get(hashAt + 1 + i);
+      values[i] = descending.get(i) ? new Descending(value) : value;
     }
     return new SortKey(values);
   }
@@ -52,16 +55,23 @@ final class SortKey implements Comparable<SortKey>, Serializable {
     return Arrays.deepHashCode(values);
   }
 
+  @SuppressWarnings("unchecked")
   private static int compare(Object left, Object right) {
-    if (left instanceof Long a && right instanceof Long b) {
-      return Long.compare(a, b);
-    }
     if (left instanceof byte[] a && right instanceof byte[] b) {
       return Arrays.compareUnsigned(a, b);
     }
-    if (left instanceof String a && right instanceof String b) {
-      return a.compareTo(b);
+    if (left instanceof Comparable<?> a && left.getClass() == right.getClass()) {
+      return ((Comparable<Object>) a).compareTo(right);
     }
-    throw new IllegalArgumentException("cannot check the order of " + left.getClass() + " and " + right.getClass());
+    throw new IllegalArgumentException("cannot check the order of " + left + " and " + right);
+  }
+
+  /** A value that comes the earlier the larger it is. */
+  private record Descending(Object value) implements Comparable<Descending>, Serializable {
+
+    @Override
+    public int compareTo(Descending other) {
+      return compare(other.value, value);
+    }
   }
 }

@@ -36,7 +36,7 @@ public final class DriverMain {
       Request request = Json.parse(line, Request.class);
       try {
         if (request.action() == Request.Action.START) {
-          application = SparkApplication.start(request.settings(), reply);
+          application = SparkApplication.start(request, reply);
           reply.accept(Reply.ready());
         } else {
           reply.accept(application.answer(request));

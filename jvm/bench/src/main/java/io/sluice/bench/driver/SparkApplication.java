@@ -3,10 +3,10 @@ package io.sluice.bench.driver;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.tpch.ParquetTables;
 import io.sluice.bench.workload.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
-import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -16,34 +16,37 @@ import org.apache.spark.sql.SparkSession;
 final class SparkApplication {
 
   private final SparkSession spark;
+  /** For workloads that want Spark's defaults: without the benchmark's own settings for queries. */
+  private final SparkSession plain;
   private final TaskTotals totals;
   private final ShuffleFiles shuffleFiles;
   private final ExecutorCpu executorCpu;
 
-  private SparkApplication(SparkSession spark, TaskTotals totals) {
+  private SparkApplication(SparkSession spark, SparkSession plain, TaskTotals totals) {
     this.spark = spark;
+    this.plain = plain;
     this.totals = totals;
     this.shuffleFiles = new ShuffleFiles(spark.sparkContext().getConf().get("spark.local.dir", ""));
     this.executorCpu = new ExecutorCpu(spark.sparkContext().master());
   }
 
-  /** Starts the application with {@code settings}; {@code progress} hears of finished tasks. */
-  static SparkApplication start(Map<String, String> settings, Consumer<Reply> progress) {
+  /** Starts the application as {@code request} says; {@code progress} hears of finished tasks. */
+  static SparkApplication start(Request request, Consumer<Reply> progress) {
     SparkConf conf = new SparkConf();
-    settings.forEach(conf::set);
+    request.settings().forEach(conf::set);
     JavaSparkContext context = new JavaSparkContext(conf);
     SparkSession spark = SparkSession.builder().getOrCreate();
+    SparkSession plain = spark.newSession();
+    request.ownKeys().forEach(key -> plain.conf().unset(key));
     TaskTotals totals = new TaskTotals(progress);
     context.sc().addSparkListener(totals);
-    return new SparkApplication(spark, totals);
+    return new SparkApplication(spark, plain, totals);
   }
 
   /** Does what {@code request} asks for; failures of the job are thrown. */
   Reply answer(Request request) {
-    Workload workload = Catalogue.create(request.workload());
-    Reply reply = request.action() == Request.Action.VERIFY
-        ? Reply.digest(workload.verify(spark, request.sizing()))
-        : Reply.run(measure(workload, request.sizing()));
+    Reply reply = request.action() == Request.Action.TABLE ? table(request)
+        : work(Catalogue.create(request.workload()), request);
     forgetLastQuery();
     shuffleFiles.dropUnused();
     return reply;
@@ -53,13 +56,28 @@ final class SparkApplication {
     spark.stop();
   }
 
-  private RunMetrics measure(Workload workload, Sizing sizing) {
+  private Reply table(Request request) {
+    drainListeners();
+    totals.reset();
+    ParquetTables.write(spark, request.table(), request.sizing().tables());
+    return Reply.ready();
+  }
+
+  private Reply work(Workload workload, Request request) {
+    SparkSession session = workload.wantsSparksDefaults() ? plain : spark;
+    workload.prepare(session, request.sizing());
+    return request.action() == Request.Action.VERIFY
+        ? Reply.digest(workload.verify(session, request.sizing()))
+        : Reply.run(measure(workload, session, request.sizing()));
+  }
+
+  private RunMetrics measure(Workload workload, SparkSession session, Sizing sizing) {
     drainListeners();
     totals.reset();
     long fallbacks = SluiceFallbacks.count();
     double processCpuS = executorCpu.seconds();
     long start = System.nanoTime();
-    workload.run(spark, sizing);
+    workload.run(session, sizing);
     double wallS = (System.nanoTime() - start) / 1e9;
     processCpuS = executorCpu.seconds() - processCpuS;
     drainListeners();

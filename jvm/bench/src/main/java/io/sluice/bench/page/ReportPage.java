@@ -4,13 +4,15 @@ import static io.sluice.bench.page.HtmlTable.escaped;
 
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
+import io.sluice.bench.report.Statistics;
+import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Engine;
+import io.sluice.bench.workload.Catalogue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -30,19 +32,48 @@ public final class ReportPage {
         + "<title>Sluice benchmark report</title>\n<style>\n" + style() + "</style>\n</head>\n<body>\n<main>\n");
     page.append("<h1>Sluice benchmark report</h1>\n<p class=\"subtitle\">").append(escaped(subtitle(comparisons)))
         .append("</p>\n").append(tiles(comparisons)).append(faults(comparisons));
-    page.append(section("Time",
-        "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
-            + "slowest run. The number behind a bar is how many times as fast as Spark's own shuffle (stock) it is: "
-            + "above 1 is faster." + bypassNote(comparisons), scrolling(times(comparisons))));
-    page.append(section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
-        + "10^6 bytes.",
-        scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written"))));
-    page.append(stages(comparisons));
+    List<Comparison> alone = comparisons.stream().filter(each -> !isTpch(each)).toList();
+    if (!alone.isEmpty()) {
+      page.append(workloads(alone));
+    }
+    List<TpchSummary> benchmarks = TpchSummary.of(comparisons);
+    benchmarks.forEach(benchmark -> page.append(tpch(benchmark, "tpch" + benchmarks.indexOf(benchmark))));
     page.append(section("All figures", "Times and bytes are medians. Task CPU is that of Spark's task threads, "
         + "process CPU that of all threads of the executors; fallbacks are shuffles that Sluice left to Spark.",
         Tables.results(comparisons)));
     page.append(section("Machine and command", "", Tables.environments(comparisons)));
     return page.append("</main>\n</body>\n</html>\n").toString();
+  }
+
+  private static boolean isTpch(Comparison comparison) {
+    return Catalogue.isTpch(comparison.results().get(0).workload());
+  }
+
+  /** The charts of workloads that stand for themselves. */
+  private static String workloads(List<Comparison> comparisons) {
+    return section("Time",
+        "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
+            + "slowest run. The number behind a bar is how many times as fast as Spark's own shuffle (stock) it is: "
+            + "above 1 is faster." + bypassNote(comparisons), scrolling(times(comparisons)))
+        + section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
+        + "10^6 bytes.",
+        scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written")))
+        + stages(comparisons);
+  }
+
+  /** The queries of one benchmark: two charts, and their stages to be unfolded. */
+  private static String tpch(TpchSummary summary, String id) {
+    List<Comparison> queries = summary.queries();
+    StringBuilder content = new StringBuilder("<p>").append(escaped(String.join(" ", summary.sentences())))
+        .append("</p>\n")
+        .append(scrolling(QueryChart.times(queries, id))).append(scrolling(QueryChart.bytes(queries, id)));
+    content.append("<details><summary>Stages of the queries</summary>\n<p class=\"note\">Adaptive execution starts "
+        + "stages in another order every time, so that medians of single stages are approximate.</p>\n");
+    queries.stream().filter(ReportPage::hasStages).forEach(query -> content.append(unfolding(query)));
+    content.append("</details>\n");
+    return section(summary.title(), "Queries with the specification's validation parameters on its generated tables, "
+        + "planned as Spark does it by default. Below a query: how many times as fast as stock Sluice is, "
+        + "and which part of stock's shuffle bytes it writes. This is no audited TPC-H result.", content.toString());
   }
 
   /** The chart of times alone, as an SVG element. */
@@ -67,20 +98,25 @@ public final class ReportPage {
   }
 
   private static String stages(List<Comparison> comparisons) {
-    List<Comparison> recorded = comparisons.stream()
-        .filter(comparison -> comparison.results().stream().anyMatch(StageChart::recorded)).toList();
+    List<Comparison> recorded = comparisons.stream().filter(ReportPage::hasStages).toList();
     if (recorded.isEmpty()) {
       return "";
     }
     StringBuilder content = new StringBuilder(scrolling(StageChart.of(recorded)));
-    for (Comparison comparison : recorded) {
-      content.append("<details><summary>Stages of ").append(escaped(comparison.label())).append("</summary>\n")
-          .append(Tables.stages(comparison)).append("</details>\n");
-    }
+    recorded.forEach(comparison -> content.append(unfolding(comparison)));
     return section("Where task time goes", "From Spark's task metrics, added over all tasks. Map: making, "
         + "serializing and partitioning records; shuffle write: what Spark counts as writing map output; fetch "
         + "wait: waiting for remote blocks; reduce: everything else in stages that read a shuffle.",
         content.toString());
+  }
+
+  private static boolean hasStages(Comparison comparison) {
+    return comparison.results().stream().anyMatch(StageChart::recorded);
+  }
+
+  private static String unfolding(Comparison comparison) {
+    return "<details><summary>Stages of " + escaped(comparison.label()) + "</summary>\n" + Tables.stages(comparison)
+        + "</details>\n";
   }
 
   private static String faults(List<Comparison> comparisons) {
@@ -121,11 +157,10 @@ public final class ReportPage {
   /** The geometric mean of {@code ratio} over the workloads that Sluice ran and that have it. */
   private static Optional<Double> mean(List<Comparison> comparisons,
       BiFunction<Comparison, BenchResult, Optional<Double>> ratio) {
-    double[] logarithms = comparisons.stream()
+    double[] ratios = comparisons.stream()
         .flatMap(each -> each.on(Engine.SLUICE.label()).flatMap(result -> ratio.apply(each, result)).stream())
-        .filter(value -> value > 0).mapToDouble(Math::log).toArray();
-    return logarithms.length == 0 ? Optional.empty()
-        : Optional.of(Math.exp(Arrays.stream(logarithms).average().orElseThrow()));
+        .filter(value -> value > 0).mapToDouble(Double::doubleValue).toArray();
+    return ratios.length == 0 ? Optional.empty() : Optional.of(Statistics.geometricMean(ratios));
   }
 
   /** Spark and machine, where all results share them. */

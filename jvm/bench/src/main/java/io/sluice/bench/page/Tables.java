@@ -94,7 +94,8 @@ final class Tables {
     String conf = environment.conf() == null ? "" : environment.conf().entrySet().stream()
         .map(setting -> setting.getKey() + "=" + setting.getValue()).collect(Collectors.joining(" "));
     String partitions = environment.partitions() > 0 ? ", partitions " + environment.partitions() : "";
-    return ("maps " + environment.maps() + partitions + " " + conf).strip();
+    String scale = environment.scale() == null ? "" : ", scale " + environment.scale();
+    return ("maps " + environment.maps() + partitions + scale + " " + conf).strip();
   }
 
   private static String count(long value) {

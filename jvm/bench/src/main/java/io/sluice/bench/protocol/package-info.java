@@ -5,9 +5,9 @@
  *   command line                         driver (one per engine)
  *        | -- Request.start(settings) ------> |   creates the Spark application
  *        | <----------------------- ready --- |
- *        | -- Request.run(workload) --------> |
+ *        | -- Request.run(workload) --------> |   or verify(workload), table(table)
  *        | <----------- progress (0..n times) |
- *        | <---------- run | digest | error - |   exactly one
+ *        | <-- run | digest | ready | error - |   exactly one
  *        | -- (end of input) ---------------> |   stops the application and exits
  * </pre>
  */

@@ -25,17 +25,19 @@ import java.util.stream.Stream;
  * @param conf the user's {@code --conf} arguments
  * @param maps partitions of the generated data
  * @param partitions shuffle partitions asked for; 0 means the workload's own
+ * @param scale scale factor of TPC-H's tables; null if none were read
  */
 public record Environment(String command, String commit, String started, String cpu, int cores, long memoryBytes,
-    String java, String master, Map<String, String> conf, int maps, int partitions) {
+    String java, String master, Map<String, String> conf, int maps, int partitions,
+    Double scale) {
 
   /** This machine, now. */
   public static Environment here(List<String> arguments, Master master, Map<String, String> conf, int maps,
-      int partitions) {
+      int partitions, Double scale) {
     String started = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     return new Environment("./sluice " + String.join(" ", arguments), System.getenv("SLUICE_COMMIT"), started,
         cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
-        master.url(), conf, maps, partitions);
+        master.url(), conf, maps, partitions, scale);
   }
 
   private static long physicalMemory() {

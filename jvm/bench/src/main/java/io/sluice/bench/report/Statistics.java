@@ -26,6 +26,11 @@ public record Statistics(double median, double min, double max) {
     return ofSorted(sorted);
   }
 
+  /** The geometric mean of {@code ratios}, all positive; at least one. */
+  public static double geometricMean(double... ratios) {
+    return Math.exp(Arrays.stream(ratios).map(Math::log).average().orElseThrow());
+  }
+
   private static Statistics ofSorted(double[] sorted) {
     if (sorted.length == 0) {
       throw new IllegalArgumentException("no values");

@@ -4,6 +4,7 @@ import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.tpch.Table;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -49,7 +50,7 @@ public final class Application implements AutoCloseable {
     Application application = new Application(engine, folder, DriverProcess.start(process, log));
     try {
       Map<String, String> settings = SparkSettings.of(engine, master, jars, folder.resolve("local"), user);
-      application.ask(Request.start(settings), progress -> { });
+      application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> { });
       return application;
     } catch (RuntimeException e) {
       application.close();
@@ -69,6 +70,11 @@ public final class Application implements AutoCloseable {
   /** Runs {@code workload} once more to digest its result. */
   public Digest verify(String workload, Sizing sizing, Consumer<Reply> progress) {
     return ask(Request.verify(workload, sizing), progress).digest();
+  }
+
+  /** Makes {@code table} of the tables that {@code sizing} names. */
+  public void makeTable(Table table, Sizing sizing, Consumer<Reply> progress) {
+    ask(Request.table(table, sizing), progress);
   }
 
   /** Stops the application; after a failure its folder stays, because the executors' logs are in it. */

@@ -16,7 +16,21 @@ public final class SparkSettings {
   /** Points log4j, in drivers and executors, at a file in the bench jar. */
   static final String LOG_OPTION = "-Dlog4j2.configurationFile=sluice-bench-log4j2.properties";
 
+  /** How the benchmark plans queries: with the shuffles that it is to measure, and as many partitions every time. */
+  private static final Map<String, String> OWN = Map.of(
+      "spark.sql.adaptive.enabled", "false",
+      "spark.sql.shuffle.partitions", "64",
+      "spark.sql.autoBroadcastJoinThreshold", "-1");
+
   private SparkSettings() {}
+
+  /**
+   * Keys of the benchmark's own settings for queries. Those that the user sets are left out: they are for every
+   * workload, also for those that want Spark's defaults.
+   */
+  public static List<String> ownKeys(Map<String, String> user) {
+    return OWN.keySet().stream().filter(key -> !user.containsKey(key)).sorted().toList();
+  }
 
   /**
    * The settings of {@code engine}'s application.
@@ -38,9 +52,7 @@ public final class SparkSettings {
     settings.put("spark.ui.enabled", "false");
     // Both executors must be there before the first task, or locality and timing are not those of the cluster.
     settings.put("spark.scheduler.minRegisteredResourcesRatio", "1.0");
-    settings.put("spark.sql.adaptive.enabled", "false");
-    settings.put("spark.sql.shuffle.partitions", "64");
-    settings.put("spark.sql.autoBroadcastJoinThreshold", "-1");
+    settings.putAll(OWN);
     settings.putAll(engine.settings());
     settings.putAll(user);
     return settings;

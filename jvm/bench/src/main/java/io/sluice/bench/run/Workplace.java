@@ -34,6 +34,11 @@ public record Workplace(Path root, Path sluiceJar) {
     return root.resolve("build/logs");
   }
 
+  /** Where generated tables are kept for later runs. */
+  public Path tpch() {
+    return root.resolve("build/tpch");
+  }
+
   /** Where one driver process keeps its Spark home, workers and shuffle files. */
   public Path run(String name) {
     return root.resolve("build/run").resolve(name + "-" + ProcessHandle.current().pid());

@@ -1,7 +1,10 @@
 package io.sluice.bench.workload;
 
+import io.sluice.bench.tpch.TpchQueries;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Every workload by its name on the command line.
@@ -11,49 +14,78 @@ import java.util.stream.Collectors;
  */
 public final class Catalogue {
 
+  /** On the command line: every workload that generates its input. */
+  public static final String ALL = "all";
+
+  /** On the command line: every query of TPC-H. */
+  public static final String TPCH = "tpch";
+
   /** Rows of the generated table for queries, and bytes of one as {@link BenchTable} has them. */
   private static final long TABLE_ROWS = 10_000_000;
   private static final int TABLE_ROW_BYTES = 87;
 
-  private static final List<Entry> ENTRIES = List.of(
-      table("generate", "the table alone, no shuffle: the floor", Generate.class),
-      table("repartition", "the table by hash of k, 200 partitions", Repartition.class),
-      table("sort", "the table in total order by k, then id", GlobalSort.class),
-      table("join", "the table with itself on id, never broadcast", SelfJoin.class),
-      table("aggregate", "group by k, 1M distinct keys", Aggregate.class),
-      new Entry("terasort-df", "TeraSort records as a DataFrame, sorted by key", TeraSortFrame.class,
+  // Lambdas and not constructor references, which would load the classes and Spark's with them.
+  private static final List<Entry> GENERATING = List.of(
+      table("generate", "the table alone, no shuffle: the floor", () -> new Generate()),
+      table("repartition", "the table by hash of k, 200 partitions", () -> new Repartition()),
+      table("sort", "the table in total order by k, then id", () -> new GlobalSort()),
+      table("join", "the table with itself on id, never broadcast", () -> new SelfJoin()),
+      table("aggregate", "group by k, 1M distinct keys", () -> new Aggregate()),
+      new Entry("terasort-df", "TeraSort records as a DataFrame, sorted by key", () -> new TeraSortFrame(),
           10_000_000, TeraRecord.RECORD_BYTES),
-      new Entry("terasort", "TeraSort records as an RDD, sorted by key", TeraSort.class,
+      new Entry("terasort", "TeraSort records as an RDD, sorted by key", () -> new TeraSort(),
           10_000_000, TeraRecord.RECORD_BYTES),
-      new Entry("sort-rdd", "lines of text, sortByKey", SortRdd.class, 3_000_000, 58),
-      new Entry("groupby", "random keys with 4,096-byte values, groupByKey", GroupBy.class,
+      new Entry("sort-rdd", "lines of text, sortByKey", () -> new SortRdd(), 3_000_000, 58),
+      new Entry("groupby", "random keys with 4,096-byte values, groupByKey", () -> new GroupBy(),
           131_072, Integer.BYTES + GroupBy.VALUE_BYTES),
-      new Entry("pagerank", "pages of a power-law graph, 3 rounds", PageRank.class, 400_000, 9 * 2 * Long.BYTES),
-      new Entry("wordcount", "words by Zipf's law, reduceByKey", WordCount.class, 20_000_000, 5),
-      new Entry("distinct", "longs that repeat, distinct", Distinct.class, 5_000_000, Long.BYTES),
-      new Entry("cogroup-join", "visits with their users, join of pair RDDs", CogroupJoin.class, 3_000_000, 70));
+      new Entry("pagerank", "pages of a power-law graph, 3 rounds", () -> new PageRank(),
+          400_000, 9 * 2 * Long.BYTES),
+      new Entry("wordcount", "words by Zipf's law, reduceByKey", () -> new WordCount(), 20_000_000, 5),
+      new Entry("distinct", "longs that repeat, distinct", () -> new Distinct(), 5_000_000, Long.BYTES),
+      new Entry("cogroup-join", "visits with their users, join of pair RDDs", () -> new CogroupJoin(),
+          3_000_000, 70));
 
   /**
    * One workload.
    *
    * @param name on the command line
    * @param what what it does, in a few words
-   * @param type its class
+   * @param make makes an instance; needs Spark on the class path
    * @param defaultRows its rows (records, words, pages) unless the user gives another number: what keeps Spark's
    *     own shuffle busy for about 10 to 30 seconds on two cores
    * @param rowBytes about how many bytes of input a row is, for throughputs
    */
-  public record Entry(String name, String what, Class<? extends Workload> type, long defaultRows, int rowBytes) {}
+  public record Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes) {
+
+    /** Whether it is a query of TPC-H, which reads tables that were made before. */
+    public boolean readsTables() {
+      return isTpch(name);
+    }
+  }
 
   private Catalogue() {}
 
-  private static Entry table(String name, String what, Class<? extends Workload> type) {
-    return new Entry(name, what, type, TABLE_ROWS, TABLE_ROW_BYTES);
+  private static Entry table(String name, String what, Supplier<Workload> make) {
+    return new Entry(name, what, make, TABLE_ROWS, TABLE_ROW_BYTES);
   }
 
-  /** All entries, in the order in which they are listed to users. */
+  /** All entries but the queries of TPC-H, in the order in which they are listed to users. */
   public static List<Entry> entries() {
-    return ENTRIES;
+    return GENERATING;
+  }
+
+  /** Whether a workload of this name is a query of TPC-H. */
+  public static boolean isTpch(String name) {
+    return name.startsWith(TPCH + "-");
+  }
+
+  /** What the user's {@code name} means: one entry, or those of a group. */
+  public static List<Entry> named(String name) {
+    return switch (name) {
+      case ALL -> GENERATING;
+      case TPCH -> TpchQueries.ENTRIES;
+      default -> List.of(find(name));
+    };
   }
 
   /**
@@ -62,17 +94,15 @@ public final class Catalogue {
    * @throws IllegalArgumentException naming the known workloads if there is none
    */
   public static Entry find(String name) {
-    return ENTRIES.stream().filter(entry -> entry.name().equals(name)).findFirst()
+    return Stream.concat(GENERATING.stream(), TpchQueries.ENTRIES.stream())
+        .filter(entry -> entry.name().equals(name)).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("unknown workload '" + name + "'; known are "
-            + ENTRIES.stream().map(Entry::name).collect(Collectors.joining(", "))));
+            + GENERATING.stream().map(Entry::name).collect(Collectors.joining(", "))
+            + ", tpch, tpch-q1 to tpch-q22"));
   }
 
   /** A new instance of the workload called {@code name}; needs Spark on the class path. */
   public static Workload create(String name) {
-    try {
-      return find(name).type().getConstructor().newInstance();
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("workload " + name + " cannot be instantiated", e);
-    }
+    return find(name).make().get();
   }
 }

@@ -2,6 +2,7 @@ package io.sluice.bench.workload;
 
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.check.RowDigester;
+import io.sluice.bench.check.SortColumn;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -13,24 +14,24 @@ public abstract class DataFrameWorkload implements Workload {
   /** The query, not yet executed. */
   protected abstract Dataset<Row> query(SparkSession spark, Sizing sizing);
 
-  /** Positions of the columns by which the result must be sorted, ascending; empty if it is not sorted. */
-  protected List<Integer> order() {
+  /** The columns by which the result must be sorted; empty if it is not sorted. */
+  protected List<SortColumn> order() {
     return List.of();
   }
 
   @Override
   public final void run(SparkSession spark, Sizing sizing) {
-    prepare(spark, sizing);
+    setPartitions(spark, sizing);
     query(spark, sizing).write().format("noop").mode("overwrite").save();
   }
 
   @Override
   public final Digest verify(SparkSession spark, Sizing sizing) {
-    prepare(spark, sizing);
+    setPartitions(spark, sizing);
     return RowDigester.digest(query(spark, sizing), order());
   }
 
-  private static void prepare(SparkSession spark, Sizing sizing) {
+  private static void setPartitions(SparkSession spark, Sizing sizing) {
     if (sizing.partitions() > 0) {
       spark.conf().set("spark.sql.shuffle.partitions", Integer.toString(sizing.partitions()));
     }

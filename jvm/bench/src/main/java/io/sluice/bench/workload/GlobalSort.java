@@ -2,6 +2,7 @@ package io.sluice.bench.workload;
 
 import static org.apache.spark.sql.functions.col;
 
+import io.sluice.bench.check.SortColumn;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -16,7 +17,7 @@ public final class GlobalSort extends DataFrameWorkload {
   }
 
   @Override
-  protected List<Integer> order() {
-    return List.of(1, 0);
+  protected List<SortColumn> order() {
+    return List.of(SortColumn.ascending("k"), SortColumn.ascending("id"));
   }
 }

@@ -1,5 +1,7 @@
 package io.sluice.bench.workload;
 
+import io.sluice.bench.tpch.TpchTables;
+
 /**
  * How large a workload is.
  *
@@ -7,8 +9,9 @@ package io.sluice.bench.workload;
  * @param maps partitions of the generated table, so map tasks of its first shuffle. Fixed rather than
  *     taken from the cluster's cores, because the table's random column depends on it
  * @param partitions shuffle partitions, or 0 for what the workload prescribes
+ * @param tables what a TPC-H query reads in place of a generated table; null for other workloads
  */
-public record Sizing(long rows, int maps, int partitions) {
+public record Sizing(long rows, int maps, int partitions, TpchTables tables) {
 
   /** Map tasks unless the user says otherwise: about 128 MB of the default table each. */
   public static final int DEFAULT_MAPS = 8;
@@ -18,6 +21,16 @@ public record Sizing(long rows, int maps, int partitions) {
       throw new IllegalArgumentException("rows and maps must be positive, partitions not negative: rows="
           + rows + ", maps=" + maps + ", partitions=" + partitions);
     }
+  }
+
+  /** The size of a workload that generates its input. */
+  public Sizing(long rows, int maps, int partitions) {
+    this(rows, maps, partitions, null);
+  }
+
+  /** The same for a workload that reads {@code those}. */
+  public Sizing reading(TpchTables those) {
+    return new Sizing(those.rows(), maps, partitions, those);
   }
 
   /** The partitions asked for, or {@code prescribed} when none were. */

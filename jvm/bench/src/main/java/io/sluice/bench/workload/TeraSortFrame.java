@@ -3,6 +3,7 @@ package io.sluice.bench.workload;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.udf;
 
+import io.sluice.bench.check.SortColumn;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -24,7 +25,7 @@ public final class TeraSortFrame extends DataFrameWorkload {
   }
 
   @Override
-  protected List<Integer> order() {
-    return List.of(0);
+  protected List<SortColumn> order() {
+    return List.of(SortColumn.ascending("key"));
   }
 }

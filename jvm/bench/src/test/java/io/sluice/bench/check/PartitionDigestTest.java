@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
+import java.sql.Date;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Row;
@@ -12,6 +14,8 @@ import org.apache.spark.sql.RowFactory;
 import org.junit.jupiter.api.Test;
 
 class PartitionDigestTest {
+
+  private static final List<Boolean> ASCENDING = List.of(false, false);
 
   @Test
   void checksumDoesNotDependOnOrderOrPartitioning() {
@@ -51,6 +55,17 @@ class PartitionDigestTest {
   }
 
   @Test
+  void columnsCanDescend() {
+    List<Row> rows = List.of(row(1, new BigDecimal("9.50"), Date.valueOf("1995-03-01")),
+        row(2, new BigDecimal("9.5"), Date.valueOf("1995-03-02")), row(3, new BigDecimal("-1"), new Date(0)));
+    List<Row> reversed = List.of(rows.get(2), rows.get(1), rows.get(0));
+    assertTrue(PartitionDigest.of(rows.iterator(), List.of(true, false)).ordered());
+    assertFalse(PartitionDigest.of(rows.iterator(), List.of(true, true)).ordered());
+    assertTrue(PartitionDigest.of(reversed.iterator(), List.of(false, true)).ordered());
+    assertFalse(PartitionDigest.of(reversed.iterator(), List.of(true, false)).ordered());
+  }
+
+  @Test
   void aResultWithoutRowsIsOrdered() {
     assertEquals(new Digest(0, 0, 0, true), digest(List.of(), List.of()));
   }
@@ -58,7 +73,7 @@ class PartitionDigestTest {
   @SafeVarargs
   private static Digest digest(List<Row>... partitions) {
     return PartitionDigest.combine(
-        Arrays.stream(partitions).map(rows -> PartitionDigest.of(rows.iterator())).toList());
+        Arrays.stream(partitions).map(rows -> PartitionDigest.of(rows.iterator(), ASCENDING)).toList());
   }
 
   private static Row row(long hash, Object... keys) {

@@ -22,7 +22,7 @@ class BenchResultTest {
 
   private static final Digest DIGEST = new Digest(10, 0xABCDL, 0x1234L, true);
   private static final Environment ENVIRONMENT =
-      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), 8, 0);
+      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), 8, 0, null);
 
   @Test
   void figuresAreMediansAndTheRatioIsStockOverThisEngine() {

@@ -9,6 +9,12 @@ import org.junit.jupiter.api.Test;
 class StatisticsTest {
 
   @Test
+  void theGeometricMeanOfARatioAndItsInverseIsOne() {
+    assertEquals(1, Statistics.geometricMean(4, 0.25), 1e-12);
+    assertEquals(3, Statistics.geometricMean(3), 1e-12);
+  }
+
+  @Test
   void medianOfAnOddNumberIsTheMiddleValueWhateverTheOrder() {
     assertEquals(new Statistics(3, 1, 9), Statistics.of(9, 1, 3));
   }

@@ -32,6 +32,14 @@ class SparkSettingsTest {
   }
 
   @Test
+  void whatTheUserSetsIsNotTheBenchmarksOwn() {
+    assertEquals(List.of("spark.sql.adaptive.enabled", "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.shuffle.partitions"), SparkSettings.ownKeys(Map.of()));
+    assertEquals(List.of("spark.sql.autoBroadcastJoinThreshold", "spark.sql.shuffle.partitions"),
+        SparkSettings.ownKeys(Map.of("spark.sql.adaptive.enabled", "false")));
+  }
+
+  @Test
   void localClusterExecutorsGetTheMastersMemory() {
     assertEquals("4096m", settings(Engine.STOCK, Map.of()).get("spark.executor.memory"));
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.check.PairDigester;
+import io.sluice.bench.check.SortColumn;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -142,8 +143,8 @@ class WorkloadsTest {
       }
 
       @Override
-      protected List<Integer> order() {
-        return List.of(1);
+      protected List<SortColumn> order() {
+        return List.of(SortColumn.ascending("k"));
       }
     };
     assertFalse(unsorted.verify(spark, SIZING).ordered());

@@ -1,0 +1,87 @@
+package io.sluice.bench.report;
+
+import io.sluice.bench.run.Engine;
+import io.sluice.bench.workload.Catalogue;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * The queries of TPC-H from one benchmark, taken together.
+ *
+ * @param queries at least one, in the order in which they were measured
+ */
+public record TpchSummary(List<Comparison> queries) {
+
+  /** Stock shuffles little in a query if it writes less than this part of the tables' bytes. */
+  private static final double LITTLE = 0.001;
+
+  /** One per benchmark that has such queries among {@code comparisons}. */
+  public static List<TpchSummary> of(List<Comparison> comparisons) {
+    Map<List<Object>, List<Comparison>> benchmarks = new LinkedHashMap<>();
+    for (Comparison comparison : comparisons) {
+      BenchResult first = comparison.results().get(0);
+      if (Catalogue.isTpch(first.workload())) {
+        benchmarks.computeIfAbsent(List.of(first.spark(), first.rows(), first.environment()),
+            benchmark -> new ArrayList<>()).add(comparison);
+      }
+    }
+    return benchmarks.values().stream().map(TpchSummary::new).toList();
+  }
+
+  /** What was measured, as a heading. */
+  public String title() {
+    BenchResult first = queries.get(0).results().get(0);
+    Double scale = first.environment().scale();
+    String where = scale == null ? "" : String.format(Locale.ROOT, " at scale %s", scale).replaceAll("\\.0$", "");
+    return "TPC-H" + where + ", Spark " + first.spark();
+  }
+
+  /** Sums of times and means of ratios for every engine beside stock, then the queries with little shuffle. */
+  public List<String> sentences() {
+    List<String> sentences = new ArrayList<>();
+    queries.stream().flatMap(query -> query.results().stream()).map(BenchResult::engine).distinct()
+        .forEach(engine -> against(engine).ifPresent(sentences::add));
+    String little = queries.stream().filter(TpchSummary::shufflesLittle).map(TpchSummary::name)
+        .collect(Collectors.joining(", "));
+    if (!little.isEmpty()) {
+      sentences.add("Little shuffle (stock writes less than a thousandth of the tables' size): " + little + ".");
+    }
+    return sentences;
+  }
+
+  /** The part of a workload's name that tells it from other queries. */
+  public static String name(Comparison query) {
+    return query.results().get(0).workload().substring(Catalogue.TPCH.length() + 1);
+  }
+
+  private Optional<String> against(String engine) {
+    List<Comparison> both = queries.stream().filter(query -> ratio(query, engine).isPresent()).toList();
+    if (both.isEmpty()) {
+      return Optional.empty();
+    }
+    Comparison slowest = both.stream().min(Comparator.comparing(query -> ratio(query, engine).orElseThrow()))
+        .orElseThrow();
+    double stockS = both.stream().mapToDouble(query -> query.stock().orElseThrow().medianS()).sum();
+    double engineS = both.stream().mapToDouble(query -> query.on(engine).orElseThrow().medianS()).sum();
+    return Optional.of(String.format(Locale.ROOT, "%d %s: stock %.1f s, %s %.1f s in all, %.2f times as fast; "
+            + "geometric mean of the ratios %.2f, lowest %.2f (%s).", both.size(),
+        both.size() == 1 ? "query" : "queries", stockS, engine, engineS, stockS / engineS,
+        Statistics.geometricMean(both.stream().mapToDouble(query -> ratio(query, engine).orElseThrow()).toArray()),
+        ratio(slowest, engine).orElseThrow(), name(slowest)));
+  }
+
+  private static Optional<Double> ratio(Comparison query, String engine) {
+    return query.on(engine).flatMap(query::speedup);
+  }
+
+  private static boolean shufflesLittle(Comparison query) {
+    return query.on(Engine.STOCK.label()).filter(stock -> stock.shuffleWriteBytes()
+        < LITTLE * stock.rows() * Catalogue.find(stock.workload()).rowBytes()).isPresent();
+  }
+}

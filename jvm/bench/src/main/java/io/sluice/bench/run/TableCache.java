@@ -1,0 +1,70 @@
+package io.sluice.bench.run;
+
+import io.sluice.bench.tpch.TpchTables;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * A folder of generated tables, one subfolder per scale. Tables are whole if the marker is beside them, which is
+ * written last; others, of a generation that was interrupted or of another version, are made anew. A lock keeps
+ * processes that share the folder from making the same tables twice.
+ */
+final class TableCache {
+
+  /** Counts up with every change of the tables' columns, contents or files. */
+  private static final String VERSION = "1";
+  private static final String MARKER = "COMPLETE";
+
+  private final Path folder;
+
+  TableCache(Path folder) {
+    this.folder = folder;
+  }
+
+  /** The tables of {@code scale}, made by {@code make} into their empty folder if they are not there. */
+  TpchTables tables(double scale, Consumer<TpchTables> make) {
+    TpchTables tables = TpchTables.below(folder, scale);
+    Path own = Path.of(tables.folder());
+    try {
+      Files.createDirectories(folder);
+      try (FileChannel channel = FileChannel.open(folder.resolve(".lock"), StandardOpenOption.CREATE,
+              StandardOpenOption.WRITE);
+          FileLock ignored = channel.lock()) {
+        if (!isComplete(own)) {
+          delete(own);
+          Files.createDirectories(own);
+          make.accept(tables);
+          Files.writeString(own.resolve(MARKER), VERSION);
+        }
+      }
+      return tables;
+    } catch (IOException e) {
+      throw new UncheckedIOException("the tables in " + own + " cannot be made", e);
+    }
+  }
+
+  private static boolean isComplete(Path tables) throws IOException {
+    Path marker = tables.resolve(MARKER);
+    return Files.exists(marker) && Files.readString(marker).equals(VERSION);
+  }
+
+  private static void delete(Path tables) throws IOException {
+    if (Files.exists(tables)) {
+      // The marker goes first, or what is left by an interrupted deletion would count as whole.
+      Files.deleteIfExists(tables.resolve(MARKER));
+      try (Stream<Path> paths = Files.walk(tables)) {
+        for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+          Files.delete(path);
+        }
+      }
+    }
+  }
+}
