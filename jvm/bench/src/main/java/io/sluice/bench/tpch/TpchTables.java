@@ -31,15 +31,14 @@ public record TpchTables(double scale, String folder) {
   }
 
   /**
-   * Passes {@code scale} on.
+   * Checks that there can be tables of {@code scale}.
    *
-   * @throws IllegalArgumentException if there are no such tables
+   * @throws IllegalArgumentException naming the range if there cannot
    */
-  public static double checkScale(double scale) {
+  public static void checkScale(double scale) {
     if (!(scale >= MIN_SCALE && scale <= MAX_SCALE)) {
       throw new IllegalArgumentException("--scale must be between 0.001 and 10000, not " + scale);
     }
-    return scale;
   }
 
   /** About how many rows all tables have together. */
