@@ -1,24 +1,52 @@
 package io.sluice.bench.workload;
 
+import java.util.stream.IntStream;
+
 /**
  * Pseudo-English: a word is a pure function of its rank, frequent words are short, and ranks follow Zipf's
  * law with exponent 1.
+ *
+ * <p>Benchmarks make their input while they run, where others read what was prepared: so a word is looked up, and
+ * only rare ones are put together.
  */
 final class Words {
 
+  private static final int VOCABULARY_BITS = 20;
   /** Different words there are: enough that map-side combine leaves something to shuffle. */
-  static final int VOCABULARY = 1 << 20;
+  static final int VOCABULARY = 1 << VOCABULARY_BITS;
+
+  /** Words that are kept: four draws of five. */
+  private static final int KEPT = 1 << 16;
 
   private static final String CONSONANTS = "tnshrdlcmwfgypbvkj";
   private static final String VOWELS = "eaoiu";
   private static final int SYLLABLES = CONSONANTS.length() * VOWELS.length();
+  private static final int STEPS = 1 << 12;
+  private static final double[] POWERS = powers();
+  private static final String[] WORDS = IntStream.range(0, KEPT).mapToObj(Words::word).toArray(String[]::new);
 
   private Words() {}
 
   /** A word drawn with probability about 1 / (rank × ln {@link #VOCABULARY}). */
   static String drawn(long seed) {
+    int rank = rank(Scatter.uniform(seed));
+    return rank < KEPT ? WORDS[rank] : word(rank);
+  }
+
+  /** {@link #VOCABULARY} to the power of 1 - {@code uniform}, less 1: by a table for the fraction of the exponent. */
+  static int rank(double uniform) {
+    double exponent = VOCABULARY_BITS * (1 - uniform);
+    int whole = Math.min((int) exponent, VOCABULARY_BITS - 1);
+    double step = (exponent - whole) * STEPS;
+    int below = Math.min((int) step, STEPS - 1);
+    double power = POWERS[below] + (POWERS[below + 1] - POWERS[below]) * (step - below);
+    return (int) Math.min(VOCABULARY - 1, power * (1 << whole) - 1);
+  }
+
+  /** 2 to the powers of 0, 1/{@link #STEPS}, … 1. */
+  private static double[] powers() {
     // StrictMath, because Math's results may differ in the last bit between interpreter and JIT compiler.
-    return word((int) StrictMath.pow(VOCABULARY, 1 - Scatter.uniform(seed)) - 1);
+    return IntStream.rangeClosed(0, STEPS).mapToDouble(i -> StrictMath.pow(2, (double) i / STEPS)).toArray();
   }
 
   /** The word of {@code rank}, from 0: its digits in base 90, a syllable each; distinct for distinct ranks. */

@@ -39,6 +39,8 @@ public final class TaskMemory {
   private final Quota quota;
 
   private final Set<Lease> leases = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final Set<Lease> residents = Collections.newSetFromMap(new IdentityHashMap<>());
+  private long residentBytes;
   private long reservedBytes;
   private long heldBytes;
   private long peakBytes;
@@ -80,6 +82,35 @@ public final class TaskMemory {
   /** A lease of {@code bytes}, or null when neither the quota nor the task's own spilling can provide it. */
   public Lease tryLease(long bytes) {
     return tryReserve(bytes) ? leaseReserved(bytes) : null;
+  }
+
+  /**
+   * A lease of {@code bytes} for data that the task keeps for long; null when there is none at once, or the task would
+   * keep more than {@code mostBytes} that way. Others are asked for nothing. It does not count against what the task can
+   * always have for data that comes and goes ({@link MemoryBudget}), so keeping it cannot make tasks wait for each other.
+   */
+  public Lease tryLeaseResident(long bytes, long mostBytes) {
+    try {
+      if (residentBytes() + bytes > mostBytes || !quota.take(bytes, Long.MAX_VALUE, 0)) {
+        return null;
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
+    addReserved(bytes);
+    Lease lease = leaseReserved(bytes);
+    if (lease != null) {
+      synchronized (this) {
+        residents.add(lease);
+        residentBytes += bytes;
+      }
+    }
+    return lease;
+  }
+
+  private synchronized long residentBytes() {
+    return residentBytes;
   }
 
   /**
@@ -157,15 +188,21 @@ public final class TaskMemory {
   }
 
   private boolean reserve(long bytes, long nanos) throws InterruptedException {
-    if (!quota.take(bytes, heldBytes(), nanos)) {
+    if (!quota.take(bytes, heldBytes() - residentBytes(), nanos)) {
       return false;
     }
+    addReserved(bytes);
+    return true;
+  }
+
+  /** Accounts for quota that was taken. */
+  private void addReserved(long bytes) {
     synchronized (this) {
       if (!closed) {
         reservedBytes += bytes;
         heldBytes += bytes;
         peakBytes = Math.max(peakBytes, heldBytes);
-        return true;
+        return;
       }
     }
     quota.give(bytes);
@@ -210,6 +247,7 @@ public final class TaskMemory {
     synchronized (this) {
       mine = leases.remove(lease);
       heldBytes -= mine ? lease.bytes() : 0;
+      residentBytes -= residents.remove(lease) ? lease.bytes() : 0;
     }
     if (mine) {
       quota.give(lease.bytes());

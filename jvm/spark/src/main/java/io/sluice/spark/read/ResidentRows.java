@@ -42,7 +42,7 @@ final class ResidentRows implements AutoCloseable {
   private long free;
   private long pageEnd;
 
-  /** @param limitBytes the most memory that rows and references take together */
+  /** @param limitBytes the most memory that rows and references of all sorts of the task take together */
   ResidentRows(TaskMemory memory, long limitBytes) {
     this.memory = memory;
     this.limitBytes = limitBytes;
@@ -145,7 +145,7 @@ final class ResidentRows implements AutoCloseable {
   }
 
   private Lease lease(long bytes) {
-    Lease lease = heldBytes + bytes > limitBytes ? null : memory.tryLease(bytes);
+    Lease lease = memory.tryLeaseResident(bytes, limitBytes);
     if (lease != null) {
       heldBytes += bytes;
       peakBytes = Math.max(peakBytes, heldBytes);

@@ -128,6 +128,26 @@ class TaskMemoryTest {
   }
 
   @Test
+  void whatStaysDoesNotTakeTheFloorOfWhatComesAndGoes() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      Lease stays = memory.tryLeaseResident(11 * MIB, 12 * MIB);
+      assertNull(memory.tryLeaseResident(2 * MIB, 12 * MIB), "more than the task may keep");
+      Lease rest = memory.tryLeaseResident(MIB, 12 * MIB);
+      Lease floor = memory.tryLease(2 * MIB);
+      assertNotNull(floor);
+      assertNull(memory.tryLease(MIB));
+      assertNull(memory.tryLeaseResident(MIB, 16 * MIB), "the floor is not for what stays");
+      assertEquals(14 * MIB, memory.heldBytes());
+      List.of(stays, rest, floor).forEach(memory::free);
+      Lease again = memory.tryLeaseResident(12 * MIB, 12 * MIB);
+      assertNotNull(again);
+      memory.free(again);
+      assertEquals(0, memory.heldBytes());
+    });
+  }
+
+  @Test
   void waitsForAnotherTask() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");
     inTask = new CountDownLatch(1);
