@@ -80,6 +80,26 @@ class UserOrderingTest {
     }
   }
 
+  /** Takes null, which has no number. */
+  private static final class NullsFirst implements Comparator<Integer>, NormalizedKeyOrdering<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      return Comparator.nullsFirst(Comparator.<Integer>naturalOrder()).compare(left, right);
+    }
+
+    @Override
+    public long prefix(Integer key) {
+      return key.longValue() ^ Long.MIN_VALUE;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return true;
+    }
+  }
+
   /** Says nothing by numbers, so that keys are compared as objects; throws at the number 777. */
   private static final class Throwing implements Comparator<Integer>, NormalizedKeyOrdering<Integer>, Serializable {
     private static final long serialVersionUID = 1L;
@@ -201,6 +221,13 @@ class UserOrderingTest {
     Comparator<Integer> nullsLast = Comparator.nullsLast(Comparator.<Integer>naturalOrder());
     assertSame(false, within(nullsLast,
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n == 5 ? null : n))));
+  }
+
+  @Test
+  void nullKeysThatHaveNoNumber() {
+    assertSame(true, within(new NullsFirst(),
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n < 3 ? null : (Integer) mixed(n), 1))));
+    assertSame(false, within(new NullsFirst(), spark.numbers(100).mapToPair(n -> new Tuple2<>((Integer) null, 1))));
   }
 
   @Test

@@ -35,7 +35,7 @@ public final class Catalogue {
           10_000_000, TeraRecord.RECORD_BYTES),
       new Entry("terasort", "TeraSort records as an RDD, sorted by key", () -> new TeraSort(),
           10_000_000, TeraRecord.RECORD_BYTES),
-      new Entry("sort-rdd", "lines of text, sortByKey", () -> new SortRdd(), 3_000_000, 58),
+      new Entry("sort-rdd", "lines of text, sortByKey", () -> new SortRdd(), 3_000_000, 66),
       new Entry("groupby", "random keys with 4,096-byte values, groupByKey", () -> new GroupBy(),
           131_072, Integer.BYTES + GroupBy.VALUE_BYTES),
       new Entry("pagerank", "pages of a power-law graph, 3 rounds", () -> new PageRank(),

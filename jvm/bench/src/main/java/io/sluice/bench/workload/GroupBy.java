@@ -1,6 +1,8 @@
 package io.sluice.bench.workload;
 
-import java.util.SplittableRandom;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import scala.Tuple2;
@@ -11,6 +13,8 @@ public final class GroupBy extends PairWorkload<Integer, Iterable<byte[]>> {
   /** Bytes of one value. */
   static final int VALUE_BYTES = 4096;
 
+  private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
   @Override
   protected JavaPairRDD<Integer, Iterable<byte[]>> result(JavaSparkContext context, Sizing sizing) {
     return GeneratedRecords.pairs(context, sizing.rows(), sizing.maps(), GroupBy::record)
@@ -19,7 +23,10 @@ public final class GroupBy extends PairWorkload<Integer, Iterable<byte[]>> {
 
   private static Tuple2<Integer, byte[]> record(long row) {
     byte[] value = new byte[VALUE_BYTES];
-    new SplittableRandom(row).nextBytes(value);
+    long seed = Scatter.mix(~row);
+    for (int i = 0; i < VALUE_BYTES; i += Long.BYTES) {
+      LONGS.set(value, i, Scatter.mix(seed + i));
+    }
     return new Tuple2<>((int) (Scatter.mix(row) & Integer.MAX_VALUE), value);
   }
 }

@@ -21,9 +21,18 @@ final class Words {
   private static final String CONSONANTS = "tnshrdlcmwfgypbvkj";
   private static final String VOWELS = "eaoiu";
   private static final int SYLLABLES = CONSONANTS.length() * VOWELS.length();
+  private static final int LINE_VOCABULARY_BITS = 10;
+  private static final int LINE_VOCABULARY = 1 << LINE_VOCABULARY_BITS;
+  private static final int DRAWS_PER_LONG = Long.SIZE / LINE_VOCABULARY_BITS;
+  private static final int LONGEST_LINE = 14 * 7;
+  /** Ranks below this have words of one or two syllables. */
+  private static final int THREE_SYLLABLES = SYLLABLES + SYLLABLES * SYLLABLES;
+
   private static final int STEPS = 1 << 12;
   private static final double[] POWERS = powers();
   private static final String[] WORDS = IntStream.range(0, KEPT).mapToObj(Words::word).toArray(String[]::new);
+  private static final String[] LINE_WORDS =
+      IntStream.range(0, LINE_VOCABULARY).mapToObj(i -> word(THREE_SYLLABLES + 97 * i)).toArray(String[]::new);
 
   private Words() {}
 
@@ -61,12 +70,20 @@ final class Words {
     return word.toString();
   }
 
-  /** A line of 5 to 14 words, about 55 bytes. */
+  /** A line of 5 to 14 words of six letters, drawn evenly from 1,024, as Hadoop's RandomTextWriter makes HiBench's input. */
   static String line(long seed) {
     int words = 5 + (int) Scatter.below(seed, 10);
-    StringBuilder line = new StringBuilder();
+    StringBuilder line = new StringBuilder(LONGEST_LINE);
+    long bits = 0;
     for (int i = 0; i < words; i++) {
-      line.append(i == 0 ? "" : " ").append(drawn(Scatter.mix(seed) + i));
+      if (i % DRAWS_PER_LONG == 0) {
+        bits = Scatter.mix(Scatter.mix(seed) + i);
+      }
+      if (i > 0) {
+        line.append(' ');
+      }
+      line.append(LINE_WORDS[(int) bits & (LINE_VOCABULARY - 1)]);
+      bits >>>= LINE_VOCABULARY_BITS;
     }
     return line.toString();
   }

@@ -50,6 +50,8 @@ public record Settings(
   private static final long ROWS_PER_PARTITION = 1024;
   private static final long BATCH_SHARE = 4;
   private static final long SORT_SHARE = 2;
+  /** Smaller, because Spark's sorter, which takes over, must find room beside the rows in the same memory. */
+  private static final long SORT_SHARE_OF_SPARKS = 8;
 
   /**
    * Resolves the application's settings.
@@ -123,7 +125,7 @@ public record Settings(
 
   /** The most block memory in which one task may keep rows to sort them, in bytes: the rest is for what comes and goes. */
   public long sortBytes() {
-    return memoryBytes() / cores.task() / SORT_SHARE;
+    return memoryBytes() / cores.task() / (offHeapEnabled ? SORT_SHARE_OF_SPARKS : SORT_SHARE);
   }
 
   /** What limits the executor's block memory, in bytes. */

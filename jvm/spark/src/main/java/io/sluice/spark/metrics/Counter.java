@@ -37,7 +37,7 @@ public enum Counter {
   READ_PARTITIONS_SORTED_BY_SPARK("read.partitionsSortedBySpark", Unit.COUNT,
       "of those, tasks whose rows went to Spark's sorter, which can spill, because memory had no room"),
   READ_PARTITIONS_SORTED_AS_OBJECTS("read.partitionsSortedAsObjects", Unit.COUNT,
-      "reduce tasks that sorted records as objects, because of their order or of a key without a number"),
+      "reduce tasks that sorted records as objects: an unknown order, a key without a number, or combined records"),
   READ_FRAMES_BY_TASK("read.framesByTask", Unit.COUNT, "frames decoded by the task thread itself"),
   READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
   READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),

@@ -87,19 +87,32 @@ interface KeyOrder {
     }
   }
 
+  /** Text by its UTF-16 units, as {@code String.compareTo} compares. */
+  interface Text extends KeyOrder {
+    @Override
+    default boolean takes(RowKey key) {
+      return key.kind() == Kind.LATIN1 || key.kind() == Kind.UTF16;
+    }
+
+    @Override
+    default boolean decidesAlone() {
+      return false;
+    }
+
+    @Override
+    default int compare(RowKey left, RowKey right) {
+      return left.compareText(right);
+    }
+  }
+
   /**
-   * Text by its UTF-16 units, as {@code String.compareTo} compares. A number has a byte for each of eight units; one that
-   * needs more than a byte, or has the largest one, is 0xFF and the last.
+   * Text that is mostly Latin-1. A number has a byte for each of eight units; one that needs more than a byte, or has the
+   * largest one, is 0xFF and the last.
    */
-  record Text() implements KeyOrder {
+  record NarrowText() implements Text {
     private static final int LAST = 0xFF;
     private static final long LOW_BITS = 0x0101010101010101L;
     private static final long HIGH_BITS = 0x8080808080808080L;
-
-    @Override
-    public boolean takes(RowKey key) {
-      return key.kind() == Kind.LATIN1 || key.kind() == Kind.UTF16;
-    }
 
     @Override
     public long prefix(RowKey key, int depth) {
@@ -129,11 +142,11 @@ interface KeyOrder {
     }
 
     private static long ofUtf16(RowKey key, int first) {
-      int end = Math.min(first + Long.BYTES, key.length() / Character.BYTES);
+      int end = Math.min(first + Long.BYTES, key.units());
       long prefix = 0;
       int shift = Long.SIZE;
       for (int i = first; i < end; i++) {
-        char unit = key.utf16Unit(i);
+        char unit = key.unit(i);
         shift -= Byte.SIZE;
         prefix |= (long) Math.min(unit, LAST) << shift;
         if (unit >= LAST) {
@@ -142,16 +155,25 @@ interface KeyOrder {
       }
       return prefix;
     }
+  }
+
+  /** Text that is mostly not Latin-1. A number is four units. */
+  record WideText() implements Text {
+    private static final int UNITS = Long.BYTES / Character.BYTES;
 
     @Override
-    public boolean decidesAlone() {
-      return false;
+    public long prefix(RowKey key, int depth) {
+      int units = key.units();
+      long prefix = 0;
+      for (int i = depth * UNITS; i < (depth + 1) * UNITS; i++) {
+        prefix = prefix << Character.SIZE | (i < units ? key.unit(i) : 0);
+      }
+      return prefix;
     }
 
     @Override
-    public int compare(RowKey left, RowKey right) {
-      return left.kind() == Kind.LATIN1 && right.kind() == Kind.LATIN1
-          ? left.compareBytes(right) : ((String) left.object()).compareTo((String) right.object());
+    public boolean goesOn(long number) {
+      return true;
     }
   }
 

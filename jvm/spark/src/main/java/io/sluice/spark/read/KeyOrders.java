@@ -94,7 +94,8 @@ final class KeyOrders {
 
   private static Optional<KeyOrder> natural(Kind kind) {
     return switch (kind) {
-      case LATIN1, UTF16 -> Optional.of(new KeyOrder.Text());
+      case LATIN1 -> Optional.of(new KeyOrder.NarrowText());
+      case UTF16 -> Optional.of(new KeyOrder.WideText());
       case BYTE, SHORT, CHARACTER, INTEGER, LONG -> Optional.of(new KeyOrder.Numbers(kind));
       default -> Optional.empty();
     };

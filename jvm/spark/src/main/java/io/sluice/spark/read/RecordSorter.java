@@ -79,9 +79,10 @@ final class RecordSorter<K, C> {
   /** All records in order, as new objects; call once. */
   Iterator<Product2<K, C>> sorted() throws IOException {
     if (spilling == null) {
-      LongArray scratch = resident.scratch();
+      LongArray scratch = resident.takeScratch();
       if (scratch != null) {
-        new ReferenceSort(resident, order, scratch).sort();
+        new ReferenceSort(context, resident, order, scratch).sort();
+        resident.freeScratch();
         context.taskMetrics().incPeakExecutionMemory(resident.peakBytes());
         return new ResidentRecords<>(resident);
       }

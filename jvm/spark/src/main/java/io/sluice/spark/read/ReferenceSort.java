@@ -3,13 +3,14 @@ package io.sluice.spark.read;
 import io.sluice.spark.record.RowKey;
 import java.util.Arrays;
 import java.util.Comparator;
+import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
  * Sorts the references to {@link ResidentRows}: by radix on the numbers, then within every run of equal numbers by the
  * numbers of the next bytes of the keys, and so on; runs that are short, or that numbers cannot take further, by
- * comparing keys. Equal keys keep their order. One thread.
+ * comparing keys. Equal keys keep their order. Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
   /** Runs up to this length are compared: a pass of the radix sort counts 256 values for each of 8 bytes. */
@@ -18,6 +19,7 @@ final class ReferenceSort {
   private static final int MAX_DEPTH = 32;
   private static final int LAST_BYTE = Long.BYTES - 1;
 
+  private final TaskContext context;
   private final ResidentRows rows;
   private final KeyOrder order;
   private final LongArray scratch;
@@ -26,7 +28,8 @@ final class ReferenceSort {
   private final Comparator<Long> byKey = this::compare;
 
   /** @param scratch room for two times all references */
-  ReferenceSort(ResidentRows rows, KeyOrder order, LongArray scratch) {
+  ReferenceSort(TaskContext context, ResidentRows rows, KeyOrder order, LongArray scratch) {
+    this.context = context;
     this.rows = rows;
     this.order = order;
     this.scratch = scratch;
@@ -34,11 +37,14 @@ final class ReferenceSort {
 
   /** Sorts all references, whose numbers are those of the first bytes; numbers are undefined afterwards. */
   void sort() {
-    sort(0, rows.size(), 0);
+    if (rows.size() > 1) {
+      sort(0, rows.size(), 0);
+    }
   }
 
   /** @param depth which eight bytes of the keys the numbers are made of; all before those are equal */
   private void sort(int from, int until, int depth) {
+    context.killTaskIfInterrupted();
     int count = until - from;
     rows.copyReferences(from, count, scratch);
     int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, LAST_BYTE, false, false);
@@ -80,6 +86,7 @@ final class ReferenceSort {
   }
 
   private void compareAll(int from, int until) {
+    context.killTaskIfInterrupted();
     Long[] addresses = new Long[until - from];
     for (int i = from; i < until; i++) {
       addresses[i - from] = rows.address(i);

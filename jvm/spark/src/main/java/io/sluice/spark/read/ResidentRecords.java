@@ -2,6 +2,7 @@ package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.record.RecordDecoder;
+import java.util.NoSuchElementException;
 import org.apache.spark.unsafe.Platform;
 import scala.Product2;
 import scala.Tuple2;
@@ -46,6 +47,9 @@ final class ResidentRecords<K, C> extends AbstractIterator<Product2<K, C>> {
   @SuppressWarnings("unchecked") // The types are those of the records that were encoded.
   public Product2<K, C> next() {
     if (aheadNext == aheadSize) {
+      if (next == size) {
+        throw new NoSuchElementException("no more records in this shuffle partition");
+      }
       decodeSome();
     }
     Tuple2<?, ?> record = ahead[aheadNext];

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.memory.MemoryBlock;
 
 /**
  * Rows of one task in off-heap memory, and a reference to each: its address and a number to sort it by. Takes memory from
- * the task's account up to a limit, never waits for it, and gives it back in {@link #close}. One thread, but for {@link
+ * the task's account up to a limit, only as long as there is some at once, and gives it back in {@link #close}. One thread, but for {@link
  * #close} and readers that hold the object's monitor.
  *
  * <pre>
@@ -34,6 +34,7 @@ final class ResidentRows implements AutoCloseable {
   private final long limitBytes;
   private final List<Lease> pages = new ArrayList<>();
   private Lease references;
+  private Lease scratch;
   private int capacity;
   private int size;
   private long heldBytes;
@@ -97,15 +98,19 @@ final class ResidentRows implements AutoCloseable {
         (long) count * REFERENCE_BYTES);
   }
 
-  /** Memory for two times all references, for sorting them; null when there is none. Freed with the rows. */
-  LongArray scratch() {
+  /** Takes memory for two times all references, for sorting them; null when there is none. */
+  LongArray takeScratch() {
     long bytes = Math.max(1, 2L * size * REFERENCE_BYTES);
-    Lease lease = lease(bytes);
-    if (lease == null) {
-      return null;
+    scratch = lease(bytes);
+    return scratch == null ? null : new LongArray(new MemoryBlock(null, scratch.address(), bytes / WORD * WORD));
+  }
+
+  /** Frees what {@link #takeScratch} took. */
+  void freeScratch() {
+    if (scratch != null) {
+      release(scratch);
+      scratch = null;
     }
-    pages.add(lease);
-    return new LongArray(new MemoryBlock(null, lease.address(), bytes / WORD * WORD));
   }
 
   /** The most memory it ever held, in bytes. */
@@ -161,6 +166,7 @@ final class ResidentRows implements AutoCloseable {
   /** Frees rows and references, of which there are none from then on; twice is fine. */
   @Override
   public synchronized void close() {
+    freeScratch();
     pages.forEach(this::release);
     pages.clear();
     if (references != null) {

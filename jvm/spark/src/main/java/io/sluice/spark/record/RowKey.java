@@ -101,9 +101,16 @@ public final class RowKey {
     return index < length() ? Long.reverseBytes(Platform.getLong(base, start + (word >>> OFFSET_SHIFT) + index)) : 0;
   }
 
-  /** One UTF-16 unit of a key that is {@link Kind#UTF16}. */
-  public char utf16Unit(int index) {
-    return (char) Platform.getShort(base, start + (word >>> OFFSET_SHIFT) + (long) Character.BYTES * index);
+  /** Number of UTF-16 units of a key that is text. */
+  public int units() {
+    return kind == Kind.UTF16 ? length() / Character.BYTES : length();
+  }
+
+  /** One UTF-16 unit of a key that is text. */
+  public char unit(int index) {
+    long bytes = start + (word >>> OFFSET_SHIFT);
+    return kind == Kind.UTF16 ? (char) Platform.getShort(base, bytes + (long) Character.BYTES * index)
+        : (char) (Platform.getByte(base, bytes + index) & 0xFF);
   }
 
   /** Compares two keys that are both {@link Kind#BYTES} or both {@link Kind#LATIN1}, byte by byte, unsigned. */
@@ -117,6 +124,21 @@ public final class RowKey {
       }
     }
     return Integer.compare(length(), other.length());
+  }
+
+  /** Compares two keys that are text, unit by unit. */
+  public int compareText(RowKey other) {
+    if (kind == Kind.LATIN1 && other.kind == Kind.LATIN1) {
+      return compareBytes(other);
+    }
+    int common = Math.min(units(), other.units());
+    for (int i = 0; i < common; i++) {
+      int order = Character.compare(unit(i), other.unit(i));
+      if (order != 0) {
+        return order;
+      }
+    }
+    return Integer.compare(units(), other.units());
   }
 
   /** The key as a new object. */
