@@ -23,7 +23,7 @@ const FULL: u8 = 2;
 /// Slots no longer than this many words are stored as columns of words.
 const MAX_WORDS: usize = 4;
 /// Bytes that are compressed first, to see whether the rest is worth it.
-const PROBE_BYTES: usize = 4096;
+const PROBE_BYTES: usize = 16 * 1024;
 
 /// One slot: where it starts in its row, its length, and the value's length (at most the slot's).
 #[derive(Debug, Clone, Copy, Default)]
@@ -117,7 +117,7 @@ fn put_bytes(mode: u8, bytes: &[u8], options: &Options, out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Compresses the first bytes to see: at `Fast` a third must go, at `Small` a sixteenth.
+/// Compresses the first bytes to see: at `Fast` a quarter must go, at `Small` a sixteenth.
 fn worth_compressing(bytes: &[u8], options: &Options, scratch: &mut Vec<u8>) -> bool {
     if options.codec == Codec::None || bytes.len() < 64 {
         return false;
@@ -129,7 +129,7 @@ fn worth_compressing(bytes: &[u8], options: &Options, scratch: &mut Vec<u8>) -> 
     scratch.truncate(start);
     let most = match options.level {
         Level::Plain => 0,
-        Level::Fast => probe.len() * 2 / 3,
+        Level::Fast => probe.len() * 3 / 4,
         Level::Small => probe.len() * 15 / 16,
     };
     done && got <= most
