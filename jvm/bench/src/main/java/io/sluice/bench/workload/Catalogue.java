@@ -39,7 +39,7 @@ public final class Catalogue {
       new Entry("groupby", "random keys with 4,096-byte values, groupByKey", () -> new GroupBy(),
           131_072, Integer.BYTES + GroupBy.VALUE_BYTES),
       new Entry("pagerank", "pages of a power-law graph, 3 rounds", () -> new PageRank(),
-          400_000, 9 * 2 * Long.BYTES),
+          200_000, 9 * 2 * Long.BYTES),
       new Entry("wordcount", "words by Zipf's law, reduceByKey", () -> new WordCount(), 20_000_000, 5),
       new Entry("distinct", "longs that repeat, distinct", () -> new Distinct(), 5_000_000, Long.BYTES),
       new Entry("cogroup-join", "visits with their users, join of pair RDDs", () -> new CogroupJoin(),
