@@ -1,0 +1,105 @@
+package io.sluice.nativebridge;
+
+/**
+ * The calls into the native core that move blocks between executors by one-sided reads. A transport is made once per
+ * process; its progress thread is native, so that a pause of this JVM stops neither its reads nor what peers read here.
+ *
+ * <p><b>Life of a block.</b> The mapper's process {@linkplain #publish publishes} a committed map output. A reducer's
+ * process {@linkplain #connect connects} to it and {@linkplain #fetch fetches} blocks: its progress thread asks the
+ * peer's for their locations, leases arena memory and reads the bytes into it. Every block of an accepted fetch ends
+ * in exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be had in another way.
+ *
+ * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
+ * NativeCore#lastErrorMessage} says more, a stopped handle is {@link NativeCore#STALE_HANDLE}. Every method may be
+ * called from any thread; {@link #poll} by one thread at a time.
+ */
+public final class NativeTransport {
+  /** There is no usable UCX in this process: not found, too old, or it failed its self-test. */
+  public static final int UNAVAILABLE = -8;
+  /** The peer has no such map output: not committed there, or removed since. */
+  public static final int NOT_FOUND = -9;
+  /** The peer, or the way to it, failed; {@link #peerError} says how. The peer stays failed until it is connected again. */
+  public static final int PEER = -10;
+  /** The peer did not answer in time; it stays failed until it is connected again. */
+  public static final int TIMEOUT = -11;
+
+  /** Longs per block in {@link #fetch}: shuffle id, map id, first partition, partition after the last. */
+  public static final int BLOCK_LONGS = 4;
+  /**
+   * Longs per completion in {@link #poll}: request, index of the block in it, status (0 or a negative reason), address,
+   * bytes. With status 0 and bytes above 0 the address is a lease of at least these bytes, the receiver's to {@linkplain
+   * NativeCore#release release}; otherwise it is 0.
+   */
+  public static final int COMPLETION_LONGS = 5;
+
+  private NativeTransport() {}
+
+  /**
+   * Opens UCX and starts the progress thread.
+   *
+   * @param library where the user says that UCX is: path of {@code libucp.so.0} or of its folder; empty: the system's,
+   *     then {@code bundled}
+   * @param bundled folder of the libraries of the jar; empty: none
+   * @param secret what peers must prove to know before they are told where blocks are; empty: nothing is asked
+   * @param timeoutMillis the longest that a block may take from the accepted fetch to its completion
+   * @return a handle, or {@link #UNAVAILABLE}
+   */
+  public static native long start(String library, String bundled, byte[] secret, long timeoutMillis);
+
+  /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
+  public static native String describe(long transport);
+
+  /** What peers need to {@link #connect}: opaque bytes, a few hundred. Null for a stopped transport. */
+  public static native byte[] address(long transport);
+
+  /**
+   * Makes a committed map output readable for peers. The file is opened now, and mapped when a peer first asks for it;
+   * it may be deleted afterwards, never truncated or written.
+   *
+   * @param offsets where each partition begins in the file, and where the last ends: partitions + 1, ascending
+   */
+  public static native int publish(long transport, int shuffleId, long mapId, String dataFile, long[] offsets);
+
+  /** Ends what {@link #publish} began; reads under way finish. Returns the number of outputs withdrawn: 0 or 1. */
+  public static native int withdraw(long transport, int shuffleId, long mapId);
+
+  /** Withdraws all outputs of a shuffle; returns how many there were. */
+  public static native int withdrawShuffle(long transport, int shuffleId);
+
+  /**
+   * Makes a peer known, or, when it has failed, tries it again. Does not wait: what goes wrong is known by the
+   * completions of later fetches.
+   *
+   * @param peer a number of the caller's choice, 0 or greater
+   * @param address the peer's {@link #address}
+   */
+  public static native int connect(long transport, long peer, byte[] address);
+
+  /** Forgets a peer; its fetches under way complete with {@link #PEER}. Unknown peers are ignored. */
+  public static native int disconnect(long transport, long peer);
+
+  /**
+   * Starts to read blocks of one peer. Does not wait.
+   *
+   * @param blocks {@link #BLOCK_LONGS} per block
+   * @return the request's number, above 0; {@link #PEER} when the peer is unknown or failed: no completion follows
+   */
+  public static native long fetch(long transport, long peer, long[] blocks);
+
+  /**
+   * Waits for completions.
+   *
+   * @param completions room for one or more times {@link #COMPLETION_LONGS}
+   * @return how many were delivered; 0 when none came in time
+   */
+  public static native int poll(long transport, long[] completions, int timeoutMillis);
+
+  /** Why the peer last failed, for the log; empty when it has not. Null for a stopped transport. */
+  public static native String peerError(long transport, long peer);
+
+  /**
+   * Stops the progress thread and gives everything back. Fetches under way get no completion; a {@link #poll} that
+   * waits returns {@link NativeCore#STALE_HANDLE}.
+   */
+  public static native int stop(long transport);
+}
