@@ -21,6 +21,14 @@ pub enum Reason {
     Panic = -6,
     /// This directory is full or not writable; another may do.
     DiskFull = -7,
+    /// There is no usable UCX in this process.
+    Unavailable = -8,
+    /// The peer has no such map output.
+    NotFound = -9,
+    /// The peer, or the way to it, has failed.
+    Peer = -10,
+    /// The peer has not answered in time.
+    Timeout = -11,
 }
 
 /// A failure: reason and message.

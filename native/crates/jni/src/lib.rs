@@ -1,4 +1,4 @@
-//! The functions that `io.sluice.nativebridge.NativeCore` declares; its javadoc is their contract.
+//! The functions that `io.sluice.nativebridge.NativeCore` and `NativeTransport` declare; their javadoc is the contract.
 //!
 //! Every function is entered through [`guard`], which turns an error into its negative reason, keeps its message
 //! for `lastErrorMessage`, and turns a panic into [`Reason::Panic`]. Nothing here calls back into Java.
@@ -6,6 +6,7 @@
 mod guard;
 mod memory;
 mod reader;
+mod transport;
 mod writer;
 
 use jni::JNIEnv;
@@ -14,7 +15,7 @@ use jni::sys::{jint, jstring};
 use sluice_codec::kernels::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 2;
+const ABI_VERSION: jint = 3;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]

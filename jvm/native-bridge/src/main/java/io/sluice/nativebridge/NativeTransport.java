@@ -41,7 +41,7 @@ public final class NativeTransport {
    *     then {@code bundled}
    * @param bundled folder of the libraries of the jar; empty: none
    * @param secret what peers must prove to know before they are told where blocks are; empty: nothing is asked
-   * @param timeoutMillis the longest that a block may take from the accepted fetch to its completion
+   * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
    * @return a handle, or {@link #UNAVAILABLE}
    */
   public static native long start(String library, String bundled, byte[] secret, long timeoutMillis);
@@ -53,8 +53,8 @@ public final class NativeTransport {
   public static native byte[] address(long transport);
 
   /**
-   * Makes a committed map output readable for peers. The file is opened now, and mapped when a peer first asks for it;
-   * it may be deleted afterwards, never truncated or written.
+   * Makes a committed map output readable for peers; one of the same map is replaced. The file is opened and mapped when
+   * a peer asks for a block of it: if it is gone by then, the block is not found. It must never be truncated or written.
    *
    * @param offsets where each partition begins in the file, and where the last ends: partitions + 1, ascending
    */
@@ -75,7 +75,7 @@ public final class NativeTransport {
    */
   public static native int connect(long transport, long peer, byte[] address);
 
-  /** Forgets a peer; its fetches under way complete with {@link #PEER}. Unknown peers are ignored. */
+  /** Forgets a peer; blocks of it that are under way complete with {@link #PEER}. Unknown peers are ignored. */
   public static native int disconnect(long transport, long peer);
 
   /**

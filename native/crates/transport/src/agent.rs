@@ -1,0 +1,335 @@
+//! The duty cycle: everything one process does for its transport, on one thread, without waiting.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sluice_mem::Arena;
+
+use crate::catalog::{Catalog, MapOutput};
+use crate::completions::{Completions, Failure};
+use crate::message::{Block, Body, InstanceId, Message};
+use crate::owner::Owner;
+use crate::proof::{Secret, random_instance};
+use crate::reader::{Broken, Outgoing, PeerNumber, Reader};
+use crate::windows::Windows;
+use crate::wire::{Endpoint, Event, Wire};
+
+/// How a transport is set up.
+#[derive(Clone)]
+pub struct Options {
+    /// What peers must prove to know; empty when the application has no secret.
+    pub secret: Vec<u8>,
+    /// How long a peer of which something is expected may give no sign of life.
+    pub timeout: Duration,
+    /// How many bytes of mapped files that nobody reads are kept mapped and registered.
+    pub idle_window_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { secret: Vec::new(), timeout: Duration::from_secs(20), idle_window_bytes: 4 << 30 }
+    }
+}
+
+/// What the callers' threads want done.
+pub(crate) enum Command {
+    Connect { peer: PeerNumber, attempt: u64, address: Vec<u8> },
+    Disconnect { peer: PeerNumber },
+    Fetch { request: u64, peer: PeerNumber, blocks: Vec<Block> },
+    Withdraw(Vec<Arc<MapOutput>>),
+}
+
+/// What an agent shares with its callers.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) completions: Arc<Completions>,
+    pub(crate) commands: Mutex<Vec<Command>>,
+    /// The peers that were connected and not disconnected since.
+    pub(crate) peers: Mutex<HashMap<PeerNumber, PeerState>>,
+}
+
+/// What a caller may know of a peer at once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PeerState {
+    /// The number of the last attempt to connect: what earlier ones came to does not count any more.
+    pub(crate) attempt: u64,
+    /// How that attempt has failed.
+    pub(crate) error: Option<String>,
+}
+
+impl Shared {
+    fn take_commands(&self) -> Vec<Command> {
+        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn failed(&self, peer: PeerNumber, attempt: u64, why: &str) {
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = peers.get_mut(&peer).filter(|state| state.attempt == attempt) {
+            state.error = Some(why.to_string());
+        }
+    }
+}
+
+/// Both sides of one process: the owner of its map outputs and the reader of others'.
+///
+/// Two processes share one connection, whoever opened it, so that each side's closing it ends what the other knows.
+pub(crate) struct Agent<W: Wire> {
+    wire: W,
+    shared: Arc<Shared>,
+    instance: InstanceId,
+    address: Vec<u8>,
+    owner: Owner,
+    reader: Reader,
+    links: HashMap<InstanceId, Endpoint>,
+    events: Vec<Event>,
+    checked: Option<Instant>,
+}
+
+/// How often silent peers are looked for.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+impl<W: Wire> Agent<W> {
+    pub(crate) fn new(wire: W, arena: Arc<Arena>, shared: Arc<Shared>, options: &Options) -> Self {
+        let instance = random_instance();
+        let address = [&instance.0.to_le_bytes(), wire.address()].concat();
+        let secret = Secret::new(&options.secret);
+        let windows = Windows::new(options.idle_window_bytes);
+        let owner = Owner::new(instance, secret.clone(), Arc::clone(&shared.catalog), windows);
+        let completions = Arc::clone(&shared.completions);
+        let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
+        Self {
+            wire,
+            shared,
+            instance,
+            address,
+            owner,
+            reader,
+            links: HashMap::new(),
+            events: Vec::new(),
+            checked: None,
+        }
+    }
+
+    /// What peers need to connect: the instance, then the wire's address.
+    pub(crate) fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    pub(crate) fn wire(&mut self) -> &mut W {
+        &mut self.wire
+    }
+
+    #[cfg(test)]
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    #[cfg(test)]
+    pub(crate) fn windows(&self) -> &Windows {
+        &self.owner.windows
+    }
+
+    /// Does what there is to do; whether there was anything.
+    pub(crate) fn turn(&mut self, now: Instant) -> bool {
+        let mut events = std::mem::take(&mut self.events);
+        self.wire.progress(&mut events);
+        // After the wire's turn: who asks for an output can have heard of it only after it was published.
+        let commands = self.shared.take_commands();
+        let worked = !events.is_empty() || !commands.is_empty();
+        commands.into_iter().for_each(|command| self.command(command, now));
+        events.drain(..).for_each(|event| self.event(event, now));
+        self.events = events;
+        self.reader.start_gets(&mut self.wire);
+        if self.checked.is_none_or(|last| now.saturating_duration_since(last) >= CHECK_EVERY) {
+            self.checked = Some(now);
+            self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
+        }
+        worked
+    }
+
+    /// Ends everything; no block is completed any more.
+    pub(crate) fn stop(&mut self) {
+        self.shared.completions.close();
+        let readers: Vec<InstanceId> = self.links.keys().copied().collect();
+        for other in readers {
+            self.close_link(other, Failure::Peer, "the transport was stopped");
+        }
+        // Reads end before their leases go.
+        let end = Instant::now() + Duration::from_secs(1);
+        let mut events = Vec::new();
+        while self.reader.has_gets() && Instant::now() < end {
+            self.wire.progress(&mut events);
+            for event in events.drain(..) {
+                if let Event::Got { token, .. } = event {
+                    self.reader.got(token, false, Instant::now());
+                }
+            }
+        }
+        self.reader.leak_gets();
+        self.owner.windows.clear(&mut self.wire);
+    }
+
+    fn command(&mut self, command: Command, now: Instant) {
+        match command {
+            Command::Connect { peer, attempt, address } => self.connect(peer, attempt, &address, now),
+            Command::Disconnect { peer } => self.disconnect(peer),
+            Command::Fetch { request, peer, blocks } => {
+                let messages = self.reader.fetch(request, peer, &blocks, now);
+                self.send_all(messages);
+            }
+            Command::Withdraw(outputs) => {
+                outputs.iter().for_each(|output| self.owner.windows.withdraw(&mut self.wire, output));
+            }
+        }
+    }
+
+    fn connect(&mut self, peer: PeerNumber, attempt: u64, address: &[u8], now: Instant) {
+        let Some((instance, _)) = split_address(address) else {
+            self.shared.failed(peer, attempt, "its address is malformed");
+            return;
+        };
+        if self.reader.owner_of(peer).is_some() {
+            self.disconnect(peer);
+        }
+        match self.link(instance, address) {
+            Ok(endpoint) => {
+                let hello = self.reader.connect(peer, attempt, instance, endpoint, now);
+                self.send(endpoint, hello);
+            }
+            Err(why) => self.shared.failed(peer, attempt, &why),
+        }
+    }
+
+    /// Ends a peer's reading; the connection stays while the other side reads from here.
+    fn disconnect(&mut self, peer: PeerNumber) {
+        let Some(other) = self.reader.owner_of(peer) else { return };
+        if self.owner.has_session(other) {
+            let done = self.reader.give_up(peer, Failure::Peer);
+            self.send_all(done);
+        } else {
+            self.close_link(other, Failure::Peer, "it was disconnected");
+        }
+    }
+
+    /// The connection to another process, opened if there is none.
+    fn link(&mut self, other: InstanceId, address: &[u8]) -> Result<Endpoint, String> {
+        if let Some(endpoint) = self.links.get(&other) {
+            return Ok(*endpoint);
+        }
+        let (_, wire_address) = split_address(address).ok_or("its address is malformed")?;
+        let endpoint = self.wire.open(wire_address).map_err(|e| e.to_string())?;
+        self.links.insert(other, endpoint);
+        Ok(endpoint)
+    }
+
+    /// Closes a connection; both sides of it are over.
+    fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
+        if let Some(endpoint) = self.links.remove(&other) {
+            self.wire.close(endpoint);
+        }
+        self.owner.forget(&mut self.wire, other);
+        if let Some(peer) = self.reader.peer_of(other) {
+            self.shared.failed(peer, self.reader.attempt_of(peer), why);
+            self.reader.give_up(peer, failure);
+        }
+    }
+
+    fn give_up(&mut self, broken: Broken) {
+        if let Some(other) = self.reader.owner_of(broken.peer) {
+            self.close_link(other, broken.failure, &broken.why);
+        }
+    }
+
+    fn event(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Message(bytes) => {
+                // What cannot be read has no sender that could be told.
+                if let Ok(message) = Message::decode(&bytes) {
+                    self.message(message, now);
+                }
+            }
+            Event::Got { token, result } => {
+                let peer = self.reader.peer_of_get(token);
+                let done = self.reader.got(token, result.is_ok(), now);
+                self.send_all(done);
+                if let (Some(peer), Err(error)) = (peer, result) {
+                    self.give_up(Broken { peer, failure: Failure::Peer, why: format!("a read failed: {error}") });
+                }
+            }
+            Event::Failed { endpoint, error } => {
+                let other = self.links.iter().find(|(_, known)| **known == endpoint).map(|(other, _)| *other);
+                match other {
+                    Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
+                    None => self.wire.close(endpoint),
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, message: Message, now: Instant) {
+        let sender = message.sender;
+        match message.body {
+            Body::Hello { version, nonce, address } => self.hello(sender, version, nonce, &address),
+            Body::Challenge { reader_nonce, nonce, proof } => {
+                match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
+                    Ok(messages) => self.send_all(messages),
+                    Err(broken) => self.give_up(broken),
+                }
+            }
+            Body::Proof { proof } => {
+                let answer = self.owner.proof(sender, &proof);
+                self.answer(sender, answer);
+            }
+            Body::Locate { batch, blocks } => {
+                let answer = self.owner.locate(&mut self.wire, sender, batch, &blocks);
+                self.answer(sender, Some(answer));
+            }
+            Body::Located { batch, keys, found } => match self.reader.located(sender, batch, &keys, &found, now) {
+                Ok(done) => self.send_all(done),
+                Err(broken) => self.give_up(broken),
+            },
+            Body::Done { batch } => self.owner.done(&mut self.wire, sender, batch),
+            Body::Refused { why } => {
+                if let Some(peer) = self.reader.peer_of(sender) {
+                    self.give_up(Broken { peer, failure: Failure::Peer, why: format!("it refuses: {why}") });
+                }
+            }
+        }
+    }
+
+    fn hello(&mut self, reader: InstanceId, version: u16, nonce: [u8; 16], address: &[u8]) {
+        if split_address(address).map(|(instance, _)| instance) != Some(reader) {
+            return;
+        }
+        // A reader greets again when it has given the connection up; then this end of it is of no use either.
+        if self.owner.has_session(reader) {
+            self.close_link(reader, Failure::Peer, "it has connected again");
+        }
+        if self.link(reader, address).is_ok() {
+            let answer = self.owner.hello(reader, version, nonce, address);
+            self.answer(reader, Some(answer));
+        }
+    }
+
+    fn answer(&mut self, to: InstanceId, body: Option<Body>) {
+        if let (Some(endpoint), Some(body)) = (self.links.get(&to).copied(), body) {
+            self.send(endpoint, body);
+        }
+    }
+
+    fn send_all(&mut self, messages: impl IntoIterator<Item = Outgoing>) {
+        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(body)));
+    }
+
+    fn send(&mut self, endpoint: Endpoint, body: Body) {
+        self.wire.send(endpoint, Message { sender: self.instance, body }.encode());
+    }
+}
+
+/// An agent's address: the instance, then the wire's.
+fn split_address(address: &[u8]) -> Option<(InstanceId, &[u8])> {
+    let (instance, wire) = address.split_first_chunk::<8>()?;
+    Some((InstanceId(u64::from_le_bytes(*instance)), wire))
+}

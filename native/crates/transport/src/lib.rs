@@ -1,0 +1,46 @@
+//! One-sided shuffle: blocks leave the memory of the process that has them without its JVM's help.
+//!
+//! ```text
+//!   reader's process                                     owner's process
+//!   fetch ─► Reader ── HELLO, PROOF, LOCATE, DONE ──►  Owner ◄─ Catalog ◄─ publish
+//!              │   ◄── CHALLENGE, LOCATED, REFUSED ──    │
+//!              │                                       Windows: mapped, registered parts of files
+//!   poll ◄─ Completions ◄─ gets ◄════ one-sided reads ═══╛
+//! ```
+//!
+//! Each process has one [`Transport`]: an agent (both roles) on a thread of its own, above a [`Wire`]. The wire is UCX
+//! (crate `sluice-ucx`) or the [`loopback`] of the tests.
+//!
+//! # Invariants
+//! 1. Every block of an accepted fetch ends in exactly one completion, unless the transport is stopped first.
+//! 2. A reader is told of no location and no key before it has proven that it knows the application's secret, and asks for
+//!    none before the owner has.
+//! 3. What a reader was told of stays mapped and registered until it says DONE or the connection is closed on the owner's
+//!    side. Withdrawing an output ends it for new questions only.
+//! 4. A lease is not given back while a read may write to it.
+//! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given up.
+//!
+//! # What it does not do
+//! Retry (the caller has another way to a block: Spark's own), order completions, move anything but bytes.
+
+mod agent;
+mod catalog;
+mod completions;
+pub mod loopback;
+mod mapping;
+mod message;
+mod owner;
+mod proof;
+mod reader;
+mod transport;
+mod windows;
+mod wire;
+
+#[cfg(test)]
+mod protocol_tests;
+
+pub use agent::Options;
+pub use completions::{Completion, Failure};
+pub use message::Block;
+pub use transport::{FetchError, Transport};
+pub use wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};

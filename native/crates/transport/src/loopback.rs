@@ -1,0 +1,328 @@
+//! A wire within one process, with a clock of its own and faults to order: the protocol's tests run on it the same every
+//! time. It keeps what [`Wire`] promises, and fails reads of memory that is not registered.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
+
+/// What can go wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    /// The longest that a message or a read takes; each takes a random time up to it.
+    pub delay: Duration,
+    /// Of a thousand reads, so many fail and their connection with them.
+    pub failing_reads: u32,
+    /// Of a thousand messages, so many are the last that their connection brings.
+    pub failing_messages: u32,
+}
+
+/// The network: all wires made from it can reach each other. Cloning gives another handle to the same one.
+#[derive(Clone, Default)]
+pub struct Network(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    now: Duration,
+    random: u64,
+    next: u64,
+    faults: Faults,
+    nodes: HashMap<u64, Node>,
+    connections: Vec<Connection>,
+    regions: HashMap<Region, (u64, u64, u64)>,
+}
+
+#[derive(Default)]
+struct Node {
+    silent: bool,
+    inbox: VecDeque<(Duration, usize, Event)>,
+    /// When the last message of a connection arrives: they keep their order.
+    arrivals: HashMap<usize, Duration>,
+    reads: Vec<Read>,
+}
+
+struct Connection {
+    nodes: [u64; 2],
+    ends: [Option<Endpoint>; 2],
+    closed: bool,
+}
+
+struct Read {
+    due: Duration,
+    token: u64,
+    connection: Option<usize>,
+    region: Region,
+    remote: u64,
+    local: usize,
+    bytes: usize,
+}
+
+impl Network {
+    /// A network whose chances follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        let network = Self::default();
+        network.lock().random = seed.wrapping_mul(2).wrapping_add(1);
+        network
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new wire of this network.
+    pub fn wire(&self) -> Loopback {
+        let mut state = self.lock();
+        state.next += 1;
+        let node = state.next;
+        state.nodes.insert(node, Node::default());
+        Loopback { network: self.clone(), node, address: node.to_le_bytes().to_vec() }
+    }
+
+    /// From now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.lock().faults = faults;
+    }
+
+    /// Lets time go by.
+    pub fn advance(&self, time: Duration) {
+        self.lock().now += time;
+    }
+
+    /// Takes a wire off the network, as the end of its process does: its connections fail.
+    pub fn kill(&self, address: &[u8]) {
+        let mut state = self.lock();
+        let Some(node) = node_of(address) else { return };
+        for connection in 0..state.connections.len() {
+            if state.connections[connection].nodes.contains(&node) {
+                state.fail(connection, "the peer is gone");
+            }
+        }
+        state.nodes.remove(&node);
+        state.regions.retain(|_, (owner, _, _)| *owner != node);
+    }
+
+    /// Lets a wire neither hear nor be heard, or both again; what it was sent meanwhile is lost.
+    pub fn silence(&self, address: &[u8], silent: bool) {
+        let node = node_of(address);
+        if let Some(node) = node.and_then(|node| self.lock().nodes.get_mut(&node).map(|node| node.silent = silent)) {
+            node
+        }
+    }
+
+    /// Regions that are registered, over all wires.
+    pub fn regions(&self) -> usize {
+        self.lock().regions.len()
+    }
+
+    /// Connections that are open on any side.
+    pub fn connections(&self) -> usize {
+        self.lock().connections.iter().filter(|connection| !connection.closed).count()
+    }
+}
+
+fn node_of(address: &[u8]) -> Option<u64> {
+    address.try_into().ok().map(u64::from_le_bytes)
+}
+
+impl State {
+    /// xorshift64: a test wants the same numbers every time, not good ones.
+    fn chance(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    fn one_of_thousand(&mut self, faults: u32) -> bool {
+        self.chance() % 1000 < u64::from(faults)
+    }
+
+    fn due(&mut self) -> Duration {
+        let longest = self.faults.delay.as_micros() as u64;
+        self.now + Duration::from_micros(if longest == 0 { 0 } else { self.chance() % (longest + 1) })
+    }
+
+    fn of_end(&self, node: u64, endpoint: Endpoint) -> Option<usize> {
+        self.connections.iter().position(|connection| {
+            !connection.closed && (0..2).any(|i| connection.nodes[i] == node && connection.ends[i] == Some(endpoint))
+        })
+    }
+
+    fn is_silent(&self, node: u64) -> bool {
+        self.nodes.get(&node).is_none_or(|node| node.silent)
+    }
+
+    /// Ends a connection for both sides; those that have opened it hear of it.
+    fn fail(&mut self, index: usize, why: &str) {
+        let connection = &mut self.connections[index];
+        if std::mem::replace(&mut connection.closed, true) {
+            return;
+        }
+        let ends: Vec<(u64, Endpoint)> =
+            connection.nodes.iter().zip(connection.ends).filter_map(|(node, end)| Some((*node, end?))).collect();
+        let now = self.now;
+        for (node, endpoint) in ends {
+            let event = Event::Failed { endpoint, error: WireError(why.into()) };
+            if let Some(node) = self.nodes.get_mut(&node).filter(|node| !node.silent) {
+                node.inbox.push_back((now, index, event));
+            }
+        }
+    }
+
+    fn read(&mut self, read: &Read) -> Result<(), WireError> {
+        let error = |why: &str| Err(WireError(why.into()));
+        if read.connection.is_none_or(|connection| self.connections[connection].closed) {
+            return error("the connection is closed");
+        }
+        let Some((_, address, bytes)) = self.regions.get(&read.region) else {
+            return error("the region is not registered");
+        };
+        let inside = read.remote >= *address && read.remote + read.bytes as u64 <= address + bytes;
+        if !inside {
+            return error("outside of the region");
+        }
+        // SAFETY: the region is registered, so its owner keeps it mapped, and the range lies in it; `local` is writable
+        // until the read is reported (contract of `get`), and no part of a registered file.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                std::ptr::with_exposed_provenance::<u8>(read.remote as usize),
+                std::ptr::with_exposed_provenance_mut::<u8>(read.local),
+                read.bytes,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// One process's end of a [`Network`].
+pub struct Loopback {
+    network: Network,
+    node: u64,
+    address: Vec<u8>,
+}
+
+struct Nobody;
+
+impl Waker for Nobody {
+    fn wake(&self) {}
+}
+
+impl Wire for Loopback {
+    fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError> {
+        let mut state = self.network.lock();
+        let other = node_of(address).filter(|other| state.nodes.contains_key(other));
+        let other = other.ok_or_else(|| WireError("nobody is there".into()))?;
+        state.next += 1;
+        let endpoint = Endpoint(state.next);
+        let joined = state.connections.iter_mut().find(|connection| {
+            !connection.closed && connection.nodes == [other, self.node] && connection.ends[1].is_none()
+        });
+        match joined {
+            Some(connection) => connection.ends[1] = Some(endpoint),
+            None => state.connections.push(Connection {
+                nodes: [self.node, other],
+                ends: [Some(endpoint), None],
+                closed: false,
+            }),
+        }
+        Ok(endpoint)
+    }
+
+    fn close(&mut self, endpoint: Endpoint) {
+        let mut state = self.network.lock();
+        let Some(index) = state.of_end(self.node, endpoint) else { return };
+        for end in &mut state.connections[index].ends {
+            if *end == Some(endpoint) {
+                *end = None;
+            }
+        }
+        state.fail(index, "the peer has closed the connection");
+    }
+
+    fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
+        let mut state = self.network.lock();
+        let Some(index) = state.of_end(self.node, endpoint) else { return };
+        let failing = state.faults.failing_messages;
+        if state.one_of_thousand(failing) {
+            state.fail(index, "the connection was reset");
+            return;
+        }
+        let nodes = state.connections[index].nodes;
+        let to = if nodes[0] == self.node { nodes[1] } else { nodes[0] };
+        if state.is_silent(to) || state.is_silent(self.node) {
+            return;
+        }
+        let due = state.due();
+        if let Some(node) = state.nodes.get_mut(&to) {
+            let last = node.arrivals.entry(index).or_default();
+            *last = due.max(*last);
+            node.inbox.push_back((*last, index, Event::Message(message)));
+        }
+    }
+
+    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+        let mut state = self.network.lock();
+        state.next += 1;
+        let region = Region(state.next);
+        state.regions.insert(region, (self.node, address as u64, bytes as u64));
+        Ok((region, region.0.to_le_bytes().to_vec()))
+    }
+
+    fn unregister(&mut self, region: Region) {
+        self.network.lock().regions.remove(&region);
+    }
+
+    unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
+        let mut state = self.network.lock();
+        let connection = state.of_end(self.node, endpoint);
+        let region = Region(node_of(get.key).unwrap_or(0));
+        let (due, local) = (state.due(), get.local.expose_provenance());
+        let Get { token, remote, bytes, .. } = get;
+        if let Some(node) = state.nodes.get_mut(&self.node) {
+            node.reads.push(Read { due, token, connection, region, remote, local, bytes });
+        }
+    }
+
+    fn progress(&mut self, events: &mut Vec<Event>) {
+        let mut state = self.network.lock();
+        let now = state.now;
+        let Some(node) = state.nodes.get_mut(&self.node) else { return };
+        let (arrived, later) = std::mem::take(&mut node.inbox).into_iter().partition(|(due, _, _)| *due <= now);
+        node.inbox = later;
+        let reads = std::mem::take(&mut node.reads);
+        let arrived: VecDeque<(Duration, usize, Event)> = arrived;
+        // Of a connection that is closed here, nothing is heard any more.
+        let connections = &state.connections;
+        let heard =
+            |connection: usize, event: &Event| !connections[connection].closed || matches!(event, Event::Failed { .. });
+        events.extend(arrived.into_iter().filter(|(_, index, event)| heard(*index, event)).map(|(_, _, event)| event));
+        for read in reads {
+            let closed = read.connection.is_none_or(|connection| state.connections[connection].closed);
+            let stuck = read.due > now || state.is_silent(self.node);
+            if stuck && !closed {
+                if let Some(node) = state.nodes.get_mut(&self.node) {
+                    node.reads.push(read);
+                }
+                continue;
+            }
+            let failing = state.faults.failing_reads;
+            let fails = state.one_of_thousand(failing);
+            let result = if fails { Err(WireError("the read was lost".into())) } else { state.read(&read) };
+            if let (true, Some(connection)) = (fails, read.connection) {
+                state.fail(connection, "a read was lost");
+            }
+            events.push(Event::Got { token: read.token, result });
+        }
+    }
+
+    fn wait(&mut self, _: Duration) {}
+
+    fn waker(&self) -> Arc<dyn Waker> {
+        Arc::new(Nobody)
+    }
+}

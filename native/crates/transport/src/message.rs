@@ -1,0 +1,322 @@
+//! The messages between two agents, and their bytes.
+//!
+//! ```text
+//! every message   kind u8 · sender u64 · body          (little endian throughout)
+//! HELLO           version u16 · nonce 16 · address …    reader → owner: the first message of a connection
+//! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
+//! PROOF           proof 32                              reader → owner: from now on it may ask
+//! LOCATE          batch u64 · block × n                 reader → owner
+//!                 block: shuffle u32 · map u64 · first u32 · end u32
+//! LOCATED         batch u64 · keys u16 · key × keys · blocks u32 · found × blocks
+//!                 key: region u64 · length u16 · bytes    found: status u8 · ranges u16 · range × ranges
+//!                 range: index of the key u16 · address u64 · bytes u64
+//! DONE            batch u64                             reader → owner: what LOCATED said is not used any more
+//! REFUSED         why, UTF-8                            owner → reader
+//! ```
+
+use std::fmt;
+
+/// What this agent speaks; both sides must speak the same.
+pub(crate) const VERSION: u16 = 1;
+pub(crate) const NONCE_BYTES: usize = 16;
+pub(crate) const PROOF_BYTES: usize = 32;
+
+/// A random number that makes a proof worth nothing for the next connection.
+pub(crate) type Nonce = [u8; NONCE_BYTES];
+/// What only who knows the secret can compute.
+pub(crate) type Proof = [u8; PROOF_BYTES];
+
+/// Which process, in one of its lives: random, so that a process that starts again at the same address is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InstanceId(pub u64);
+
+/// A range of partitions of one map output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Spark's shuffle id.
+    pub shuffle: u32,
+    /// Spark's map id: the attempt id of the map task, unique in an application.
+    pub map: u64,
+    /// The first partition.
+    pub first: u32,
+    /// The partition after the last.
+    pub end: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) region: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// Index into the message's keys.
+    pub(crate) key: u16,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Where a block is; `None` when there is no such output.
+pub(crate) type Found = Option<Vec<Range>>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    Hello { version: u16, nonce: Nonce, address: Vec<u8> },
+    Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
+    Proof { proof: Proof },
+    Locate { batch: u64, blocks: Vec<Block> },
+    Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
+    Done { batch: u64 },
+    Refused { why: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) sender: InstanceId,
+    pub(crate) body: Body,
+}
+
+/// Bytes that are no message of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message that is none of ours")
+    }
+}
+
+impl Message {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![self.body.kind()];
+        out.extend(self.sender.0.to_le_bytes());
+        self.body.encode(&mut out);
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut input = Input(bytes);
+        let kind = input.u8()?;
+        let sender = InstanceId(input.u64()?);
+        let body = Body::decode(kind, &mut input)?;
+        if input.0.is_empty() { Ok(Self { sender, body }) } else { Err(Malformed) }
+    }
+}
+
+impl Body {
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Hello { .. } => 1,
+            Self::Challenge { .. } => 2,
+            Self::Proof { .. } => 3,
+            Self::Locate { .. } => 4,
+            Self::Located { .. } => 5,
+            Self::Done { .. } => 6,
+            Self::Refused { .. } => 7,
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Hello { version, nonce, address } => {
+                out.extend(version.to_le_bytes());
+                out.extend(nonce);
+                out.extend(address);
+            }
+            Self::Challenge { reader_nonce, nonce, proof } => {
+                out.extend(reader_nonce);
+                out.extend(nonce);
+                out.extend(proof);
+            }
+            Self::Proof { proof } => out.extend(proof),
+            Self::Locate { batch, blocks } => {
+                out.extend(batch.to_le_bytes());
+                blocks.iter().for_each(|block| block.encode(out));
+            }
+            Self::Located { batch, keys, found } => encode_located(*batch, keys, found, out),
+            Self::Done { batch } => out.extend(batch.to_le_bytes()),
+            Self::Refused { why } => out.extend(why.as_bytes()),
+        }
+    }
+
+    fn decode(kind: u8, input: &mut Input<'_>) -> Result<Self, Malformed> {
+        Ok(match kind {
+            1 => Self::Hello { version: input.u16()?, nonce: input.array()?, address: input.rest().to_vec() },
+            2 => Self::Challenge { reader_nonce: input.array()?, nonce: input.array()?, proof: input.array()? },
+            3 => Self::Proof { proof: input.array()? },
+            4 => {
+                let batch = input.u64()?;
+                let mut blocks = Vec::with_capacity(input.0.len() / Block::BYTES);
+                while !input.0.is_empty() {
+                    blocks.push(Block::decode(input)?);
+                }
+                Self::Locate { batch, blocks }
+            }
+            5 => decode_located(input)?,
+            6 => Self::Done { batch: input.u64()? },
+            7 => Self::Refused { why: String::from_utf8_lossy(input.rest()).into_owned() },
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+impl Block {
+    const BYTES: usize = 20;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.shuffle.to_le_bytes());
+        out.extend(self.map.to_le_bytes());
+        out.extend(self.first.to_le_bytes());
+        out.extend(self.end.to_le_bytes());
+    }
+
+    fn decode(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        Ok(Self { shuffle: input.u32()?, map: input.u64()?, first: input.u32()?, end: input.u32()? })
+    }
+}
+
+fn encode_located(batch: u64, keys: &[Key], found: &[Found], out: &mut Vec<u8>) {
+    out.extend(batch.to_le_bytes());
+    out.extend((keys.len() as u16).to_le_bytes());
+    for key in keys {
+        out.extend(key.region.to_le_bytes());
+        out.extend((key.bytes.len() as u16).to_le_bytes());
+        out.extend(&key.bytes);
+    }
+    out.extend((found.len() as u32).to_le_bytes());
+    for block in found {
+        let ranges = block.as_deref().unwrap_or_default();
+        out.push(u8::from(block.is_some()));
+        out.extend((ranges.len() as u16).to_le_bytes());
+        for range in ranges {
+            out.extend(range.key.to_le_bytes());
+            out.extend(range.address.to_le_bytes());
+            out.extend(range.bytes.to_le_bytes());
+        }
+    }
+}
+
+fn decode_located(input: &mut Input<'_>) -> Result<Body, Malformed> {
+    let batch = input.u64()?;
+    let mut keys = Vec::new();
+    for _ in 0..input.u16()? {
+        let (region, length) = (input.u64()?, input.u16()?);
+        keys.push(Key { region, bytes: input.take(length.into())?.to_vec() });
+    }
+    let mut found = Vec::new();
+    for _ in 0..input.u32()? {
+        let (is_found, count) = (input.u8()?, input.u16()?);
+        let mut ranges = Vec::new();
+        for _ in 0..count {
+            let range = Range { key: input.u16()?, address: input.u64()?, bytes: input.u64()? };
+            if usize::from(range.key) >= keys.len() {
+                return Err(Malformed);
+            }
+            ranges.push(range);
+        }
+        found.push(match is_found {
+            0 if count == 0 => None,
+            1 => Some(ranges),
+            _ => return Err(Malformed),
+        });
+    }
+    Ok(Body::Located { batch, keys, found })
+}
+
+/// What is left to decode.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
+        let (head, tail) = self.0.split_at_checked(bytes).ok_or(Malformed)?;
+        self.0 = tail;
+        Ok(head)
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.0)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, tail) = self.0.split_first_chunk::<N>().ok_or(Malformed)?;
+        self.0 = tail;
+        Ok(*head)
+    }
+
+    fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn found() -> impl Strategy<Value = Found> {
+        let range = (any::<u64>(), any::<u64>()).prop_map(|(address, bytes)| Range { key: 0, address, bytes });
+        proptest::option::of(vec(range, 0..4))
+    }
+
+    fn body() -> impl Strategy<Value = Body> {
+        let block = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u32>())
+            .prop_map(|(shuffle, map, first, end)| Block { shuffle, map, first, end });
+        let key = (any::<u64>(), vec(any::<u8>(), 0..200)).prop_map(|(region, bytes)| Key { region, bytes });
+        prop_oneof![
+            (any::<u16>(), any::<Nonce>(), vec(any::<u8>(), 0..300))
+                .prop_map(|(version, nonce, address)| Body::Hello { version, nonce, address }),
+            (any::<Nonce>(), any::<Nonce>(), any::<Proof>()).prop_map(|(reader_nonce, nonce, proof)| Body::Challenge {
+                reader_nonce,
+                nonce,
+                proof
+            }),
+            any::<Proof>().prop_map(|proof| Body::Proof { proof }),
+            (any::<u64>(), vec(block, 0..50)).prop_map(|(batch, blocks)| Body::Locate { batch, blocks }),
+            (any::<u64>(), vec(key, 1..4), vec(found(), 0..20)).prop_map(|(batch, keys, found)| Body::Located {
+                batch,
+                keys,
+                found
+            }),
+            any::<u64>().prop_map(|batch| Body::Done { batch }),
+            ".*".prop_map(|why| Body::Refused { why }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_message_comes_back_and_no_part_of_it_is_another(sender: u64, body in body(), cut: prop::sample::Index) {
+            let message = Message { sender: InstanceId(sender), body };
+            let bytes = message.encode();
+            prop_assert_eq!(Message::decode(&bytes), Ok(message.clone()));
+            let part = &bytes[..cut.index(bytes.len())];
+            prop_assert_ne!(Message::decode(part), Ok(message));
+        }
+
+        #[test]
+        fn any_bytes_are_answered(bytes in vec(any::<u8>(), 0..400)) {
+            let _ = Message::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_range_of_a_key_that_is_not_there_is_malformed() {
+        let ranges = vec![Range { key: 1, address: 0, bytes: 1 }];
+        let keys = vec![Key { region: 1, bytes: vec![] }];
+        let body = Body::Located { batch: 1, keys, found: vec![Some(ranges)] };
+        assert_eq!(Message::decode(&Message { sender: InstanceId(1), body }.encode()), Err(Malformed));
+    }
+}

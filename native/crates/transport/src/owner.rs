@@ -1,0 +1,135 @@
+//! The side whose memory is read: proves itself to readers, tells those that have proven themselves where blocks are,
+//! and keeps what it has told of in place until they are done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
+use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::windows::Windows;
+use crate::wire::{Region, Wire};
+
+/// What a reader has proven and what it reads.
+struct Session {
+    address: Vec<u8>,
+    reader_nonce: Nonce,
+    owner_nonce: Nonce,
+    proven: bool,
+    pins: HashMap<u64, Vec<Region>>,
+}
+
+/// All readers of this process's memory.
+///
+/// A pin ends with DONE or with the connection, never by time alone: over some wires a read is a message that this process
+/// answers by touching the memory, and then nothing must be unmapped that a connected reader knows of.
+pub(crate) struct Owner {
+    instance: InstanceId,
+    secret: Secret,
+    catalog: Arc<Catalog>,
+    pub(crate) windows: Windows,
+    sessions: HashMap<InstanceId, Session>,
+}
+
+impl Owner {
+    pub(crate) fn new(instance: InstanceId, secret: Secret, catalog: Arc<Catalog>, windows: Windows) -> Self {
+        Self { instance, secret, catalog, windows, sessions: HashMap::new() }
+    }
+
+    pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
+        self.sessions.contains_key(&reader)
+    }
+
+    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader.
+    pub(crate) fn hello(&mut self, reader: InstanceId, version: u16, reader_nonce: Nonce, address: &[u8]) -> Body {
+        if version != VERSION {
+            return refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"));
+        }
+        let owner_nonce = random_nonce();
+        let session =
+            Session { address: address.to_vec(), reader_nonce, owner_nonce, proven: false, pins: HashMap::new() };
+        let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &session));
+        self.sessions.insert(reader, session);
+        Body::Challenge { reader_nonce, nonce: owner_nonce, proof }
+    }
+
+    /// The reader's proof; an answer only when it is wrong.
+    pub(crate) fn proof(&mut self, reader: InstanceId, proof: &Proof) -> Option<Body> {
+        let session = self.sessions.get_mut(&reader)?;
+        let about = handshake(self.instance, reader, session);
+        let right = self.secret.verify(Role::Reader, &about, proof);
+        session.proven = right;
+        (!right).then(|| refusal("this application's secret is another".into()))
+    }
+
+    /// Where the blocks are. They stay there until DONE or the end of the connection.
+    pub(crate) fn locate<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batch: u64, blocks: &[Block]) -> Body {
+        let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
+            return refusal("it asked for locations without having proven that it knows the secret".into());
+        };
+        let mut located = Located::default();
+        for block in blocks {
+            let found = locate_block(&self.catalog, &mut self.windows, wire, block, &mut located);
+            located.found.push(found);
+        }
+        session.pins.entry(batch).or_default().append(&mut located.pins);
+        Body::Located { batch, keys: located.keys, found: located.found }
+    }
+
+    /// The reader has read what this batch's answer told of.
+    pub(crate) fn done<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batch: u64) {
+        let pins = self.sessions.get_mut(&reader).and_then(|session| session.pins.remove(&batch));
+        pins.into_iter().flatten().for_each(|region| self.windows.unpin(wire, region));
+    }
+
+    /// The connection to the reader has been closed on this side.
+    pub(crate) fn forget<W: Wire>(&mut self, wire: &mut W, reader: InstanceId) {
+        let pins = self.sessions.remove(&reader).map(|session| session.pins).unwrap_or_default();
+        pins.into_values().flatten().for_each(|region| self.windows.unpin(wire, region));
+    }
+}
+
+fn refusal(why: String) -> Body {
+    Body::Refused { why }
+}
+
+fn handshake(owner: InstanceId, reader: InstanceId, session: &Session) -> Handshake<'_> {
+    Handshake {
+        owner,
+        reader,
+        reader_address: &session.address,
+        owner_nonce: session.owner_nonce,
+        reader_nonce: session.reader_nonce,
+    }
+}
+
+/// The answer to LOCATE while it is made.
+#[derive(Default)]
+struct Located {
+    keys: Vec<Key>,
+    indexes: HashMap<Region, u16>,
+    found: Vec<Found>,
+    pins: Vec<Region>,
+}
+
+/// A block that is not here, or cannot be shown, is one that the reader must have in another way.
+fn locate_block<W: Wire>(
+    catalog: &Catalog,
+    windows: &mut Windows,
+    wire: &mut W,
+    block: &Block,
+    located: &mut Located,
+) -> Found {
+    let output = catalog.find(block.shuffle, block.map)?;
+    let (start, end) = output.extent(block)?;
+    let places = windows.pin(wire, &output, start, end).ok()?;
+    located.pins.extend(places.iter().map(|place| place.region));
+    let range = |place: &crate::windows::Place| {
+        let key = *located.indexes.entry(place.region).or_insert_with(|| {
+            located.keys.push(Key { region: place.region.0, bytes: windows.key(place.region).to_vec() });
+            (located.keys.len() - 1) as u16
+        });
+        Range { key, address: place.address, bytes: place.bytes }
+    };
+    Some(places.iter().map(range).collect())
+}

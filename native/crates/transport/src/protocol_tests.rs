@@ -1,0 +1,493 @@
+//! The protocol on the loopback wire: virtual time, ordered faults.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use sluice_mem::Arena;
+
+use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::completions::{Completion, Failure};
+use crate::loopback::{Faults, Loopback, Network};
+use crate::message::{Block, Body, InstanceId, Message};
+use crate::windows::WINDOW_BYTES;
+use crate::wire::{Event, Wire};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_millis(1);
+
+/// A process: its agent, and what its callers see of it.
+struct Process {
+    agent: Agent<Loopback>,
+    shared: Arc<Shared>,
+    arena: Arc<Arena>,
+    requests: u64,
+}
+
+/// Processes on one network, run in turn.
+struct World {
+    network: Network,
+    start: Instant,
+    elapsed: Duration,
+    processes: Vec<Process>,
+    files: PathBuf,
+}
+
+impl World {
+    fn new(seed: u64, secrets: &[&str]) -> Self {
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let world = WORLDS.fetch_add(1, Ordering::Relaxed);
+        let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
+        std::fs::create_dir_all(&files).expect("a folder");
+        let network = Network::new(seed);
+        let process = |secret: &&str| {
+            let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
+            let options =
+                Options { secret: secret.as_bytes().to_vec(), timeout: TIMEOUT, idle_window_bytes: 256 << 20 };
+            let agent = Agent::new(network.wire(), Arc::clone(&arena), Arc::clone(&shared), &options);
+            Process { agent, shared, arena, requests: 0 }
+        };
+        let processes = secrets.iter().map(process).collect();
+        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files }
+    }
+
+    fn command(&self, process: usize, command: Command) {
+        self.processes[process].shared.commands.lock().expect("no panic").push(command);
+    }
+
+    /// The reader knows the owner by the owner's index.
+    fn connect(&self, reader: usize, owner: usize) {
+        let address = self.processes[owner].agent.address().to_vec();
+        self.processes[reader].shared.peers.lock().expect("no panic").insert(owner as u64, PeerState::default());
+        self.command(reader, Command::Connect { peer: owner as u64, attempt: 0, address });
+    }
+
+    fn fetch(&mut self, reader: usize, owner: usize, blocks: &[Block]) -> u64 {
+        self.processes[reader].requests += 1;
+        let request = self.processes[reader].requests;
+        self.command(reader, Command::Fetch { request, peer: owner as u64, blocks: blocks.to_vec() });
+        request
+    }
+
+    /// Publishes a map output with these partitions; returns its bytes.
+    fn publish(&self, owner: usize, map: u64, partitions: &[usize]) -> Vec<u8> {
+        let bytes: Vec<u8> = (0..partitions.iter().sum()).map(|i: usize| (i * 31 + map as usize * 7) as u8).collect();
+        let path = self.files.join(format!("{owner}-{map}"));
+        std::fs::write(&path, &bytes).expect("written");
+        let ends = partitions.iter().scan(0u64, |end, bytes| {
+            *end += *bytes as u64;
+            Some(*end)
+        });
+        let offsets = std::iter::once(0).chain(ends).collect();
+        let catalog = &self.processes[owner].shared.catalog;
+        catalog.publish(1, map, path, offsets).expect("good offsets");
+        bytes
+    }
+
+    fn withdraw(&self, owner: usize, map: u64) {
+        let output = self.processes[owner].shared.catalog.withdraw(1, map).expect("published");
+        self.command(owner, Command::Withdraw(vec![output]));
+    }
+
+    fn step(&mut self, time: Duration) {
+        self.network.advance(time);
+        self.elapsed += time;
+        let now = self.start + self.elapsed;
+        self.processes.iter_mut().for_each(|process| _ = process.agent.turn(now));
+    }
+
+    fn run(&mut self, steps: usize) {
+        (0..steps).for_each(|_| self.step(STEP));
+    }
+
+    /// Runs until so many blocks have ended, and a little longer: too many would show.
+    fn ended(&mut self, reader: usize, blocks: usize) -> Vec<Completion> {
+        let mut ended = Vec::new();
+        for _ in 0..60_000 {
+            self.step(STEP);
+            ended.extend(self.take(reader));
+            if ended.len() >= blocks {
+                break;
+            }
+        }
+        self.run(200);
+        ended.extend(self.take(reader));
+        assert_eq!(ended.len(), blocks, "each block ends once");
+        ended
+    }
+
+    fn take(&self, process: usize) -> Vec<Completion> {
+        self.processes[process].shared.completions.take(usize::MAX, Duration::ZERO).expect("not stopped")
+    }
+
+    fn error(&self, reader: usize, owner: usize) -> String {
+        let peers = self.processes[reader].shared.peers.lock().expect("no panic");
+        peers.get(&(owner as u64)).and_then(|state| state.error.clone()).unwrap_or_default()
+    }
+
+    fn pins(&self, owner: usize) -> usize {
+        self.processes[owner].agent.windows().counts().1
+    }
+
+    fn assert_nothing_left(&self) {
+        for process in &self.processes {
+            assert!(process.agent.reader().is_idle(), "nothing is under way");
+            assert_eq!(process.agent.windows().counts().1, 0, "no window is pinned");
+            assert_eq!(process.arena.leased_bytes(), 0, "no memory is leased");
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.files);
+    }
+}
+
+fn block(map: u64, first: u32, end: u32) -> Block {
+    Block { shuffle: 1, map, first, end }
+}
+
+fn bytes_of(completion: &Completion) -> Vec<u8> {
+    let lease = completion.result.as_ref().expect("the block was read");
+    lease.as_ref().map_or_else(Vec::new, |lease| lease.as_slice().to_vec())
+}
+
+fn failure_of(completion: &Completion) -> Failure {
+    *completion.result.as_ref().expect_err("the block was not read")
+}
+
+#[test]
+fn blocks_are_read_and_what_is_not_there_is_not_found() {
+    let mut world = World::new(1, &["s", "s"]);
+    let data = world.publish(1, 7, &[10, 0, 3 << 20, 5]);
+    world.connect(0, 1);
+    let blocks = [block(7, 0, 1), block(7, 1, 2), block(7, 2, 3), block(7, 0, 4), block(7, 3, 5), block(8, 0, 1)];
+    world.fetch(0, 1, &blocks);
+    let mut ended = world.ended(0, blocks.len());
+    ended.sort_by_key(|completion| completion.index);
+    let large = 10 + (3 << 20);
+    assert_eq!(bytes_of(&ended[0]), data[..10]);
+    assert_eq!(bytes_of(&ended[1]), []);
+    assert_eq!(bytes_of(&ended[2]), data[10..large]);
+    assert_eq!(bytes_of(&ended[3]), data);
+    assert_eq!(failure_of(&ended[4]), Failure::NotFound, "there are four partitions");
+    assert_eq!(failure_of(&ended[5]), Failure::NotFound, "there is no such map");
+    drop(ended);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_block_may_lie_in_several_windows() {
+    let mut world = World::new(2, &["", ""]);
+    let path = world.files.join("large");
+    let file = std::fs::File::create(&path).expect("created");
+    let (total, edge) = (2 * WINDOW_BYTES + 100, WINDOW_BYTES);
+    file.set_len(total).expect("sparse");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"over the edge", edge - 4).expect("written");
+    let offsets = vec![0, edge - 10, edge + 20, total];
+    world.processes[1].shared.catalog.publish(1, 1, path, offsets).expect("good");
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 1, 2), block(1, 0, 3)]);
+    let mut ended = world.ended(0, 2);
+    ended.sort_by_key(|completion| completion.index);
+    assert_eq!(&bytes_of(&ended[0])[6..19], b"over the edge");
+    let whole = bytes_of(&ended[1]);
+    assert_eq!(whole.len() as u64, total);
+    assert_eq!(&whole[edge as usize - 4..edge as usize + 9], b"over the edge");
+    drop(ended);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn memory_that_is_not_there_is_said_and_the_rest_is_read() {
+    let mut world = World::new(3, &["", ""]);
+    let data = world.publish(1, 1, &[100, 8 << 20]);
+    world.processes[0].arena.set_limit(1 << 20);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1), block(1, 1, 2)]);
+    let mut ended = world.ended(0, 2);
+    ended.sort_by_key(|completion| completion.index);
+    assert_eq!(bytes_of(&ended[0]), data[..100]);
+    assert_eq!(failure_of(&ended[1]), Failure::NoMemory);
+    drop(ended);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_told_nothing() {
+    for secrets in [["a", "b"], ["", "b"], ["a", ""]] {
+        let mut world = World::new(4, &secrets);
+        world.publish(1, 1, &[100]);
+        world.connect(0, 1);
+        world.fetch(0, 1, &[block(1, 0, 1)]);
+        let ended = world.ended(0, 1);
+        assert_eq!(failure_of(&ended[0]), Failure::Peer);
+        assert!(world.error(0, 1).contains("secret"), "{}", world.error(0, 1));
+        assert_eq!(world.network.regions(), 0, "nothing was registered for it");
+    }
+}
+
+#[test]
+fn locations_and_proofs_without_a_right_proof_before_are_refused() {
+    let mut world = World::new(5, &["s"]);
+    world.publish(0, 1, &[100]);
+    let mut stranger = world.network.wire();
+    let owner = world.processes[0].agent.address().to_vec();
+    let endpoint = stranger.open(&owner[8..]).expect("there");
+    let me = InstanceId(99);
+    let address = [&me.0.to_le_bytes(), stranger.address()].concat();
+    let mut say = |world: &mut World, body: Body| {
+        stranger.send(endpoint, Message { sender: me, body }.encode());
+        world.run(5);
+        let mut events = Vec::new();
+        stranger.progress(&mut events);
+        events
+    };
+    let nonce = [1; 16];
+    let challenge = say(&mut world, Body::Hello { version: 1, nonce, address: address.clone() });
+    assert_eq!(challenge.len(), 1, "the owner proves itself and asks for the same");
+    for body in [
+        Body::Locate { batch: 1, blocks: vec![block(1, 0, 1)] },
+        Body::Proof { proof: [0; 32] },
+        Body::Done { batch: 1 },
+    ] {
+        for event in say(&mut world, body) {
+            assert!(is_refusal(&event), "{event:?}");
+        }
+    }
+    let old = say(&mut world, Body::Hello { version: 0, nonce, address });
+    assert!(old.iter().any(is_refusal), "{old:?}");
+    assert_eq!(world.network.regions(), 0);
+}
+
+fn is_refusal(event: &Event) -> bool {
+    let Event::Message(bytes) = event else { return false };
+    matches!(Message::decode(bytes).expect("well-formed").body, Body::Refused { .. })
+}
+
+#[test]
+fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again() {
+    let mut world = World::new(6, &["", ""]);
+    let data = world.publish(1, 1, &[100]);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    drop(world.ended(0, 1));
+    let owner = world.processes[1].agent.address()[8..].to_vec();
+    world.network.silence(&owner, true);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(TIMEOUT.as_millis() as usize - 1000);
+    assert!(world.take(0).is_empty(), "not yet");
+    let ended = world.ended(0, 1);
+    assert_eq!(failure_of(&ended[0]), Failure::Timeout);
+    assert!(world.error(0, 1).contains("20000 ms"), "{}", world.error(0, 1));
+    world.network.silence(&owner, false);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_dead_peer_ends_what_was_asked_of_it() {
+    let mut world = World::new(7, &["", "", ""]);
+    world.publish(1, 1, &[50 << 20]);
+    let data = world.publish(2, 1, &[1000]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    world.connect(0, 1);
+    world.connect(0, 2);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(12);
+    assert!(world.pins(1) > 0, "it is being read");
+    let owner = world.processes[1].agent.address()[8..].to_vec();
+    world.network.kill(&owner);
+    let ended = world.ended(0, 1);
+    assert_eq!(failure_of(&ended[0]), Failure::Peer);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(failure_of(&world.ended(0, 1)[0]), Failure::Peer, "and what is asked later");
+    world.fetch(0, 2, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data, "others go on");
+    assert_eq!(world.processes[0].arena.leased_bytes(), 0);
+}
+
+#[test]
+fn a_reader_that_dies_leaves_no_pin() {
+    let mut world = World::new(8, &["", ""]);
+    world.publish(1, 1, &[50 << 20]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(12);
+    assert!(world.pins(1) > 0, "it is reading");
+    let reader = world.processes[0].agent.address()[8..].to_vec();
+    world.network.kill(&reader);
+    world.run(10);
+    assert_eq!(world.pins(1), 0);
+}
+
+#[test]
+fn an_output_withdrawn_while_it_is_read_is_read_to_its_end() {
+    let mut world = World::new(9, &["", ""]);
+    let data = world.publish(1, 1, &[20 << 20]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(5), ..Faults::default() });
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    while world.pins(1) == 0 {
+        world.run(1);
+    }
+    world.withdraw(1, 1);
+    std::fs::remove_file(world.files.join("1-1")).expect("removed");
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    let mut ended = world.ended(0, 2);
+    ended.sort_by_key(|completion| completion.request);
+    assert!(bytes_of(&ended[0]) == data);
+    assert_eq!(failure_of(&ended[1]), Failure::NotFound);
+    drop(ended);
+    world.assert_nothing_left();
+    assert_eq!(world.network.regions(), 0, "the last reader's end gave the window up");
+}
+
+#[test]
+fn a_file_that_is_gone_or_too_short_is_not_found() {
+    let mut world = World::new(10, &["", ""]);
+    world.publish(1, 1, &[100]);
+    world.publish(1, 2, &[100]);
+    std::fs::remove_file(world.files.join("1-1")).expect("removed");
+    std::fs::write(world.files.join("1-2"), [0; 99]).expect("cut");
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1), block(2, 0, 1)]);
+    let ended = world.ended(0, 2);
+    assert!(ended.iter().all(|completion| failure_of(completion) == Failure::NotFound));
+}
+
+#[test]
+fn both_read_from_each_other_over_one_connection() {
+    let mut world = World::new(11, &["s", "s"]);
+    let data = [world.publish(0, 1, &[5000]), world.publish(1, 1, &[7000])];
+    world.connect(0, 1);
+    world.connect(1, 0);
+    world.run(10);
+    assert_eq!(world.network.connections(), 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.fetch(1, 0, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data[1]);
+    assert_eq!(bytes_of(&world.take(1)[0]), data[0]);
+    world.command(0, Command::Disconnect { peer: 1 });
+    world.run(5);
+    world.fetch(1, 0, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(1, 1)[0]), data[0], "the connection stays for the other side");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn ten_thousand_connections_leave_nothing_behind() {
+    let mut world = World::new(12, &["s", "s"]);
+    let data = world.publish(1, 1, &[100]);
+    for cycle in 0..10_000 {
+        world.connect(0, 1);
+        if cycle % 100 == 0 {
+            world.fetch(0, 1, &[block(1, 0, 1)]);
+            let ended = loop {
+                world.run(1);
+                let ended = world.take(0);
+                if !ended.is_empty() {
+                    break ended;
+                }
+            };
+            assert_eq!(bytes_of(&ended[0]), data);
+        }
+        world.command(0, Command::Disconnect { peer: 1 });
+        world.run(if cycle % 3 == 0 { 4 } else { 1 });
+    }
+    world.run(10);
+    assert_eq!(world.network.connections(), 0);
+    assert_eq!(world.network.regions(), 1, "one window, which nobody reads");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn idle_windows_are_bounded() {
+    let mut world = World::new(13, &["", ""]);
+    world.connect(0, 1);
+    for map in 0..6 {
+        let path = world.files.join(format!("large-{map}"));
+        std::fs::File::create(&path).expect("created").set_len(WINDOW_BYTES).expect("sparse");
+        world.processes[1].shared.catalog.publish(1, map, path, vec![0, 5, WINDOW_BYTES]).expect("good");
+        world.fetch(0, 1, &[block(map, 0, 1)]);
+        drop(world.ended(0, 1));
+    }
+    assert_eq!(world.network.regions(), 4, "256 MiB of windows of 64 MiB");
+    world.fetch(0, 1, &[block(0, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 5], "what was given up is mapped again");
+}
+
+#[test]
+fn a_stopped_agent_gives_everything_back() {
+    let mut world = World::new(14, &["", ""]);
+    world.publish(1, 1, &[50 << 20]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.run(12);
+    world.processes[0].agent.stop();
+    assert!(world.processes[0].shared.completions.take(1, Duration::from_secs(60)).is_none(), "at once");
+    assert_eq!(world.processes[0].arena.leased_bytes(), 0);
+    world.processes[1].agent.stop();
+    assert_eq!((world.network.regions(), world.network.connections()), (0, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_fails_each_block_ends_once_and_is_right_or_failed(
+        seed: u64,
+        delay in 0u64..20,
+        failing_reads in 0u32..30,
+        failing_messages in 0u32..30,
+        sizes in prop::collection::vec(prop_oneof![Just(0usize), 1..5000usize, 1_000_000..3_000_000usize], 1..12),
+        rounds in 1usize..12,
+    ) {
+        let mut world = World::new(seed, &["s", "s", "s"]);
+        let mut data = HashMap::new();
+        for owner in [1, 2] {
+            for map in 0..3 {
+                data.insert((owner, map), world.publish(owner, map, &sizes));
+            }
+        }
+        let delay = Duration::from_millis(delay);
+        world.network.set_faults(Faults { delay, failing_reads, failing_messages });
+        let (mut expected, mut total) = (HashMap::new(), 0);
+        for _ in 0..rounds {
+            for owner in [1, 2] {
+                if !world.error(0, owner).is_empty() || world.processes[0].agent.reader().owner_of(owner as u64).is_none() {
+                    world.connect(0, owner);
+                }
+                let blocks: Vec<Block> = (0..3).flat_map(|map| {
+                    (0..sizes.len() as u32).map(move |first| block(map, first, first + 1))
+                }).collect();
+                let request = world.fetch(0, owner, &blocks);
+                total += blocks.len();
+                expected.insert(request, (owner, blocks));
+            }
+            world.run(3);
+        }
+        for completion in world.ended(0, total) {
+            let (owner, blocks) = &expected[&completion.request];
+            let block = blocks[completion.index as usize];
+            if let Ok(lease) = &completion.result {
+                let start: usize = sizes[..block.first as usize].iter().sum();
+                let right = &data[&(*owner, block.map)][start..start + sizes[block.first as usize]];
+                prop_assert!(lease.as_ref().map_or(&[][..], |lease| lease.as_slice()) == right);
+            } else {
+                prop_assert!(failing_reads + failing_messages > 0, "{:?}", completion);
+            }
+        }
+        world.network.set_faults(Faults::default());
+        world.run(TIMEOUT.as_millis() as usize + 1000);
+        world.assert_nothing_left();
+    }
+}

@@ -1,0 +1,391 @@
+//! The side that reads: asks owners where blocks are, leases memory and fills it by one-sided reads, a window of them at a
+//! time for each peer.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sluice_mem::{Arena, Lease};
+
+use crate::completions::{Completion, Completions, Failure};
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
+use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::wire::{Endpoint, Get, Wire};
+
+/// The caller's number for a peer.
+pub(crate) type PeerNumber = u64;
+
+/// A larger block is read in pieces of this many bytes.
+const GET_BYTES: u64 = 1 << 20;
+/// Reads under way at once, for each peer.
+const GETS_IN_FLIGHT: usize = 32;
+/// Blocks asked for with one message.
+const BATCH_BLOCKS: usize = 512;
+
+/// A peer that is connected or about to be.
+struct Peer {
+    /// The caller's number of this attempt to connect.
+    attempt: u64,
+    owner: InstanceId,
+    endpoint: Endpoint,
+    nonce: Nonce,
+    /// Whether the owner has proven itself and may be asked.
+    ready: bool,
+    /// Batches to ask for when it is.
+    unasked: Vec<u64>,
+    /// Batches with blocks that have not ended.
+    open: HashSet<u64>,
+    planned: VecDeque<Planned>,
+    in_flight: usize,
+    last_sign: Instant,
+}
+
+/// A read that waits for its turn.
+struct Planned {
+    batch: u64,
+    part: usize,
+    key: Arc<[u8]>,
+    remote: u64,
+    local: *mut u8,
+    bytes: usize,
+}
+
+/// Blocks of one fetch that are asked for together.
+struct Batch {
+    peer: PeerNumber,
+    owner: InstanceId,
+    request: u64,
+    first: u32,
+    blocks: Vec<Block>,
+    parts: Vec<Part>,
+    /// Parts that have not ended.
+    open: usize,
+    /// Reads under way; until there are none, the leases stay.
+    in_flight: usize,
+}
+
+/// One block of a batch.
+#[derive(Default)]
+struct Part {
+    lease: Option<Lease>,
+    /// Reads that are planned or under way.
+    gets: usize,
+    ended: bool,
+}
+
+/// Every fetch of this process.
+pub(crate) struct Reader {
+    instance: InstanceId,
+    address: Vec<u8>,
+    secret: Secret,
+    arena: Arc<Arena>,
+    completions: Arc<Completions>,
+    timeout: Duration,
+    peers: HashMap<PeerNumber, Peer>,
+    by_owner: HashMap<InstanceId, PeerNumber>,
+    batches: HashMap<u64, Batch>,
+    /// By token: the batch and part of a read under way.
+    gets: HashMap<u64, (u64, usize)>,
+    next: u64,
+}
+
+/// A message and whom it is for.
+pub(crate) type Outgoing = (InstanceId, Body);
+
+/// A peer that must be given up, and why.
+pub(crate) struct Broken {
+    pub(crate) peer: PeerNumber,
+    pub(crate) failure: Failure,
+    pub(crate) why: String,
+}
+
+impl Reader {
+    pub(crate) fn new(
+        instance: InstanceId,
+        address: Vec<u8>,
+        secret: Secret,
+        arena: Arc<Arena>,
+        completions: Arc<Completions>,
+        timeout: Duration,
+    ) -> Self {
+        let (peers, by_owner, batches, gets) = Default::default();
+        Self { instance, address, secret, arena, completions, timeout, peers, by_owner, batches, gets, next: 0 }
+    }
+
+    pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
+        self.by_owner.get(&owner).copied()
+    }
+
+    pub(crate) fn owner_of(&self, peer: PeerNumber) -> Option<InstanceId> {
+        self.peers.get(&peer).map(|peer| peer.owner)
+    }
+
+    pub(crate) fn attempt_of(&self, peer: PeerNumber) -> u64 {
+        self.peers.get(&peer).map_or(0, |peer| peer.attempt)
+    }
+
+    /// A new connection to an owner; the greeting to send.
+    pub(crate) fn connect(
+        &mut self,
+        peer: PeerNumber,
+        attempt: u64,
+        owner: InstanceId,
+        endpoint: Endpoint,
+        now: Instant,
+    ) -> Body {
+        let nonce = random_nonce();
+        let connected = Peer {
+            attempt,
+            owner,
+            endpoint,
+            nonce,
+            ready: false,
+            unasked: Vec::new(),
+            open: HashSet::new(),
+            planned: VecDeque::new(),
+            in_flight: 0,
+            last_sign: now,
+        };
+        self.peers.insert(peer, connected);
+        self.by_owner.insert(owner, peer);
+        Body::Hello { version: VERSION, nonce, address: self.address.clone() }
+    }
+
+    /// Accepts a fetch. Of a peer that is not there, its blocks end at once.
+    pub(crate) fn fetch(&mut self, request: u64, peer: PeerNumber, blocks: &[Block], now: Instant) -> Vec<Outgoing> {
+        let Some(known) = self.peers.get_mut(&peer) else {
+            let failed = |index| Completion { request, index, result: Err(Failure::Peer) };
+            (0..blocks.len() as u32).for_each(|index| self.completions.push(failed(index)));
+            return Vec::new();
+        };
+        if known.open.is_empty() {
+            known.last_sign = now;
+        }
+        for (chunk, blocks) in blocks.chunks(BATCH_BLOCKS).enumerate() {
+            self.next += 1;
+            let parts = blocks.iter().map(|_| Part::default()).collect();
+            let first = (chunk * BATCH_BLOCKS) as u32;
+            let (owner, blocks, open) = (known.owner, blocks.to_vec(), blocks.len());
+            self.batches.insert(self.next, Batch { peer, owner, request, first, blocks, parts, open, in_flight: 0 });
+            known.open.insert(self.next);
+            known.unasked.push(self.next);
+        }
+        if known.ready { self.ask(peer) } else { Vec::new() }
+    }
+
+    fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
+        let Some(known) = self.peers.get_mut(&peer) else { return Vec::new() };
+        let owner = known.owner;
+        let unasked = std::mem::take(&mut known.unasked);
+        let ask = |batch: u64| {
+            let blocks = self.batches.get(&batch)?.blocks.clone();
+            Some((owner, Body::Locate { batch, blocks }))
+        };
+        unasked.into_iter().filter_map(ask).collect()
+    }
+
+    /// The owner's proof and challenge; what to answer, or why the owner is not to be trusted.
+    pub(crate) fn challenge(
+        &mut self,
+        owner: InstanceId,
+        reader_nonce: Nonce,
+        owner_nonce: Nonce,
+        proof: &Proof,
+        now: Instant,
+    ) -> Result<Vec<Outgoing>, Broken> {
+        let Some(number) = self.peer_of(owner) else { return Ok(Vec::new()) };
+        let Some(peer) = self.peers.get_mut(&number).filter(|peer| !peer.ready && peer.nonce == reader_nonce) else {
+            return Ok(Vec::new());
+        };
+        let about =
+            Handshake { owner, reader: self.instance, reader_address: &self.address, owner_nonce, reader_nonce };
+        if !self.secret.verify(Role::Owner, &about, proof) {
+            let why = "it does not know this application's secret".to_string();
+            return Err(Broken { peer: number, failure: Failure::Peer, why });
+        }
+        peer.ready = true;
+        peer.last_sign = now;
+        let mine = (owner, Body::Proof { proof: self.secret.prove(Role::Reader, &about) });
+        Ok(std::iter::once(mine).chain(self.ask(number)).collect())
+    }
+
+    /// Where the blocks of a batch are. Answers DONE when nothing of it is to be read.
+    pub(crate) fn located(
+        &mut self,
+        owner: InstanceId,
+        batch: u64,
+        keys: &[Key],
+        found: &[Found],
+        now: Instant,
+    ) -> Result<Option<Outgoing>, Broken> {
+        let peer = self.by_owner.get(&owner).and_then(|number| Some((*number, self.peers.get_mut(number)?)));
+        let known = self.batches.get_mut(&batch).filter(|known| known.owner == owner && known.open > 0);
+        let (Some((number, peer)), Some(known)) = (peer, known) else {
+            return Ok(Some((owner, Body::Done { batch })));
+        };
+        peer.last_sign = now;
+        if found.len() != known.parts.len() {
+            let why = format!("it told of {} blocks when asked for {}", found.len(), known.parts.len());
+            return Err(Broken { peer: number, failure: Failure::Peer, why });
+        }
+        let keys: Vec<Arc<[u8]>> = keys.iter().map(|key| key.bytes.clone().into()).collect();
+        for (index, found) in found.iter().enumerate() {
+            match plan(&self.arena, found, &keys, batch, index) {
+                Ok(Some((lease, planned))) => {
+                    known.parts[index].lease = Some(lease);
+                    known.parts[index].gets = planned.len();
+                    peer.planned.extend(planned);
+                }
+                Ok(None) => known.end(index, Ok(None), &self.completions),
+                Err(failure) => known.end(index, Err(failure), &self.completions),
+            }
+        }
+        Ok(self.finish(batch))
+    }
+
+    /// Starts as many reads as may be under way.
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
+        for peer in self.peers.values_mut() {
+            while peer.in_flight < GETS_IN_FLIGHT {
+                let Some(planned) = peer.planned.pop_front() else { break };
+                let Some(batch) = self.batches.get_mut(&planned.batch) else { continue };
+                self.next += 1;
+                self.gets.insert(self.next, (planned.batch, planned.part));
+                peer.in_flight += 1;
+                batch.in_flight += 1;
+                let Planned { remote, local, bytes, .. } = planned;
+                let get = Get { token: self.next, key: &planned.key, remote, local, bytes };
+                // SAFETY: `local` lies in the part's lease for `bytes` (see `plan`), no two reads overlap, and the lease
+                // stays with its batch until the batch has no read under way.
+                unsafe { wire.get(peer.endpoint, get) };
+            }
+        }
+    }
+
+    /// A read has ended.
+    pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) -> Option<Outgoing> {
+        let (number, part) = self.gets.remove(&token)?;
+        let batch = self.batches.get_mut(&number)?;
+        batch.in_flight -= 1;
+        if let Some(peer) = self.peers.get_mut(&batch.peer).filter(|peer| peer.open.contains(&number)) {
+            peer.in_flight -= 1;
+            peer.last_sign = now;
+        }
+        batch.parts[part].gets -= 1;
+        if ok && batch.parts[part].gets == 0 && !batch.parts[part].ended {
+            let lease = batch.parts[part].lease.take();
+            batch.end(part, Ok(lease), &self.completions);
+        }
+        self.finish(number)
+    }
+
+    /// Whose read it is, for a failure's sake.
+    pub(crate) fn peer_of_get(&self, token: u64) -> Option<PeerNumber> {
+        let (batch, _) = self.gets.get(&token)?;
+        let batch = self.batches.get(batch)?;
+        self.peers.get(&batch.peer).filter(|peer| peer.open.contains(&self.gets[&token].0)).map(|_| batch.peer)
+    }
+
+    /// Forgets a batch that has come to its end; its owner is to know.
+    fn finish(&mut self, number: u64) -> Option<Outgoing> {
+        let batch = self.batches.get(&number).filter(|batch| batch.open == 0 && batch.in_flight == 0)?;
+        let owner = batch.owner;
+        if let Some(peer) = self.peers.get_mut(&batch.peer) {
+            peer.open.remove(&number);
+        }
+        self.batches.remove(&number);
+        Some((owner, Body::Done { batch: number }))
+    }
+
+    /// Gives a peer up: its blocks end now, its leases when no read is under way.
+    pub(crate) fn give_up(&mut self, peer: PeerNumber, failure: Failure) -> Vec<Outgoing> {
+        let Some(lost) = self.peers.remove(&peer) else { return Vec::new() };
+        self.by_owner.remove(&lost.owner);
+        let mut done = Vec::new();
+        for number in lost.open {
+            let Some(batch) = self.batches.get_mut(&number) else { continue };
+            for part in 0..batch.parts.len() {
+                batch.end(part, Err(failure), &self.completions);
+            }
+            done.extend(self.finish(number));
+        }
+        done
+    }
+
+    /// Peers from which something is expected and nothing has come for too long.
+    pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
+        let silent = |peer: &Peer| {
+            (!peer.ready || !peer.open.is_empty()) && now.saturating_duration_since(peer.last_sign) > self.timeout
+        };
+        let why = |peer: &Peer| {
+            let what = if peer.ready { "answered" } else { "greeted back" };
+            format!("it has not {what} within {} ms", self.timeout.as_millis())
+        };
+        let broken =
+            |(number, peer): (&PeerNumber, &Peer)| Broken { peer: *number, failure: Failure::Timeout, why: why(peer) };
+        self.peers.iter().filter(|(_, peer)| silent(peer)).map(broken).collect()
+    }
+
+    /// Whether any read is under way.
+    pub(crate) fn has_gets(&self) -> bool {
+        !self.gets.is_empty()
+    }
+
+    /// Gives up the leases that reads may still write to; they are never used again.
+    pub(crate) fn leak_gets(&mut self) {
+        let under_way = self.batches.drain().filter(|(_, batch)| batch.in_flight > 0);
+        under_way.flat_map(|(_, batch)| batch.parts).for_each(|part| std::mem::forget(part.lease));
+        self.gets.clear();
+    }
+
+    /// Whether nothing is under way.
+    #[cfg(test)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.batches.is_empty() && self.gets.is_empty()
+    }
+}
+
+impl Batch {
+    /// Ends a part that has not ended.
+    fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, completions: &Completions) {
+        let part = &mut self.parts[index];
+        if !part.ended {
+            part.ended = true;
+            self.open -= 1;
+            completions.push(Completion { request: self.request, index: self.first + index as u32, result });
+        }
+    }
+}
+
+/// The memory for a block and the reads that fill it, none for a block without bytes.
+fn plan(
+    arena: &Arc<Arena>,
+    found: &Found,
+    keys: &[Arc<[u8]>],
+    batch: u64,
+    part: usize,
+) -> Result<Option<(Lease, Vec<Planned>)>, Failure> {
+    let ranges = found.as_deref().ok_or(Failure::NotFound)?;
+    let bytes = ranges.iter().try_fold(0usize, |sum, range| sum.checked_add(usize::try_from(range.bytes).ok()?));
+    let bytes = bytes.ok_or(Failure::NoMemory)?;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let lease = arena.lease(bytes).map_err(|_| Failure::NoMemory)?;
+    let mut planned = Vec::new();
+    let mut offset = 0;
+    for piece in ranges.iter().flat_map(pieces) {
+        // SAFETY: the pieces' bytes add up to the lease's, so every offset lies within it.
+        let local = unsafe { lease.as_ptr().add(offset) };
+        offset += piece.bytes as usize;
+        let key = Arc::clone(&keys[usize::from(piece.key)]);
+        planned.push(Planned { batch, part, key, remote: piece.address, local, bytes: piece.bytes as usize });
+    }
+    Ok(Some((lease, planned)))
+}
+
+fn pieces(range: &Range) -> impl Iterator<Item = Range> {
+    let Range { key, address, bytes } = *range;
+    let starts = (0..bytes.div_ceil(GET_BYTES)).map(|piece| piece * GET_BYTES);
+    starts.map(move |at| Range { key, address: address.wrapping_add(at), bytes: GET_BYTES.min(bytes - at) })
+}

@@ -1,0 +1,115 @@
+//! What moves bytes between two processes. The protocol above is the same for every wire.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection to another process; numbers are never used twice by one wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint(pub u64);
+
+/// Memory that others may read; numbers are never used twice by one wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Region(pub u64);
+
+/// A wire's refusal or failure, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireError(pub String);
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// One one-sided read.
+#[derive(Debug, Clone, Copy)]
+pub struct Get<'a> {
+    /// Comes back in [`Event::Got`].
+    pub token: u64,
+    /// The remote region's key, as its owner's [`Wire::register`] gave it.
+    pub key: &'a [u8],
+    /// Address in the owner's process.
+    pub remote: u64,
+    /// Where the bytes go.
+    pub local: *mut u8,
+    /// How many; at least 1.
+    pub bytes: usize,
+}
+
+/// What [`Wire::progress`] reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A message, whole. Who sent it is for the protocol to say.
+    Message(Vec<u8>),
+    /// A get has ended: its memory is not written any more, whatever the result.
+    Got {
+        /// The get's.
+        token: u64,
+        /// Whether all bytes are there.
+        result: Result<(), WireError>,
+    },
+    /// The connection is gone; reported once, and not for endpoints that were closed.
+    Failed {
+        /// Which one. It must still be closed.
+        endpoint: Endpoint,
+        /// Why.
+        error: WireError,
+    },
+}
+
+/// Ends another thread's [`Wire::wait`]. May be called from any thread.
+pub trait Waker: Send + Sync {
+    /// The present wait, or the next one, ends at once.
+    fn wake(&self);
+}
+
+/// Messages and one-sided reads. Owned and used by one thread, but for its [`Waker`].
+///
+/// Messages of one endpoint arrive in order and once, or the endpoint fails.
+pub trait Wire {
+    /// What others need to open an endpoint to here.
+    fn address(&self) -> &[u8];
+
+    /// Begins a connection; a failure that shows later is an [`Event::Failed`].
+    ///
+    /// # Errors
+    /// The address is malformed or cannot be reached by any means.
+    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError>;
+
+    /// Ends a connection at once. Its gets end (most of them in error) and are reported by later calls of `progress`.
+    /// After this call nothing that the other side sends over the connection reads memory here. Unknown ones are ignored.
+    fn close(&mut self, endpoint: Endpoint);
+
+    /// Sends a message; what cannot be sent shows as the endpoint's failure.
+    fn send(&mut self, endpoint: Endpoint, message: Vec<u8>);
+
+    /// Lets others read memory: the region and its key.
+    ///
+    /// # Safety
+    /// The bytes stay mapped and readable until [`Wire::unregister`].
+    ///
+    /// # Errors
+    /// The memory cannot be registered.
+    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError>;
+
+    /// Ends what `register` began. Unknown ones are ignored.
+    fn unregister(&mut self, region: Region);
+
+    /// Starts a read. Always ends in one [`Event::Got`].
+    ///
+    /// # Safety
+    /// `local` is writable for `bytes` and nobody else's until that event has been reported.
+    unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>);
+
+    /// Moves everything on without waiting, and adds what happened to `events`.
+    fn progress(&mut self, events: &mut Vec<Event>);
+
+    /// Waits until there may be something for `progress`, the waker says so, or the time is over.
+    fn wait(&mut self, longest: Duration);
+
+    /// What ends a wait.
+    fn waker(&self) -> Arc<dyn Waker>;
+}

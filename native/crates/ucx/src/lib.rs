@@ -1,0 +1,13 @@
+//! UCX as a wire of [`sluice_transport`]: the only crate that knows UCX's interface.
+//!
+//! [`Ucx::open`] finds the library at run time, so that Sluice needs none to be built or to run without it; [`UcxWire`] is
+//! one worker of it. UCX picks the means itself, RDMA, shared memory with CMA, or TCP; `UCX_*` variables steer it as
+//! everywhere.
+
+mod library;
+#[expect(missing_docs, reason = "names and meanings are those of ucp.h")]
+pub mod sys;
+mod wire;
+
+pub use library::{OLDEST, Ucx};
+pub use wire::UcxWire;

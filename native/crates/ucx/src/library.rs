@@ -1,0 +1,135 @@
+//! Finding and opening UCX.
+//!
+//! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came with
+//! Sluice. A library that is too old counts as none. Once opened it is never closed: UCX has threads and hooks of its own.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use libloading::Library;
+use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
+use sluice_transport::WireError;
+
+use crate::sys::Functions;
+
+/// The oldest release whose interface and peer-failure handling Sluice relies on.
+pub const OLDEST: (u32, u32) = (1, 14);
+
+const LIBUCP: &str = "libucp.so.0";
+/// In the order in which they need each other, libucp last.
+const NEEDED_FIRST: [&str; 3] = ["libucm.so.0", "libucs.so.0", "libuct.so.0"];
+
+/// What UCX does unless the user's environment says otherwise, and why.
+const DEFAULTS: [(&str, &str); 2] = [
+    // Its handlers of SIGSEGV and the like would take from the JVM what it needs to run.
+    ("UCX_ERROR_SIGNALS", ""),
+    // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
+    ("UCX_MEMTYPE_CACHE", "n"),
+];
+
+/// An opened UCX.
+pub struct Ucx {
+    pub(crate) calls: Functions,
+    version: (u32, u32, u32),
+    path: PathBuf,
+    _library: Library,
+}
+
+impl Ucx {
+    /// Opens the first usable library.
+    ///
+    /// # Errors
+    /// There is none; the message says where it was looked for and what was wrong with each.
+    pub fn open(configured: Option<&Path>, bundled: Option<&Path>) -> Result<Self, WireError> {
+        set_defaults();
+        let mut tried = Vec::new();
+        for place in places(configured, bundled) {
+            match Self::open_at(&place) {
+                Ok(ucx) => return Ok(ucx),
+                Err(why) => tried.push(format!("{}: {why}", place.display())),
+            }
+        }
+        let (major, minor) = OLDEST;
+        Err(WireError(format!("no usable UCX ({major}.{minor} or later); tried {}", tried.join("; "))))
+    }
+
+    fn open_at(place: &Path) -> Result<Self, String> {
+        // A folder's own libraries go before the system's of the same names.
+        if let Some(folder) = place.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            for name in NEEDED_FIRST {
+                let beside = folder.join(name);
+                if beside.exists() {
+                    std::mem::forget(load(beside.as_os_str())?);
+                }
+            }
+        }
+        let library = load(place.as_os_str())?;
+        // SAFETY: a library of this name is UCX; the table is kept beside it.
+        let calls = unsafe { Functions::of(&library) }.map_err(|e| e.to_string())?;
+        let (mut major, mut minor, mut release) = (0, 0, 0);
+        // SAFETY: writes three numbers.
+        unsafe { (calls.get_version)(&mut major, &mut minor, &mut release) };
+        if (major, minor) < OLDEST {
+            std::mem::forget(library);
+            return Err(format!("it is UCX {major}.{minor}.{release}"));
+        }
+        let path = path_of(calls.get_version as *const ()).unwrap_or_else(|| place.to_path_buf());
+        Ok(Self { calls, version: (major, minor, release), path, _library: library })
+    }
+
+    /// Major, minor, release.
+    pub fn version(&self) -> (u32, u32, u32) {
+        self.version
+    }
+
+    /// One line: version and file.
+    pub fn describe(&self) -> String {
+        let (major, minor, release) = self.version;
+        format!("UCX {major}.{minor}.{release} ({})", self.path.display())
+    }
+}
+
+fn places(configured: Option<&Path>, bundled: Option<&Path>) -> Vec<PathBuf> {
+    let file = |path: &Path| if path.is_dir() { path.join(LIBUCP) } else { path.to_path_buf() };
+    match configured {
+        // Who names a library wants no other.
+        Some(configured) => vec![file(configured)],
+        None => std::iter::once(PathBuf::from(LIBUCP)).chain(bundled.map(file)).collect(),
+    }
+}
+
+fn load(name: &OsStr) -> Result<Library, String> {
+    // Global, because UCX's modules look for symbols of its libraries; lazy, because libucm and libucs need each other.
+    // SAFETY: loading UCX runs its initialisers, which are made for being loaded at any time.
+    let library = unsafe { UnixLibrary::open(Some(name), RTLD_LAZY | RTLD_GLOBAL) };
+    library.map(Library::from).map_err(|e| e.to_string())
+}
+
+/// UCX reads these when it is loaded.
+fn set_defaults() {
+    static ONCE: Mutex<bool> = Mutex::new(false);
+    let mut done = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *done, true) {
+        return;
+    }
+    for (name, value) in DEFAULTS {
+        if std::env::var_os(name).is_none() {
+            // SAFETY: a JVM sets no variables of its process after its start, and Rust's own readers take the same lock;
+            // a C library that reads a variable in this very moment is the risk that is left, once per process.
+            unsafe { std::env::set_var(name, value) };
+        }
+    }
+}
+
+/// The file that a function was loaded from.
+fn path_of(function: *const ()) -> Option<PathBuf> {
+    // SAFETY: all-zero is a valid Dl_info.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: only looks the address up; the name it gives lives as long as the library, which is never closed.
+    let known = unsafe { libc::dladdr(function.cast(), &mut info) } != 0 && !info.dli_fname.is_null();
+    // SAFETY: as above.
+    known
+        .then(|| unsafe { std::ffi::CStr::from_ptr(info.dli_fname) })
+        .map(|name| PathBuf::from(std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes()) as &OsStr))
+}

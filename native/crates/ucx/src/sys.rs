@@ -1,0 +1,212 @@
+//! The part of UCX's C interface that Sluice uses, as `ucp/api/ucp.h` declares it (API 1.14 and later), found in a library
+//! that is opened at run time. Structures end where the oldest supported version's do: a `field_mask` tells UCX which
+//! fields there are. `tests/layout.rs` compares them with the header where one is installed.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use libloading::Library;
+
+pub type Status = i8;
+/// A status below 0 or 0 as a pointer, or the address of a request.
+pub type StatusPtr = *mut c_void;
+
+pub const OK: Status = 0;
+pub const INPROGRESS: Status = 1;
+pub const ERR_BUSY: Status = -15;
+
+/// Opaque objects.
+pub type Context = *mut c_void;
+pub type Worker = *mut c_void;
+pub type Ep = *mut c_void;
+pub type Mem = *mut c_void;
+pub type Rkey = *mut c_void;
+pub type Config = *mut c_void;
+
+pub const PARAM_FIELD_FEATURES: u64 = 1 << 0;
+pub const PARAM_FIELD_MT_WORKERS_SHARED: u64 = 1 << 5;
+pub const FEATURE_RMA: u64 = 1 << 1;
+pub const FEATURE_WAKEUP: u64 = 1 << 4;
+pub const FEATURE_AM: u64 = 1 << 6;
+
+#[repr(C)]
+pub struct Params {
+    pub field_mask: u64,
+    pub features: u64,
+    pub request_size: usize,
+    pub request_init: *const c_void,
+    pub request_cleanup: *const c_void,
+    pub tag_sender_mask: u64,
+    pub mt_workers_shared: c_int,
+    pub estimated_num_eps: usize,
+    pub estimated_num_ppn: usize,
+    pub name: *const c_char,
+}
+
+pub const WORKER_PARAM_FIELD_THREAD_MODE: u64 = 1 << 0;
+pub const THREAD_MODE_SINGLE: c_uint = 0;
+
+#[repr(C)]
+pub struct WorkerParams {
+    pub field_mask: u64,
+    pub thread_mode: c_uint,
+    pub cpu_mask: [u64; 16],
+    pub events: c_uint,
+    pub user_data: *mut c_void,
+    pub event_fd: c_int,
+    pub flags: u64,
+    pub name: *const c_char,
+    pub am_alignment: usize,
+    pub client_id: u64,
+}
+
+pub const EP_PARAM_FIELD_REMOTE_ADDRESS: u64 = 1 << 0;
+pub const EP_PARAM_FIELD_ERR_HANDLING_MODE: u64 = 1 << 1;
+pub const EP_PARAM_FIELD_ERR_HANDLER: u64 = 1 << 2;
+pub const ERR_HANDLING_MODE_PEER: c_uint = 1;
+
+#[repr(C)]
+pub struct ErrHandler {
+    pub cb: Option<unsafe extern "C" fn(arg: *mut c_void, ep: Ep, status: Status)>,
+    pub arg: *mut c_void,
+}
+
+#[repr(C)]
+pub struct SockAddr {
+    pub addr: *const c_void,
+    pub addrlen: u32,
+}
+
+#[repr(C)]
+pub struct EpParams {
+    pub field_mask: u64,
+    pub address: *const c_void,
+    pub err_mode: c_uint,
+    pub err_handler: ErrHandler,
+    pub user_data: *mut c_void,
+    pub flags: c_uint,
+    pub sockaddr: SockAddr,
+    pub conn_request: *mut c_void,
+    pub name: *const c_char,
+    pub local_sockaddr: SockAddr,
+}
+
+pub const MEM_MAP_PARAM_FIELD_ADDRESS: u64 = 1 << 0;
+pub const MEM_MAP_PARAM_FIELD_LENGTH: u64 = 1 << 1;
+pub const MEM_MAP_PARAM_FIELD_PROT: u64 = 1 << 3;
+pub const MEM_MAP_PROT_LOCAL_READ: c_uint = 1 << 0;
+pub const MEM_MAP_PROT_REMOTE_READ: c_uint = 1 << 8;
+
+#[repr(C)]
+pub struct MemMapParams {
+    pub field_mask: u64,
+    pub address: *mut c_void,
+    pub length: usize,
+    pub flags: c_uint,
+    pub prot: c_uint,
+    pub memory_type: c_uint,
+    pub exported_memh_buffer: *const c_void,
+}
+
+pub const OP_ATTR_FIELD_FLAGS: u32 = 1 << 4;
+pub const EP_CLOSE_FLAG_FORCE: u32 = 1 << 0;
+pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
+
+#[repr(C)]
+pub struct RequestParam {
+    pub op_attr_mask: u32,
+    pub flags: u32,
+    pub request: *mut c_void,
+    pub cb: *const c_void,
+    pub datatype: u64,
+    pub user_data: *mut c_void,
+    pub reply_buffer: *mut c_void,
+    pub memory_type: c_uint,
+    pub recv_info: *mut c_void,
+    pub memh: Mem,
+}
+
+pub const AM_HANDLER_PARAM_FIELD_ID: u64 = 1 << 0;
+pub const AM_HANDLER_PARAM_FIELD_FLAGS: u64 = 1 << 1;
+pub const AM_HANDLER_PARAM_FIELD_CB: u64 = 1 << 2;
+pub const AM_HANDLER_PARAM_FIELD_ARG: u64 = 1 << 3;
+pub const AM_FLAG_WHOLE_MSG: u32 = 1 << 0;
+
+pub type AmCallback = unsafe extern "C" fn(
+    arg: *mut c_void,
+    header: *const c_void,
+    header_length: usize,
+    data: *mut c_void,
+    length: usize,
+    param: *const AmRecvParam,
+) -> Status;
+
+#[repr(C)]
+pub struct AmRecvParam {
+    pub recv_attr: u64,
+    pub reply_ep: Ep,
+}
+
+pub const AM_RECV_ATTR_FLAG_RNDV: u64 = 1 << 17;
+
+#[repr(C)]
+pub struct AmHandlerParam {
+    pub field_mask: u64,
+    pub id: c_uint,
+    pub flags: u32,
+    pub cb: Option<AmCallback>,
+    pub arg: *mut c_void,
+}
+
+/// Declares the table of functions and how it is filled from a library.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident = $symbol:literal: fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions of one opened library; valid as long as it is.
+        pub struct Functions {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            /// # Errors
+            /// The library lacks one: it is no UCX, or a very old one.
+            ///
+            /// # Safety
+            /// The library is UCX, so that the symbols have these types, and outlives the table.
+            pub unsafe fn of(library: &Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    // SAFETY: the caller promises that the symbols have these types.
+                    $($name: *unsafe { library.get($symbol) }?,)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    get_version = b"ucp_get_version\0": fn(*mut c_uint, *mut c_uint, *mut c_uint);
+    config_read = b"ucp_config_read\0": fn(*const c_char, *const c_char, *mut Config) -> Status;
+    config_modify = b"ucp_config_modify\0": fn(Config, *const c_char, *const c_char) -> Status;
+    config_release = b"ucp_config_release\0": fn(Config);
+    init = b"ucp_init_version\0": fn(c_uint, c_uint, *const Params, Config, *mut Context) -> Status;
+    cleanup = b"ucp_cleanup\0": fn(Context);
+    worker_create = b"ucp_worker_create\0": fn(Context, *const WorkerParams, *mut Worker) -> Status;
+    worker_destroy = b"ucp_worker_destroy\0": fn(Worker);
+    worker_get_address = b"ucp_worker_get_address\0": fn(Worker, *mut *mut c_void, *mut usize) -> Status;
+    worker_release_address = b"ucp_worker_release_address\0": fn(Worker, *mut c_void);
+    worker_progress = b"ucp_worker_progress\0": fn(Worker) -> c_uint;
+    worker_get_efd = b"ucp_worker_get_efd\0": fn(Worker, *mut c_int) -> Status;
+    worker_arm = b"ucp_worker_arm\0": fn(Worker) -> Status;
+    set_am_handler = b"ucp_worker_set_am_recv_handler\0": fn(Worker, *const AmHandlerParam) -> Status;
+    ep_create = b"ucp_ep_create\0": fn(Worker, *const EpParams, *mut Ep) -> Status;
+    ep_close = b"ucp_ep_close_nbx\0": fn(Ep, *const RequestParam) -> StatusPtr;
+    mem_map = b"ucp_mem_map\0": fn(Context, *const MemMapParams, *mut Mem) -> Status;
+    mem_unmap = b"ucp_mem_unmap\0": fn(Context, Mem) -> Status;
+    rkey_pack = b"ucp_rkey_pack\0": fn(Context, Mem, *mut *mut c_void, *mut usize) -> Status;
+    rkey_buffer_release = b"ucp_rkey_buffer_release\0": fn(*mut c_void);
+    rkey_unpack = b"ucp_ep_rkey_unpack\0": fn(Ep, *const c_void, *mut Rkey) -> Status;
+    rkey_destroy = b"ucp_rkey_destroy\0": fn(Rkey);
+    get = b"ucp_get_nbx\0": fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
+    am_send = b"ucp_am_send_nbx\0":
+        fn(Ep, c_uint, *const c_void, usize, *const c_void, usize, *const RequestParam) -> StatusPtr;
+    request_check = b"ucp_request_check_status\0": fn(*mut c_void) -> Status;
+    request_free = b"ucp_request_free\0": fn(*mut c_void);
+}
