@@ -1,0 +1,68 @@
+package io.sluice.nativebridge;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The UCX that came with the jar, unpacked for as long as a transport takes to load it. Its place in the search comes
+ * last: it has shared memory, CMA and TCP, but no RDMA devices. Not thread-safe.
+ */
+public final class BundledUcx implements AutoCloseable {
+  /** UCX looks for its modules in a folder of this name beside its libraries. */
+  private static final String MODULES = "ucx";
+
+  private static final List<String> FILES =
+      List.of("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0", MODULES + "/libuct_cma.so.0");
+
+  private final Path folder;
+
+  private BundledUcx(Path folder) {
+    this.folder = folder;
+  }
+
+  /**
+   * Unpacks the libraries to a new temporary folder, or nothing if the jar was built without them.
+   *
+   * @throws IOException when the folder cannot be written; nothing is left in it
+   */
+  public static BundledUcx unpack() throws IOException {
+    String resources = "/io/sluice/native/" + Platform.current().name() + "/ucx/";
+    if (BundledUcx.class.getResource(resources + FILES.get(0)) == null) {
+      return new BundledUcx(null);
+    }
+    BundledUcx unpacked = new BundledUcx(Files.createTempDirectory("sluice-ucx-"));
+    try {
+      Files.createDirectory(unpacked.folder.resolve(MODULES));
+      for (String file : FILES) {
+        try (InputStream library = BundledUcx.class.getResourceAsStream(resources + file)) {
+          Files.copy(library, unpacked.folder.resolve(file));
+        }
+      }
+      return unpacked;
+    } catch (IOException | RuntimeException e) {
+      unpacked.close();
+      throw e;
+    }
+  }
+
+  /** The folder, as {@link NativeTransport#start} takes it: empty when there is none. */
+  public String folder() {
+    return folder == null ? "" : folder.toString();
+  }
+
+  /** Deletes the files; what was loaded of them stays loaded. */
+  @Override
+  public void close() throws IOException {
+    if (folder == null) {
+      return;
+    }
+    for (String file : FILES) {
+      Files.deleteIfExists(folder.resolve(file));
+    }
+    Files.deleteIfExists(folder.resolve(MODULES));
+    Files.deleteIfExists(folder);
+  }
+}
