@@ -1,0 +1,158 @@
+//! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that carries
+//! the first one's address, and stays open until the other is done.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use sluice_mem::Arena;
+use sluice_transport::{Options, Transport};
+use sluice_ucx::{Ucx, UcxWire};
+
+use crate::measure::{Figure, Plan, figure, median, publish};
+use crate::report::Row;
+use crate::sizes::Bytes;
+use crate::{TIMEOUT, bare};
+
+const ARENA_BYTES: usize = 8 << 30;
+const PEER: u64 = 0;
+/// What an end prints when it can be connected to.
+const LISTENING: &str = "listening at ";
+
+fn start(library: Option<&Path>) -> Result<Transport, String> {
+    let ucx = Arc::new(Ucx::open(library, None).map_err(|e| e.to_string())?);
+    let options = Options { timeout: TIMEOUT, ..Options::default() };
+    Transport::start(move || UcxWire::new(ucx), Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
+}
+
+/// A file that is removed with this value.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Is read by one other end after the other, until it is killed.
+pub(crate) fn listen(at: &str, library: Option<&Path>, plan: &Plan) -> Result<(), String> {
+    let listener = TcpListener::bind(at).map_err(|e| format!("listening at {at}: {e}"))?;
+    let owner = start(library)?;
+    let file = Temporary(std::env::temp_dir().join(format!("sluice-perftest-{}", std::process::id())));
+    publish(&owner, &file.0, plan)?;
+    println!("{LISTENING}{}", listener.local_addr().map_err(|e| e.to_string())?);
+    loop {
+        let (mut stream, _) = listener.accept().map_err(|e| e.to_string())?;
+        let address = owner.address();
+        let sent = stream
+            .write_all(&(address.len() as u32).to_le_bytes())
+            .and_then(|()| stream.write_all(address))
+            .and_then(|()| stream.read_to_end(&mut Vec::new()));
+        if let Err(e) = sent {
+            eprintln!("the other end: {e}");
+        }
+        if std::env::var_os(ONCE).is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Set for an end that is to listen once.
+const ONCE: &str = "SLUICE_PERFTEST_ONCE";
+
+/// Reads from an end that listens.
+pub(crate) fn connect(to: &str, library: Option<&Path>, plan: &Plan) -> Result<Vec<Figure>, String> {
+    let mut stream = TcpStream::connect(to).map_err(|e| format!("connecting to {to}: {e}"))?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).map_err(|e| format!("reading from {to}: {e}"))?;
+    let mut address = vec![0; (u32::from_le_bytes(length) as usize).min(1 << 16)];
+    stream.read_exact(&mut address).map_err(|e| format!("reading from {to}: {e}"))?;
+    let reader = start(library)?;
+    reader.connect(PEER, &address);
+    let maps = plan.sizes.iter().enumerate();
+    maps.map(|(map, size)| figure(&reader, PEER, map as u64, *size, plan)).collect()
+}
+
+/// Both ends on this machine, in processes of their own, because UCX takes its settings from the environment. The bare
+/// library's runs come in between, so that both see the same machine.
+pub(crate) fn both(
+    transports: &[String],
+    library: Option<&Path>,
+    bare: Option<&Path>,
+    plan: &Plan,
+) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for transport in transports {
+        let tls = tls_of(transport);
+        for &size in &plan.sizes {
+            let (mut ours, mut latencies, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..plan.repeat {
+                let (mb_per_s, latency) = pair(&tls, library, size, plan)?;
+                ours.push(mb_per_s);
+                latencies.push(latency);
+                if let Some(program) = bare {
+                    theirs.push(bare::bandwidth(program, library, &tls, size, plan.window, plan.time)?);
+                }
+            }
+            let (mb_per_s, latency_us) = (median(&mut ours), median(&mut latencies));
+            let theirs = bare.map(|_| median(&mut theirs));
+            rows.push(Figure { size, window: plan.window, mb_per_s, latency_us }.row(transport, theirs));
+        }
+    }
+    Ok(rows)
+}
+
+/// `UCX_TLS` for a transport. Messages and the failure of a peer need TCP beside CMA.
+fn tls_of(transport: &str) -> String {
+    match transport {
+        "cma" => "tcp,cma".into(),
+        other => other.replace('+', ","),
+    }
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// One run of both ends: MB per second and microseconds.
+fn pair(tls: &str, library: Option<&Path>, size: usize, plan: &Plan) -> Result<(f64, f64), String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let end = |role: [&str; 2]| {
+        let mut command = Command::new(&program);
+        command.args(role).args(["--sizes", &Bytes(size).to_string(), "--window", &plan.window.to_string()]);
+        command.args(["--spread", &plan.spread.to_string()]);
+        command.args(["--seconds", &plan.time.as_secs_f64().to_string()]);
+        command.env("UCX_TLS", tls).env(ONCE, "1").stdout(Stdio::piped());
+        if let Some(library) = library {
+            command.arg("--library").arg(library);
+        }
+        command
+    };
+    let mut owner = Killed(end(["--listen", "127.0.0.1:0"]).spawn().map_err(|e| format!("starting an end: {e}"))?);
+    let address = first_line(&mut owner.0)?;
+    let address = address.strip_prefix(LISTENING).ok_or_else(|| format!("an end said '{address}'"))?;
+    let json = Temporary(std::env::temp_dir().join(format!("sluice-perftest-{}.json", owner.0.id())));
+    let mut reader = end(["--connect", address.trim()]);
+    let status = reader.arg("--json").arg(&json.0).status().map_err(|e| format!("starting an end: {e}"))?;
+    if !status.success() {
+        return Err(format!("the reading end failed over {tls}"));
+    }
+    let text = std::fs::read_to_string(&json.0).map_err(|e| e.to_string())?;
+    let rows: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let number = |name: &str| rows[0][name].as_f64().ok_or_else(|| format!("no {name} in {text}"));
+    Ok((number("mb_per_s")?, number("latency_us")?))
+}
+
+fn first_line(child: &mut Child) -> Result<String, String> {
+    let stdout = child.stdout.take().ok_or("no output")?;
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).map_err(|e| e.to_string())?;
+    if line.is_empty() { Err("an end failed at its start; see above".into()) } else { Ok(line) }
+}

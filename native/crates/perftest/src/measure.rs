@@ -1,0 +1,171 @@
+//! What is measured: blocks per second with a window of them asked for, and the time of one alone.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sluice_transport::{Block, Transport};
+
+use crate::TIMEOUT;
+use crate::report::Row;
+
+/// What both ends are to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) sizes: Vec<usize>,
+    /// Bytes that are read round and round, if they are more than a block.
+    pub(crate) spread: usize,
+    pub(crate) window: u32,
+    pub(crate) time: Duration,
+    pub(crate) repeat: u32,
+}
+
+/// One size's figures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) size: usize,
+    pub(crate) window: u32,
+    pub(crate) mb_per_s: f64,
+    pub(crate) latency_us: f64,
+}
+
+impl Figure {
+    pub(crate) fn row(self, transport: &str, bare_mb_per_s: Option<f64>) -> Row {
+        Row { transport: transport.into(), figure: self, bare_mb_per_s }
+    }
+}
+
+impl Plan {
+    /// The partitions of the file for a size.
+    fn partitions(&self, size: usize) -> usize {
+        self.spread.div_ceil(size).clamp(1, 65_536)
+    }
+}
+
+/// Publishes one map output for each size, all in one file.
+pub(crate) fn publish(owner: &Transport, file: &Path, plan: &Plan) -> Result<(), String> {
+    let longest = plan.sizes.iter().map(|size| size * plan.partitions(*size)).max().unwrap_or(0);
+    let content: Vec<u8> = (0..longest).map(|i| (i ^ (i >> 11)) as u8).collect();
+    std::fs::write(file, content).map_err(|e| format!("writing {}: {e}", file.display()))?;
+    for (map, size) in plan.sizes.iter().enumerate() {
+        let offsets = (0..=plan.partitions(*size)).map(|i| (i * size) as u64).collect();
+        owner.publish(0, map as u64, file.to_path_buf(), offsets)?;
+    }
+    Ok(())
+}
+
+/// Reads blocks of one size from a peer, round and round.
+pub(crate) struct Reading<'a> {
+    reader: &'a Transport,
+    peer: u64,
+    map: u64,
+    size: usize,
+    partitions: u32,
+    next: u32,
+    /// Blocks of each request that have not ended.
+    open: HashMap<u64, u32>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(reader: &'a Transport, peer: u64, map: u64, size: usize, partitions: u32) -> Self {
+        Self { reader, peer, map, size, partitions, next: 0, open: HashMap::new() }
+    }
+
+    fn ask(&mut self, count: u32) -> Result<(), String> {
+        let block = |_| {
+            let first = self.next % self.partitions;
+            self.next += 1;
+            Block { shuffle: 0, map: self.map, first, end: first + 1 }
+        };
+        let blocks: Vec<Block> = (0..count).map(block).collect();
+        let request = self.reader.fetch(self.peer, blocks).map_err(|e| format!("the other end: {e:?}"))?;
+        self.open.insert(request, count);
+        Ok(())
+    }
+
+    /// Takes what has ended; how many blocks.
+    fn take(&mut self) -> Result<u32, String> {
+        let taken = self.reader.poll(1024, TIMEOUT).ok_or("the transport was stopped")?;
+        if taken.is_empty() {
+            return Err(format!("nothing came within {} s", TIMEOUT.as_secs()));
+        }
+        for completion in &taken {
+            let lease = completion.result.as_ref().map_err(|failure| {
+                format!("a block was not read: {failure:?} {}", self.reader.peer_error(self.peer))
+            })?;
+            if lease.as_ref().map_or(0, |lease| lease.len()) != self.size {
+                return Err("a block of another size came".into());
+            }
+            if let Some(open) = self.open.get_mut(&completion.request) {
+                *open -= 1;
+            }
+        }
+        self.open.retain(|_, open| *open > 0);
+        Ok(taken.len() as u32)
+    }
+
+    /// MB (10^6 bytes) per second with up to twice `window` blocks asked for, in requests of `window`.
+    pub(crate) fn bandwidth(&mut self, window: u32, time: Duration) -> Result<f64, String> {
+        let mut asked = 0;
+        let mut ended = 0u64;
+        let start = Instant::now();
+        while start.elapsed() < time {
+            while asked < 2 * window {
+                self.ask(window)?;
+                asked += window;
+            }
+            let taken = self.take()?;
+            asked -= taken;
+            ended += u64::from(taken);
+        }
+        let rate = ended as f64 * self.size as f64 / start.elapsed().as_secs_f64() / 1e6;
+        while asked > 0 {
+            asked -= self.take()?;
+        }
+        Ok(rate)
+    }
+
+    /// Microseconds from asking for one block to having it: the median.
+    pub(crate) fn latency(&mut self, time: Duration) -> Result<f64, String> {
+        let start = Instant::now();
+        let mut times = Vec::new();
+        while start.elapsed() < time {
+            let asked = Instant::now();
+            self.ask(1)?;
+            self.take()?;
+            times.push(asked.elapsed().as_secs_f64() * 1e6);
+        }
+        Ok(median(&mut times))
+    }
+}
+
+/// One size's figures, after a warm-up.
+pub(crate) fn figure(reader: &Transport, peer: u64, map: u64, size: usize, plan: &Plan) -> Result<Figure, String> {
+    let mut reading = Reading::new(reader, peer, map, size, plan.partitions(size) as u32);
+    reading.bandwidth(plan.window, plan.time / 4)?;
+    let mb_per_s = reading.bandwidth(plan.window, plan.time)?;
+    let latency_us = reading.latency(plan.time / 4)?;
+    Ok(Figure { size, window: plan.window, mb_per_s, latency_us })
+}
+
+/// The middle of the values; of none, not a number.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => values[count / 2],
+        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+}
