@@ -65,7 +65,8 @@ public final class SluicePlugin implements SparkPlugin {
       });
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
-        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor, memory limit {} bytes{}",
+        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor, memory limit {}"
+                + " bytes{}",
             settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true",
             settings.codec(), settings.transport().transport(),
             settings.writerThreads(), settings.readerThreads(), settings.memoryBytes(),

@@ -50,8 +50,6 @@ import org.slf4j.LoggerFactory;
 public final class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
   private static final long MIB = 1024L * 1024L;
-  /** What arrives one-sidedly may be a quarter more than the fetch iterators' estimates. */
-  private static final long RECEIVE_QUARTERS = 4;
 
   private final SparkConf conf;
   private final Settings settings;
@@ -241,12 +239,12 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   /**
    * The budget bounds what tasks hold; the arena's own limit is a backstop that leaves room for what is not accounted
    * before it is there, the output and scratch of encodes that run, and for what arrives one-sidedly, which is never
-   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes.
+   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes, which may be a quarter off.
    */
   private long arenaLimit(boolean receives) {
     long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
     long received = receives
-        ? settings.cores().task() * FetchSettings.of(conf).maxBytesInFlight() / RECEIVE_QUARTERS * (RECEIVE_QUARTERS + 1)
+        ? settings.cores().task() * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
         : 0;
     return settings.memoryBytes() + transientBytes + received + 64 * MIB;
   }

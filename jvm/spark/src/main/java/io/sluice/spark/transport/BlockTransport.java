@@ -15,7 +15,7 @@ public interface BlockTransport {
   /** What peers need to {@link #connect}. */
   byte[] address();
 
-  /** Makes a committed map output readable for peers; {@code offsets} has one element more than there are partitions. */
+  /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */
   int publish(int shuffleId, long mapId, String dataFile, long[] offsets);
 
   /** Ends what {@link #publish} began. */

@@ -8,12 +8,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Asks Spark's block transfer for blocks that did not come one-sidedly, on threads of its own: Spark may wait long for
- * a connection, and completions of other peers must not. The queue holds at most one entry per request that Spark's
- * fetch iterators have under way, which they bound.
+ * Asks Spark's block transfer for blocks that did not come one-sidedly, on threads of its own: Spark may wait long for a
+ * connection to a host that is dead, and neither completions nor blocks of others must wait with it. The queue holds at
+ * most one entry per request that Spark's fetch iterators have under way, which they bound.
  */
 final class LeftToSpark implements AutoCloseable {
-  private static final int THREADS = 4;
+  private static final int THREADS = 16;
   private static final long IDLE_SECONDS = 30;
 
   private final ThreadPoolExecutor threads;

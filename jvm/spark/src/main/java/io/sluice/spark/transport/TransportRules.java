@@ -21,7 +21,7 @@ public final class TransportRules {
           + " spark.io.encryption.enabled=true to encrypt blocks before they travel");
     }
     if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
-      return Optional.of("spark.shuffle.useOldFetchProtocol is true, so that several attempts of a map task have one id");
+      return Optional.of("spark.shuffle.useOldFetchProtocol is true, so that attempts of a map task share one id");
     }
     if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
       return Optional.of("spark.shuffle.push.enabled is true, and merged blocks can be read by Spark's reader only");

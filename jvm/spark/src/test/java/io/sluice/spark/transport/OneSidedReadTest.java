@@ -162,7 +162,8 @@ class OneSidedReadTest {
 
   private static void inTask(Consumer<TaskContext> body) {
     work = body;
-    new JavaSparkContext(spark.session().sparkContext()).parallelize(List.of(1), 1).foreach(one -> work.accept(TaskContext.get()));
+    new JavaSparkContext(spark.session().sparkContext()).parallelize(List.of(1), 1)
+        .foreach(one -> work.accept(TaskContext.get()));
   }
 
   private List<Tuple2<Object, Object>> readAll(ShuffleDependency<Object, Object, Object> dependency) {

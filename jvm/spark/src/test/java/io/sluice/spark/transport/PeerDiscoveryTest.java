@@ -44,7 +44,8 @@ class PeerDiscoveryTest {
 
     /** Asks for a block of another executor. */
     void fetchFrom(String executor) {
-      service.client(sparks).fetchBlocks("host", 1, executor, new String[] {"shuffle_1_2_3"}, new RecordingListener(), null);
+      service.client(sparks)
+          .fetchBlocks("host", 1, executor, new String[] {"shuffle_1_2_3"}, new RecordingListener(), null);
     }
 
     long connected() {
