@@ -5,12 +5,16 @@ import io.sluice.spark.memory.MemoryBudget;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.read.InFlightBytes;
+import io.sluice.spark.transport.TransportService;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.storage.BlockManager;
 
 /**
- * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools.
+ * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools, transport.
  * The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
@@ -20,14 +24,17 @@ public final class ExecutorState implements AutoCloseable {
   private final WorkerPool encoders;
   private final WorkerPool decoders;
   private final InFlightBytes readAheadBytes;
+  private final Optional<TransportService> transport;
   private final ConcurrentMap<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
 
-  ExecutorState(Settings settings, Counters counters) {
+  /** @param transport taken over; empty when blocks travel by Spark's block transfer */
+  ExecutorState(Settings settings, Counters counters, Optional<TransportService> transport) {
     this.settings = settings;
     this.counters = counters;
     this.budget = new MemoryBudget(settings.memoryLimitBytes(), settings.cores().task());
     this.encoders = new WorkerPool("sluice-encoder", settings.writerThreads());
     this.decoders = new WorkerPool("sluice-decoder", settings.readerThreads());
+    this.transport = transport;
     this.readAheadBytes = new InFlightBytes(settings.readerMaxBytesInFlight());
   }
 
@@ -71,6 +78,17 @@ public final class ExecutorState implements AutoCloseable {
     return readAheadBytes;
   }
 
+  /** What reads blocks of other executors one-sidedly, if anything does. */
+  public Optional<TransportService> transport() {
+    return transport;
+  }
+
+  /** What reduce tasks fetch blocks with: Spark's client, with the transport in front of it where there is one. */
+  public BlockStoreClient blockClient(BlockManager blockManager) {
+    BlockStoreClient sparks = blockManager.blockStoreClient();
+    return transport.map(service -> service.client(sparks)).orElse(sparks);
+  }
+
   /** The account of a task attempt: the one that is known, else {@code fresh}, which is known from now on. */
   public TaskMemory rememberTask(long taskAttemptId, TaskMemory fresh) {
     TaskMemory known = tasks.putIfAbsent(taskAttemptId, fresh);
@@ -82,9 +100,10 @@ public final class ExecutorState implements AutoCloseable {
     tasks.remove(taskAttemptId);
   }
 
-  /** Refuses new work for the pools; what runs is finished. */
+  /** Refuses new work for the pools, where what runs is finished, and ends the transport. Twice is fine. */
   @Override
   public void close() {
+    transport.ifPresent(TransportService::close);
     encoders.close();
     decoders.close();
   }

@@ -2,6 +2,7 @@ package io.sluice.spark;
 
 /** Why a shuffle is left to Spark's own sort shuffle. */
 public enum FallbackReason {
+  CODEC_SPARK("spark.sluice.codec is spark"),
   RECORDS_DISABLED("it is not of SQL rows and spark.sluice.records.enabled is false"),
   NO_SQL_CLASSES("the classes of Spark SQL are not on the class path"),
   AGGREGATOR("it has an aggregator"),

@@ -1,6 +1,7 @@
 package io.sluice.spark;
 
 import io.sluice.spark.compat.RowBasedChecksums;
+import io.sluice.spark.conf.Codec;
 import io.sluice.spark.conf.Settings;
 import java.util.Optional;
 import org.apache.spark.ShuffleDependency;
@@ -61,6 +62,9 @@ public final class RecordPath {
 
   /** Why {@code dependency} must fall back; empty when it takes one of Sluice's paths. */
   public Optional<FallbackReason> fallback(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
+    if (settings.codec() == Codec.SPARK) {
+      return Optional.of(FallbackReason.CODEC_SPARK);
+    }
     Optional<FallbackReason> reason = of(dependency) == Path.ROWS ? rowsReason(dependency) : recordsReason(dependency);
     if (reason.isPresent()) {
       return reason;

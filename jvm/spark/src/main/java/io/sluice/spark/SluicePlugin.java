@@ -4,24 +4,36 @@ import com.codahale.metrics.Gauge;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.transport.PeerDiscovery;
+import io.sluice.spark.transport.PeerHeartbeat;
+import io.sluice.spark.transport.PeerRegistry;
+import io.sluice.spark.transport.TransportService;
 import java.io.Serializable;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What users name in {@code spark.plugins}: checks the settings before anything runs, shows the counters as
- * Spark metrics, and tells the driver of executors that cannot use the native library. The shuffle manager
- * works without it.
+ * Spark metrics, tells the driver of executors that cannot use the native library, and lets executors find each other
+ * for one-sided reads. The shuffle manager works without it, except for those.
  */
 public final class SluicePlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(SluicePlugin.class);
+  /** The executor id of the driver, which in local mode runs the tasks. */
+  private static final String DRIVER = "driver";
+  private static final long MANAGER_WAIT_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final long MANAGER_POLL_MILLIS = 20;
 
   @Override
   public DriverPlugin driverPlugin() {
@@ -40,13 +52,23 @@ public final class SluicePlugin implements SparkPlugin {
 
   /** Runs on the driver. */
   private static final class Driver implements DriverPlugin {
+    private final PeerRegistry peers = new PeerRegistry(System::nanoTime);
+
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       Settings settings = Settings.from(plugin.conf());
+      context.addSparkListener(new SparkListener() {
+        @Override
+        public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+          peers.remove(removed.executorId());
+        }
+      });
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
-        LOG.info("Sluice {}: mode {}, {} encoder and {} decoder threads per executor, memory limit {} bytes{}",
-            settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true", settings.mode(),
+        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor, memory limit {}"
+                + " bytes{}",
+            settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true",
+            settings.codec(), settings.transport().transport(),
             settings.writerThreads(), settings.readerThreads(), settings.memoryBytes(),
             settings.offHeapEnabled() ? " of Spark's off-heap memory" : "");
       } else {
@@ -63,6 +85,9 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public Object receive(Object message) {
+      if (message instanceof PeerHeartbeat heartbeat) {
+        return peers.heartbeat(heartbeat).toWire();
+      }
       if (message instanceof WithoutLibrary report
           && SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager) {
         manager.reportExecutorWithoutLibrary(report.executorId(), report.reason());
@@ -73,6 +98,8 @@ public final class SluicePlugin implements SparkPlugin {
 
   /** Runs on each executor; in local mode in the driver's process too. */
   private static final class Executor implements ExecutorPlugin {
+    private PeerDiscovery discovery;
+
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
       register(plugin);
@@ -80,7 +107,19 @@ public final class SluicePlugin implements SparkPlugin {
       NativeLibrary.Status library = NativeLibrary.load(settings.nativeLibrary());
       if (!library.available()) {
         tell(plugin, new WithoutLibrary(plugin.executorID(), library.detail()));
+      } else if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)) {
+        discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
+    }
+
+    /** The shuffle manager's transport. From Spark 4 on the manager is made only after the plugins. */
+    private static Optional<TransportService> awaitTransport() throws InterruptedException {
+      long end = System.nanoTime() + MANAGER_WAIT_NANOS;
+      while (currentManager() == null && System.nanoTime() - end < 0) {
+        TimeUnit.MILLISECONDS.sleep(MANAGER_POLL_MILLIS);
+      }
+      SluiceShuffleManager manager = currentManager();
+      return manager == null ? Optional.empty() : manager.transport();
     }
 
     private static void tell(PluginContext plugin, WithoutLibrary report) {
@@ -94,6 +133,9 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public void shutdown() {
+      if (discovery != null) {
+        discovery.close();
+      }
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {
         manager.closePools();

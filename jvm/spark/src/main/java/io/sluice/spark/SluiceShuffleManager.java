@@ -3,10 +3,17 @@ package io.sluice.spark;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.Transport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.read.SluiceShuffleReader;
+import io.sluice.spark.read.TransportedShuffleReader;
+import io.sluice.spark.transport.PublishingWriter;
+import io.sluice.spark.transport.TransportRules;
+import io.sluice.spark.transport.TransportSecret;
+import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.write.SluiceShuffleWriter;
 import java.util.EnumSet;
 import java.util.Optional;
@@ -15,7 +22,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
@@ -46,6 +55,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   private final Settings settings;
   private final RecordPath recordPath;
   private final NativeLibrary.Status nativeLibrary;
+  private final boolean oneSided;
   private final Counters counters = new Counters();
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
@@ -70,6 +80,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       LOG.warn("{}: {}", isDriver ? "Every shuffle is left to Spark's sort shuffle"
           : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
     }
+    this.oneSided = oneSided(isDriver);
   }
 
   @Override
@@ -114,11 +125,19 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      return super.getWriter(handle, mapId, context, metrics);
+      return published(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
     mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
-    return new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver());
+    return published(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
+        handle.shuffleId(), mapId);
+  }
+
+  /** The writer, whose output other executors can read one-sidedly if anything reads so here. */
+  private <K, V> ShuffleWriter<K, V> published(ShuffleWriter<K, V> writer, int shuffleId, long mapId) {
+    Optional<TransportService> service = transport();
+    return service.isEmpty() ? writer
+        : new PublishingWriter<>(writer, shuffleBlockResolver(), service.get().publisher(), shuffleId, mapId);
   }
 
   @Override
@@ -127,7 +146,12 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
       TaskContext context, ShuffleReadMetricsReporter metrics) {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+      if (transport().isEmpty()) {
+        return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+      }
+      return new TransportedShuffleReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
+          new TransportedShuffleReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
+          executorState().blockClient(SparkEnv.get().blockManager()));
     }
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, executorState());
@@ -135,6 +159,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   @Override
   public boolean unregisterShuffle(int shuffleId) {
+    startedTransport().ifPresent(service -> service.publisher().withdrawShuffle(shuffleId));
     Set<Long> ours = mapIds.remove(shuffleId);
     if (ours != null) {
       ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
@@ -148,11 +173,49 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     super.stop();
   }
 
-  /** Ends the thread pools; tasks that still run encode and decode themselves. */
-  synchronized void closePools() {
-    if (executor != null) {
-      executor.close();
+  /** Ends thread pools and transport; tasks that still run encode, decode and fetch without them. */
+  void closePools() {
+    ExecutorState state;
+    synchronized (this) {
+      state = executor;
     }
+    if (state != null) {
+      state.close();
+    }
+  }
+
+  /**
+   * What reads blocks of other executors one-sidedly; empty when they travel by Spark's block transfer, as on the
+   * driver. The first call opens it, which may take a second.
+   */
+  public Optional<TransportService> transport() {
+    return oneSided ? executorState().transport() : Optional.empty();
+  }
+
+  private synchronized Optional<TransportService> startedTransport() {
+    return executor == null ? Optional.empty() : executor.transport();
+  }
+
+  private Optional<TransportService> openTransport() {
+    byte[] secret = TransportSecret.of(SparkEnv.get().securityManager().getSecretKey());
+    return TransportService.open(settings.transport(), secret, counters);
+  }
+
+  /** Whether to try one-sided reads in this process; says why not, on the driver as a warning. */
+  private boolean oneSided(boolean isDriver) {
+    if (!settings.transport().oneSided()) {
+      return false;
+    }
+    Optional<String> refusal = TransportRules.refusal(conf);
+    if (refusal.isPresent()) {
+      String text = "Blocks travel by Spark's block transfer, not one-sidedly, because {}";
+      if (isDriver && settings.transport().transport() == Transport.UCX) {
+        LOG.warn(text, refusal.get());
+      } else {
+        LOG.info(text, refusal.get());
+      }
+    }
+    return refusal.isEmpty() && !isDriver && nativeLibrary.available();
   }
 
   /**
@@ -166,13 +229,24 @@ public final class SluiceShuffleManager extends SortShuffleManager {
           + nativeLibrary.detail() + ". Make the library usable on every executor, or set spark.sluice.enabled=false");
     }
     if (executor == null) {
-      // The budget above bounds what tasks hold; the arena's own limit is a backstop that leaves room for what
-      // is not accounted before it is there: the output and scratch of encodes that run.
-      long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
-      NativeException.check(NativeCore.setMemoryLimit(settings.memoryBytes() + transientBytes + 64 * MIB));
-      executor = new ExecutorState(settings, counters);
+      Optional<TransportService> transport = oneSided ? openTransport() : Optional.empty();
+      NativeException.check(NativeCore.setMemoryLimit(arenaLimit(transport.isPresent())));
+      executor = new ExecutorState(settings, counters, transport);
     }
     return executor;
+  }
+
+  /**
+   * The budget bounds what tasks hold; the arena's own limit is a backstop that leaves room for what is not accounted
+   * before it is there, the output and scratch of encodes that run, and for what arrives one-sidedly, which is never
+   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes, which may be a quarter off.
+   */
+  private long arenaLimit(boolean receives) {
+    long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
+    long received = receives
+        ? settings.cores().task() * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
+        : 0;
+    return settings.memoryBytes() + transientBytes + received + 64 * MIB;
   }
 
   /** The counters of this process; there from the start. */

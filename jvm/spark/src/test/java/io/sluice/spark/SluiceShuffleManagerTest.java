@@ -76,6 +76,22 @@ class SluiceShuffleManagerTest {
   }
 
   @Test
+  void withoutOtherExecutorsThereIsNoTransport() {
+    spark = LocalSpark.start(Map.of("spark.sluice.transport", "ucx"));
+    assertEquals(1000, shuffledCount());
+    assertTrue(spark.manager().transport().isEmpty());
+    assertTrue(spark.counter(Counter.SHUFFLES_ROWS) > 0);
+  }
+
+  @Test
+  void rdmaLeavesAllShufflesToSparksWriters() {
+    spark = LocalSpark.start(Map.of("spark.sluice.mode", "RDMA"));
+    assertEquals(1000, shuffledCount());
+    assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
+    assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);
+  }
+
+  @Test
   void disabledForTheApplicationAndEnabledForASession() {
     spark = LocalSpark.start(Map.of("spark.sluice.enabled", "false"));
     shuffledCount();

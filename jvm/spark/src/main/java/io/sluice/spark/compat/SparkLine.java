@@ -68,12 +68,14 @@ public final class SparkLine {
   /**
    * Starts Spark's own fetch of shuffle blocks: its constructor sends the first requests.
    *
+   * @param client what the requests are made of: {@code blockManager}'s own, or one in front of it
    * @param blocksByAddress tuples of a {@link BlockManagerId} and a Scala sequence of (block id, size, map index)
    * @param streamWrapper called on the task thread for each block that arrived, from inside {@code next()}
    * @return pairs of block id and stream; each stream must be closed before the next pair is asked for
    */
   public static Iterator<Tuple2<BlockId, InputStream>> fetchIterator(
       TaskContext context,
+      BlockStoreClient client,
       BlockManager blockManager,
       MapOutputTracker tracker,
       Iterator<?> blocksByAddress,
@@ -83,7 +85,7 @@ public final class SparkLine {
       boolean batchFetch) {
     try {
       ShuffleBlockFetcherIterator fetches = (ShuffleBlockFetcherIterator) FetchCall.HANDLE.invokeExact(
-          context, blockManager.blockStoreClient(), blockManager, tracker, (Iterator) blocksByAddress,
+          context, client, blockManager, tracker, (Iterator) blocksByAddress,
           (Function2) streamWrapper, settings.maxBytesInFlight(), settings.maxRequestsInFlight(),
           settings.maxBlocksInFlightPerAddress(), settings.maxBlockBytesToMemory(),
           settings.maxAttemptsOnNettyOom(), settings.detectCorrupt(), settings.detectCorruptUseExtraMemory(),

@@ -15,6 +15,7 @@ import scala.Tuple2;
  *
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
+ * @param mode the preset, for messages: {@code codec} and {@code transport} say what holds
  * @param batchBytes empty when each writer decides by its partitions and rows
  * @param maxBatchBytes upper bound of what a writer decides
  * @param memoryLimitBytes not used when {@code offHeapEnabled}
@@ -27,6 +28,8 @@ public record Settings(
     boolean enabled,
     boolean recordsEnabled,
     Mode mode,
+    Codec codec,
+    TransportSettings transport,
     int writerThreads,
     int readerThreads,
     long readerMaxBytesInFlight,
@@ -66,8 +69,9 @@ public record Settings(
   static Settings from(SparkConf conf, Cores cores) {
     rejectUnknownKeys(conf);
     Mode mode = value(conf, SluiceSettings.MODE);
-    if (mode != Mode.MULTITHREADED) {
-      throw new SluiceException("spark.sluice.mode = " + mode + " comes in a later version; this one has MULTITHREADED");
+    if (!mode.available()) {
+      throw new SluiceException("spark.sluice.mode = " + mode + " comes in a later version: it needs the spillable"
+          + " store; this version has MULTITHREADED and RDMA");
     }
     boolean offHeap = conf.getBoolean("spark.memory.offHeap.enabled", false);
     long offHeapBytes = conf.getSizeAsBytes("spark.memory.offHeap.size", "0");
@@ -78,6 +82,8 @@ public record Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         mode,
+        axis(conf, SluiceSettings.CODEC, mode.codec()),
+        transport(conf, mode),
         (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
         (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),
         value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT),
@@ -92,6 +98,19 @@ public record Settings(
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
+  }
+
+  private static TransportSettings transport(SparkConf conf, Mode mode) {
+    return new TransportSettings(
+        axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
+        value(conf, SluiceSettings.UCX_LIBRARY),
+        value(conf, SluiceSettings.TRANSPORT_TIMEOUT),
+        value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L);
+  }
+
+  /** What the user set, else what the mode says. */
+  private static <T> T axis(SparkConf conf, Setting<T> setting, T preset) {
+    return conf.contains(setting.key()) ? value(conf, setting) : preset;
   }
 
   private static <T> T value(SparkConf conf, Setting<T> setting) {

@@ -60,7 +60,12 @@ public final class SettingsReference {
       | `spark.local.dir` | where spills and map outputs go |
       | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
       | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
-      | push-based shuffle | shuffles fall back |
+      | push-based shuffle | shuffles fall back, and blocks travel by netty |
+      | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks travel by netty, unless `spark.io.encryption.enabled` encrypts them before they travel |
+      | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are |
+      | `spark.shuffle.useOldFetchProtocol` | blocks travel by netty |
+      | `spark.reducer.maxSizeInFlight` | bounds what a task has asked for and not yet read, by either transport |
+      | `spark.network.maxRemoteBlockSizeFetchToMem` | requests above it travel by netty, to the disk |
       | `spark.shuffle.sort.io.plugin.class` | shuffles fall back unless it is Spark's default |
       """;
 

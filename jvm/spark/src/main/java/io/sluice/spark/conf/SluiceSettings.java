@@ -17,8 +17,36 @@ public final class SluiceSettings {
       "Whether shuffles of RDDs take Sluice's path too. false leaves them to Spark and keeps those of SQL.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
-      "How blocks are stored and moved. MULTITHREADED keeps them in Spark's shuffle files and moves them with "
-          + "Spark's block transfer. UCX, RDMA and CACHE_ONLY come in a later version and stop the application.");
+      "A preset for how blocks are made and moved; an axis that is set by hand wins over it. MULTITHREADED is "
+          + "spark.sluice.codec=sluice and spark.sluice.transport=netty, RDMA is codec=spark and transport=ucx. UCX and "
+          + "CACHE_ONLY come in a later version, because they need the spillable store, and stop the application.");
+
+  public static final Setting<Codec> CODEC = Setting.choice(
+      "spark.sluice.codec", Codec.class, Codec.SLUICE, Locale.ROOT,
+      "How records become bytes. sluice writes frames wherever it can; spark leaves every shuffle to Spark's own "
+          + "writers and readers, so that only the transport is Sluice's.");
+
+  public static final Setting<Transport> TRANSPORT = Setting.choice(
+      "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
+      "How blocks travel between executors. netty is Spark's block transfer. ucx reads them one-sidedly, straight "
+          + "from the other executor's files into this one's memory, over RDMA, shared memory or TCP; where UCX cannot "
+          + "be opened a warning says why and blocks travel by netty. auto does the same without the warning. A block "
+          + "that cannot be read one-sidedly always travels by netty. Needs spark.plugins, by which executors find "
+          + "each other. What Sluice receives one-sidedly takes up to spark.reducer.maxSizeInFlight per task of memory "
+          + "outside the Java heap, where Spark's block transfer would take as much of Netty's.");
+
+  public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
+      "spark.sluice.transport.timeout", "20s", "100ms", "1h",
+      "The longest that a block may take one-sidedly; then it is asked for by netty, and so is everything of that "
+          + "executor for spark.sluice.transport.retryDelay.");
+
+  public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
+      "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",
+      "How long an executor that could not be read one-sidedly is read by netty before it is tried again.");
+
+  public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
+      "empty, or a path on every machine",
+      "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's.");
 
   public static final Setting<CodecLevel> CODEC_LEVEL = Setting.choice(
       "spark.sluice.codec.level", CodecLevel.class, CodecLevel.FAST, Locale.ROOT,
@@ -65,9 +93,9 @@ public final class SluiceSettings {
       "empty, or the path of a readable file on every machine",
       "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
 
-  private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES,
-      WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT,
-      MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+  private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
+      WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, TRANSPORT, TRANSPORT_TIMEOUT,
+      TRANSPORT_RETRY_DELAY, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

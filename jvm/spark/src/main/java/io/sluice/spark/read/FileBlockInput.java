@@ -1,5 +1,6 @@
 package io.sluice.spark.read;
 
+import io.sluice.spark.memory.AddressBuffer;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;

@@ -11,7 +11,6 @@ import io.sluice.spark.record.RowKey;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
-import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
@@ -63,24 +62,20 @@ final class ReduceSide<K, V, C> {
       return new InterruptibleIterator<>(context, sorted(dependency.keyOrdering().get()));
     }
     if (dependency.aggregator().isDefined()) {
-      return new InterruptibleIterator<>(context, combined(dependency.aggregator().get()));
+      return new InterruptibleIterator<>(context, combined());
     }
     return new InterruptibleIterator<>(context, plain());
   }
 
-  @SuppressWarnings("unchecked") // Whether values are V or C depends on mapSideCombine, which the types do not know.
-  private Iterator<Product2<K, C>> combined(Aggregator<K, V, C> aggregator) {
-    Iterator<?> untyped = records;
-    return (Iterator<Product2<K, C>>) (Iterator<?>) (dependency.mapSideCombine()
-        ? aggregator.combineCombinersByKey((Iterator<Product2<K, C>>) untyped, context)
-        : aggregator.combineValuesByKey((Iterator<Product2<K, V>>) untyped, context));
+  private Iterator<Product2<K, C>> combined() {
+    return CombinedRecords.of(dependency, records, context);
   }
 
   private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {
     try {
       if (dependency.aggregator().isDefined()) {
         // In two steps: one sorter that does both would not combine equal keys that the ordering does not put together.
-        return sortedAsObjects(combined(dependency.aggregator().get()));
+        return sortedAsObjects(combined());
       }
       return onTaskThread.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
     } catch (IOException e) {

@@ -116,8 +116,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
       FetchSettings settings, boolean batch, ReadTally tally) {
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     return new RemoteBlocks(
-        SparkLine.fetchIterator(context, blockManager, tracker, plan.remote(), streams.wrapper(), settings,
-            streams.reporter(), batch),
+        SparkLine.fetchIterator(context, executor.blockClient(blockManager), blockManager, tracker, plan.remote(),
+            streams.wrapper(), settings, streams.reporter(), batch),
         streams, plan, tally);
   }
 

@@ -1,6 +1,7 @@
 package io.sluice.spark.conf;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -62,7 +63,12 @@ class SettingsTest {
     "spark.sluice.memory.limit, 15m",
     "spark.sluice.memory.waitTimeout, 99ms",
     "spark.sluice.memory.waitTimeout, 2h",
-    "spark.sluice.memory.failOnLeak, yes"
+    "spark.sluice.memory.failOnLeak, yes",
+    "spark.sluice.codec, java",
+    "spark.sluice.transport, tcp",
+    "spark.sluice.transport.timeout, 99ms",
+    "spark.sluice.transport.timeout, 2h",
+    "spark.sluice.transport.retryDelay, 1ms"
   })
   void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {
     String message = assertThrows(SluiceException.class, () -> settings(key, value)).getMessage();
@@ -88,10 +94,42 @@ class SettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"UCX", "RDMA", "CACHE_ONLY"})
+  @CsvSource({"UCX", "CACHE_ONLY"})
   void laterModesStopTheApplication(String mode) {
     String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode)).getMessage();
-    assertTrue(message.contains("comes in a later version"), message);
+    assertTrue(message.contains("comes in a later version: it needs the spillable store"), message);
+    assertThrows(SluiceException.class,
+        () -> settings("spark.sluice.mode", mode, "spark.sluice.transport", "ucx", "spark.sluice.codec", "spark"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"MULTITHREADED, SLUICE, NETTY", "RDMA, SPARK, UCX"})
+  void modesArePresets(String mode, Codec codec, Transport transport) {
+    Settings settings = settings("spark.sluice.mode", mode);
+    assertEquals(codec, settings.codec());
+    assertEquals(transport, settings.transport().transport());
+  }
+
+  @Test
+  void anAxisThatIsSetByHandWinsOverTheMode() {
+    Settings settings = settings("spark.sluice.mode", "RDMA", "spark.sluice.codec", "sluice");
+    assertEquals(Codec.SLUICE, settings.codec());
+    assertEquals(Transport.UCX, settings.transport().transport());
+    assertEquals(Transport.NETTY,
+        settings("spark.sluice.mode", "RDMA", "spark.sluice.transport", "netty").transport().transport());
+    assertEquals(Transport.AUTO, settings("spark.sluice.transport", "auto").transport().transport());
+    assertEquals(Codec.SPARK, settings("spark.sluice.codec", "spark").codec());
+  }
+
+  @Test
+  void transportSettingsHaveTheirUnits() {
+    TransportSettings defaults = settings().transport();
+    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L), defaults);
+    assertFalse(defaults.oneSided());
+    TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
+        "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s").transport();
+    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L), set);
+    assertTrue(set.oneSided());
   }
 
   @ParameterizedTest

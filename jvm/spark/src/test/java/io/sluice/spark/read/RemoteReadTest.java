@@ -111,8 +111,8 @@ class RemoteReadTest {
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     ReadTally tally = new ReadTally(counters);
     RemoteBlocks blocks = new RemoteBlocks(
-        SparkLine.fetchIterator(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
-            plan.remote(), streams.wrapper(), settings, streams.reporter(), batch),
+        SparkLine.fetchIterator(context, SparkEnv.get().blockManager().blockStoreClient(),
+            SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(), plan.remote(), streams.wrapper(), settings, streams.reporter(), batch),
         streams, plan, tally);
     return new RowIterator(
         new InlineBatches(new FrameReader(blocks, memory), FrameDecoder.NATIVE, memory, tally),

@@ -1,4 +1,4 @@
-package io.sluice.spark.read;
+package io.sluice.spark.memory;
 
 import java.lang.reflect.Field;
 import java.nio.Buffer;
@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.Platform;
  * One direct {@link ByteBuffer} that is pointed at leased memory again and again, so that a file channel reads
  * straight into it: no staging copy and no allocation. Not thread-safe.
  */
-final class AddressBuffer {
+public final class AddressBuffer {
   private static final long ADDRESS_OFFSET = fieldOffset("address");
   private static final long CAPACITY_OFFSET = fieldOffset("capacity");
 
@@ -19,7 +19,7 @@ final class AddressBuffer {
    * The buffer over {@code bytes} of memory at {@code address}, position 0, limit at its end. It is valid until
    * the next call and does not own the memory.
    */
-  ByteBuffer at(long address, int bytes) {
+  public ByteBuffer at(long address, int bytes) {
     buffer.clear();
     Platform.putLong(buffer, ADDRESS_OFFSET, address);
     Platform.putInt(buffer, CAPACITY_OFFSET, bytes);

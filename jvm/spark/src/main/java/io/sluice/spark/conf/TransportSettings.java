@@ -1,0 +1,16 @@
+package io.sluice.spark.conf;
+
+/**
+ * The settings of how blocks travel.
+ *
+ * @param transport what the application asks for; the edge may still decide for Spark's block transfer
+ * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
+ * @param timeoutMillis the longest that a block may take one-sidedly
+ * @param retryDelayNanos how long a peer that failed is left alone
+ */
+public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos) {
+  /** Whether anything but Spark's block transfer is asked for. */
+  public boolean oneSided() {
+    return transport != Transport.NETTY;
+  }
+}

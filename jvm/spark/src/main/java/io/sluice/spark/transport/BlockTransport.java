@@ -1,0 +1,60 @@
+package io.sluice.spark.transport;
+
+/**
+ * What reads blocks of other processes one-sidedly. {@link NativeBlockTransport} is the one that executors use; tests
+ * have one in this process that loses, delays and reorders.
+ *
+ * <p>Results, completions and threads are those of {@link io.sluice.nativebridge.NativeTransport}: negative is a
+ * reason, nothing here waits but {@link #poll}, every method may be called from any thread, {@link #poll} by one at a
+ * time. After {@link #stop} every other method fails or does nothing.
+ */
+public interface BlockTransport {
+  /** One line for the log. */
+  String describe();
+
+  /** What peers need to {@link #connect}. */
+  byte[] address();
+
+  /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */
+  int publish(int shuffleId, long mapId, String dataFile, long[] offsets);
+
+  /** Ends what {@link #publish} began. */
+  int withdraw(int shuffleId, long mapId);
+
+  /** Withdraws all outputs of a shuffle. */
+  int withdrawShuffle(int shuffleId);
+
+  /** Makes a peer known under a number of the caller's choice, or tries one again that has failed. */
+  int connect(long peer, byte[] address);
+
+  /** Forgets a peer. */
+  int disconnect(long peer);
+
+  /**
+   * Starts to read blocks of a peer.
+   *
+   * @param blocks four longs per block: shuffle id, map id, first partition, partition after the last
+   * @return the request's number, above 0; or a reason, and no completion follows
+   */
+  long fetch(long peer, long[] blocks);
+
+  /**
+   * Waits for completions, each of five longs: request, index of the block, status, address, bytes. An address other
+   * than 0 is memory that the receiver must {@link #release}.
+   *
+   * @return how many there are
+   */
+  int poll(long[] completions, int timeoutMillis);
+
+  /** Gives back the memory of a completion; also after {@link #stop}. */
+  void release(long address);
+
+  /** Why a peer last failed. */
+  String peerError(long peer);
+
+  /** The message of the last negative result on this thread. */
+  String lastError();
+
+  /** Ends everything; a {@link #poll} that waits returns a reason. */
+  void stop();
+}

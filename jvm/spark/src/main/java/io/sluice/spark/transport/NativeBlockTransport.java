@@ -1,0 +1,95 @@
+package io.sluice.spark.transport;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeTransport;
+import io.sluice.spark.conf.TransportSettings;
+
+/** The native core's transport. */
+final class NativeBlockTransport implements BlockTransport {
+  /** This version's jar brings no UCX of its own. */
+  private static final String NOT_BUNDLED = "";
+
+  private final long handle;
+
+  private NativeBlockTransport(long handle) {
+    this.handle = handle;
+  }
+
+  /**
+   * Opens UCX and starts the native progress thread.
+   *
+   * @param secret what peers must know; empty: nothing is asked
+   * @throws NativeException when there is no usable UCX
+   * @throws LinkageError when the native library has no transport
+   */
+  static NativeBlockTransport open(TransportSettings settings, byte[] secret) {
+    return new NativeBlockTransport(NativeException.check(
+        NativeTransport.start(settings.ucxLibrary(), NOT_BUNDLED, secret, settings.timeoutMillis())));
+  }
+
+  @Override
+  public String describe() {
+    return NativeTransport.describe(handle);
+  }
+
+  @Override
+  public byte[] address() {
+    return NativeTransport.address(handle);
+  }
+
+  @Override
+  public int publish(int shuffleId, long mapId, String dataFile, long[] offsets) {
+    return NativeTransport.publish(handle, shuffleId, mapId, dataFile, offsets);
+  }
+
+  @Override
+  public int withdraw(int shuffleId, long mapId) {
+    return NativeTransport.withdraw(handle, shuffleId, mapId);
+  }
+
+  @Override
+  public int withdrawShuffle(int shuffleId) {
+    return NativeTransport.withdrawShuffle(handle, shuffleId);
+  }
+
+  @Override
+  public int connect(long peer, byte[] address) {
+    return NativeTransport.connect(handle, peer, address);
+  }
+
+  @Override
+  public int disconnect(long peer) {
+    return NativeTransport.disconnect(handle, peer);
+  }
+
+  @Override
+  public long fetch(long peer, long[] blocks) {
+    return NativeTransport.fetch(handle, peer, blocks);
+  }
+
+  @Override
+  public int poll(long[] completions, int timeoutMillis) {
+    return NativeTransport.poll(handle, completions, timeoutMillis);
+  }
+
+  @Override
+  public void release(long address) {
+    NativeException.check(NativeCore.release(address));
+  }
+
+  @Override
+  public String peerError(long peer) {
+    return NativeTransport.peerError(handle, peer);
+  }
+
+  @Override
+  public String lastError() {
+    return NativeCore.lastErrorMessage();
+  }
+
+  @Override
+  public void stop() {
+    NativeTransport.stop(handle);
+  }
+}

@@ -1,0 +1,107 @@
+package io.sluice.spark.transport;
+
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps an executor and its peers known to each other, through the driver: a daemon thread that sends a heartbeat every
+ * few seconds, and at once when a block of an unknown executor is wanted. Whatever goes wrong here costs one-sided
+ * reads, never the executor.
+ */
+public final class PeerDiscovery implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(PeerDiscovery.class);
+  private static final long PERIOD_MILLIS = 5_000;
+  private static final long SHORTEST_MILLIS = 250;
+
+  private final String executorId;
+  private final Callable<Optional<TransportService>> transport;
+  private final Driver driver;
+  private final Thread thread;
+  private final Semaphore wanted = new Semaphore(0);
+  private long sequence;
+  private boolean warned;
+  private volatile boolean closed;
+
+  /** The way to the driver's half of the plugin. */
+  @FunctionalInterface
+  public interface Driver {
+    /** Sends {@code message} and waits for the answer. */
+    Object ask(Object message) throws Exception;
+  }
+
+  private PeerDiscovery(String executorId, Callable<Optional<TransportService>> transport, Driver driver) {
+    this.executorId = executorId;
+    this.transport = transport;
+    this.driver = driver;
+    this.thread = new Thread(this::run, "sluice-discovery");
+    thread.setDaemon(true);
+  }
+
+  /**
+   * Starts it.
+   *
+   * @param transport called once, on the thread made here; may wait until the transport is there
+   */
+  public static PeerDiscovery start(String executorId, Callable<Optional<TransportService>> transport, Driver driver) {
+    PeerDiscovery discovery = new PeerDiscovery(executorId, transport, driver);
+    discovery.thread.start();
+    return discovery;
+  }
+
+  private void run() {
+    try {
+      Optional<TransportService> service = transport.call();
+      if (service.isPresent()) {
+        service.get().onUnknownPeer(wanted::release);
+        beat(service.get());
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("The search for peers was ended");
+    } catch (Exception | LinkageError e) {
+      LOG.warn("Blocks travel by Spark's block transfer: this executor cannot look for its peers", e);
+    }
+  }
+
+  /** Of tries that unknown executors caused and that brought no news, each makes the next one wait longer. */
+  private void beat(TransportService service) throws InterruptedException {
+    byte[] address = service.address();
+    long pauseMillis = SHORTEST_MILLIS;
+    boolean woken = false;
+    while (!closed && address != null) {
+      wanted.drainPermits();
+      boolean news = exchange(service, address);
+      pauseMillis = woken && !news ? Math.min(PERIOD_MILLIS, pauseMillis * 2) : SHORTEST_MILLIS;
+      TimeUnit.MILLISECONDS.sleep(pauseMillis);
+      woken = wanted.tryAcquire(PERIOD_MILLIS - pauseMillis, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** One heartbeat; whether it brought news. */
+  private boolean exchange(TransportService service, byte[] address) throws InterruptedException {
+    try {
+      PeerNews news = PeerNews.ofWire(driver.ask(new PeerHeartbeat(executorId, address, sequence)));
+      service.learn(news);
+      sequence = news.sequence();
+      return !news.isEmpty();
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception e) {
+      if (!warned && !closed) {
+        LOG.warn("The driver did not answer this executor's search for peers (said once)", e);
+        warned = true;
+      }
+      return false;
+    }
+  }
+
+  /** Ends the thread; does not wait for it. */
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+  }
+}

@@ -1,0 +1,86 @@
+package io.sluice.spark.transport;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/**
+ * The driver's list of executors that can be read one-sidedly, as a numbered sequence of changes of which only the
+ * last of each executor is kept. Any thread.
+ */
+public final class PeerRegistry {
+  /** An executor that says nothing for so long is taken for dead until it speaks again. */
+  static final long SILENCE_NANOS = 60_000_000_000L;
+
+  private final LongSupplier clockNanos;
+  private final Map<String, Entry> entries = new HashMap<>();
+  /** Spark gives no executor id twice in an application, so these never come back. */
+  private final Set<String> removed = new HashSet<>();
+  private long sequence;
+
+  /** @param address null for an executor that is gone */
+  private record Entry(byte[] address, long changed, long heardNanos) {}
+
+  /** @param clockNanos as {@link System#nanoTime} */
+  public PeerRegistry(LongSupplier clockNanos) {
+    this.clockNanos = clockNanos;
+  }
+
+  /** Takes note of an executor and tells it what it does not know yet. */
+  public synchronized PeerNews heartbeat(PeerHeartbeat heartbeat) {
+    long now = clockNanos.getAsLong();
+    if (!removed.contains(heartbeat.executorId())) {
+      hear(heartbeat, now);
+    }
+    dropSilent(now);
+    return newsFor(heartbeat);
+  }
+
+  /** The scheduler lost an executor. */
+  public synchronized void remove(String executorId) {
+    removed.add(executorId);
+    drop(executorId, entries.get(executorId));
+  }
+
+  private void hear(PeerHeartbeat heartbeat, long now) {
+    Entry known = entries.get(heartbeat.executorId());
+    boolean same = known != null && Arrays.equals(known.address(), heartbeat.address());
+    long changed = same ? known.changed() : ++sequence;
+    entries.put(heartbeat.executorId(), new Entry(heartbeat.address(), changed, now));
+  }
+
+  private void dropSilent(long now) {
+    for (Map.Entry<String, Entry> entry : entries.entrySet()) {
+      if (now - entry.getValue().heardNanos() > SILENCE_NANOS) {
+        drop(entry.getKey(), entry.getValue());
+      }
+    }
+  }
+
+  private void drop(String executorId, Entry known) {
+    if (known != null && known.address() != null) {
+      entries.put(executorId, new Entry(null, ++sequence, known.heardNanos()));
+    }
+  }
+
+  private PeerNews newsFor(PeerHeartbeat heartbeat) {
+    Map<String, byte[]> announced = new HashMap<>();
+    List<String> gone = new ArrayList<>();
+    entries.forEach((id, entry) -> {
+      if (entry.changed() <= heartbeat.since() || id.equals(heartbeat.executorId())) {
+        return;
+      }
+      if (entry.address() != null) {
+        announced.put(id, entry.address());
+      } else if (heartbeat.since() > 0) {
+        gone.add(id);
+      }
+    });
+    return new PeerNews(sequence, announced, gone);
+  }
+}

@@ -1,0 +1,89 @@
+package io.sluice.spark.transport;
+
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.File;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes this executor's committed map outputs readable for its peers. What cannot be published is read through Spark's
+ * block transfer, so nothing here ever fails a task. Any thread.
+ */
+public final class Publisher {
+  private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
+
+  private final BlockTransport transport;
+  private final Counters counters;
+  private volatile boolean closed;
+
+  Publisher(BlockTransport transport, Counters counters) {
+    this.transport = transport;
+    this.counters = counters;
+  }
+
+  /**
+   * Publishes a map output.
+   *
+   * @param data Spark's data file, committed
+   * @param lengths of the partitions in it; null when the writer does not know them
+   */
+  public void publish(int shuffleId, long mapId, File data, long[] lengths) {
+    if (closed) {
+      return;
+    }
+    long[] offsets = offsets(lengths == null ? new long[0] : lengths);
+    long bytes = offsets[offsets.length - 1];
+    if (bytes == 0) {
+      // Nobody asks for empty blocks, and there may be no file.
+      return;
+    }
+    String failure = failure(shuffleId, mapId, data, offsets, bytes);
+    if (failure == null) {
+      counters.increment(Counter.TRANSPORT_PUBLISHED);
+    } else {
+      counters.increment(Counter.TRANSPORT_PUBLISH_FAILURES);
+      LOG.debug("Map output {} of shuffle {} cannot be read one-sidedly: {}", mapId, shuffleId, failure);
+    }
+  }
+
+  /** Publishes and says why that failed, or null. */
+  private String failure(int shuffleId, long mapId, File data, long[] offsets, long bytes) {
+    // Another length means that Spark keeps the output elsewhere; reading beyond a mapped file would be fatal.
+    long fileBytes = data.length();
+    if (fileBytes != bytes) {
+      return data + " has " + fileBytes + " bytes, not " + bytes;
+    }
+    try {
+      return transport.publish(shuffleId, mapId, data.getPath(), offsets) < 0 ? transport.lastError() : null;
+    } catch (RuntimeException e) {
+      return e.toString();
+    }
+  }
+
+  private static long[] offsets(long[] lengths) {
+    long[] offsets = new long[lengths.length + 1];
+    for (int i = 0; i < lengths.length; i++) {
+      offsets[i + 1] = offsets[i] + lengths[i];
+    }
+    return offsets;
+  }
+
+  /** Ends the publication of a shuffle's outputs, before their files are deleted. */
+  public void withdrawShuffle(int shuffleId) {
+    if (!closed) {
+      transport.withdrawShuffle(shuffleId);
+    }
+  }
+
+  /** Ends the publication of one map output. */
+  public void withdraw(int shuffleId, long mapId) {
+    if (!closed) {
+      transport.withdraw(shuffleId, mapId);
+    }
+  }
+
+  void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,38 @@
+package io.sluice.spark.transport;
+
+import java.util.Arrays;
+import java.util.Optional;
+import org.apache.spark.SparkConf;
+
+/** Which applications may read blocks one-sidedly at all; decided by settings alone, so alike in all processes. */
+public final class TransportRules {
+  private static final String PLUGIN = "io.sluice.spark.SluicePlugin";
+
+  private TransportRules() {}
+
+  /** Why blocks of this application must travel by Spark's block transfer; completes "because …". */
+  public static Optional<String> refusal(SparkConf conf) {
+    if (Arrays.stream(conf.get("spark.plugins", "").split(",")).noneMatch(name -> name.trim().equals(PLUGIN))) {
+      return Optional.of("spark.plugins does not name " + PLUGIN + ", by which executors find each other");
+    }
+    Optional<String> encryption = networkEncryption(conf);
+    if (encryption.isPresent() && !conf.getBoolean("spark.io.encryption.enabled", false)) {
+      return Optional.of(encryption.get() + " is true, and one-sided reads are not encrypted: set"
+          + " spark.io.encryption.enabled=true to encrypt blocks before they travel");
+    }
+    if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
+      return Optional.of("spark.shuffle.useOldFetchProtocol is true, so that attempts of a map task share one id");
+    }
+    if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
+      return Optional.of("spark.shuffle.push.enabled is true, and merged blocks can be read by Spark's reader only");
+    }
+    return Optional.empty();
+  }
+
+  /** The setting by which Spark encrypts its block transfer. */
+  private static Optional<String> networkEncryption(SparkConf conf) {
+    return Arrays.asList("spark.network.crypto.enabled", "spark.ssl.rpc.enabled",
+            "spark.authenticate.enableSaslEncryption").stream()
+        .filter(key -> conf.getBoolean(key, false)).findFirst();
+  }
+}

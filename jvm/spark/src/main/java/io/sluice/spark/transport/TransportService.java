@@ -1,0 +1,259 @@
+package io.sluice.spark.transport;
+
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeTransport;
+import io.sluice.spark.conf.Transport;
+import io.sluice.spark.conf.TransportSettings;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One executor's end of the one-sided transport: what it has published, whom it can read, and the fetches under way.
+ *
+ * <pre>
+ *   task: OneSidedBlockClient ── start ──→ pending ──→ BlockTransport ─┐
+ *   thread sluice-transport:  listener ←── OneSidedFetch ←── poll ────┘
+ *   threads sluice-transport-netty:            └── missed blocks ──→ Spark's block transfer
+ * </pre>
+ *
+ * Any thread may call. No lock is held while Spark is called. When it is closed, or its thread ends for whatever
+ * reason, all blocks under way are left to Spark's block transfer, and so is everything asked for afterwards.
+ */
+public final class TransportService implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(TransportService.class);
+  private static final int POLL_MILLIS = 200;
+  private static final int COMPLETIONS_PER_POLL = 64;
+  private static final long END_MILLIS = 5_000;
+
+  private final BlockTransport transport;
+  private final Counters counters;
+  private final PeerTable peers;
+  private final Publisher publisher;
+  private final LeftToSpark leftToSpark = new LeftToSpark();
+  private final Thread poller;
+  /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
+  private final Map<Long, OneSidedFetch> pending = new HashMap<>();
+  private volatile boolean closed;
+  private volatile Runnable onUnknownPeer = () -> { };
+
+  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos) {
+    this.transport = transport;
+    this.counters = counters;
+    this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos);
+    this.publisher = new Publisher(transport, counters);
+    this.poller = new Thread(this::pollUntilClosed, "sluice-transport");
+    poller.setDaemon(true);
+    poller.start();
+  }
+
+  /**
+   * Opens UCX as the settings say; empty, with a line in the log, when it cannot be opened here.
+   *
+   * @param secret what peers must know; empty: nothing is asked
+   */
+  public static Optional<TransportService> open(TransportSettings settings, byte[] secret, Counters counters) {
+    try {
+      NativeBlockTransport transport = NativeBlockTransport.open(settings, secret);
+      LOG.info("Blocks are read one-sidedly: {}", transport.describe());
+      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
+    } catch (NativeException | LinkageError e) {
+      String reason = e instanceof NativeException ? e.getMessage() : "the native library has no transport: " + e;
+      if (settings.transport() == Transport.AUTO) {
+        LOG.info("Blocks travel by Spark's block transfer, because UCX cannot be used here: {}", reason);
+      } else {
+        LOG.warn("spark.sluice.transport=ucx, but blocks travel by Spark's block transfer on this executor, because UCX"
+            + " cannot be used here: {}", reason);
+      }
+      return Optional.empty();
+    }
+  }
+
+  /** Spark's client with this transport in front of it. */
+  public BlockStoreClient client(BlockStoreClient sparks) {
+    return new OneSidedBlockClient(this, sparks);
+  }
+
+  /** What makes this executor's map outputs readable for others. */
+  public Publisher publisher() {
+    return publisher;
+  }
+
+  /** What other executors need to reach this one. */
+  byte[] address() {
+    return transport.address();
+  }
+
+  /** Takes over what the driver knows of other executors. */
+  void learn(PeerNews news) {
+    if (!closed) {
+      news.gone().forEach(peers::forget);
+      news.announced().forEach(peers::learn);
+    }
+  }
+
+  /** Sets what is run, on the asking task's thread, when a block of an executor is wanted that is not known yet. */
+  void onUnknownPeer(Runnable action) {
+    onUnknownPeer = action;
+  }
+
+  /**
+   * Starts a fetch; from then on each of its blocks is settled, and what is missed goes to Spark.
+   *
+   * @return null, or why it was not started: then the caller asks Spark
+   */
+  NettyReason start(OneSidedFetch fetch) {
+    PeerTable.Link link = peers.link(fetch.executorId());
+    if (link == null) {
+      return refused(fetch.executorId());
+    }
+    fetch.startOn(link);
+    long request;
+    synchronized (pending) {
+      if (closed) {
+        return NettyReason.OTHER;
+      }
+      request = transport.fetch(link.number(), fetch.blocks());
+      if (request > 0) {
+        pending.put(request, fetch);
+        return null;
+      }
+    }
+    NettyReason reason = NettyReason.ofStatus(request);
+    LOG.debug("Blocks of executor {} cannot be fetched one-sidedly: {}", fetch.executorId(), reason);
+    noteFailure(fetch, reason);
+    return reason;
+  }
+
+  private NettyReason refused(String executorId) {
+    if (peers.knows(executorId)) {
+      return NettyReason.PEER_FAILED;
+    }
+    onUnknownPeer.run();
+    return NettyReason.UNKNOWN_PEER;
+  }
+
+  void count(NettyReason reason, int blocks) {
+    counters.add(reason.counter(), blocks);
+  }
+
+  private void pollUntilClosed() {
+    long[] completions = new long[COMPLETIONS_PER_POLL * NativeTransport.COMPLETION_LONGS];
+    try {
+      while (!closed) {
+        int count = transport.poll(completions, POLL_MILLIS);
+        if (count < 0) {
+          logEnd(count);
+          return;
+        }
+        for (int i = 0; i < count; i++) {
+          complete(completions, i * NativeTransport.COMPLETION_LONGS);
+        }
+      }
+    } finally {
+      leavePendingToSpark();
+    }
+  }
+
+  private void logEnd(int reason) {
+    if (!closed) {
+      LOG.error("The one-sided transport ended, blocks travel by Spark's block transfer from now on: {} ({})",
+          transport.lastError(), reason);
+    }
+  }
+
+  private void complete(long[] completions, int at) {
+    OneSidedFetch fetch;
+    synchronized (pending) {
+      fetch = pending.get(completions[at]);
+    }
+    int index = (int) completions[at + 1];
+    long address = completions[at + 3];
+    if (fetch == null || index < 0 || index >= fetch.size()) {
+      LOG.error("A completion belongs to no block: request {}, block {}", completions[at], index);
+      if (address != 0) {
+        transport.release(address);
+      }
+      return;
+    }
+    try {
+      settle(fetch, index, completions[at + 2], address, completions[at + 4]);
+    } catch (RuntimeException e) {
+      LOG.error("Settling block {} of request {} went wrong", index, completions[at], e);
+    }
+    if (fetch.isSettled()) {
+      synchronized (pending) {
+        pending.remove(completions[at]);
+      }
+      leaveMissedToSpark(fetch);
+    }
+  }
+
+  private void settle(OneSidedFetch fetch, int index, long status, long address, long bytes) {
+    if (status == 0) {
+      if (fetch.received(index, new LeasedBuffer(address, bytes, transport::release))) {
+        counters.increment(Counter.TRANSPORT_BLOCKS);
+        counters.add(Counter.TRANSPORT_BYTES, bytes);
+      }
+      return;
+    }
+    NettyReason reason = NettyReason.ofStatus(status);
+    noteFailure(fetch, reason);
+    if (fetch.missed(index)) {
+      count(reason, 1);
+    }
+  }
+
+  private void noteFailure(OneSidedFetch fetch, NettyReason reason) {
+    if (reason.isPeers()) {
+      peers.failed(fetch.link());
+    }
+  }
+
+  private void leaveMissedToSpark(OneSidedFetch fetch) {
+    String[] missed = fetch.takeMissed();
+    if (missed.length > 0) {
+      leftToSpark.add(fetch, missed);
+    }
+  }
+
+  /** Settles everything that no completion will come for. */
+  private void leavePendingToSpark() {
+    List<OneSidedFetch> left;
+    synchronized (pending) {
+      closed = true;
+      left = new ArrayList<>(pending.values());
+      pending.clear();
+    }
+    for (OneSidedFetch fetch : left) {
+      count(NettyReason.OTHER, fetch.missedAll());
+      leaveMissedToSpark(fetch);
+    }
+  }
+
+  /** Ends the transport; blocks under way are left to Spark's block transfer. Twice is fine. */
+  @Override
+  public void close() {
+    synchronized (pending) {
+      closed = true;
+    }
+    publisher.close();
+    transport.stop();
+    try {
+      poller.join(END_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    // The thread does it when it ends; it may still be in a listener that does not return.
+    leavePendingToSpark();
+    leftToSpark.close();
+  }
+}

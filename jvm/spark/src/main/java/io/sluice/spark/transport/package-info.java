@@ -1,0 +1,24 @@
+/**
+ * The JVM edge of the one-sided transport: blocks of other executors are read straight from their files into leased
+ * memory here, without a thread of their JVM.
+ *
+ * <pre>
+ *   map task    writer ── PublishingWriter ──→ Publisher ───────────────→ BlockTransport (native)
+ *   reduce task Spark's fetch iterator ──→ OneSidedBlockClient ──→ TransportService ──→ ″
+ *                                                 └── what cannot be read so ──→ Spark's block transfer
+ *   executor    PeerDiscovery ←── heartbeat, news ──→ PeerRegistry (driver)
+ * </pre>
+ *
+ * Invariants:
+ * <ul>
+ *   <li>Every block is always readable through Spark's block transfer; the transport is only ever the faster way. A
+ *       block that fails one-sidedly is asked for there before Spark hears of a failure.
+ *   <li>A listener of Spark's hears of each block once, whatever fails, stops or comes late; no lock is held meanwhile.
+ *   <li>Memory of a received block is given back once, by whoever drops the last reference to it.
+ *   <li>Nothing here fails a task or an executor: not a peer's death, not a publication, not the discovery.
+ * </ul>
+ *
+ * <p>Not here: which block is where ({@code MapOutputTracker}), retries and corruption (Spark's fetch iterator), the
+ * bytes of a block.
+ */
+package io.sluice.spark.transport;

@@ -1,0 +1,194 @@
+package io.sluice.spark.transport;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeTransport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.apache.spark.unsafe.Platform;
+
+/** A transport in this process: the test completes what is fetched, in the order and with the outcome that it likes. */
+final class FakeBlockTransport implements BlockTransport {
+  private static final long[] WAKE = {};
+
+  /** A request as it arrived. */
+  record Fetch(long request, long peer, long[] blocks) {
+    int size() {
+      return blocks.length / NativeTransport.BLOCK_LONGS;
+    }
+  }
+
+  /** A published output. */
+  record Published(String dataFile, long[] offsets) {}
+
+  private final LinkedBlockingQueue<Fetch> fetches = new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<long[]> completions = new LinkedBlockingQueue<>();
+  private final AtomicLong requests = new AtomicLong();
+  private final Set<Long> leases = ConcurrentHashMap.newKeySet();
+  final Set<Long> failedPeers = ConcurrentHashMap.newKeySet();
+  final List<String> misuses = new CopyOnWriteArrayList<>();
+  final List<Long> connects = new CopyOnWriteArrayList<>();
+  final List<Long> disconnects = new CopyOnWriteArrayList<>();
+  final Map<String, Published> published = new ConcurrentHashMap<>();
+  volatile Consumer<Fetch> onFetch = fetches::add;
+  volatile int publishResult;
+  volatile int connectResult;
+  volatile boolean stopped;
+
+  /** The next request that nobody has handled. */
+  Fetch nextFetch() throws InterruptedException {
+    Fetch fetch = fetches.poll(10, TimeUnit.SECONDS);
+    if (fetch == null) {
+      throw new AssertionError("no fetch was started");
+    }
+    return fetch;
+  }
+
+  boolean hasFetches() {
+    return !fetches.isEmpty();
+  }
+
+  void deliver(Fetch fetch, int index, byte[] data) {
+    long address = 0;
+    if (data.length > 0) {
+      address = Platform.allocateMemory(data.length);
+      leases.add(address);
+      Platform.copyMemory(data, Platform.BYTE_ARRAY_OFFSET, null, address, data.length);
+    }
+    completions.add(new long[] {fetch.request(), index, 0, address, data.length});
+  }
+
+  void fail(Fetch fetch, int index, int status) {
+    completions.add(new long[] {fetch.request(), index, status, 0, 0});
+  }
+
+  /** As the native side does it: the peer stays failed until it is connected again. */
+  void failPeer(Fetch fetch, int status) {
+    failedPeers.add(fetch.peer());
+    for (int i = 0; i < fetch.size(); i++) {
+      fail(fetch, i, status);
+    }
+  }
+
+  int leases() {
+    return leases.size();
+  }
+
+  @Override
+  public String describe() {
+    return "fake";
+  }
+
+  @Override
+  public byte[] address() {
+    return new byte[] {7};
+  }
+
+  @Override
+  public int publish(int shuffleId, long mapId, String dataFile, long[] offsets) {
+    published.put(shuffleId + "/" + mapId, new Published(dataFile, offsets));
+    return publishResult;
+  }
+
+  @Override
+  public int withdraw(int shuffleId, long mapId) {
+    return published.remove(shuffleId + "/" + mapId) == null ? 0 : 1;
+  }
+
+  @Override
+  public int withdrawShuffle(int shuffleId) {
+    int before = published.size();
+    published.keySet().removeIf(key -> key.startsWith(shuffleId + "/"));
+    return before - published.size();
+  }
+
+  @Override
+  public int connect(long peer, byte[] address) {
+    connects.add(peer);
+    failedPeers.remove(peer);
+    return connectResult;
+  }
+
+  @Override
+  public int disconnect(long peer) {
+    disconnects.add(peer);
+    return 0;
+  }
+
+  @Override
+  public long fetch(long peer, long[] blocks) {
+    if (stopped) {
+      return NativeCore.STALE_HANDLE;
+    }
+    if (failedPeers.contains(peer)) {
+      return NativeTransport.PEER;
+    }
+    Fetch fetch = new Fetch(requests.incrementAndGet(), peer, blocks);
+    onFetch.accept(fetch);
+    return fetch.request();
+  }
+
+  @Override
+  public int poll(long[] room, int timeoutMillis) {
+    try {
+      long[] first = completions.poll(timeoutMillis, TimeUnit.MILLISECONDS);
+      if (stopped) {
+        drop(first);
+        return NativeCore.STALE_HANDLE;
+      }
+      if (first == null) {
+        return 0;
+      }
+      List<long[]> all = new ArrayList<>(List.of(first));
+      completions.drainTo(all, room.length / NativeTransport.COMPLETION_LONGS - 1);
+      for (int i = 0; i < all.size(); i++) {
+        System.arraycopy(all.get(i), 0, room, i * NativeTransport.COMPLETION_LONGS, NativeTransport.COMPLETION_LONGS);
+      }
+      return all.size();
+    } catch (InterruptedException e) {
+      return NativeCore.STALE_HANDLE;
+    }
+  }
+
+  @Override
+  public void release(long address) {
+    if (leases.remove(address)) {
+      Platform.freeMemory(address);
+    } else {
+      misuses.add("release of " + address + ", which is not leased");
+    }
+  }
+
+  @Override
+  public String peerError(long peer) {
+    return "peer " + peer + " went away";
+  }
+
+  @Override
+  public String lastError() {
+    return "refused by the fake";
+  }
+
+  /** What nobody has polled is freed here, as by the native side. */
+  @Override
+  public void stop() {
+    stopped = true;
+    for (long[] lost = completions.poll(); lost != null; lost = completions.poll()) {
+      drop(lost);
+    }
+    completions.add(WAKE);
+  }
+
+  private void drop(long[] completion) {
+    if (completion != null && completion != WAKE && completion[3] != 0) {
+      release(completion[3]);
+    }
+  }
+}

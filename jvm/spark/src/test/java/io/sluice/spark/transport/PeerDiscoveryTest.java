@@ -1,0 +1,136 @@
+package io.sluice.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.Await;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two executors and a driver in this process; messages really are serialized. */
+@Timeout(60)
+class PeerDiscoveryTest {
+  private final PeerRegistry registry = new PeerRegistry(System::nanoTime);
+  private final AtomicInteger beats = new AtomicInteger();
+  private volatile boolean driverIsDeaf;
+  private final End one = new End("1");
+  private final End two = new End("2");
+
+  private final class End {
+    private final Counters counters = new Counters();
+    private final TransportService service =
+        new TransportService(new FakeBlockTransport(), counters, 1_000_000_000L, System::nanoTime);
+    private final FakeSparkClient sparks = new FakeSparkClient();
+    private final String id;
+    private PeerDiscovery discovery;
+
+    End(String id) {
+      this.id = id;
+    }
+
+    void start() {
+      discovery = PeerDiscovery.start(id, () -> Optional.of(service), PeerDiscoveryTest.this::answer);
+    }
+
+    /** Asks for a block of another executor. */
+    void fetchFrom(String executor) {
+      service.client(sparks)
+          .fetchBlocks("host", 1, executor, new String[] {"shuffle_1_2_3"}, new RecordingListener(), null);
+    }
+
+    long connected() {
+      return counters.get(Counter.TRANSPORT_PEERS_CONNECTED);
+    }
+
+    void close() {
+      if (discovery != null) {
+        discovery.close();
+      }
+      service.close();
+    }
+  }
+
+  private Object answer(Object message) throws Exception {
+    beats.incrementAndGet();
+    if (driverIsDeaf) {
+      throw new IOException("no answer");
+    }
+    return overTheWire(registry.heartbeat((PeerHeartbeat) overTheWire(message)).toWire());
+  }
+
+  private static Object overTheWire(Object message) throws IOException, ClassNotFoundException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+      out.writeObject(message);
+    }
+    try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+      return in.readObject();
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    one.close();
+    two.close();
+  }
+
+  @Test
+  void executorsFindEachOther() {
+    one.start();
+    two.start();
+    Await.until("both are connected", () -> one.connected() == 1 && two.connected() == 1);
+  }
+
+  @Test
+  void aBlockOfAnUnknownExecutorMakesItLookAtOnce() {
+    one.start();
+    Await.until("the first heartbeat is over", () -> beats.get() >= 1);
+    two.start();
+    Await.until("the second has found the first", () -> two.connected() == 1);
+    long start = System.nanoTime();
+    one.fetchFrom("2");
+    Await.until("the first has found the second", () -> one.connected() == 1);
+    assertTrue(System.nanoTime() - start < 4_000_000_000L, "it waited for the next heartbeat");
+  }
+
+  @Test
+  void executorsThatNeverAnnounceThemselvesAreNotAskedForAllTheTime() throws InterruptedException {
+    one.start();
+    long end = System.nanoTime() + 3_000_000_000L;
+    while (System.nanoTime() < end) {
+      one.fetchFrom("absent");
+      Thread.sleep(5);
+    }
+    assertTrue(beats.get() <= 6, beats + " heartbeats in three seconds");
+  }
+
+  @Test
+  void aDriverThatDoesNotAnswerIsAskedAgain() {
+    driverIsDeaf = true;
+    one.start();
+    Await.until("it has been asked", () -> beats.get() >= 1);
+    driverIsDeaf = false;
+    two.start();
+    Await.until("the second has announced itself", () -> beats.get() >= 2);
+    one.fetchFrom("2");
+    Await.until("the first has found the second", () -> one.connected() == 1);
+  }
+
+  @Test
+  void withoutATransportNobodyIsAsked() throws InterruptedException {
+    PeerDiscovery discovery = PeerDiscovery.start("3", Optional::empty, this::answer);
+    Thread.sleep(100);
+    discovery.close();
+    assertEquals(0, beats.get());
+  }
+}

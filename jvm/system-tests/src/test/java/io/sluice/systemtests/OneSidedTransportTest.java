@@ -1,0 +1,179 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.nativebridge.NativeTransport;
+import io.sluice.spark.metrics.Counter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.logging.log4j.Level;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import scala.Tuple2;
+
+/**
+ * Two executors that read each other's blocks one-sidedly: the results are stock's, and the counters say that the
+ * blocks did not come by Spark's block transfer. Skipped by name where UCX cannot be opened.
+ */
+class OneSidedTransportTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final long ROWS = 120_000;
+  private static final int SLICES = 6;
+  private static final int NUMBERS = 50_000;
+  /** Odd, so that no two numbers become the same. */
+  private static final int SCATTER = 0x9E3779B1;
+  private static final Query MOVED =
+      Query.moving("repartition", OneSidedTransportTest::events, rows -> rows.repartition(11, col("k")));
+  private static final List<Query> QUERIES = List.of(
+      MOVED,
+      Query.of("join", OneSidedTransportTest::join),
+      Query.ordered("sort", spark -> events(spark).orderBy(col("k"), col("id").desc())),
+      Query.of("coalesced by AQE", spark -> events(spark).repartition(col("id")))
+          .with("spark.sql.adaptive.enabled", "true"));
+
+  private static Map<String, Fingerprint> expected;
+
+  /** Settings that make blocks travel one-sidedly. */
+  static List<Map<String, String>> transports() {
+    return List.of(
+        Map.of("spark.sluice.transport", "ucx"),
+        Map.of("spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"),
+        Map.of("spark.sluice.mode", "RDMA"),
+        Map.of("spark.sluice.mode", "RDMA", "spark.serializer", "org.apache.spark.serializer.KryoSerializer"),
+        Map.of("spark.sluice.mode", "RDMA", "spark.sluice.codec", "sluice"),
+        Map.of("spark.sluice.transport", "ucx", "spark.authenticate", "true", "spark.authenticate.secret", "not told"),
+        Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true", "spark.authenticate", "true",
+            "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
+  }
+
+  private static Dataset<Row> events(SparkSession spark) {
+    return Tables.events(spark, ROWS, SLICES);
+  }
+
+  private static Dataset<Row> join(SparkSession spark) {
+    Dataset<Row> right = events(spark).where("id % 2 = 0").select(col("id"), col("name").as("other"));
+    return events(spark).hint("merge").join(right.hint("merge"), "id");
+  }
+
+  @BeforeAll
+  static void reference() {
+    expected = Query.onStock(QUERIES);
+  }
+
+  private static SparkApplication.Builder cluster(Map<String, String> settings) {
+    return SparkApplication.on(Engine.UNDER_TEST)
+        .master(SparkApplication.CLUSTER)
+        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+        .set("spark.shuffle.readHostLocalDisk", "false")
+        .setAll(settings);
+  }
+
+  private static long counted(SparkApplication application, Counter counter) {
+    return ProcessCounters.ofExecutors(application.context()).get(counter);
+  }
+
+  /** Executors find each other within seconds; until then blocks travel by Spark's block transfer. */
+  private static void awaitPeers(SparkApplication application) {
+    Await.until(LIMIT, () -> "no block was read one-sidedly: " + ProcessCounters.ofExecutors(application.context()), () -> {
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      return counted(application, Counter.TRANSPORT_BLOCKS) > 0
+          && counted(application, Counter.TRANSPORT_PEERS_CONNECTED) >= 2;
+    });
+  }
+
+  @ParameterizedTest
+  @MethodSource("transports")
+  void blocksAreReadOneSidedly(Map<String, String> settings) {
+    assumeUcx();
+    try (SparkApplication application = cluster(settings).start()) {
+      awaitPeers(application);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      for (Query query : QUERIES) {
+        assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
+        long after = counted(application, Counter.TRANSPORT_BLOCKS);
+        assertTrue(after > blocks, () -> "no block of " + query + " was read one-sidedly: "
+            + ProcessCounters.ofExecutors(application.context()));
+        blocks = after;
+      }
+      assertRecordsAreSorted(application);
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "no block of the records was read one-sidedly");
+      assertEquals(0, counted(application, Counter.TRANSPORT_PEER_FAILURES));
+      assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISH_FAILURES));
+      assertEquals(0, counted(application, Counter.TRANSPORT_NETTY_NOT_FOUND));
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  private static void assertRecordsAreSorted(SparkApplication application) {
+    List<Tuple2<Integer, String>> pairs = new ArrayList<>();
+    for (int i = 0; i < NUMBERS; i++) {
+      pairs.add(new Tuple2<>(i * SCATTER, "value " + i));
+    }
+    List<Tuple2<Integer, String>> sorted =
+        application.context().parallelizePairs(pairs, SLICES).sortByKey(true, 5).collect();
+    pairs.sort((a, b) -> Integer.compare(a._1(), b._1()));
+    assertEquals(pairs, sorted);
+  }
+
+  /** Whether or not UCX is there: what cannot be read one-sidedly is read. */
+  @Test
+  void withoutUcxBlocksTravelAsEver() {
+    try (SparkApplication application = cluster(
+        Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", "/nonexistent/libucp.so.0")).start()) {
+      for (Query query : QUERIES) {
+        assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
+      }
+      assertRecordsAreSorted(application);
+      assertEquals(0, application.events().retriedStages());
+      assertTrue(application.events().totals().remoteBlocks() > 0);
+    }
+  }
+
+  @Test
+  void aRefusedTransportIsOneWarning() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
+    try (LogCapture log = LogCapture.open();
+        SparkApplication application = cluster(
+            Map.of("spark.sluice.transport", "ucx", "spark.shuffle.useOldFetchProtocol", "true")).start()) {
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      assertEquals(0, counted(application, Counter.TRANSPORT_BLOCKS));
+      assertEquals(1, log.messages(Level.WARN, "useOldFetchProtocol").size());
+    }
+  }
+
+  private static void assumeUcx() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no transport");
+    String reason = whyNoUcx();
+    assumeTrue(reason == null, () -> "UCX cannot be opened here: " + reason);
+  }
+
+  /** Null when it can be opened. */
+  private static String whyNoUcx() {
+    NativeLibrary.Status library = NativeLibrary.load("");
+    if (!library.available()) {
+      return library.detail();
+    }
+    try {
+      long transport = NativeTransport.start("", "", new byte[0], 1000);
+      if (transport < 0) {
+        return NativeCore.lastErrorMessage();
+      }
+      NativeTransport.stop(transport);
+      return null;
+    } catch (LinkageError e) {
+      return "the native library has no transport: " + e;
+    }
+  }
+}
