@@ -1,7 +1,6 @@
 //! `NativeTransport`: one-sided reads between executors.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jni::JNIEnv;
@@ -64,7 +63,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let secret = bytes(&env, &secret)?;
         let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
         let unavailable = |e: sluice_transport::WireError| EngineError::new(Reason::Unavailable, e.to_string());
-        let ucx = Arc::new(Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?);
+        let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
         let description = ucx.describe();
         let options = Options { secret, timeout, ..Options::default() };
         let transport = Transport::start(move || UcxWire::new(ucx), arena().clone(), options).map_err(unavailable)?;

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 
 use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
@@ -22,7 +21,7 @@ const PEER: u64 = 0;
 const LISTENING: &str = "listening at ";
 
 fn start(library: Option<&Path>) -> Result<Transport, String> {
-    let ucx = Arc::new(Ucx::open(library, None).map_err(|e| e.to_string())?);
+    let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = Options { timeout: TIMEOUT, ..Options::default() };
     Transport::start(move || UcxWire::new(ucx), Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
 }

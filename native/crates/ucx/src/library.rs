@@ -1,11 +1,12 @@
 //! Finding and opening UCX.
 //!
 //! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came with
-//! Sluice. A library that is too old counts as none. Once opened it is never closed: UCX has threads and hooks of its own.
+//! Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is kept for the life of the process and given to
+//! all who ask later: UCX has hooks and handlers of its own in the process, and a second copy would meet the first one's.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
@@ -33,49 +34,81 @@ pub struct Ucx {
     pub(crate) calls: Functions,
     version: (u32, u32, u32),
     path: PathBuf,
-    _library: Library,
+    /// The place that it was asked for at.
+    place: PathBuf,
 }
 
+/// Why a place has no usable library.
+enum Refusal {
+    NotLoaded(String),
+    /// It is in the process now, and a second UCX beside it would end the process (an assertion of libucs).
+    Loaded(String),
+}
+
+/// What was opened in this process.
+static OPENED: Mutex<Option<Arc<Ucx>>> = Mutex::new(None);
+
 impl Ucx {
-    /// Opens the first usable library.
+    /// Opens the first usable library, once per process: later calls get the same one.
     ///
     /// # Errors
-    /// There is none; the message says where it was looked for and what was wrong with each.
-    pub fn open(configured: Option<&Path>, bundled: Option<&Path>) -> Result<Self, WireError> {
+    /// There is none, and the message says where it was looked for and what was wrong with each; or the process has opened
+    /// another one than the configured one.
+    pub fn open(configured: Option<&Path>, bundled: Option<&Path>) -> Result<Arc<Self>, WireError> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ucx) = opened.as_ref() {
+            return ucx.again(configured);
+        }
         set_defaults();
         let mut tried = Vec::new();
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
-                Ok(ucx) => return Ok(ucx),
-                Err(why) => tried.push(format!("{}: {why}", place.display())),
+                Ok(ucx) => return Ok(Arc::clone(opened.insert(Arc::new(ucx)))),
+                Err(Refusal::Loaded(why)) => {
+                    tried.push(format!("{}: {why}; remove or update it, or say where another one is", place.display()));
+                    break;
+                }
+                Err(Refusal::NotLoaded(why)) => tried.push(format!("{}: {why}", place.display())),
             }
         }
         let (major, minor) = OLDEST;
         Err(WireError(format!("no usable UCX ({major}.{minor} or later); tried {}", tried.join("; "))))
     }
 
-    fn open_at(place: &Path) -> Result<Self, String> {
+    fn again(self: &Arc<Self>, configured: Option<&Path>) -> Result<Arc<Self>, WireError> {
+        match configured.map(file_at) {
+            Some(other) if other != self.place => {
+                let wanted = other.display();
+                Err(WireError(format!("{wanted} is wanted, but this process has already opened {}", self.describe())))
+            }
+            _ => Ok(Arc::clone(self)),
+        }
+    }
+
+    fn open_at(place: &Path) -> Result<Self, Refusal> {
         // A folder's own libraries go before the system's of the same names.
         if let Some(folder) = place.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             for name in NEEDED_FIRST {
                 let beside = folder.join(name);
                 if beside.exists() {
-                    std::mem::forget(load(beside.as_os_str())?);
+                    std::mem::forget(load(beside.as_os_str()).map_err(Refusal::NotLoaded)?);
                 }
             }
         }
-        let library = load(place.as_os_str())?;
-        // SAFETY: a library of this name is UCX; the table is kept beside it.
-        let calls = unsafe { Functions::of(&library) }.map_err(|e| e.to_string())?;
+        let library = load(place.as_os_str()).map_err(Refusal::NotLoaded)?;
+        // SAFETY: a library of this name is UCX; it stays loaded.
+        let calls = unsafe { Functions::of(&library) };
+        // Never closed: see above. It goes for one that cannot be used, too.
+        std::mem::forget(library);
+        let calls = calls.map_err(|e| Refusal::Loaded(e.to_string()))?;
         let (mut major, mut minor, mut release) = (0, 0, 0);
         // SAFETY: writes three numbers.
         unsafe { (calls.get_version)(&mut major, &mut minor, &mut release) };
         if (major, minor) < OLDEST {
-            std::mem::forget(library);
-            return Err(format!("it is UCX {major}.{minor}.{release}"));
+            return Err(Refusal::Loaded(format!("it is UCX {major}.{minor}.{release}")));
         }
         let path = path_of(calls.get_version as *const ()).unwrap_or_else(|| place.to_path_buf());
-        Ok(Self { calls, version: (major, minor, release), path, _library: library })
+        Ok(Self { calls, version: (major, minor, release), path, place: place.to_path_buf() })
     }
 
     /// Major, minor, release.
@@ -91,12 +124,16 @@ impl Ucx {
 }
 
 fn places(configured: Option<&Path>, bundled: Option<&Path>) -> Vec<PathBuf> {
-    let file = |path: &Path| if path.is_dir() { path.join(LIBUCP) } else { path.to_path_buf() };
     match configured {
         // Who names a library wants no other.
-        Some(configured) => vec![file(configured)],
-        None => std::iter::once(PathBuf::from(LIBUCP)).chain(bundled.map(file)).collect(),
+        Some(configured) => vec![file_at(configured)],
+        None => std::iter::once(PathBuf::from(LIBUCP)).chain(bundled.map(file_at)).collect(),
     }
+}
+
+/// The library, of which the path or the folder is given.
+fn file_at(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(LIBUCP) } else { path.to_path_buf() }
 }
 
 fn load(name: &OsStr) -> Result<Library, String> {

@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 fn ucx() -> Option<Arc<Ucx>> {
     let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
     match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(Arc::new(ucx)),
+        Ok(ucx) => Some(ucx),
         Err(why) if configured.is_none() => {
             eprintln!("skipped: {why}");
             None

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.nativebridge.BundledUcx;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -165,14 +167,14 @@ class OneSidedTransportTest {
     if (!library.available()) {
       return library.detail();
     }
-    try {
-      long transport = NativeTransport.start("", "", new byte[0], 1000);
+    try (BundledUcx bundled = BundledUcx.unpack()) {
+      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000);
       if (transport < 0) {
         return NativeCore.lastErrorMessage();
       }
       NativeTransport.stop(transport);
       return null;
-    } catch (LinkageError e) {
+    } catch (IOException | LinkageError e) {
       return "the native library has no transport: " + e;
     }
   }

@@ -1,14 +1,17 @@
 package io.sluice.spark.transport;
 
+import io.sluice.nativebridge.BundledUcx;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.conf.TransportSettings;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The native core's transport. */
 final class NativeBlockTransport implements BlockTransport {
-  /** This version's jar brings no UCX of its own. */
-  private static final String NOT_BUNDLED = "";
+  private static final Logger LOG = LoggerFactory.getLogger(NativeBlockTransport.class);
 
   private final long handle;
 
@@ -24,8 +27,17 @@ final class NativeBlockTransport implements BlockTransport {
    * @throws LinkageError when the native library has no transport
    */
   static NativeBlockTransport open(TransportSettings settings, byte[] secret) {
+    try (BundledUcx bundled = BundledUcx.unpack()) {
+      return start(settings, bundled.folder(), secret);
+    } catch (IOException e) {
+      LOG.warn("The jar's UCX cannot be unpacked to {}: {}", System.getProperty("java.io.tmpdir"), e.toString());
+      return start(settings, "", secret);
+    }
+  }
+
+  private static NativeBlockTransport start(TransportSettings settings, String bundled, byte[] secret) {
     return new NativeBlockTransport(NativeException.check(
-        NativeTransport.start(settings.ucxLibrary(), NOT_BUNDLED, secret, settings.timeoutMillis())));
+        NativeTransport.start(settings.ucxLibrary(), bundled, secret, settings.timeoutMillis())));
   }
 
   @Override
