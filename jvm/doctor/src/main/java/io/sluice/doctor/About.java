@@ -14,9 +14,11 @@ final class About {
           --conf spark.plugins=io.sluice.spark.SluicePlugin \\
           --conf spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager
 
-        Spark 3.3 to 3.5: instead of --jars, the jar at the same path on every machine and
+        Spark 3.3 to 3.5: the jar must be at the same path on every machine
           --conf spark.driver.extraClassPath=%2$s \\
           --conf spark.executor.extraClassPath=%2$s \\
+          --conf spark.plugins=io.sluice.spark.SluicePlugin \\
+          --conf spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager
 
         Does this machine have what Sluice needs?
           java -jar %2$s doctor          (--help: its options)

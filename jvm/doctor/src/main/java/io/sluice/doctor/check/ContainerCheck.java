@@ -23,11 +23,11 @@ public final class ContainerCheck implements Check {
         .map(Kind::title).toList();
     List<String> unknown = Stream.of(Kind.values()).filter(kind -> namespaces.of(kind) == Namespaces.Sharing.UNKNOWN)
         .map(Kind::title).toList();
-    String where = signs.isEmpty() && own.isEmpty() ? "no container found" : "in a container"
+    String where = (own.isEmpty() ? signs.isEmpty() ? "no container found" : "signs of a container" : "in a container")
         + (signs.isEmpty() ? "" : " (" + String.join(", ", signs) + ")");
     String unclear = unknown.isEmpty() ? "" : "; cannot tell for: " + String.join(", ", unknown);
     if (own.isEmpty()) {
-      return List.of(Finding.ok(CONTAINER, where + "; namespaces of the machine itself" + unclear));
+      return List.of(Finding.ok(CONTAINER, where + "; the namespaces are the machine's" + unclear));
     }
     String text = where + "; own namespaces: " + String.join(", ", own) + unclear;
     return List.of(separates(namespaces)

@@ -44,7 +44,7 @@ public interface Host {
   /** Makes a file in the folder and removes it: why that cannot be done, or empty. */
   Optional<String> writeObstacle(String folder);
 
-  /** IP addresses by network interface, such as {@code 10.0.0.5/24}. */
+  /** IP addresses by network interface, such as {@code 10.0.0.5/24}; not those that reach the next link only. */
   Map<String, List<String>> addresses();
 
   /** Whether Sluice's native library can be used by this process, and what it says of itself. */

@@ -95,7 +95,8 @@ public final class LocalHost implements Host {
     Map<String, List<String>> addresses = new TreeMap<>();
     try {
       NetworkInterface.networkInterfaces().forEach(net -> addresses.put(net.getName(),
-          net.getInterfaceAddresses().stream().map(LocalHost::addressAndPrefix).toList()));
+          net.getInterfaceAddresses().stream()
+              .filter(address -> !address.getAddress().isLinkLocalAddress()).map(LocalHost::addressAndPrefix).toList()));
     } catch (SocketException | RuntimeException e) {
       // An interface without known addresses is reported as just that.
     }

@@ -18,20 +18,21 @@ import java.util.stream.Stream;
  * mode becomes available or needs something else.
  */
 public enum Mode {
-  MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", true, all(
+  MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", "", all(
       List.of(orElse(Subject.PLATFORM, Mode.SPARKS_SHUFFLE), orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE),
           orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE), advised(Subject.HUGE_PAGES)), ofEveryMode())),
 
-  UCX("frames in a spillable cache, moved by UCX", false, all(
+  UCX("frames in a spillable cache, moved by UCX",
+      "spark.sluice.mode=MULTITHREADED with spark.sluice.transport=ucx, where RDMA is ready", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE)),
       ofUcx(), ofEveryMode())),
 
-  RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx in another mode needs the same", true, all(
+  RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx needs the same", "", all(
       List.of(orElse(Subject.PLATFORM, Mode.NETTY), orElse(Subject.NATIVE_LIBRARY, Mode.NETTY),
           meantFor(Subject.RDMA_PORT)),
       ofUcx(), ofEveryMode())),
 
-  CACHE_ONLY("frames in a spillable cache of the only executor", false, all(
+  CACHE_ONLY("frames in a spillable cache of the only executor", "spark.sluice.mode=MULTITHREADED", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE),
           advised(Subject.HUGE_PAGES)), ofEveryMode()));
 
@@ -39,12 +40,12 @@ public enum Mode {
   private static final String NETTY = "Spark's block transfer (Netty)";
 
   private final String what;
-  private final boolean available;
+  private final String instead;
   private final List<Requirement> requirements;
 
-  Mode(String what, boolean available, List<Requirement> requirements) {
+  Mode(String what, String instead, List<Requirement> requirements) {
     this.what = what;
-    this.available = available;
+    this.instead = instead;
     this.requirements = requirements;
   }
 
@@ -77,7 +78,12 @@ public enum Mode {
 
   /** Whether this version of Sluice has it. */
   public boolean available() {
-    return available;
+    return instead.isEmpty();
+  }
+
+  /** What to use as long as this version of Sluice does not have it. */
+  String instead() {
+    return instead;
   }
 
   List<Requirement> requirements() {

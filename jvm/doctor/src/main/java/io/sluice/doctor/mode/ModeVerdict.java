@@ -26,9 +26,8 @@ public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> 
       return machine;
     }
     return new ModeVerdict(mode, State.NOT_POSSIBLE, "", List.of(
-        new Reason("comes in a later version; asking for it stops the application",
-            "spark.sluice.mode=MULTITHREADED, with spark.sluice.transport=ucx where RDMA is ready"),
-        new Reason("when it comes, this machine will be: " + machine.words()
+        new Reason("comes in a later version; asking for it stops the application", mode.instead()),
+        new Reason("this machine, when it comes: " + machine.words()
             + (machine.reasons().isEmpty() ? "" : " (" + String.join("; ", subjects(mode, findings)) + ")"), "")));
   }
 

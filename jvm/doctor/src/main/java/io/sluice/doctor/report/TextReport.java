@@ -44,8 +44,8 @@ public final class TextReport {
   }
 
   private void mode(ModeVerdict verdict) {
-    paragraph(" ".repeat(VERDICT_COLUMN) + verdict.mode().name(), MODE_COLUMN, "",
-        verdict.words() + ": " + verdict.mode().what());
+    paragraph(" ".repeat(VERDICT_COLUMN) + verdict.mode().name(), MODE_COLUMN, "", verdict.words());
+    paragraph("", MODE_COLUMN, "", "(" + verdict.mode().what() + ")");
     for (ModeVerdict.Reason reason : verdict.reasons()) {
       paragraph("", MODE_COLUMN, "- ", reason.text());
       next(MODE_COLUMN + 2, reason.next());

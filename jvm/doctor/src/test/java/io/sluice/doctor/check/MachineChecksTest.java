@@ -122,7 +122,7 @@ class MachineChecksTest {
     host.namespaces(4026532200L, 4026532201L, 4026531837L).with("/.dockerenv", "");
     assertVerdict(Verdict.NOTE, new ContainerCheck(), "in a container (/.dockerenv is there); own namespaces: IPC, PID");
     host.namespaces(4026531839L, 4026531836L, 4026531837L);
-    assertVerdict(Verdict.OK, new ContainerCheck(), "namespaces of the machine itself");
+    assertVerdict(Verdict.OK, new ContainerCheck(), "the namespaces are the machine's");
   }
 
   @Test
@@ -130,7 +130,7 @@ class MachineChecksTest {
     host.link("/proc/self/ns/net", "net:[4026532000]");
     assertTrue(text(new ContainerCheck()).endsWith("cannot tell for: network"));
     host.link("/proc/1/ns/net", "net:[4026532000]");
-    assertTrue(text(new ContainerCheck()).endsWith("namespaces of the machine itself"));
+    assertTrue(text(new ContainerCheck()).endsWith("the namespaces are the machine's"));
     host.link("/proc/1/ns/net", "net:[4026532001]");
     assertTrue(text(new ContainerCheck()).endsWith("own namespaces: network"));
   }

@@ -28,7 +28,7 @@ class ModeVerdictTest {
       ModeVerdict verdict = judge(mode);
       assertEquals(State.NOT_POSSIBLE, verdict.state());
       assertTrue(verdict.reasons().get(0).text().contains("later version"));
-      assertEquals("when it comes, this machine will be: ready", verdict.reasons().get(1).text());
+      assertEquals("this machine, when it comes: ready", verdict.reasons().get(1).text());
     }
   }
 
