@@ -20,6 +20,7 @@ import io.sluice.doctor.mode.Mode;
 import io.sluice.doctor.mode.ModeVerdict;
 import io.sluice.doctor.rdma.GpuCheck;
 import io.sluice.doctor.rdma.RdmaCheck;
+import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.spark.SparkCheck;
 import io.sluice.doctor.ucx.UcxCheck;
@@ -57,7 +58,7 @@ final class Doctor {
     return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
         new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(options.localDirs()),
         new SparkCheck(options.sparkHome(), jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
-        new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new GpuCheck(), new InterfacesCheck(),
-        new TcpCheck());
+        new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new VerbsCheck(), new GpuCheck(),
+        new InterfacesCheck(), new TcpCheck());
   }
 }

@@ -106,7 +106,8 @@ class DoctorTest {
     return host.with(port + "/state", "4: ACTIVE\n").with(port + "/link_layer", "Ethernet\n")
         .with(port + "/rate", "100 Gb/sec (4X EDR)\n").with(port + "/gid_attrs/ndevs/0", "ens1f0\n")
         .with(port + "/gid_attrs/types/0", "RoCE v2\n").address("ens1f0", "31.31.31.41/24")
-        .with("/dev/infiniband/uverbs0", "").with(LIB + "/libucp.so.0", "\0A1.17.0\0").with(LIB + "/ucx/libuct_ib.so.0", "")
+        .with("/dev/infiniband/uverbs0", "").with("/usr/lib64/libibverbs.so.1", "")
+        .with("/etc/libibverbs.d/mlx5.driver", "").with(LIB + "/libucp.so.0", "\0A1.17.0\0").with(LIB + "/ucx/libuct_ib.so.0", "")
         .command("ldconfig -p", "\tlibucp.so.0 (libc6,x86-64) => " + LIB + "/libucp.so.0\n");
   }
 }

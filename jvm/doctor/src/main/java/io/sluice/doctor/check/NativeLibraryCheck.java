@@ -22,17 +22,16 @@ public final class NativeLibraryCheck implements Check {
     String folder = host.property("java.io.tmpdir");
     Optional<Mount> mount = Mounts.of(host).holding(host.resolve(folder));
     boolean executable = mount.map(found -> !found.has("noexec")).orElse(true);
-    Optional<String> obstacle = host.writeObstacle(folder);
-    return List.of(library(host.nativeLibrary(), executable && obstacle.isEmpty()), folder(folder, executable, obstacle));
+    Finding unpacked = folder(folder, executable, host.writeObstacle(folder));
+    return List.of(library(host.nativeLibrary(), unpacked.next()), unpacked);
   }
 
-  private static Finding library(Text library, boolean folderUsable) {
+  private static Finding library(Text library, String folderNext) {
     if (library.known()) {
       return Finding.ok(NATIVE_LIBRARY, library.value());
     }
-    return Finding.problem(NATIVE_LIBRARY, library.reason(), folderUsable
-        ? "Take a jar that was built on Linux, x86_64, with the native library (./sluice build)"
-        : "Make the unpack folder usable (see below)");
+    return Finding.problem(NATIVE_LIBRARY, library.reason(), folderNext.isEmpty()
+        ? "Take a jar that was built on Linux, x86_64, with the native library (./sluice build)" : folderNext);
   }
 
   private static Finding folder(String folder, boolean executable, Optional<String> obstacle) {

@@ -26,6 +26,7 @@ public enum Subject {
   CROSS_MEMORY(Group.UCX, "CMA"),
   RDMA_PORT(Group.RDMA, "RDMA port"),
   RDMA_FILES(Group.RDMA, "RDMA device files"),
+  VERBS(Group.RDMA, "verbs library"),
   LOCKED_MEMORY(Group.RDMA, "locked memory"),
   GPU(Group.RDMA, "GPU"),
   INTERFACE(Group.NETWORK, "interface"),

@@ -56,7 +56,7 @@ public enum Mode {
 
   private static List<Requirement> ofUcx() {
     return List.of(orElse(Subject.UCX_LIBRARY, Mode.NETTY), advised(Subject.UCX_TRANSPORTS),
-        advised(Subject.RDMA_FILES), advised(Subject.LOCKED_MEMORY), advised(Subject.SHARED_MEMORY),
+        advised(Subject.RDMA_FILES), advised(Subject.VERBS), advised(Subject.LOCKED_MEMORY), advised(Subject.SHARED_MEMORY),
         advised(Subject.CROSS_MEMORY), orElse(Subject.SPARK_TRANSFER, Mode.NETTY));
   }
 

@@ -90,10 +90,14 @@ public final class SparkCheck implements Check {
   private static List<Finding> settings(Host host, SparkHome spark, Map<String, String> settings) {
     String file = spark.defaultsFile(host);
     List<Finding> findings = new ArrayList<>(SettingRule.findings(settings));
+    if (!host.exists(file)) {
+      return List.of(new Finding(SPARK_SETTINGS, Verdict.NOTE, "there is no " + file + ": each command must set them",
+          "--conf spark.shuffle.manager=" + SettingRule.MANAGER + " --conf spark.plugins=" + SettingRule.PLUGIN));
+    }
     if (!settings.containsKey("spark.shuffle.manager")) {
       findings.add(new Finding(SPARK_SETTINGS, Verdict.NOTE,
-          (host.exists(file) ? file + " does not set spark.shuffle.manager" : "there is no " + file)
-              + ": each command must set it", "spark.shuffle.manager  " + SettingRule.MANAGER));
+          file + " does not set spark.shuffle.manager: each command must set it",
+          "spark.shuffle.manager  " + SettingRule.MANAGER));
     } else if (!settings.getOrDefault("spark.plugins", "").contains(SettingRule.PLUGIN)) {
       String line = "spark.plugins  " + SettingRule.PLUGIN;
       findings.add(new Finding(SPARK_SETTINGS, Verdict.NOTE, "spark.plugins has not Sluice's: no metrics of it", line));

@@ -11,7 +11,7 @@ public record UcxLibrary(String path, Source source) {
   public enum Source {
     /** The path that the user gave: {@code spark.sluice.ucx.library}. */
     CONFIGURED,
-    /** {@code LD_LIBRARY_PATH} or the loader's cache. */
+    /** {@code LD_LIBRARY_PATH}, the loader's cache or its own folders. */
     LOADER,
     /** A folder that people install to and the loader does not know. */
     USUAL_FOLDER

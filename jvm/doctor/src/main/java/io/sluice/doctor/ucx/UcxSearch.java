@@ -1,23 +1,19 @@
 package io.sluice.doctor.ucx;
 
 import io.sluice.doctor.host.Host;
+import io.sluice.doctor.host.LoaderCache;
 import io.sluice.doctor.ucx.UcxLibrary.Source;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Finds the UCX that the transport would open, in the transport's order. */
 public final class UcxSearch {
   static final String FILE = "libucp.so.0";
 
-  private static final List<String> USUAL = List.of("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
-      "/usr/local/lib", "/usr/local/lib64", "/usr/local/ucx/lib", "/opt/ucx/lib", "/opt/mellanox/ucx/lib",
-      "/opt/hpcx/ucx/lib");
-  private static final Pattern CACHED = Pattern.compile(
-      "^\\s*libucp\\.so\\.0 \\(.*x86-64.*\\) => (\\S+)$", Pattern.MULTILINE);
+  private static final List<String> USUAL = List.of("/usr/local/lib", "/usr/local/lib64", "/usr/local/ucx/lib",
+      "/opt/ucx/lib", "/opt/mellanox/ucx/lib", "/opt/hpcx/ucx/lib");
 
   private final String configured;
 
@@ -50,13 +46,6 @@ public final class UcxSearch {
     Stream<String> folders = Arrays.stream(host.environment("LD_LIBRARY_PATH").orElse("").split(":"));
     Optional<String> found = folders.filter(folder -> folder.startsWith("/"))
         .map(folder -> folder + "/" + FILE).filter(host::exists).findFirst();
-    return found.or(() -> byCache(host));
-  }
-
-  private static Optional<String> byCache(Host host) {
-    String cache = Stream.of("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig")
-        .map(program -> host.run(program, "-p").or("")).filter(text -> !text.isEmpty()).findFirst().orElse("");
-    Matcher matcher = CACHED.matcher(cache);
-    return matcher.find() ? Optional.of(matcher.group(1)) : Optional.empty();
+    return found.or(() -> LoaderCache.find(host, FILE));
   }
 }

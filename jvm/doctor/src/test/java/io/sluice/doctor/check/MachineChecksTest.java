@@ -141,7 +141,7 @@ class MachineChecksTest {
         .nativeLibrary(Text.missing("loading the native library from the jar failed"));
     List<Finding> findings = new NativeLibraryCheck().look(host);
     assertEquals(List.of(Verdict.PROBLEM, Verdict.PROBLEM), findings.stream().map(Finding::verdict).toList());
-    assertTrue(findings.get(0).next().contains("unpack folder"));
+    assertTrue(findings.get(0).next().contains("-Djava.io.tmpdir"));
     assertTrue(findings.get(1).next().contains("-Djava.io.tmpdir"));
   }
 

@@ -87,6 +87,17 @@ class RdmaCheckTest {
   }
 
   @Test
+  void verbsLibraryMattersOnlyWithDevices() {
+    assertEquals(List.of(), new VerbsCheck().look(host));
+    roce();
+    assertTrue(new VerbsCheck().look(host).get(0).text().contains("silently leaves RDMA out"));
+    host.with("/usr/lib64/libibverbs.so.1", "");
+    assertTrue(new VerbsCheck().look(host).get(0).text().contains("no driver for mlx5"));
+    host.with("/etc/libibverbs.d/mlx5.driver", "driver mlx5\n");
+    assertEquals(Verdict.OK, new VerbsCheck().look(host).get(0).verdict());
+  }
+
+  @Test
   void gpusAndTheirModulesAreNamed() {
     assertTrue(new GpuCheck().look(host).get(0).text().startsWith("none"));
     host.with("/dev/nvidia0", "").with("/dev/nvidiactl", "").with("/proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n")

@@ -48,6 +48,8 @@ class SparkCheckTest {
   void missingLinesAreSpelledOut() {
     Finding jar = about(Subject.SPARK_JAR);
     assertEquals("spark.driver.extraClassPath and spark.executor.extraClassPath  /x.jar", jar.next());
+    assertTrue(about(Subject.SPARK_SETTINGS).next().startsWith("--conf spark.shuffle.manager=io.sluice.spark."));
+    host.with(CONF, "spark.eventLog.enabled true\n");
     assertEquals("spark.shuffle.manager  io.sluice.spark.SluiceShuffleManager", about(Subject.SPARK_SETTINGS).next());
   }
 

@@ -66,6 +66,12 @@ class UcxCheckTest {
   }
 
   @Test
+  void loaderHasFoldersOfItsOwnWithoutACache() {
+    library("/usr/lib64", "1.16.0");
+    assertEquals(Verdict.OK, look("").get(0).verdict());
+  }
+
+  @Test
   void libraryThatTheLoaderDoesNotKnowMustBeConfigured() {
     library("/opt/ucx/lib", "1.17.0");
     Finding finding = look("").get(0);
