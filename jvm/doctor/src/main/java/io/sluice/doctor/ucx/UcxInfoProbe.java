@@ -7,9 +7,9 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Asks {@code ucx_info}, when it belongs to the same installation: it says where its library lies. */
+/** Asks {@code ucx_info}, when it belongs to the same installation: from 1.14 on it says where its library lies. */
 final class UcxInfoProbe implements UcxProbe {
-  private static final Pattern VERSION = Pattern.compile("^# (?:Library|UCT) version[:=]\\s*(\\S+)", Pattern.MULTILINE);
+  private static final Pattern VERSION = Pattern.compile("^# Library version: (\\S+)", Pattern.MULTILINE);
   private static final Pattern PATH = Pattern.compile("^# Library path: (\\S+)", Pattern.MULTILINE);
   private static final Pattern TRANSPORT = Pattern.compile("Transport: (\\S+)");
 
