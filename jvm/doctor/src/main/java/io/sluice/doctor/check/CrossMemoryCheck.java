@@ -4,6 +4,7 @@ import static io.sluice.doctor.check.Subject.CROSS_MEMORY;
 
 import io.sluice.doctor.host.Host;
 import io.sluice.doctor.host.MemoryTrial;
+import io.sluice.doctor.host.ProcessStatus;
 import io.sluice.doctor.host.Text;
 import java.util.List;
 
@@ -14,7 +15,6 @@ import java.util.List;
  */
 public final class CrossMemoryCheck implements Check {
   private static final String SCOPE = "/proc/sys/kernel/yama/ptrace_scope";
-  private static final int CAP_SYS_PTRACE = 19;
   private static final String WITHOUT = "Without it UCX copies through /dev/shm";
 
   @Override
@@ -25,10 +25,11 @@ public final class CrossMemoryCheck implements Check {
   @Override
   public List<Finding> look(Host host) {
     Text scope = host.read(SCOPE);
-    Text status = host.read("/proc/self/status");
-    boolean capable = capable(status);
+    ProcessStatus status = ProcessStatus.of(host);
+    boolean capable = status.has(ProcessStatus.CAP_SYS_PTRACE);
     MemoryTrial trial = host.readMemoryOfChild();
-    String text = "tried: " + trial.what() + yama(scope) + (capable ? "; has CAP_SYS_PTRACE" : "") + seccomp(status);
+    String text = "tried: " + trial.what() + yama(scope) + (capable ? "; has CAP_SYS_PTRACE" : "")
+        + (status.filtered() ? "; a seccomp filter is on, which this trial does not meet" : "");
     if (trial.result() == MemoryTrial.Result.REFUSED) {
       return List.of(Finding.warning(CROSS_MEMORY, text + ". " + WITHOUT,
           "Docker: --cap-add=SYS_PTRACE; else sysctl kernel.yama.ptrace_scope=0, same user for all executors"));
@@ -46,23 +47,5 @@ public final class CrossMemoryCheck implements Check {
       return "; no Yama";
     }
     return "; ptrace_scope " + scope.value() + (scope.value().equals("1") ? " (UCX asks for the permission itself)" : "");
-  }
-
-  private static boolean capable(Text status) {
-    String mask = field(status, "CapEff");
-    try {
-      return (Long.parseUnsignedLong(mask, 16) >>> CAP_SYS_PTRACE & 1) == 1;
-    } catch (NumberFormatException e) {
-      return false;
-    }
-  }
-
-  private static String seccomp(Text status) {
-    return field(status, "Seccomp").equals("2") ? "; a seccomp filter is on, which this trial does not meet" : "";
-  }
-
-  private static String field(Text status, String name) {
-    return status.or("").lines().filter(line -> line.startsWith(name + ":")).findFirst()
-        .map(line -> line.substring(name.length() + 1).strip()).orElse("");
   }
 }

@@ -4,6 +4,10 @@ import static io.sluice.doctor.check.Subject.LOCKED_MEMORY;
 import static io.sluice.doctor.check.Subject.OPEN_FILES;
 
 import io.sluice.doctor.host.Host;
+import io.sluice.doctor.host.Namespaces;
+import io.sluice.doctor.host.Namespaces.Kind;
+import io.sluice.doctor.host.Namespaces.Sharing;
+import io.sluice.doctor.host.ProcessStatus;
 import io.sluice.doctor.host.Text;
 import java.util.List;
 import java.util.Optional;
@@ -14,8 +18,8 @@ import java.util.regex.Pattern;
 /** The limits of this process that a shuffle meets. Spark's processes have these only when they are started in the same way. */
 public final class LimitsCheck implements Check {
   private static final long FEW_FILES = 4096;
-  /** RDMA pins the buffers that a card writes to; this is what little a node with one small executor pins. */
-  private static final long LITTLE_LOCKED = 256 * Amount.MIB;
+  /** RDMA pins the files that are read and the buffers that they are read into, for every executor. */
+  private static final long LITTLE_LOCKED = 8 * Amount.GIB;
 
   @Override
   public Subject subject() {
@@ -54,10 +58,13 @@ public final class LimitsCheck implements Check {
     if (bytes.getAsLong() >= LITTLE_LOCKED) {
       return Finding.ok(LOCKED_MEMORY, text);
     }
+    if (ProcessStatus.of(host).has(ProcessStatus.CAP_IPC_LOCK) && Namespaces.of(host).of(Kind.USER) == Sharing.MACHINE) {
+      return Finding.ok(LOCKED_MEMORY, text + ", which CAP_IPC_LOCK lifts for this user");
+    }
     if (host.list("/sys/class/infiniband").isEmpty()) {
       return Finding.note(LOCKED_MEMORY, text + ": only RDMA pins memory, and there is no RDMA device");
     }
-    return Finding.warning(LOCKED_MEMORY, text + ": RDMA pins its buffers and will be refused",
+    return Finding.warning(LOCKED_MEMORY, text + ": RDMA pins what it reads and will be refused",
         "memlock unlimited in /etc/security/limits.d for Spark's user (systemd: LimitMEMLOCK=infinity; "
             + "Docker: --ulimit memlock=-1)");
   }

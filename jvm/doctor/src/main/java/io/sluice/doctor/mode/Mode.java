@@ -50,7 +50,7 @@ public enum Mode {
   }
 
   private static List<Requirement> ofEveryMode() {
-    return List.of(must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR), mustHaveOne(Subject.LOCAL_DIRS),
+    return List.of(must(Subject.JAVA), must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR), mustHaveOne(Subject.LOCAL_DIRS),
         advised(Subject.SPARK_SETTINGS), advised(Subject.OPEN_FILES));
   }
 

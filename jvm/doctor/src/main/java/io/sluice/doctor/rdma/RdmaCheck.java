@@ -41,22 +41,37 @@ public final class RdmaCheck implements Check {
   }
 
   private static Finding port(Host host, RdmaPort port, Map<String, List<String>> addresses) {
-    String text = port.name() + " " + port.state() + ", " + (port.ethernet() ? "Ethernet (RoCE)" : "InfiniBand") + ", "
+    String text = port.name() + " " + port.state() + ", " + linkLayer(port) + ", "
         + port.rate() + ", active MTU " + activeMtu(host, port).orElse("unknown") + ", firmware " + port.firmware() + ", "
         + networks(port, addresses);
+    if (port.iwarp()) {
+      return Finding.warning(RDMA_PORT, text + ": UCX cannot use iWARP", "Switch the card to RoCE, where it has that mode");
+    }
     if (!port.active()) {
       return Finding.warning(RDMA_PORT, text, remedy(port));
     }
-    if (port.ethernet() && !port.gidTypes().isEmpty() && !port.gidTypes().contains("RoCE v2")) {
+    return port.ethernet() ? rocePort(port, text, addresses) : Finding.ok(RDMA_PORT, text);
+  }
+
+  private static Finding rocePort(RdmaPort port, String text, Map<String, List<String>> addresses) {
+    if (port.interfaces().isEmpty()) {
+      return Finding.warning(RDMA_PORT, text + ": RoCE needs the port's network interface in this network namespace",
+          "In a container: --network=host, or move the interface into the container");
+    }
+    if (!port.gidTypes().isEmpty() && !port.gidTypes().contains("RoCE v2")) {
       return Finding.warning(RDMA_PORT, text + ": no RoCE v2 address, only " + String.join(", ", port.gidTypes()),
           "Give " + interfaceName(port) + " an IP address, and set the device's RoCE mode to v2 (cma_roce_mode -d "
               + port.device() + " -p " + port.port() + " -m 2)");
     }
-    if (port.ethernet() && noAddress(port, addresses)) {
+    if (noAddress(port, addresses)) {
       return Finding.warning(RDMA_PORT, text + ": without an IP address RoCE reaches nobody",
           "ip addr add ADDRESS/PREFIX dev " + interfaceName(port));
     }
     return Finding.ok(RDMA_PORT, text);
+  }
+
+  private static String linkLayer(RdmaPort port) {
+    return port.iwarp() ? "Ethernet (iWARP)" : port.ethernet() ? "Ethernet (RoCE)" : port.linkLayer();
   }
 
   private static String remedy(RdmaPort port) {
@@ -73,8 +88,7 @@ public final class RdmaCheck implements Check {
   }
 
   private static boolean noAddress(RdmaPort port, Map<String, List<String>> addresses) {
-    return !port.interfaces().isEmpty()
-        && port.interfaces().stream().allMatch(name -> addresses.getOrDefault(name, List.of()).isEmpty());
+    return port.interfaces().stream().allMatch(name -> addresses.getOrDefault(name, List.of()).isEmpty());
   }
 
   private static String networks(RdmaPort port, Map<String, List<String>> addresses) {

@@ -9,13 +9,14 @@ import java.util.stream.Stream;
  * One port of an RDMA device, as {@code /sys/class/infiniband} has it.
  *
  * @param state such as ACTIVE, DOWN, INIT
- * @param ethernet whether it is RoCE; else InfiniBand
+ * @param linkLayer InfiniBand, Ethernet, or what else the driver calls it
+ * @param iwarp whether it is iWARP, the other RDMA over Ethernet
  * @param rate such as {@code 100 Gb/sec (4X EDR)}
  * @param firmware the device's
  * @param interfaces the network interfaces that share the port
  * @param gidTypes kinds of addresses it has, such as {@code RoCE v2}
  */
-record RdmaPort(String device, String port, String state, boolean ethernet, String rate, String firmware,
+record RdmaPort(String device, String port, String state, String linkLayer, boolean iwarp, String rate, String firmware,
     List<String> interfaces, List<String> gidTypes) {
 
   private static final String DEVICES = "/sys/class/infiniband";
@@ -35,8 +36,8 @@ record RdmaPort(String device, String port, String state, boolean ethernet, Stri
     String here = folder + "/ports/" + port;
     // "4: ACTIVE"
     String state = host.read(here + "/state").or("unknown").replaceFirst("^\\d+: *", "");
-    return new RdmaPort(device, port, state, host.read(here + "/link_layer").or("").equals("Ethernet"),
-        host.read(here + "/rate").or("rate unknown"), host.read(folder + "/fw_ver").or("unknown"),
+    return new RdmaPort(device, port, state, host.read(here + "/link_layer").or("link layer unknown"),
+        host.read(folder + "/node_type").or("").contains("RNIC"), host.read(here + "/rate").or("rate unknown"), host.read(folder + "/fw_ver").or("unknown"),
         interfaces(host, folder, here), gidTypes(host, here));
   }
 
@@ -58,6 +59,10 @@ record RdmaPort(String device, String port, String state, boolean ethernet, Stri
 
   String name() {
     return device + ":" + port;
+  }
+
+  boolean ethernet() {
+    return linkLayer.equals("Ethernet");
   }
 
   boolean active() {

@@ -83,6 +83,20 @@ class MachineChecksTest {
     Finding with = new LimitsCheck().look(host).get(1);
     assertEquals(Verdict.WARNING, with.verdict());
     assertTrue(with.next().contains("--ulimit memlock=-1"));
+    host.with("/proc/self/status", "CapEff:\t0000000000004000\nSeccomp:\t0\n");
+    assertEquals(Verdict.OK, new LimitsCheck().look(host).get(1).verdict());
+  }
+
+  @Test
+  void olderJavaOfSparkIsAProblem() {
+    host.environment("JAVA_HOME", "/opt/jdk");
+    assertEquals(Verdict.NOTE, new JavaCheck().look(host).get(1).verdict());
+    host.with("/opt/jdk/release", "IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"1.8.0_402\"\n");
+    assertEquals("JAVA_HOME is /opt/jdk, Java 8.0_402: Sluice needs 17 or later", new JavaCheck().look(host).get(1).text());
+    host.with("/opt/jdk/release", "JAVA_VERSION=\"21.0.2\"\n");
+    assertEquals(Verdict.OK, new JavaCheck().look(host).get(1).verdict());
+    host.environment("JAVA_HOME", "/usr/lib/jvm/17");
+    assertEquals(1, new JavaCheck().look(host).size());
   }
 
   @Test

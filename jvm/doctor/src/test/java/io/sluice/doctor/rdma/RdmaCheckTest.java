@@ -73,6 +73,20 @@ class RdmaCheckTest {
   }
 
   @Test
+  void rocePortWithoutItsInterfaceIsInAnotherNamespace() {
+    host.with(DEVICE + "/ports/1/state", "4: ACTIVE\n").with(DEVICE + "/ports/1/link_layer", "Ethernet\n");
+    assertTrue(new RdmaCheck().look(host).get(0).next().contains("--network=host"));
+  }
+
+  @Test
+  void iwarpIsNothingForUcx() {
+    roce();
+    host.with(DEVICE + "/node_type", "4: RNIC\n");
+    assertTrue(new RdmaCheck().look(host).get(0).text().contains("Ethernet (iWARP)"));
+    assertEquals(Verdict.WARNING, new RdmaCheck().look(host).get(0).verdict());
+  }
+
+  @Test
   void deviceWithEmptyFoldersIsNoCrash() {
     host.folder(DEVICE + "/ports/1");
     assertTrue(new RdmaCheck().look(host).get(0).text().contains("unknown"));
