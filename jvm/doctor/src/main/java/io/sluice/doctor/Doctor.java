@@ -23,6 +23,7 @@ import io.sluice.doctor.rdma.RdmaCheck;
 import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.spark.SparkCheck;
+import io.sluice.doctor.spark.SparkLocalDirs;
 import io.sluice.doctor.ucx.UcxCheck;
 import io.sluice.doctor.ucx.UcxProbe;
 import io.sluice.doctor.ucx.UcxSearch;
@@ -39,7 +40,7 @@ final class Doctor {
    * @param jar the jar that this program runs from
    */
   static Report examine(Host host, Options options, String version, String jar) {
-    List<Finding> findings = checks(options, jar).stream().flatMap(check -> look(check, host).stream())
+    List<Finding> findings = checks(host, options, jar).stream().flatMap(check -> look(check, host).stream())
         .sorted(Comparator.comparing(Finding::subject)).toList();
     List<ModeVerdict> modes = Stream.of(Mode.values()).map(mode -> ModeVerdict.of(mode, findings)).toList();
     return new Report(version, host.read("/proc/sys/kernel/hostname").or("this machine"), findings, modes, options.modes());
@@ -54,10 +55,12 @@ final class Doctor {
     }
   }
 
-  private static List<Check> checks(Options options, String jar) {
+  private static List<Check> checks(Host host, Options options, String jar) {
+    String spark = options.sparkHome().isEmpty() ? host.environment("SPARK_HOME").orElse("") : options.sparkHome();
+    List<String> localDirs = options.localDirs().isEmpty() ? SparkLocalDirs.of(host, spark) : options.localDirs();
     return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
-        new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(options.localDirs()),
-        new SparkCheck(options.sparkHome(), jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
+        new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
+        new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new VerbsCheck(), new GpuCheck(),
         new InterfacesCheck(), new TcpCheck());
   }

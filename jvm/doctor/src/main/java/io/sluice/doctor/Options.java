@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  *
  * @param ucxLibrary a file or folder, or empty
  * @param sparkHome a folder, or empty
- * @param localDirs folders; none: those that Spark would take
+ * @param localDirs folders, or none: those that Spark would take
  */
 record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, String sparkHome, List<String> localDirs) {
   static final String HELP = """
@@ -25,7 +25,8 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
         --mode MODE[,MODE]    the modes that the exit code is about (default: MULTITHREADED);
                               all are reported
         --spark-home DIR      a Spark installation to look at (default: SPARK_HOME)
-        --local-dirs DIR[,…]  folders for shuffle files (default: SPARK_LOCAL_DIRS, or java.io.tmpdir)
+        --local-dirs DIR[,…]  folders for shuffle files (default: SPARK_LOCAL_DIRS, or
+                              spark.local.dir in spark-defaults.conf, or java.io.tmpdir)
         --ucx-library PATH    libucp.so.0 or its folder, as in spark.sluice.ucx.library
         --json                the report as JSON
         --help                this text

@@ -35,6 +35,15 @@ class DoctorTest {
   }
 
   @Test
+  void sparkOfTheEnvironmentIsLookedAt() {
+    FakeHost host = FakeHost.ordinary(root).environment("SPARK_HOME", "/opt/spark")
+        .with("/opt/spark/jars/spark-core_2.12-3.1.2.jar", "");
+    assertEquals(State.NOT_POSSIBLE, verdict(examine(host), Mode.MULTITHREADED).state());
+    host.with("/opt/other/jars/spark-core_2.13-4.2.0.jar", "");
+    assertEquals(State.READY, verdict(examine(host, "--spark-home", "/opt/other"), Mode.MULTITHREADED).state());
+  }
+
+  @Test
   void roceNodeWithUcxRunsRdma() {
     Report report = examine(roce(FakeHost.ordinary(root)), "--mode=rdma");
     assertEquals(State.READY, verdict(report, Mode.RDMA).state(), () -> TextReport.render(report));

@@ -6,12 +6,11 @@ import io.sluice.doctor.host.Host;
 import io.sluice.doctor.host.Mounts;
 import io.sluice.doctor.host.Mounts.Mount;
 import io.sluice.doctor.host.Space;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** The folders that shuffle files go to: {@code --local-dirs}, else what Spark would take here. */
+/** The folders that shuffle files go to. */
 public final class LocalDirsCheck implements Check {
   private static final long LITTLE_SPACE = 10 * Amount.GIB;
   private static final Set<String> IN_MEMORY = Set.of("tmpfs", "ramfs", "devtmpfs");
@@ -20,7 +19,6 @@ public final class LocalDirsCheck implements Check {
 
   private final List<String> folders;
 
-  /** Looks at these; when there are none, at {@code SPARK_LOCAL_DIRS} or the folder for temporary files. */
   public LocalDirsCheck(List<String> folders) {
     this.folders = folders;
   }
@@ -33,10 +31,7 @@ public final class LocalDirsCheck implements Check {
   @Override
   public List<Finding> look(Host host) {
     Mounts mounts = Mounts.of(host);
-    List<String> looked = !folders.isEmpty() ? folders : host.environment("SPARK_LOCAL_DIRS")
-        .map(value -> Arrays.stream(value.split(",")).map(String::strip).filter(name -> !name.isEmpty()).toList())
-        .orElseGet(() -> List.of(host.property("java.io.tmpdir")));
-    return looked.stream().map(folder -> folder(host, mounts, folder)).toList();
+    return folders.stream().map(folder -> folder(host, mounts, folder)).toList();
   }
 
   private static Finding folder(Host host, Mounts mounts, String folder) {

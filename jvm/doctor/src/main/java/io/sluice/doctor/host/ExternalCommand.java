@@ -37,6 +37,8 @@ final class ExternalCommand {
     } catch (ExecutionException | TimeoutException e) {
       return Text.missing("the output of " + command[0] + " cannot be read");
     } finally {
+      // A script's own children would outlive it.
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
     }
   }

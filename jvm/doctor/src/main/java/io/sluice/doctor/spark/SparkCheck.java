@@ -25,7 +25,7 @@ public final class SparkCheck implements Check {
   private final String jar;
 
   /**
-   * @param home {@code --spark-home}, or empty: {@code SPARK_HOME}
+   * @param home of the installation, or empty
    * @param jar the jar that this program runs from, for the lines to add
    */
   public SparkCheck(String home, String jar) {
@@ -40,18 +40,17 @@ public final class SparkCheck implements Check {
 
   @Override
   public List<Finding> look(Host host) {
-    String folder = home.isEmpty() ? host.environment("SPARK_HOME").orElse("") : home;
-    if (folder.isEmpty()) {
+    if (home.isEmpty()) {
       return List.of(Finding.note(SPARK_VERSION, "not looked at: neither --spark-home nor SPARK_HOME is given"));
     }
-    SparkHome spark = new SparkHome(folder);
+    SparkHome spark = new SparkHome(home);
     Optional<SparkHome.Version> version = spark.version(host);
     if (version.isEmpty()) {
-      return List.of(Finding.problem(SPARK_VERSION, "no jars/spark-core_*.jar in " + folder,
+      return List.of(Finding.problem(SPARK_VERSION, "no jars/spark-core_*.jar in " + home,
           "Give --spark-home the folder that has Spark's bin, conf and jars"));
     }
     Map<String, String> settings = spark.defaults(host);
-    List<Finding> findings = new ArrayList<>(List.of(version(folder, version.get()), jar(host, folder, settings)));
+    List<Finding> findings = new ArrayList<>(List.of(version(home, version.get()), jar(host, home, settings)));
     findings.addAll(settings(host, spark, settings));
     return findings;
   }

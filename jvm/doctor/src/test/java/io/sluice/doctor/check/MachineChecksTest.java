@@ -26,7 +26,7 @@ class MachineChecksTest {
   @Test
   void ordinaryMachineHasNothingToComplainOf() {
     for (Check check : List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
-        new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(List.of()),
+        new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(List.of("/tmp")),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new InterfacesCheck(), new TcpCheck())) {
       for (Finding finding : check.look(host)) {
         assertEquals(Verdict.OK, finding.verdict(), finding::toString);
@@ -173,12 +173,6 @@ class MachineChecksTest {
         Verdict.PROBLEM), findings.stream().map(Finding::verdict).toList());
     assertEquals("/data, xfs, 50 GiB free of 100 GiB", findings.get(0).text());
     assertTrue(findings.get(1).text().contains("writable layer"));
-  }
-
-  @Test
-  void localDirectoriesDefaultToSparksVariable() {
-    host.environment("SPARK_LOCAL_DIRS", "/a, /b").folder("/a").folder("/b");
-    assertEquals(2, new LocalDirsCheck(List.of()).look(host).size());
   }
 
   @Test

@@ -34,7 +34,14 @@ class SparkCheckTest {
   void withoutAHomeNothingIsLookedAt() {
     List<Finding> findings = new SparkCheck("", "/x.jar").look(host);
     assertEquals(List.of(Verdict.NOTE), findings.stream().map(Finding::verdict).toList());
-    assertEquals(Verdict.OK, new SparkCheck("", "/x.jar").look(host.environment("SPARK_HOME", HOME)).get(0).verdict());
+  }
+
+  @Test
+  void localDirectoriesAreWhatSparkWouldTake() {
+    assertEquals(List.of("/tmp"), SparkLocalDirs.of(host, ""));
+    host.with(CONF, "spark.local.dir /a,/b\n");
+    assertEquals(List.of("/a", "/b"), SparkLocalDirs.of(host, HOME));
+    assertEquals(List.of("/c", "/d"), SparkLocalDirs.of(host.environment("SPARK_LOCAL_DIRS", "/c, /d"), HOME));
   }
 
   @Test
