@@ -50,6 +50,9 @@ public interface Host {
   /** Whether Sluice's native library can be used by this process, and what it says of itself. */
   Text nativeLibrary();
 
+  /** A file inside the jar that this program runs from; empty when the jar has none of this name. */
+  Optional<byte[]> jarFile(String name);
+
   /** Reads memory of a process that this one started; the kernel decides as it does for {@code process_vm_readv}. */
   MemoryTrial readMemoryOfChild();
 }

@@ -2,6 +2,7 @@ package io.sluice.doctor.host;
 
 import io.sluice.nativebridge.NativeLibrary;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InterfaceAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -113,6 +114,15 @@ public final class LocalHost implements Host {
   public Text nativeLibrary() {
     NativeLibrary.Status status = NativeLibrary.load("");
     return status.available() ? Text.of(status.detail()) : Text.missing(status.detail());
+  }
+
+  @Override
+  public Optional<byte[]> jarFile(String name) {
+    try (InputStream in = LocalHost.class.getResourceAsStream("/" + name)) {
+      return in == null ? Optional.empty() : Optional.of(in.readAllBytes());
+    } catch (IOException e) {
+      return Optional.empty();
+    }
   }
 
   @Override

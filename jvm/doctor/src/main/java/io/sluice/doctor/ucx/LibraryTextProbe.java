@@ -1,13 +1,9 @@
 package io.sluice.doctor.ucx;
 
 import io.sluice.doctor.host.Host;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -17,22 +13,12 @@ import java.util.regex.Pattern;
  */
 final class LibraryTextProbe implements UcxProbe {
   private static final Pattern TEXT = Pattern.compile("(1\\.\\d{1,2}\\.\\d{1,2})(?:-[a-z0-9]+)?\0");
-  /** The largest build known (with debug information) has 10 MiB. */
-  private static final long MAX_BYTES = 64L << 20;
 
   @Override
   public Optional<Answer> ask(Host host, UcxLibrary library) {
-    Path file = host.file(library.path());
-    try {
-      if (Files.size(file) > MAX_BYTES) {
-        return Optional.empty();
-      }
-      Matcher matcher = TEXT.matcher(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1));
-      List<String> found = matcher.results().map(match -> match.group(1)).distinct().toList();
-      return found.size() == 1
-          ? UcxVersion.parse(found.get(0)).map(version -> new Answer(version, List.of(), "its file")) : Optional.empty();
-    } catch (IOException | RuntimeException e) {
-      return Optional.empty();
-    }
+    List<String> found = library.content(host).map(bytes -> TEXT.matcher(new String(bytes, StandardCharsets.ISO_8859_1))
+        .results().map(match -> match.group(1)).distinct().toList()).orElse(List.of());
+    return found.size() == 1
+        ? UcxVersion.parse(found.get(0)).map(version -> new Answer(version, List.of(), "its file")) : Optional.empty();
   }
 }

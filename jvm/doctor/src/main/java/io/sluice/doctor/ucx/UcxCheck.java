@@ -25,6 +25,18 @@ public final class UcxCheck implements Check {
     this.probes = probes;
   }
 
+  /** A library and what is known of it. */
+  private record Candidate(UcxLibrary library, Optional<UcxProbe.Answer> answer) {
+    boolean old() {
+      return answer.map(known -> known.version().compareTo(UcxVersion.OLDEST) < 0).orElse(false);
+    }
+
+    String text() {
+      String version = answer.map(known -> known.version() + " (from " + known.how() + ")").orElse("of unknown version");
+      return "UCX " + version + ", " + library.where();
+    }
+  }
+
   @Override
   public Subject subject() {
     return UCX_LIBRARY;
@@ -32,43 +44,53 @@ public final class UcxCheck implements Check {
 
   @Override
   public List<Finding> look(Host host) {
-    Optional<UcxLibrary> found = search.find(host);
-    if (found.isEmpty()) {
-      return List.of(search.configured().isEmpty()
-          ? Finding.problem(UCX_LIBRARY, "no libucp.so.0 in LD_LIBRARY_PATH, the loader's cache or the usual folders", INSTALL)
-          : Finding.problem(UCX_LIBRARY, "no libucp.so.0 at " + search.configured(),
-              "Give --ucx-library the path of libucp.so.0, or of its folder"));
+    List<Candidate> candidates = search.find(host).stream().map(library -> new Candidate(library,
+        probes.stream().flatMap(probe -> probe.ask(host, library).stream()).findFirst())).toList();
+    if (candidates.isEmpty()) {
+      return List.of(none());
     }
-    UcxLibrary library = found.get();
-    Optional<UcxProbe.Answer> answer = probes.stream().flatMap(probe -> probe.ask(host, library).stream()).findFirst();
-    return List.of(library(library, answer), transports(host, library, answer));
+    Candidate first = candidates.get(0);
+    Candidate used = candidates.stream().filter(candidate -> !candidate.old()).findFirst().orElse(first);
+    return List.of(library(first, used), transports(host, used));
   }
 
-  private static Finding library(UcxLibrary library, Optional<UcxProbe.Answer> answer) {
-    String version = answer.map(known -> "UCX " + known.version() + " (from " + known.how() + "), ")
-        .orElse("UCX of unknown version, ");
-    String text = version + library.path();
-    if (answer.map(known -> known.version().compareTo(UcxVersion.OLDEST) < 0).orElse(false)) {
-      return Finding.problem(UCX_LIBRARY, text + ": older than " + UcxVersion.OLDEST, INSTALL);
-    }
-    if (library.source() == Source.USUAL_FOLDER) {
-      return Finding.problem(UCX_LIBRARY, text + ": the loader does not look there",
-          "spark.sluice.ucx.library=" + library.path() + " (check it with --ucx-library)");
-    }
-    return answer.isPresent() ? Finding.ok(UCX_LIBRARY, text) : Finding.note(UCX_LIBRARY, text);
+  private Finding none() {
+    return search.configured().isEmpty()
+        ? Finding.problem(UCX_LIBRARY, "no libucp.so.0 in LD_LIBRARY_PATH, the loader's cache, the jar or the usual folders",
+            INSTALL)
+        : Finding.problem(UCX_LIBRARY, "no libucp.so.0 at " + search.configured(),
+            "Give --ucx-library the path of libucp.so.0, or of its folder");
   }
 
-  private static Finding transports(Host host, UcxLibrary library, Optional<UcxProbe.Answer> answer) {
-    List<String> working = answer.map(UcxProbe.Answer::transports).orElse(List.of());
-    List<String> modules = UcxModule.of(host, library);
-    String text = working.isEmpty() ? "built in: tcp, shared memory; modules: "
-        + (modules.isEmpty() ? "none in " + library.modules() : String.join(", ", modules))
+  private static Finding library(Candidate first, Candidate used) {
+    if (used.old()) {
+      return Finding.problem(UCX_LIBRARY, used.text() + ": older than " + UcxVersion.OLDEST, INSTALL);
+    }
+    if (used.library().source() == Source.USUAL_FOLDER) {
+      return Finding.problem(UCX_LIBRARY, used.text() + ": the loader does not look there",
+          configure(used.library()));
+    }
+    String text = used.text() + (used == first ? "" : ", because " + first.text() + " is older than " + UcxVersion.OLDEST);
+    return used.answer().isPresent() ? Finding.ok(UCX_LIBRARY, text) : Finding.note(UCX_LIBRARY, text);
+  }
+
+  private static String configure(UcxLibrary library) {
+    return "spark.sluice.ucx.library=" + library.path() + " (check it with --ucx-library)";
+  }
+
+  private Finding transports(Host host, Candidate used) {
+    List<String> working = used.answer().map(UcxProbe.Answer::transports).orElse(List.of());
+    List<String> modules = UcxModule.of(host, used.library());
+    String text = working.isEmpty()
+        ? "built in: tcp, shared memory; modules: " + (modules.isEmpty() ? "none" : String.join(", ", modules))
         : "work here: " + String.join(", ", working);
     boolean devices = !host.list("/sys/class/infiniband").isEmpty();
-    if (devices && modules.stream().noneMatch(UcxModule::isRdma) && working.stream().noneMatch(UcxModule::isRdmaTransport)) {
-      return Finding.warning(UCX_TRANSPORTS, text + "; no RDMA module (libuct_ib), though there are RDMA devices",
-          "Install the package with UCX's InfiniBand module (ucx-ib), of the same version");
+    if (!devices || modules.stream().anyMatch(UcxModule::isRdma) || working.stream().anyMatch(UcxModule::isRdmaTransport)) {
+      return Finding.ok(UCX_TRANSPORTS, text);
     }
-    return Finding.ok(UCX_TRANSPORTS, text);
+    return Finding.warning(UCX_TRANSPORTS, text + "; no RDMA module (libuct_ib), though there are RDMA devices",
+        used.library().source() == Source.JAR
+            ? search.elsewhere(host).map(UcxCheck::configure).orElse(INSTALL)
+            : "Install the package with UCX's InfiniBand module (ucx-ib), of the same version");
   }
 }

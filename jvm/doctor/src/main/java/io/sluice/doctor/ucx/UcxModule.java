@@ -11,8 +11,11 @@ final class UcxModule {
 
   private UcxModule() {}
 
-  /** Names of the modules beside {@code library}: ib, cma, rdmacm, cuda, … */
+  /** Names of the modules beside {@code library}: ib, cma, rdmacm, cuda, … The jar is made without all but cma. */
   static List<String> of(Host host, UcxLibrary library) {
+    if (library.source() == UcxLibrary.Source.JAR) {
+      return host.jarFile(library.modules() + "/libuct_cma.so.0").isPresent() ? List.of("cma") : List.of();
+    }
     return host.list(library.modules()).stream().map(FILE::matcher).filter(Matcher::matches)
         .map(matcher -> matcher.group(1)).distinct().toList();
   }

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 public final class UcxSearch {
   static final String FILE = "libucp.so.0";
 
+  private static final String IN_JAR = "io/sluice/native/linux-x86_64/ucx/" + FILE;
   private static final List<String> USUAL = List.of("/usr/local/lib", "/usr/local/lib64", "/usr/local/ucx/lib",
       "/opt/ucx/lib", "/opt/mellanox/ucx/lib", "/opt/hpcx/ucx/lib");
 
@@ -26,16 +27,27 @@ public final class UcxSearch {
     return configured;
   }
 
-  /** What the transport would open, or, when it would find none, what lies where it does not look. */
-  public Optional<UcxLibrary> find(Host host) {
+  /**
+   * What the transport would try, in its order; when it would find none, what lies where it does not look.
+   *
+   * @return none or more; with a configured path at most that one
+   */
+  List<UcxLibrary> find(Host host) {
     if (!configured.isEmpty()) {
       return Stream.of(configured, configured + "/" + FILE)
-          .filter(path -> host.exists(path) && !isFolder(host, path)).findFirst()
-          .map(path -> new UcxLibrary(host.resolve(path), Source.CONFIGURED));
+          .filter(path -> host.exists(path) && !isFolder(host, path)).limit(1)
+          .map(path -> new UcxLibrary(host.resolve(path), Source.CONFIGURED)).toList();
     }
-    return byLoader(host).map(path -> new UcxLibrary(host.resolve(path), Source.LOADER))
-        .or(() -> USUAL.stream().map(folder -> folder + "/" + FILE).filter(host::exists).findFirst()
-            .map(path -> new UcxLibrary(host.resolve(path), Source.USUAL_FOLDER)));
+    List<UcxLibrary> found = Stream.concat(
+        byLoader(host).map(path -> new UcxLibrary(host.resolve(path), Source.LOADER)).stream(),
+        host.jarFile(IN_JAR).map(bytes -> new UcxLibrary(IN_JAR, Source.JAR)).stream()).toList();
+    return found.isEmpty() ? elsewhere(host).stream().toList() : found;
+  }
+
+  /** A library where people install it and the loader does not look. */
+  Optional<UcxLibrary> elsewhere(Host host) {
+    return USUAL.stream().map(folder -> folder + "/" + FILE).filter(host::exists).findFirst()
+        .map(path -> new UcxLibrary(host.resolve(path), Source.USUAL_FOLDER));
   }
 
   private static boolean isFolder(Host host, String path) {

@@ -2,6 +2,7 @@ package io.sluice.doctor.host;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -19,6 +20,7 @@ public final class FakeHost implements Host {
       "os.version", "6.1.0", "java.version", "17.0.15", "java.vendor", "Debian", "java.home", "/usr/lib/jvm/17",
       "java.io.tmpdir", "/tmp"));
   private final Map<String, String> commands = new HashMap<>();
+  private final Map<String, byte[]> jar = new HashMap<>();
   private final Map<String, Space> spaces = new HashMap<>();
   private final Map<String, String> obstacles = new HashMap<>();
   private final Map<String, List<String>> addresses = new TreeMap<>();
@@ -133,6 +135,11 @@ public final class FakeHost implements Host {
     return this;
   }
 
+  public FakeHost jarFile(String name, String content) {
+    jar.put(name, content.getBytes(StandardCharsets.ISO_8859_1));
+    return this;
+  }
+
   public FakeHost nativeLibrary(Text answer) {
     nativeLibrary = answer;
     return this;
@@ -216,6 +223,11 @@ public final class FakeHost implements Host {
   @Override
   public Text nativeLibrary() {
     return nativeLibrary;
+  }
+
+  @Override
+  public Optional<byte[]> jarFile(String name) {
+    return Optional.ofNullable(jar.get(name));
   }
 
   @Override
