@@ -17,6 +17,9 @@ public final class UcxCheck implements Check {
       + " or later (packages named ucx or libucx0, or a release of openucx/ucx) and, if the loader does not find it, "
       + "set spark.sluice.ucx.library to the path of libucp.so.0";
 
+  private static final String OLD = "Update or remove it: the UCX in Sluice's jar is used only where the system has none. "
+      + INSTALL;
+
   private final UcxSearch search;
   private final List<UcxProbe> probes;
 
@@ -44,14 +47,9 @@ public final class UcxCheck implements Check {
 
   @Override
   public List<Finding> look(Host host) {
-    List<Candidate> candidates = search.find(host).stream().map(library -> new Candidate(library,
-        probes.stream().flatMap(probe -> probe.ask(host, library).stream()).findFirst())).toList();
-    if (candidates.isEmpty()) {
-      return List.of(none());
-    }
-    Candidate first = candidates.get(0);
-    Candidate used = candidates.stream().filter(candidate -> !candidate.old()).findFirst().orElse(first);
-    return List.of(library(first, used), transports(host, used));
+    Optional<Candidate> found = search.find(host).map(library -> new Candidate(library,
+        probes.stream().flatMap(probe -> probe.ask(host, library).stream()).findFirst()));
+    return found.map(used -> List.of(library(host, used), transports(host, used))).orElseGet(() -> List.of(none()));
   }
 
   private Finding none() {
@@ -62,16 +60,15 @@ public final class UcxCheck implements Check {
             "Give --ucx-library the path of libucp.so.0, or of its folder");
   }
 
-  private static Finding library(Candidate first, Candidate used) {
+  private Finding library(Host host, Candidate used) {
     if (used.old()) {
-      return Finding.problem(UCX_LIBRARY, used.text() + ": older than " + UcxVersion.OLDEST, INSTALL);
+      return Finding.problem(UCX_LIBRARY, used.text() + ": older than " + UcxVersion.OLDEST,
+          search.elsewhere(host).map(UcxCheck::configure).orElse(OLD));
     }
     if (used.library().source() == Source.USUAL_FOLDER) {
-      return Finding.problem(UCX_LIBRARY, used.text() + ": the loader does not look there",
-          configure(used.library()));
+      return Finding.problem(UCX_LIBRARY, used.text() + ": the loader does not look there", configure(used.library()));
     }
-    String text = used.text() + (used == first ? "" : ", because " + first.text() + " is older than " + UcxVersion.OLDEST);
-    return used.answer().isPresent() ? Finding.ok(UCX_LIBRARY, text) : Finding.note(UCX_LIBRARY, text);
+    return used.answer().isPresent() ? Finding.ok(UCX_LIBRARY, used.text()) : Finding.note(UCX_LIBRARY, used.text());
   }
 
   private static String configure(UcxLibrary library) {

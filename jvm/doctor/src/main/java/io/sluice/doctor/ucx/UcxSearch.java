@@ -28,20 +28,18 @@ public final class UcxSearch {
   }
 
   /**
-   * What the transport would try, in its order; when it would find none, what lies where it does not look.
-   *
-   * @return none or more; with a configured path at most that one
+   * What the transport would open; when it would find none, what lies where it does not look. The jar's is not for
+   * where the system's is too old: UCX 1.13.1 and 1.22.0 in one process end it (an assertion in libucs).
    */
-  List<UcxLibrary> find(Host host) {
+  Optional<UcxLibrary> find(Host host) {
     if (!configured.isEmpty()) {
       return Stream.of(configured, configured + "/" + FILE)
-          .filter(path -> host.exists(path) && !isFolder(host, path)).limit(1)
-          .map(path -> new UcxLibrary(host.resolve(path), Source.CONFIGURED)).toList();
+          .filter(path -> host.exists(path) && !isFolder(host, path)).findFirst()
+          .map(path -> new UcxLibrary(host.resolve(path), Source.CONFIGURED));
     }
-    List<UcxLibrary> found = Stream.concat(
-        byLoader(host).map(path -> new UcxLibrary(host.resolve(path), Source.LOADER)).stream(),
-        host.jarFile(IN_JAR).map(bytes -> new UcxLibrary(IN_JAR, Source.JAR)).stream()).toList();
-    return found.isEmpty() ? elsewhere(host).stream().toList() : found;
+    return byLoader(host).map(path -> new UcxLibrary(host.resolve(path), Source.LOADER))
+        .or(() -> host.jarFile(IN_JAR).map(bytes -> new UcxLibrary(IN_JAR, Source.JAR)))
+        .or(() -> elsewhere(host));
   }
 
   /** A library where people install it and the loader does not look. */
