@@ -1,0 +1,70 @@
+package io.sluice.doctor.check;
+
+import static io.sluice.doctor.check.Subject.HUGE_PAGES;
+import static io.sluice.doctor.check.Subject.MEMORY;
+
+import io.sluice.doctor.host.Host;
+import io.sluice.doctor.host.Text;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** How much memory there is, a container's limit of it, and whether large pages can be had. */
+public final class MemoryCheck implements Check {
+  private static final String TRANSPARENT = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+  @Override
+  public Subject subject() {
+    return MEMORY;
+  }
+
+  @Override
+  public List<Finding> look(Host host) {
+    Text info = host.read("/proc/meminfo");
+    return List.of(memory(host, info), hugePages(host, info));
+  }
+
+  private static Finding memory(Host host, Text info) {
+    OptionalLong total = kilobytes(info, "MemTotal");
+    if (total.isEmpty()) {
+      return Finding.unknown(MEMORY, info.known() ? "/proc/meminfo has no MemTotal" : info.reason());
+    }
+    OptionalLong limit = containerLimit(host);
+    String text = Amount.text(total.getAsLong()) + ", "
+        + kilobytes(info, "MemAvailable").stream().mapToObj(Amount::text).findFirst().orElse("unknown") + " available";
+    return Finding.ok(MEMORY, limit.isPresent() && limit.getAsLong() < total.getAsLong()
+        ? text + "; this control group may use " + Amount.text(limit.getAsLong()) : text);
+  }
+
+  /** The limit that a container sees at the top of its own hierarchy; version 2, then version 1. */
+  private static OptionalLong containerLimit(Host host) {
+    OptionalLong limit = Amount.number(host.read("/sys/fs/cgroup/memory.max").or(""));
+    return limit.isPresent() ? limit : Amount.number(host.read("/sys/fs/cgroup/memory/memory.limit_in_bytes").or(""));
+  }
+
+  private static Finding hugePages(Host host, Text info) {
+    Text modes = host.read(TRANSPARENT);
+    String reserved = field(info, "HugePages_Total").filter(count -> !count.equals("0"))
+        .map(count -> "; " + count + " reserved pages, which Sluice does not use").orElse("");
+    if (!modes.known()) {
+      return Finding.unknown(HUGE_PAGES, modes.reason());
+    }
+    int open = modes.value().indexOf('[');
+    int close = modes.value().indexOf(']');
+    String mode = open >= 0 && close > open ? modes.value().substring(open + 1, close) : modes.value();
+    return mode.equals("never")
+        ? Finding.warning(HUGE_PAGES, "transparent huge pages are off" + reserved,
+            "As root: echo madvise > " + TRANSPARENT)
+        : Finding.ok(HUGE_PAGES, "transparent huge pages: " + mode + reserved);
+  }
+
+  private static OptionalLong kilobytes(Text info, String name) {
+    OptionalLong value = Amount.number(field(info, name).orElse("").replace(" kB", ""));
+    return value.isPresent() ? OptionalLong.of(value.getAsLong() * Amount.KIB) : value;
+  }
+
+  private static Optional<String> field(Text info, String name) {
+    return info.or("").lines().filter(line -> line.startsWith(name + ":")).findFirst()
+        .map(line -> line.substring(name.length() + 1).strip());
+  }
+}

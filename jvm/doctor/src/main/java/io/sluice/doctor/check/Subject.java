@@ -1,0 +1,76 @@
+package io.sluice.doctor.check;
+
+import java.util.Locale;
+
+/** What findings are about; the modes' requirements name these. In the order of the report. */
+public enum Subject {
+  PLATFORM(Group.MACHINE, "platform"),
+  JAVA(Group.MACHINE, "Java"),
+  LIBC(Group.MACHINE, "C library"),
+  PROCESSOR(Group.MACHINE, "processor"),
+  MEMORY(Group.MACHINE, "memory"),
+  HUGE_PAGES(Group.MACHINE, "huge pages"),
+  OPEN_FILES(Group.MACHINE, "open files"),
+  CONTAINER(Group.MACHINE, "container"),
+  NATIVE_LIBRARY(Group.SLUICE, "native library"),
+  UNPACK_FOLDER(Group.SLUICE, "unpack folder"),
+  LOCAL_DIRS(Group.SLUICE, "local directory"),
+  SPARK_VERSION(Group.SPARK, "Spark"),
+  SPARK_JAR(Group.SPARK, "Sluice's jar"),
+  SPARK_SETTINGS(Group.SPARK, "settings"),
+  SPARK_FRAMES(Group.SPARK, "frames"),
+  SPARK_TRANSFER(Group.SPARK, "one-sided reads"),
+  UCX_LIBRARY(Group.UCX, "UCX library"),
+  UCX_TRANSPORTS(Group.UCX, "UCX transports"),
+  SHARED_MEMORY(Group.UCX, "shared memory"),
+  CROSS_MEMORY(Group.UCX, "CMA"),
+  RDMA_PORT(Group.RDMA, "RDMA port"),
+  RDMA_FILES(Group.RDMA, "RDMA device files"),
+  VERBS(Group.RDMA, "verbs library"),
+  LOCKED_MEMORY(Group.RDMA, "locked memory"),
+  GPU(Group.RDMA, "GPU"),
+  INTERFACE(Group.NETWORK, "interface"),
+  TCP(Group.NETWORK, "TCP");
+
+  /** A heading of the report. */
+  public enum Group {
+    MACHINE("Machine"),
+    SLUICE("Sluice on this machine"),
+    SPARK("Spark"),
+    UCX("UCX and shared memory"),
+    RDMA("RDMA and GPUs"),
+    NETWORK("Network");
+
+    private final String title;
+
+    Group(String title) {
+      this.title = title;
+    }
+
+    public String title() {
+      return title;
+    }
+  }
+
+  private final Group group;
+  private final String title;
+
+  Subject(Group group, String title) {
+    this.group = group;
+    this.title = title;
+  }
+
+  public Group group() {
+    return group;
+  }
+
+  /** For people. */
+  public String title() {
+    return title;
+  }
+
+  /** For programs that read the JSON: never changes. */
+  public String id() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}

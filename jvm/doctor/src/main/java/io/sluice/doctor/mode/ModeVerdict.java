@@ -1,0 +1,86 @@
+package io.sluice.doctor.mode;
+
+import io.sluice.doctor.check.Finding;
+import io.sluice.doctor.check.Verdict;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What asking for a mode leads to on this machine.
+ *
+ * @param fallback what does the work instead, when it falls back
+ * @param reasons why it is not simply ready, most serious first
+ */
+public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> reasons) {
+  /**
+   * @param next exactly what to do about it; empty when nothing can or need be done
+   */
+  public record Reason(String text, String next) {}
+
+  /** Judges by the findings of all checks. */
+  public static ModeVerdict of(Mode mode, List<Finding> findings) {
+    ModeVerdict machine = ofMachine(mode, findings);
+    if (mode.available()) {
+      return machine;
+    }
+    return new ModeVerdict(mode, State.NOT_POSSIBLE, "", List.of(
+        new Reason("comes in a later version; asking for it stops the application", mode.instead()),
+        new Reason("this machine, when it comes: " + machine.words()
+            + (machine.reasons().isEmpty() ? "" : " (" + String.join("; ", subjects(mode, findings)) + ")"), "")));
+  }
+
+  private static ModeVerdict ofMachine(Mode mode, List<Finding> findings) {
+    State state = State.READY;
+    String fallback = "";
+    List<Reason> grave = new ArrayList<>();
+    List<Reason> notes = new ArrayList<>();
+    for (Requirement requirement : mode.requirements()) {
+      List<Finding> about = findings.stream().filter(finding -> finding.subject() == requirement.subject()).toList();
+      boolean lacking = lacking(requirement, about);
+      List<Finding> mentioned = mentioned(requirement, about);
+      State here = lacking ? requirement.consequence() : mentioned.isEmpty() ? State.READY : State.READY_WITH_NOTES;
+      if (here == State.FALLS_BACK && state.compareTo(State.FALLS_BACK) < 0) {
+        fallback = requirement.fallback();
+      }
+      state = here.compareTo(state) > 0 ? here : state;
+      mentioned.forEach(finding -> (lacking ? grave : notes).add(
+          new Reason(finding.subject().title() + ": " + finding.text(), finding.next())));
+    }
+    grave.addAll(notes);
+    return new ModeVerdict(mode, state, state == State.FALLS_BACK ? fallback : "", grave);
+  }
+
+  private static boolean lacking(Requirement requirement, List<Finding> about) {
+    boolean any = about.stream().anyMatch(finding -> finding.verdict() == Verdict.PROBLEM);
+    return any && (!requirement.one() || about.stream().allMatch(finding -> finding.verdict() == Verdict.PROBLEM));
+  }
+
+  /** Of what a mode is merely meant for, one that is in order makes the others not worth a word. */
+  private static List<Finding> mentioned(Requirement requirement, List<Finding> about) {
+    if (requirement.one() && requirement.consequence().usable()
+        && about.stream().anyMatch(finding -> finding.verdict() == Verdict.OK)) {
+      return List.of();
+    }
+    return about.stream().filter(finding -> finding.verdict().compareTo(requirement.mention()) >= 0).toList();
+  }
+
+  private static Set<String> subjects(Mode mode, List<Finding> findings) {
+    Set<String> subjects = new LinkedHashSet<>();
+    mode.requirements().forEach(requirement -> mentioned(requirement,
+        findings.stream().filter(finding -> finding.subject() == requirement.subject()).toList())
+        .forEach(finding -> subjects.add(finding.subject().title())));
+    return subjects;
+  }
+
+  /** Such as {@code ready}, or {@code will fall back to Spark's own shuffle}. */
+  public String words() {
+    return switch (state) {
+      case READY -> "ready";
+      case READY_WITH_NOTES -> "ready with notes";
+      case FALLS_BACK -> "will fall back to " + fallback;
+      case NOT_POSSIBLE -> "not possible";
+    };
+  }
+}

@@ -1,0 +1,77 @@
+package io.sluice.doctor.spark;
+
+import static io.sluice.doctor.check.Subject.SPARK_FRAMES;
+import static io.sluice.doctor.check.Subject.SPARK_SETTINGS;
+import static io.sluice.doctor.check.Subject.SPARK_TRANSFER;
+
+import io.sluice.doctor.check.Finding;
+import io.sluice.doctor.check.Subject;
+import io.sluice.doctor.check.Verdict;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * What a setting of Spark means for Sluice. The facts are those of {@code RecordPath} and {@code TransportRules} in
+ * {@code jvm/spark}.
+ *
+ * @param concerns the values that it is about
+ * @param says completes "KEY=VALUE: "
+ */
+record SettingRule(Subject subject, String key, Predicate<String> concerns, Verdict verdict, String says, String next) {
+  static final String MANAGER = "io.sluice.spark.SluiceShuffleManager";
+  static final String PLUGIN = "io.sluice.spark.SluicePlugin";
+
+  private static final String FILE_ENCRYPTION = "spark.io.encryption.enabled";
+  private static final String FALLS_BACK = "every shuffle is left to Spark's own writers and readers";
+  private static final String NETTY = "blocks travel by Netty";
+
+  private static final List<SettingRule> ALL = List.of(
+      new SettingRule(SPARK_SETTINGS, "spark.shuffle.manager", value -> !value.equals(MANAGER), Verdict.WARNING,
+          "Sluice is not used unless a command sets another", "spark.shuffle.manager  " + MANAGER),
+      new SettingRule(SPARK_SETTINGS, "spark.sluice.mode", in("ucx", "cache_only"), Verdict.WARNING,
+          "this mode comes in a later version and stops the application", "spark.sluice.mode  MULTITHREADED (or RDMA)"),
+      new SettingRule(SPARK_SETTINGS, "spark.shuffle.service.enabled", in("true"), Verdict.NOTE,
+          "works; what the service serves travels by Netty", ""),
+      frames("spark.sluice.enabled", in("false"), "Remove the line"),
+      frames("spark.sluice.codec", in("spark"), "Remove the line, unless it is meant so"),
+      frames(FILE_ENCRYPTION, in("true"), "Sluice's frames are not encrypted yet: keep Spark's writers (mode RDMA works), "
+          + "or encrypt the disks instead"),
+      frames("spark.shuffle.push.enabled", in("true"), "spark.shuffle.push.enabled  false"),
+      frames("spark.shuffle.sort.io.plugin.class", value -> !value.endsWith(".LocalDiskShuffleDataIO"), "Remove the line"),
+      frames("spark.io.compression.codec", in("lz4", "zstd", "snappy").negate(),
+          "spark.io.compression.codec  lz4 (or zstd, snappy)"),
+      transfer("spark.network.crypto.enabled"), transfer("spark.ssl.rpc.enabled"),
+      transfer("spark.authenticate.enableSaslEncryption"), transfer("spark.shuffle.push.enabled"),
+      transfer("spark.shuffle.useOldFetchProtocol"));
+
+  private static SettingRule frames(String key, Predicate<String> concerns, String next) {
+    return new SettingRule(SPARK_FRAMES, key, concerns, Verdict.PROBLEM, FALLS_BACK, next);
+  }
+
+  private static SettingRule transfer(String key) {
+    return new SettingRule(SPARK_TRANSFER, key, in("true"), Verdict.PROBLEM, NETTY, encryptsNetwork(key)
+        ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION + "  true, which encrypts "
+            + "blocks before they travel"
+        : "One-sided reads need  " + key + "  false");
+  }
+
+  private static boolean encryptsNetwork(String key) {
+    return key.contains("crypto") || key.contains("ssl") || key.contains("Sasl");
+  }
+
+  private static Predicate<String> in(String... values) {
+    return value -> Set.of(values).contains(value.toLowerCase(Locale.ROOT));
+  }
+
+  /** What the rules say of these settings. */
+  static List<Finding> findings(Map<String, String> settings) {
+    boolean encryptedBefore = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true");
+    return ALL.stream().filter(rule -> settings.containsKey(rule.key) && rule.concerns.test(settings.get(rule.key)))
+        .filter(rule -> !(encryptedBefore && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
+        .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
+            rule.next)).toList();
+  }
+}

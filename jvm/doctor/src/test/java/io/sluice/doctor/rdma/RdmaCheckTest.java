@@ -1,0 +1,138 @@
+package io.sluice.doctor.rdma;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.doctor.check.Finding;
+import io.sluice.doctor.check.Verdict;
+import io.sluice.doctor.host.FakeHost;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** RDMA devices and GPUs as the kernel shows them. The trees are written after the kernel's documentation, not copied from cards. */
+class RdmaCheckTest {
+  private static final String DEVICE = "/sys/class/infiniband/mlx5_0";
+
+  @TempDir private Path root;
+  private FakeHost host;
+
+  @BeforeEach
+  void makeHost() {
+    host = FakeHost.ordinary(root);
+  }
+
+  @Test
+  void machineWithoutDevicesIsOnlyNoted() {
+    assertEquals(List.of(Verdict.NOTE), new RdmaCheck().look(host).stream().map(Finding::verdict).toList());
+  }
+
+  @Test
+  void rocePortShowsItsNetworkAndMtu() {
+    roce();
+    Finding port = new RdmaCheck().look(host).get(0);
+    assertEquals(Verdict.OK, port.verdict(), port::toString);
+    assertEquals("mlx5_0:1 ACTIVE, Ethernet (RoCE), 100 Gb/sec (4X EDR), active MTU 1024 (by ens1f0's MTU of 1500), "
+        + "firmware 16.35.2000, ens1f0 (31.31.31.41/24)", port.text());
+    host.command("ibv_devinfo -d mlx5_0 -i 1", "hca_id: mlx5_0\n  active_mtu:   4096 (5)\n");
+    assertTrue(new RdmaCheck().look(host).get(0).text().contains("active MTU 4096,"));
+  }
+
+  @Test
+  void devicesThatCannotBeOpenedAreAWarning() {
+    roce();
+    Finding files = new RdmaCheck().look(host).get(1);
+    assertEquals(Verdict.WARNING, files.verdict());
+    assertTrue(files.next().contains("--device=/dev/infiniband"));
+    host.with("/dev/infiniband/uverbs0", "");
+    assertEquals(Verdict.OK, new RdmaCheck().look(host).get(1).verdict());
+  }
+
+  @Test
+  void roceNeedsAnAddressAndVersionTwo() {
+    roce();
+    host.address("ens1f0");
+    assertTrue(new RdmaCheck().look(host).get(0).next().contains("ip addr add ADDRESS/PREFIX dev ens1f0"));
+    host.with(DEVICE + "/ports/1/gid_attrs/types/1", "IB/RoCE v1\n");
+    assertTrue(new RdmaCheck().look(host).get(0).text().contains("no RoCE v2 address"));
+  }
+
+  @Test
+  void infinibandPortThatIsDownSaysWhereToLook() {
+    infiniband("1: DOWN");
+    Finding port = new RdmaCheck().look(host).get(0);
+    assertEquals(Verdict.WARNING, port.verdict());
+    assertTrue(port.text().startsWith("mlx5_0:1 DOWN, InfiniBand, 10 Gb/sec (4X)") && port.next().contains("cable"),
+        port::toString);
+    infiniband("2: INIT");
+    assertTrue(new RdmaCheck().look(host).get(0).next().contains("opensm"));
+    infiniband("4: ACTIVE");
+    assertEquals(Verdict.OK, new RdmaCheck().look(host).get(0).verdict());
+  }
+
+  @Test
+  void rocePortWithoutItsInterfaceIsInAnotherNamespace() {
+    host.with(DEVICE + "/ports/1/state", "4: ACTIVE\n").with(DEVICE + "/ports/1/link_layer", "Ethernet\n");
+    assertTrue(new RdmaCheck().look(host).get(0).next().contains("--network=host"));
+  }
+
+  @Test
+  void iwarpIsNothingForUcx() {
+    roce();
+    host.with(DEVICE + "/node_type", "4: RNIC\n");
+    assertTrue(new RdmaCheck().look(host).get(0).text().contains("Ethernet (iWARP)"));
+    assertEquals(Verdict.WARNING, new RdmaCheck().look(host).get(0).verdict());
+  }
+
+  @Test
+  void deviceWithEmptyFoldersIsNoCrash() {
+    host.folder(DEVICE + "/ports/1");
+    assertTrue(new RdmaCheck().look(host).get(0).text().contains("unknown"));
+  }
+
+  @Test
+  void roceMtuLeavesRoomForHeaders() {
+    assertEquals(1024, RdmaCheck.roceMtu(1500));
+    assertEquals(4096, RdmaCheck.roceMtu(4200));
+    assertEquals(2048, RdmaCheck.roceMtu(4096));
+    assertEquals(4096, RdmaCheck.roceMtu(9000));
+  }
+
+  @Test
+  void verbsLibraryMattersOnlyWithDevices() {
+    assertEquals(List.of(), new VerbsCheck().look(host));
+    roce();
+    assertTrue(new VerbsCheck().look(host).get(0).text().contains("silently leaves RDMA out"));
+    host.with("/usr/lib64/libibverbs.so.1", "");
+    assertTrue(new VerbsCheck().look(host).get(0).text().contains("no driver for mlx5"));
+    host.with("/etc/libibverbs.d/mlx5.driver", "driver mlx5\n");
+    assertEquals(Verdict.OK, new VerbsCheck().look(host).get(0).verdict());
+  }
+
+  @Test
+  void gpusAndTheirModulesAreNamed() {
+    assertTrue(new GpuCheck().look(host).get(0).text().startsWith("none"));
+    host.with("/dev/nvidia0", "").with("/dev/nvidiactl", "").with("/proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n")
+        .with("/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 1\n")
+        .with("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
+    assertTrue(new GpuCheck().look(host).get(0).text()
+        .startsWith("1 × NVIDIA H100, driver 535.104.05, GPUDirect RDMA: nvidia_peermem;"));
+    host.without("/dev/nvidia0");
+    assertEquals(Verdict.NOTE, new GpuCheck().look(host).get(0).verdict());
+  }
+
+  private void roce() {
+    host.with(DEVICE + "/fw_ver", "16.35.2000\n").with(DEVICE + "/ports/1/state", "4: ACTIVE\n")
+        .with(DEVICE + "/ports/1/link_layer", "Ethernet\n").with(DEVICE + "/ports/1/rate", "100 Gb/sec (4X EDR)\n")
+        .with(DEVICE + "/ports/1/gid_attrs/ndevs/0", "ens1f0\n").with(DEVICE + "/ports/1/gid_attrs/ndevs/1", "ens1f0\n")
+        .with(DEVICE + "/ports/1/gid_attrs/types/0", "IB/RoCE v1\n").with(DEVICE + "/ports/1/gid_attrs/types/1", "RoCE v2\n")
+        .with("/sys/class/net/ens1f0/mtu", "1500\n").address("ens1f0", "31.31.31.41/24");
+  }
+
+  private void infiniband(String state) {
+    host.with(DEVICE + "/fw_ver", "20.38.1002\n").with(DEVICE + "/ports/1/state", state + "\n")
+        .with(DEVICE + "/ports/1/link_layer", "InfiniBand\n").with(DEVICE + "/ports/1/rate", "10 Gb/sec (4X)\n");
+  }
+}

@@ -1,0 +1,65 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarFile;
+import org.apache.spark.package$;
+import org.junit.jupiter.api.Test;
+
+/** The finished jar on a node that has nothing but it: {@code java -jar}. */
+class DoctorJarTest {
+  private record Answer(int exitCode, String output) {}
+
+  @Test
+  void doctorRunsFromTheJarAloneAndFindsThisMachineUsable() throws Exception {
+    Answer answer = java("doctor", "--json");
+    assertEquals(0, answer.exitCode(), answer.output());
+    assertTrue(answer.output().contains("from the jar"), "the native library of the jar is loaded: " + answer.output());
+    assertTrue(answer.output().contains("Spark " + package$.MODULE$.SPARK_VERSION()), answer.output());
+    assertTrue(answer.output().endsWith("\"usable\": true\n}\n"), answer.output());
+  }
+
+  @Test
+  void jarSaysItsVersionAndHowToUseIt() throws Exception {
+    Answer answer = java();
+    assertEquals(0, answer.exitCode());
+    assertTrue(answer.output().matches("(?s)Sluice \\d+\\.\\d+.*--jars " + jar() + ".*"), answer.output());
+  }
+
+  @Test
+  void jarHasNoClassOfAnyoneElse() throws Exception {
+    try (JarFile jar = new JarFile(jar().toFile())) {
+      List<String> others = jar.stream().map(entry -> entry.getName())
+          .filter(name -> name.endsWith(".class") && !name.startsWith("io/sluice/")).toList();
+      assertEquals(List.of(), others);
+    }
+  }
+
+  private static Path jar() throws URISyntaxException {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
+    try {
+      return Path.of(Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
+    } catch (ClassNotFoundException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static Answer java(String... arguments) throws IOException, InterruptedException, URISyntaxException {
+    List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        "-jar", jar().toString()));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertTrue(process.waitFor(1, TimeUnit.MINUTES), "java -jar does not end");
+    return new Answer(process.exitValue(), output);
+  }
+}
