@@ -1,0 +1,75 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Executors on hosts of their own, which share no memory and see each other over slow links, one of which is cut. */
+class SeveralHostsTest {
+  private static Path folder;
+  private static EmulatedCluster cluster;
+
+  @BeforeAll
+  static void bringUp() throws IOException {
+    String obstacle = EmulatedCluster.obstacle();
+    assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
+    folder = Files.createDirectories(SparkApplication.workDir().resolve("several-hosts"));
+    cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit", "--delay", "0.2ms");
+  }
+
+  @AfterAll
+  static void takeDown() throws IOException {
+    if (cluster != null) {
+      cluster.close();
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  @Test
+  void sameRowsAsStockAlsoWhenALinkIsCutAndComesBack() throws Exception {
+    List<String> expected = new ArrayList<>();
+    Path open = Files.createDirectories(folder.resolve("stock"));
+    Gate.open(open);
+    try (Program stock = start(Engine.STOCK, open)) {
+      for (String query : SeveralHostsProgram.QUERIES) {
+        expected.add(result(stock, query));
+      }
+    }
+    Path gate = Files.createDirectories(folder.resolve("tested"));
+    try (Program tested = start(Engine.UNDER_TEST, gate)) {
+      assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
+      assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
+      cutALinkBehind(gate, tested);
+      assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
+    }
+  }
+
+  /** The tasks at the gate have their blocks; those after them find no way to the other host until one has said so. */
+  private static void cutALinkBehind(Path gate, Program program) throws Exception {
+    Gate.awaitReached(gate);
+    cluster.link("w2", "down");
+    Gate.open(gate);
+    program.await(SeveralHostsProgram.FETCH_FAILURE);
+    cluster.link("w2", "up");
+  }
+
+  private static Program start(Engine engine, Path gate) throws IOException {
+    Path log = SparkApplication.workDir().resolve("several-hosts-" + engine + ".log");
+    return cluster.start(SeveralHostsProgram.class, log, engine.name(), gate.toString());
+  }
+
+  private static String result(Program program, String query) throws InterruptedException {
+    return program.await(SeveralHostsProgram.RESULT + query + ": ");
+  }
+}
