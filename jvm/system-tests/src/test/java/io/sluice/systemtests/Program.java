@@ -10,7 +10,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A process that tells on its standard output how far it is. Closing ends it. */
+/** A process that tells on its standard output how far it is. Closing ends it, by force if it has not ended itself. */
 final class Program implements AutoCloseable {
   private static final long LIMIT_SECONDS = 120;
   private static final String END = "the end of the output";
@@ -56,6 +56,13 @@ final class Program implements AutoCloseable {
       if (line.startsWith(prefix)) {
         return line.substring(prefix.length());
       }
+    }
+  }
+
+  /** Waits until the process has ended, which it must do well. */
+  void awaitEnd() throws InterruptedException {
+    if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
+      throw new AssertionError((process.isAlive() ? "still running" : "exit status " + process.exitValue()) + "; see " + log);
     }
   }
 

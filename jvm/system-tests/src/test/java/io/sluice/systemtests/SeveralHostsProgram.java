@@ -41,6 +41,8 @@ final class SeveralHostsProgram {
       System.out.println(RETRIED_STAGES + application.events().retriedStages());
       System.out.println(REMOTE_BLOCKS + application.events().totals().remoteBlocks());
     }
+    // What a plugin left behind must not keep the program alive.
+    System.exit(0);
   }
 
   /** A request over a cut link fails after seconds instead of minutes; the driver's address is the host's. */

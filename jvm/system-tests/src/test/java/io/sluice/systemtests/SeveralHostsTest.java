@@ -23,7 +23,7 @@ class SeveralHostsTest {
     String obstacle = EmulatedCluster.obstacle();
     assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
     folder = Files.createDirectories(SparkApplication.workDir().resolve("several-hosts"));
-    cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit", "--delay", "0.2ms");
+    cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit");
   }
 
   @AfterAll
@@ -43,6 +43,7 @@ class SeveralHostsTest {
       for (String query : SeveralHostsProgram.QUERIES) {
         expected.add(result(stock, query));
       }
+      stock.awaitEnd();
     }
     Path gate = Files.createDirectories(folder.resolve("tested"));
     try (Program tested = start(Engine.UNDER_TEST, gate)) {
@@ -52,6 +53,7 @@ class SeveralHostsTest {
       assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
       assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
       assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
+      tested.awaitEnd();
     }
   }
 
