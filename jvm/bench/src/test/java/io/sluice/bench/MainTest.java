@@ -46,7 +46,7 @@ class MainTest {
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
         "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "--cluster=N[,CORES]",
-        "sends: 1%."}) {
+        "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);
     }
   }
