@@ -10,10 +10,13 @@ import io.sluice.bench.report.PotentialText;
 import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Application;
+import io.sluice.bench.run.Cluster;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.EngineFailure;
 import io.sluice.bench.run.Experiment;
+import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.Master;
+import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.TableGeneration;
@@ -32,6 +35,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -43,8 +47,10 @@ import picocli.CommandLine.Spec;
         + "and every engine's result is checksummed and compared. Exits with 1 if results differ.")
 final class BenchCommand implements Callable<Integer> {
 
-  /** Heap of one local-cluster executor, so that 10M rows are sorted without spilling. */
+  /** Heap of one executor of local-cluster or --cluster, so that 10M rows are sorted without spilling. */
   private static final int EXECUTOR_MIB = 4096;
+  private static final String DEFAULT_MASTER = "local-cluster[2,1]";
+  private static final long MIB = 1024 * 1024;
 
   @Parameters(arity = "1..*", paramLabel = "WORKLOAD",
       description = "What to run: names from the list below; all is every one but tpch, which reads tables of its own.",
@@ -90,10 +96,13 @@ final class BenchCommand implements Callable<Integer> {
       description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.")
   private String spark;
 
-  @Option(names = "--master", defaultValue = "local-cluster[2,1]", paramLabel = "MASTER",
+  @Option(names = "--master", paramLabel = "MASTER",
       description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. "
-          + "Default: ${DEFAULT-VALUE}.")
+          + "Default: " + DEFAULT_MASTER + ".")
   private String master;
+
+  @Mixin
+  private ClusterOptions clusterOptions;
 
   @Option(names = "--conf", paramLabel = "KEY=VALUE",
       description = "A Spark setting for every engine; can be repeated.")
@@ -140,16 +149,9 @@ final class BenchCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Map<String, Sizing> sizings;
-    List<Engine> chosen;
-    Map<String, String> settings;
-    Master cluster;
+    Plan plan;
     try {
-      checkRounds();
-      sizings = sizings();
-      chosen = engines();
-      settings = SparkConfArguments.parse(conf);
-      cluster = Master.parse(master, EXECUTOR_MIB);
+      plan = plan();
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -158,15 +160,41 @@ final class BenchCommand implements Callable<Integer> {
       chart = workplace.root().resolve("build/potential.svg");
     }
     SparkHome home = workplace.sparkHome(spark);
-    boolean readsTables = sizings.keySet().stream().anyMatch(BenchCommand::readsTables);
-    Environment environment = Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(),
-        cluster, settings, maps, partitions, readsTables ? scale : null);
-    if (readsTables) {
-      TpchTables tables = new TableGeneration(home, workplace, cluster, settings).tables(scale);
-      sizings.replaceAll((name, sizing) -> readsTables(name) ? sizing.reading(tables) : sizing);
+    try (Cluster cluster = plan.hosts == null ? null : clusterUp(plan, home, workplace)) {
+      return measure(plan, home, workplace, cluster == null ? Site.of(plan.master) : cluster.site());
     }
-    try (Applications applications = Applications.start(chosen, home, workplace, cluster, settings)) {
-      return measure(sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
+  }
+
+  /**
+   * What the arguments ask for.
+   *
+   * @param hosts null if {@code master} is to be used as it is
+   */
+  private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
+      Hosts hosts) {}
+
+  private Plan plan() {
+    checkRounds();
+    Map<String, String> settings = SparkConfArguments.parse(conf);
+    return new Plan(sizings(), engines(), settings,
+        Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings));
+  }
+
+  private static Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {
+    long memoryMib = Math.max(EXECUTOR_MIB, Environment.physicalMemory() / MIB);
+    return Cluster.up(plan.hosts, plan.engines.size(), EXECUTOR_MIB, memoryMib, home, workplace);
+  }
+
+  private int measure(Plan plan, SparkHome home, Workplace workplace, Site site) throws IOException {
+    boolean readsTables = plan.sizings.keySet().stream().anyMatch(BenchCommand::readsTables);
+    Environment environment = Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(),
+        site, plan.settings, maps, partitions, readsTables ? scale : null);
+    if (readsTables) {
+      TpchTables tables = new TableGeneration(home, workplace, site, plan.settings).tables(scale);
+      plan.sizings.replaceAll((name, sizing) -> readsTables(name) ? sizing.reading(tables) : sizing);
+    }
+    try (Applications applications = Applications.start(plan.engines, home, workplace, site, plan.settings)) {
+      return measure(plan.sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
     }
   }
 
@@ -252,12 +280,12 @@ final class BenchCommand implements Callable<Integer> {
   /** The engines' applications, closed together. */
   private record Applications(List<Application> all) implements AutoCloseable {
 
-    static Applications start(List<Engine> engines, SparkHome home, Workplace workplace, Master master,
+    static Applications start(List<Engine> engines, SparkHome home, Workplace workplace, Site site,
         Map<String, String> settings) {
       Applications applications = new Applications(new ArrayList<>());
       try {
         engines.forEach(engine ->
-            applications.all.add(Application.start(engine, home, workplace, master, settings)));
+            applications.all.add(Application.start(engine, home, workplace, site, settings)));
         return applications;
       } catch (RuntimeException e) {
         applications.close();

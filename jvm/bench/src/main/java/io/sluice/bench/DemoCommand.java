@@ -12,6 +12,7 @@ import io.sluice.bench.run.DataSize;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
+import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.Workplace;
 import io.sluice.bench.workload.Sizing;
@@ -58,7 +59,7 @@ final class DemoCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Sizing sizing = sizing();
-    Master master = Master.parse("local-cluster[2,1]", EXECUTOR_MIB);
+    Site site = Site.of(Master.parse("local-cluster[2,1]", EXECUTOR_MIB));
     Workplace workplace = Workplace.current();
     SparkHome home = workplace.sparkHome(spark);
     System.out.println(DemoText.introduction(sizing.rows(), home.sparkVersion()));
@@ -66,14 +67,14 @@ final class DemoCommand implements Callable<Integer> {
     try (Progress progress = Progress.start("demo", ENGINES.size() * STEPS_PER_ENGINE)) {
       for (Engine engine : ENGINES) {
         progress.step(engine.label() + ", starting Spark");
-        try (Application application = Application.start(engine, home, workplace, master, Map.of())) {
+        try (Application application = Application.start(engine, home, workplace, site, Map.of())) {
           progress.stepDone("up");
           measurements.add(measure(application, sizing, progress));
         }
       }
     }
     Environment environment = Environment.here(
-        List.of("demo", "--size", size), master, Map.of(), sizing.maps(), sizing.partitions(), null);
+        List.of("demo", "--size", size), site, Map.of(), sizing.maps(), sizing.partitions(), null);
     List<BenchResult> results = BenchResult.of(WORKLOAD, home.sparkVersion(), sizing.rows(), measurements, environment);
     List<String> faults = Verdict.faults(results);
     System.out.println(DemoText.table(results, faults.isEmpty()));

@@ -26,6 +26,11 @@ class MainTest {
       "bench tpch --scale tiny            | 'tiny' is not a double",
       "bench tpch-q23                     | unknown workload 'tpch-q23'",
       "bench sort --master local-cluster[] | local-cluster[executors,cores]",
+      "bench sort --rate 1gbit            | are for the links of --cluster",
+      "bench sort --cluster 0             | --cluster takes N or N,CORES",
+      "bench sort --cluster 3,x           | --cluster takes N or N,CORES",
+      "bench sort --cluster 3 --master local[2] | --cluster brings its own master",
+      "bench sort --cluster 3 --conf spark.cores.max=2 | leave out --conf spark.cores.max",
       "demo --size big                     | 'big' is not a size",
   })
   void wrongArgumentsAreNamed(String arguments, String message) {
@@ -40,7 +45,8 @@ class MainTest {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
-        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5"}) {
+        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "--cluster=N[,CORES]",
+        "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);
     }
   }

@@ -85,6 +85,20 @@ class ReportCommandTest {
         "JavaSluiceTerasort 2026-11-21 22:51:16 1000000000 10.000 100000000 50000000"), lines);
   }
 
+  @Test
+  void theHostsOfAClusterAreOnThePageAndCountAsNodes() throws IOException {
+    Path file = folder.resolve("cluster.json");
+    Files.writeString(file, "[" + result("terasort", "stock", 10).replace("\"local-cluster[2,1,4096]\"",
+        "\"spark://10.77.0.1:7077\", \"hosts\": {\"workers\": 4, \"cores\": 1, \"rate\": \"1gbit\", \"loss\": \"1%\"}")
+        + "]");
+    Path page = folder.resolve("cluster.html");
+    StringWriter output = new StringWriter();
+    assertEquals(0, execute(output, "report", "--hibench-format", file.toString(), "-o", page.toString()));
+    assertTrue(output.toString().contains(" 100000000 "), output.toString());
+    assertTrue(output.toString().contains(" 25000000\n"), output.toString());
+    assertTrue(Files.readString(page).contains("4 hosts on one machine, 1 core each, 1gbit links, loss 1%"));
+  }
+
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
       "this is no JSON                         | not the JSON that ./sluice bench writes",

@@ -27,7 +27,7 @@ final class SparkApplication {
     this.plain = plain;
     this.totals = totals;
     this.shuffleFiles = new ShuffleFiles(spark.sparkContext().getConf().get("spark.local.dir", ""));
-    this.executorCpu = new ExecutorCpu(spark.sparkContext().master());
+    this.executorCpu = new ExecutorCpu(spark.sparkContext().master(), spark.sparkContext().applicationId());
   }
 
   /** Starts the application as {@code request} says; {@code progress} hears of finished tasks. */

@@ -168,7 +168,7 @@ public final class ReportPage {
     List<BenchResult> results = comparisons.stream().map(each -> each.results().get(0)).toList();
     List<String> sparks = results.stream().map(BenchResult::spark).distinct().toList();
     List<String> machines = results.stream().map(result -> Tables.machine(result.environment())).distinct().toList();
-    List<String> masters = results.stream().map(result -> result.environment().master()).distinct().toList();
+    List<String> masters = results.stream().map(result -> result.environment().where()).distinct().toList();
     String where = machines.size() == 1 ? machines.get(0) : machines.size() + " machines";
     String how = masters.size() == 1 ? ", " + masters.get(0) : "";
     return "Spark " + String.join(", ", sparks) + " on " + where + how;

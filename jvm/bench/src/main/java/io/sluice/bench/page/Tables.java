@@ -72,7 +72,7 @@ final class Tables {
       table.row(false, List.of(String.join(", ", names), environment.command(),
           environment.started().replace("T", " ").replace("Z", ""),
           environment.commit() == null ? "" : environment.commit(), result.spark(), machine(environment),
-          environment.master(), settings(environment)));
+          environment.where(), settings(environment)));
     });
     return table.render();
   }

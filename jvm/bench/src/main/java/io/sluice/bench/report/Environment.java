@@ -1,6 +1,7 @@
 package io.sluice.bench.report;
 
-import io.sluice.bench.run.Master;
+import io.sluice.bench.run.Hosts;
+import io.sluice.bench.run.Site;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -26,21 +27,28 @@ import java.util.stream.Stream;
  * @param maps partitions of the generated data
  * @param partitions shuffle partitions asked for; 0 means the workload's own
  * @param scale scale factor of TPC-H's tables; null if none were read
+ * @param hosts what {@code --cluster} asked for; null without it
  */
 public record Environment(String command, String commit, String started, String cpu, int cores, long memoryBytes,
     String java, String master, Map<String, String> conf, int maps, int partitions,
-    Double scale) {
+    Double scale, Hosts hosts) {
 
   /** This machine, now. */
-  public static Environment here(List<String> arguments, Master master, Map<String, String> conf, int maps,
+  public static Environment here(List<String> arguments, Site site, Map<String, String> conf, int maps,
       int partitions, Double scale) {
     String started = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     return new Environment("./sluice " + String.join(" ", arguments), System.getenv("SLUICE_COMMIT"), started,
         cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
-        master.url(), conf, maps, partitions, scale);
+        site.master().url(), conf, maps, partitions, scale, site.hosts());
   }
 
-  private static long physicalMemory() {
+  /** The master, or the hosts behind it, for people. */
+  public String where() {
+    return hosts == null ? master : hosts.describe();
+  }
+
+  /** Physical memory of this machine; 0 where the system does not tell. */
+  public static long physicalMemory() {
     return ManagementFactory.getOperatingSystemMXBean() instanceof com.sun.management.OperatingSystemMXBean system
         ? system.getTotalMemorySize() : 0;
   }

@@ -44,7 +44,7 @@ public final class HiBenchText {
     Instant started = Instant.parse(result.environment().started());
     return line(type(result), DATE.format(started), TIME.format(started), Long.toString(bytes),
         String.format(Locale.ROOT, "%.3f", result.medianS()), Long.toString((long) throughput),
-        Long.toString((long) (throughput / nodes(result.environment().master()))));
+        Long.toString((long) (throughput / nodes(result.environment()))));
   }
 
   private static String type(BenchResult result) {
@@ -65,8 +65,11 @@ public final class HiBenchText {
   }
 
   /** Executors of a {@code local-cluster} count as nodes; how many nodes another master has is not known. */
-  private static int nodes(String master) {
-    Matcher matcher = EXECUTORS.matcher(master);
+  private static int nodes(Environment environment) {
+    if (environment.hosts() != null) {
+      return environment.hosts().workers();
+    }
+    Matcher matcher = EXECUTORS.matcher(environment.master());
     return matcher.matches() ? Math.max(1, Integer.parseInt(matcher.group(1))) : 1;
   }
 

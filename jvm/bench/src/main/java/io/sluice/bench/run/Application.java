@@ -26,30 +26,34 @@ public final class Application implements AutoCloseable {
 
   private final Engine engine;
   private final Path folder;
+  private final Path executorLogs;
   private final DriverProcess driver;
   /** Closes the application when the user interrupts this process. */
   private final Thread closer = new Thread(this::close, "close-application");
   private volatile boolean failed;
   private volatile boolean closed;
 
-  private Application(Engine engine, Path folder, DriverProcess driver) {
+  private Application(Engine engine, Path folder, Path executorLogs, DriverProcess driver) {
     this.engine = engine;
     this.folder = folder;
+    this.executorLogs = executorLogs;
     this.driver = driver;
     Runtime.getRuntime().addShutdownHook(closer);
   }
 
   /** Starts {@code engine} on {@code home} and waits until Spark is up. */
-  public static Application start(Engine engine, SparkHome home, Workplace workplace, Master master,
+  public static Application start(Engine engine, SparkHome home, Workplace workplace, Site site,
       Map<String, String> user) {
     Path folder = workplace.run(engine.label());
     prepare(folder, home, workplace);
     List<Path> jars = jars(engine, workplace);
-    ProcessBuilder process = process(home, folder, jars, master.driverMemoryMib());
+    ProcessBuilder process = process(home, folder, jars, site);
     Path log = workplace.logs().resolve("driver-" + engine.label() + ".log");
-    Application application = new Application(engine, folder, DriverProcess.start(process, log));
+    Path executorLogs = site.executorLogs() == null ? folder.resolve("work") : site.executorLogs();
+    Application application = new Application(engine, folder, executorLogs, DriverProcess.start(process, log));
     try {
-      Map<String, String> settings = SparkSettings.of(engine, master, jars, folder.resolve("local"), user);
+      Path localDir = site.localDir() == null ? folder.resolve("local") : site.localDir();
+      Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, user);
       application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> { });
       return application;
     } catch (RuntimeException e) {
@@ -95,7 +99,7 @@ public final class Application implements AutoCloseable {
       return driver.ask(request, progress);
     } catch (EngineFailure e) {
       failed = !closed;
-      throw new EngineFailure(engine.label() + ": " + e.getMessage() + "; executors' logs: " + folder.resolve("work"));
+      throw new EngineFailure(engine.label() + ": " + e.getMessage() + "; executors' logs: " + executorLogs);
     }
   }
 
@@ -118,10 +122,10 @@ public final class Application implements AutoCloseable {
     return jars;
   }
 
-  private static ProcessBuilder process(SparkHome home, Path folder, List<Path> jars, int driverMemoryMib) {
-    List<String> command = new ArrayList<>();
+  private static ProcessBuilder process(SparkHome home, Path folder, List<Path> jars, Site site) {
+    List<String> command = new ArrayList<>(site.driverCommand());
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx" + driverMemoryMib + "m");
+    command.add("-Xmx" + site.master().driverMemoryMib() + "m");
     command.addAll(JavaModules.options());
     command.add(SparkSettings.LOG_OPTION);
     command.add("-cp");

@@ -36,21 +36,22 @@ public final class SparkSettings {
    * The settings of {@code engine}'s application.
    *
    * @param executorJars what executors need in front of Spark's class path
-   * @param localDir where shuffle files go
+   * @param localDir where shuffle files go, unless the master's workers have folders of their own below it
    * @param user the user's {@code --conf} arguments, which win over all defaults
    */
-  public static Map<String, String> of(Engine engine, Master master, List<Path> executorJars, Path localDir,
+  public static Map<String, String> of(Engine engine, Site site, List<Path> executorJars, Path localDir,
       Map<String, String> user) {
     Map<String, String> settings = new LinkedHashMap<>();
     settings.put("spark.app.name", "sluice-bench-" + engine.label());
-    settings.put("spark.master", master.url());
-    master.executorMemoryMib().ifPresent(mib -> settings.put("spark.executor.memory", mib + "m"));
+    settings.put("spark.master", site.master().url());
+    site.master().executorMemoryMib().ifPresent(mib -> settings.put("spark.executor.memory", mib + "m"));
+    settings.putAll(site.settings());
     settings.put("spark.executor.extraClassPath", classPath(executorJars));
     settings.put("spark.executor.extraJavaOptions", LOG_OPTION);
     settings.put("spark.local.dir", localDir.toString());
     settings.put("spark.sql.warehouse.dir", localDir.resolve("warehouse").toString());
     settings.put("spark.ui.enabled", "false");
-    // Both executors must be there before the first task, or locality and timing are not those of the cluster.
+    // All executors must be there before the first task, or locality and timing are not those of the cluster.
     settings.put("spark.scheduler.minRegisteredResourcesRatio", "1.0");
     settings.putAll(OWN);
     settings.putAll(engine.settings());

@@ -18,14 +18,14 @@ public final class TableGeneration {
 
   private final SparkHome home;
   private final Workplace workplace;
-  private final Master master;
+  private final Site site;
   private final Map<String, String> user;
 
-  /** A generation on {@code master} with the user's settings, except for those that would change files. */
-  public TableGeneration(SparkHome home, Workplace workplace, Master master, Map<String, String> user) {
+  /** A generation at {@code site} with the user's settings, except for those that would change files. */
+  public TableGeneration(SparkHome home, Workplace workplace, Site site, Map<String, String> user) {
     this.home = home;
     this.workplace = workplace;
-    this.master = master;
+    this.site = site;
     this.user = user.entrySet().stream().filter(setting -> !setting.getKey().startsWith("spark.sql."))
         .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
   }
@@ -42,7 +42,7 @@ public final class TableGeneration {
   private void make(TpchTables tables) {
     Sizing sizing = new Sizing(1, 1, 0).reading(tables);
     try (Progress progress = Progress.start("tpch tables", Table.values().length);
-        Application application = Application.start(Engine.STOCK, home, workplace, master, user)) {
+        Application application = Application.start(Engine.STOCK, home, workplace, site, user)) {
       for (Table table : Table.values()) {
         long start = System.nanoTime();
         progress.step(table.label());

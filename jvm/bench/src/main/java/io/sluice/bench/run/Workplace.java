@@ -50,19 +50,29 @@ public record Workplace(Path root, Path sluiceJar) {
    * @param version as the user gives it: {@code 4.2.0}, {@code 3.5}, {@code 3.5.8-2.13}
    */
   public SparkHome sparkHome(String version) {
-    List<String> command = new ArrayList<>(List.of(root.resolve("sluice").toString(), "spark-home", version));
+    return SparkHome.at(Path.of(sluice("no Spark " + version, List.of("spark-home", version))));
+  }
+
+  /**
+   * Runs {@code ./sluice} and returns what it prints; its messages go where this process's go.
+   *
+   * @throws IllegalStateException that says {@code failure} if it fails
+   */
+  String sluice(String failure, List<String> arguments) {
+    List<String> command = new ArrayList<>(List.of(root.resolve("sluice").toString()));
+    command.addAll(arguments);
     try {
       Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-      String path = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
       if (process.waitFor() != 0) {
-        throw new IllegalStateException("no Spark " + version + " (see the message above)");
+        throw new IllegalStateException(failure + " (see the message above)");
       }
-      return SparkHome.at(Path.of(path));
+      return output;
     } catch (IOException e) {
-      throw new UncheckedIOException("./sluice spark-home cannot be run", e);
+      throw new UncheckedIOException("./sluice " + arguments.get(0) + " cannot be run", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while waiting for ./sluice spark-home", e);
+      throw new IllegalStateException("interrupted while waiting for ./sluice " + arguments.get(0), e);
     }
   }
 }

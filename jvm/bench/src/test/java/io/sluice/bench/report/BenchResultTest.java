@@ -14,6 +14,7 @@ import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
+import io.sluice.bench.run.Site;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,7 @@ class BenchResultTest {
 
   private static final Digest DIGEST = new Digest(10, 0xABCDL, 0x1234L, true);
   private static final Environment ENVIRONMENT =
-      Environment.here(List.of("bench", "sort"), Master.parse("local[2]", 1), Map.of(), 8, 0, null);
+      Environment.here(List.of("bench", "sort"), Site.of(Master.parse("local[2]", 1)), Map.of(), 8, 0, null);
 
   @Test
   void figuresAreMediansAndTheRatioIsStockOverThisEngine() {

@@ -40,7 +40,7 @@ class TpchSummaryTest {
 
   private static BenchResult result(String workload, String engine, String spark, double seconds, long bytes) {
     Environment environment = new Environment("./sluice bench tpch", null, "monday", "cpu", 2, 1, "17", "local[2]",
-        Map.of(), 8, 0, 1.0);
+        Map.of(), 8, 0, 1.0, null);
     return new BenchResult(workload, engine, spark, ROWS, List.of(seconds), seconds, null, bytes, bytes, 0, 1, 0, 10,
         "10:0:0", 0, 1, 10, 0, true, 1, 0, 0, List.of(), environment);
   }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class SparkSettingsTest {
 
-  private static final Master MASTER = Master.parse("local-cluster[2,1]", 4096);
+  private static final Site SITE = Site.of(Master.parse("local-cluster[2,1]", 4096));
 
   @Test
   void enginesDifferInNothingButTheirOwnSettingsJarsAndName() {
@@ -44,7 +44,15 @@ class SparkSettingsTest {
     assertEquals("4096m", settings(Engine.STOCK, Map.of()).get("spark.executor.memory"));
   }
 
+  @Test
+  void whatTheSiteAsksForIsTheSameForAllEngines() {
+    Site site = new Site(SITE.master(), null, Map.of("spark.cores.max", "3"), List.of(), null, null);
+    for (Engine engine : Engine.values()) {
+      assertEquals("3", SparkSettings.of(engine, site, List.of(), Path.of("/local"), Map.of()).get("spark.cores.max"));
+    }
+  }
+
   private static Map<String, String> settings(Engine engine, Map<String, String> user) {
-    return SparkSettings.of(engine, MASTER, List.of(Path.of("/bench.jar")), Path.of("/local"), user);
+    return SparkSettings.of(engine, SITE, List.of(Path.of("/bench.jar")), Path.of("/local"), user);
   }
 }

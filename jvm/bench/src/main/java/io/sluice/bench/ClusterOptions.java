@@ -1,0 +1,53 @@
+package io.sluice.bench;
+
+import io.sluice.bench.run.Hosts;
+import java.util.Map;
+import java.util.Set;
+import picocli.CommandLine.Option;
+
+/** The options that put a benchmark on several hosts of this machine. */
+final class ClusterOptions {
+
+  /** What {@code --cluster} itself says to Spark. */
+  private static final Set<String> OWN_KEYS = Set.of("spark.master", "spark.executor.cores", "spark.cores.max");
+
+  @Option(names = "--cluster", paramLabel = "N[,CORES]",
+      description = "Instead of --master: N workers as hosts of their own on this machine, each with an executor of "
+          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see ./sluice cluster help.")
+  private String cluster;
+
+  @Option(names = "--rate", paramLabel = "RATE",
+      description = "Of every link of the cluster, each way: 1gbit, 200mbit. Default: no limit.")
+  private String rate;
+
+  @Option(names = "--delay", paramLabel = "TIME",
+      description = "From a host of the cluster to any other: 0.2ms. Default: none.")
+  private String delay;
+
+  @Option(names = "--loss", paramLabel = "PERCENT",
+      description = "Of the packets that a host of the cluster sends: 1%%. Default: none.")
+  private String loss;
+
+  /**
+   * The hosts asked for; null if none are.
+   *
+   * @param master what the user gave as {@code --master}; null if nothing
+   * @param conf the user's {@code --conf} arguments
+   * @throws IllegalArgumentException for options that contradict each other
+   */
+  Hosts hosts(String master, Map<String, String> conf) {
+    if (cluster == null) {
+      if (rate != null || delay != null || loss != null) {
+        throw new IllegalArgumentException("--rate, --delay and --loss are for the links of --cluster");
+      }
+      return null;
+    }
+    if (master != null) {
+      throw new IllegalArgumentException("--cluster brings its own master; leave out --master");
+    }
+    conf.keySet().stream().filter(OWN_KEYS::contains).findFirst().ifPresent(key -> {
+      throw new IllegalArgumentException("--cluster N,CORES sets " + key + "; leave out --conf " + key);
+    });
+    return Hosts.parse(cluster, rate, delay, loss);
+  }
+}

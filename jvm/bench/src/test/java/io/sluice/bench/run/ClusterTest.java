@@ -1,0 +1,75 @@
+package io.sluice.bench.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the benchmark asks of {@code ./sluice cluster}, told by a script in its place. */
+class ClusterTest {
+
+  private static final SparkHome HOME = SparkHome.at(Path.of("/homes/4.2.0-2.13"));
+
+  @TempDir
+  private Path root;
+
+  private Path calls;
+  private Workplace workplace;
+
+  @BeforeEach
+  void writeScript() throws IOException {
+    calls = root.resolve("calls");
+    workplace = new Workplace(root, root.resolve("sluice.jar"));
+    Path script = root.resolve("sluice");
+    Files.writeString(script, "#!/bin/sh\necho \"$*\" >>'" + calls + "'\n[ ! -e '" + root + "/broken' ] || exit 1\n"
+        + "echo spark://10.77.0.1:7077\n");
+    assertTrue(script.toFile().setExecutable(true));
+  }
+
+  @Test
+  void itIsAskedForByTheOptionsOfTheBenchmarkAndTakenDownOnce() throws IOException {
+    Cluster cluster = Cluster.up(Hosts.parse("3,2", "1gbit", null, "1%"), 2, 4096, 8192, HOME, workplace);
+    cluster.close();
+    cluster.close();
+    assertEquals(List.of("cluster up --name bench --owner " + ProcessHandle.current().pid()
+        + " --spark /homes/4.2.0-2.13 --workers 3 --cores 4 --memory 16384m --rate 1gbit --loss 1%",
+        "cluster down --name bench"), Files.readAllLines(calls));
+  }
+
+  @Test
+  void everyApplicationGetsOneExecutorPerWorkerAndADriverOnTheCluster() {
+    try (Cluster cluster = Cluster.up(Hosts.parse("3,2", null, null, null), 2, 4096, 8192, HOME, workplace)) {
+      Site site = cluster.site();
+      assertEquals("spark://10.77.0.1:7077", site.master().url());
+      assertEquals(OptionalInt.of(4096), site.master().executorMemoryMib());
+      assertEquals(Map.of("spark.executor.cores", "2", "spark.cores.max", "6"), site.settings());
+      assertEquals(List.of(root + "/sluice", "cluster", "run", "--name", "bench", "--"), site.driverCommand());
+    }
+  }
+
+  /** The script has cleaned up after itself, and what is up may be another benchmark's. */
+  @Test
+  void oneThatDoesNotComeUpIsNotTakenDown() throws IOException {
+    Files.createFile(root.resolve("broken"));
+    Hosts hosts = Hosts.parse("2", null, null, null);
+    assertThrows(IllegalStateException.class, () -> Cluster.up(hosts, 2, 4096, 8192, HOME, workplace));
+    assertEquals(1, Files.readAllLines(calls).size());
+  }
+
+  @Test
+  void hostsAreDescribedInWords() {
+    assertEquals("3 hosts on one machine, 1 core each, 1gbit links, delay 0.2ms, loss 1%",
+        Hosts.parse("3", "1gbit", "0.2ms", "1%").describe());
+    assertEquals("1 host on one machine, 4 cores each, links without limit",
+        Hosts.parse("1,4", null, null, null).describe());
+  }
+}

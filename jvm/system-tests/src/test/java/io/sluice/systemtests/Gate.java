@@ -1,0 +1,66 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.types.DataTypes;
+
+/** A SQL function that stops every task until the test opens the gate, and tells it of the first that stands there. */
+final class Gate implements UDF1<Long, Long> {
+  private static final long serialVersionUID = 1L;
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private final String folder;
+  private transient boolean passed;
+
+  private Gate(Path folder) {
+    this.folder = folder.toString();
+  }
+
+  /** Registers it as {@code name}; {@code folder} exists, and is seen by all executors and the test. */
+  static void register(SparkSession spark, String name, Path folder) {
+    spark.udf().register(name, new Gate(folder), DataTypes.LongType);
+  }
+
+  static void awaitReached(Path folder) {
+    Await.until(LIMIT, () -> "no task came to the gate", () -> Files.exists(reached(folder)));
+  }
+
+  /** Lets all tasks pass, now and later. */
+  static void open(Path folder) throws IOException {
+    Files.createFile(opened(folder));
+  }
+
+  @Override
+  public Long call(Long id) {
+    if (!passed) {
+      pass(Path.of(folder));
+      passed = true;
+    }
+    return id;
+  }
+
+  private static void pass(Path folder) {
+    try {
+      Files.createFile(reached(folder));
+    } catch (FileAlreadyExistsException e) {
+      // Another task was the first.
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    Await.until(LIMIT, () -> "the gate did not open", () -> Files.exists(opened(folder)));
+  }
+
+  private static Path reached(Path folder) {
+    return folder.resolve("reached");
+  }
+
+  private static Path opened(Path folder) {
+    return folder.resolve("opened");
+  }
+}

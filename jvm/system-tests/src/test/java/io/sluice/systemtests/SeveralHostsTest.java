@@ -1,0 +1,71 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Executors on hosts of their own, which share no memory and see each other over slow links, one of which is cut. */
+class SeveralHostsTest {
+  private static final Path FOLDER = SparkApplication.workDir().resolve("several-hosts");
+
+  @Test
+  void sameRowsAsStockAlsoWhenALinkIsCutAndComesBack() throws Exception {
+    String obstacle = EmulatedCluster.obstacle();
+    assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
+    // What a killed run left: an open gate.
+    ShuffleFiles.deleteTree(FOLDER);
+    try (EmulatedCluster cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit")) {
+      List<String> expected = onStock(cluster);
+      Path gate = Files.createDirectories(FOLDER.resolve("tested"));
+      try (Program tested = start(cluster, Engine.UNDER_TEST, gate)) {
+        assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
+        assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
+        cutALinkBehind(gate, cluster, tested);
+        assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
+        assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
+        assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
+        tested.awaitEnd();
+      }
+    } finally {
+      ShuffleFiles.deleteTree(FOLDER);
+    }
+  }
+
+  private static List<String> onStock(EmulatedCluster cluster) throws Exception {
+    Path open = Files.createDirectories(FOLDER.resolve("stock"));
+    Gate.open(open);
+    try (Program stock = start(cluster, Engine.STOCK, open)) {
+      List<String> results = new ArrayList<>();
+      for (String query : SeveralHostsProgram.QUERIES) {
+        results.add(result(stock, query));
+      }
+      stock.awaitEnd();
+      return results;
+    }
+  }
+
+  /** The tasks at the gate have their blocks; those after them find no way to the other host until one has said so. */
+  private static void cutALinkBehind(Path gate, EmulatedCluster cluster, Program program) throws Exception {
+    Gate.awaitReached(gate);
+    cluster.link("w2", "down");
+    Gate.open(gate);
+    program.await(SeveralHostsProgram.FETCH_FAILURE);
+    cluster.link("w2", "up");
+  }
+
+  private static Program start(EmulatedCluster cluster, Engine engine, Path gate) throws IOException {
+    Path log = SparkApplication.workDir().resolve("several-hosts-" + engine + ".log");
+    return cluster.start(SeveralHostsProgram.class, log, engine.name(), gate.toString());
+  }
+
+  private static String result(Program program, String query) throws InterruptedException {
+    return program.await(SeveralHostsProgram.RESULT + query + ": ");
+  }
+}
