@@ -57,12 +57,9 @@ public final class SluicePlugin implements SparkPlugin {
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       Settings settings = Settings.from(plugin.conf());
-      context.addSparkListener(new SparkListener() {
-        @Override
-        public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
-          peers.remove(removed.executorId());
-        }
-      });
+      if (settings.transport().oneSided()) {
+        context.addSparkListener(new LostExecutors(peers));
+      }
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
         LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor, memory limit {}"
@@ -93,6 +90,20 @@ public final class SluicePlugin implements SparkPlugin {
         manager.reportExecutorWithoutLibrary(report.executorId(), report.reason());
       }
       return null;
+    }
+  }
+
+  /** Tells the registry of executors that the scheduler has lost. */
+  private static final class LostExecutors extends SparkListener {
+    private final PeerRegistry peers;
+
+    LostExecutors(PeerRegistry peers) {
+      this.peers = peers;
+    }
+
+    @Override
+    public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+      peers.remove(removed.executorId());
     }
   }
 

@@ -53,9 +53,6 @@ class OneSidedTransportTest {
         Map.of("spark.sluice.transport", "ucx"),
         Map.of("spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"),
         Map.of("spark.sluice.mode", "RDMA"),
-        Map.of("spark.sluice.mode", "RDMA", "spark.serializer", "org.apache.spark.serializer.KryoSerializer"),
-        Map.of("spark.sluice.mode", "RDMA", "spark.sluice.codec", "sluice"),
-        Map.of("spark.sluice.transport", "ucx", "spark.authenticate", "true", "spark.authenticate.secret", "not told"),
         Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true", "spark.authenticate", "true",
             "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
   }
