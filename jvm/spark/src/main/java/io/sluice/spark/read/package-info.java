@@ -24,6 +24,9 @@
  *   <li>Nothing here is per record except {@link io.sluice.spark.read.RowIterator#next}.
  * </ul>
  *
+ * <p>Shuffles of Spark's own writers are read by {@link io.sluice.spark.read.TransportedShuffleReader} where blocks travel
+ * one-sidedly, and by Spark's reader elsewhere.
+ *
  * <p>Not here: which shuffles are read this way ({@code SluiceShuffleManager}), push-merged blocks (such
  * shuffles fall back), sorting and aggregation (SQL row shuffles have neither).
  */
