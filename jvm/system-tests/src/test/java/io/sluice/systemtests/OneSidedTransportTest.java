@@ -11,6 +11,8 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -140,6 +142,23 @@ class OneSidedTransportTest {
     }
   }
 
+  /** Who reads from it asks Spark's block transfer, which fails too; Spark makes the lost outputs again. */
+  @Test
+  void anExecutorThatDiesIsSurvived() {
+    assumeUcx();
+    try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx")).start()) {
+      awaitPeers(application);
+      Path marker = application.localDir().resolve("died");
+      ExecutorDeath.register(application.session(), "fatal", marker, ROWS / 2);
+      Dataset<Row> rows = events(application.session());
+      Fingerprint all = Fingerprint.of(rows.select("id", "k", "name")).unordered();
+      Dataset<Row> read = rows.repartition(8, col("k")).selectExpr("fatal(id) AS id", "k", "name");
+      assertEquals(all, Fingerprint.of(read).unordered());
+      assertTrue(Files.exists(marker), "no executor died");
+      awaitPeers(application);
+    }
+  }
+
   @Test
   void aRefusedTransportIsOneWarning() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
@@ -159,7 +178,7 @@ class OneSidedTransportTest {
   }
 
   /** Null when it can be opened. */
-  private static String whyNoUcx() {
+  static String whyNoUcx() {
     NativeLibrary.Status library = NativeLibrary.load("");
     if (!library.available()) {
       return library.detail();

@@ -59,6 +59,12 @@ final class Program implements AutoCloseable {
     }
   }
 
+  /** Sends a line, for a process that waits for one. */
+  void goOn() throws IOException {
+    process.getOutputStream().write('\n');
+    process.getOutputStream().flush();
+  }
+
   /** Waits until the process has ended, which it must do well. */
   void awaitEnd() throws InterruptedException {
     if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {

@@ -2,6 +2,7 @@ package io.sluice.systemtests;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -19,6 +20,7 @@ import java.util.stream.Stream;
  * earlier shuffle at any moment; a file that has gone while it was looked at is not there.
  */
 final class ShuffleFiles {
+  private static final int DELETE_ATTEMPTS = 100;
   private ShuffleFiles() {}
 
   /** Data files that hold at least one byte, in a stable order. */
@@ -92,16 +94,28 @@ final class ShuffleFiles {
     }
   }
 
+  /** Deletes a folder from which executors that end may be deleting files, or to which they may still be adding some. */
   static void deleteTree(Path root) {
-    if (!Files.exists(root)) {
-      return;
+    for (int i = 1; Files.exists(root); i++) {
+      try {
+        deleteTreeOnce(root);
+      } catch (NoSuchFileException | DirectoryNotEmptyException e) {
+        if (i == DELETE_ATTEMPTS) {
+          throw new UncheckedIOException(e);
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
+  }
+
+  private static void deleteTreeOnce(Path root) throws IOException {
     try (Stream<Path> files = Files.walk(root)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(file);
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 }
