@@ -146,6 +146,7 @@ impl<W: Wire> Agent<W> {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
         }
+        self.reader.deliver();
         worked
     }
 
@@ -168,6 +169,7 @@ impl<W: Wire> Agent<W> {
             }
         }
         self.reader.leak_gets();
+        self.reader.deliver();
         self.owner.windows.clear(&mut self.wire);
     }
 

@@ -48,9 +48,20 @@ impl Completions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, completion: Completion) {
-        self.lock().queue.push_back(completion);
-        self.arrived.notify_one();
+    /// Moves all of them here, waking a taker once; a closed queue frees them.
+    pub(crate) fn append(&self, completions: &mut Vec<Completion>) {
+        if completions.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        if state.closed {
+            drop(state);
+            completions.clear();
+        } else {
+            state.queue.extend(completions.drain(..));
+            drop(state);
+            self.arrived.notify_one();
+        }
     }
 
     /// Ends all waits; nothing comes any more, and what was not taken is freed.

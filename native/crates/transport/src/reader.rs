@@ -87,6 +87,8 @@ pub(crate) struct Reader {
     /// By token: the batch and part of a read under way.
     gets: HashMap<u64, (u64, usize)>,
     next: u64,
+    /// Blocks that have ended in this turn.
+    ended: Vec<Completion>,
 }
 
 /// A message and whom it is for.
@@ -108,8 +110,8 @@ impl Reader {
         completions: Arc<Completions>,
         timeout: Duration,
     ) -> Self {
-        let (peers, by_owner, batches, gets) = Default::default();
-        Self { instance, address, secret, arena, completions, timeout, peers, by_owner, batches, gets, next: 0 }
+        let (peers, by_owner, batches, gets, ended) = Default::default();
+        Self { instance, address, secret, arena, completions, timeout, peers, by_owner, batches, gets, next: 0, ended }
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -155,7 +157,7 @@ impl Reader {
     pub(crate) fn fetch(&mut self, request: u64, peer: PeerNumber, blocks: &[Block], now: Instant) -> Vec<Outgoing> {
         let Some(known) = self.peers.get_mut(&peer) else {
             let failed = |index| Completion { request, index, result: Err(Failure::Peer) };
-            (0..blocks.len() as u32).for_each(|index| self.completions.push(failed(index)));
+            self.ended.extend((0..blocks.len() as u32).map(failed));
             return Vec::new();
         };
         if known.open.is_empty() {
@@ -236,11 +238,16 @@ impl Reader {
                     known.parts[index].gets = planned.len();
                     peer.planned.extend(planned);
                 }
-                Ok(None) => known.end(index, Ok(None), &self.completions),
-                Err(failure) => known.end(index, Err(failure), &self.completions),
+                Ok(None) => known.end(index, Ok(None), &mut self.ended),
+                Err(failure) => known.end(index, Err(failure), &mut self.ended),
             }
         }
         Ok(self.finish(batch))
+    }
+
+    /// Hands the blocks that have ended to the callers.
+    pub(crate) fn deliver(&mut self) {
+        self.completions.append(&mut self.ended);
     }
 
     /// Starts as many reads as may be under way.
@@ -274,7 +281,7 @@ impl Reader {
         batch.parts[part].gets -= 1;
         if ok && batch.parts[part].gets == 0 && !batch.parts[part].ended {
             let lease = batch.parts[part].lease.take();
-            batch.end(part, Ok(lease), &self.completions);
+            batch.end(part, Ok(lease), &mut self.ended);
         }
         self.finish(number)
     }
@@ -305,7 +312,7 @@ impl Reader {
         for number in lost.open {
             let Some(batch) = self.batches.get_mut(&number) else { continue };
             for part in 0..batch.parts.len() {
-                batch.end(part, Err(failure), &self.completions);
+                batch.end(part, Err(failure), &mut self.ended);
             }
             done.extend(self.finish(number));
         }
@@ -347,12 +354,12 @@ impl Reader {
 
 impl Batch {
     /// Ends a part that has not ended.
-    fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, completions: &Completions) {
+    fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, ended: &mut Vec<Completion>) {
         let part = &mut self.parts[index];
         if !part.ended {
             part.ended = true;
             self.open -= 1;
-            completions.push(Completion { request: self.request, index: self.first + index as u32, result });
+            ended.push(Completion { request: self.request, index: self.first + index as u32, result });
         }
     }
 }

@@ -21,6 +21,7 @@ import java.util.stream.Stream;
  */
 final class ShuffleFiles {
   private static final int DELETE_ATTEMPTS = 100;
+
   private ShuffleFiles() {}
 
   /** Data files that hold at least one byte, in a stable order. */
