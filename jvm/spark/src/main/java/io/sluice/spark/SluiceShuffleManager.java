@@ -239,12 +239,13 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   /**
    * The budget bounds what tasks hold; the arena's own limit is a backstop that leaves room for what is not accounted
    * before it is there, the output and scratch of encodes that run, and for what arrives one-sidedly, which is never
-   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes, which may be a quarter off.
+   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes, which may be a quarter off. A
+   * task has two of them when it joins.
    */
   private long arenaLimit(boolean receives) {
     long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
     long received = receives
-        ? settings.cores().task() * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
+        ? settings.cores().task() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
         : 0;
     return settings.memoryBytes() + transientBytes + received + 64 * MIB;
   }

@@ -81,7 +81,8 @@ class SluiceShuffleWriterTest {
   void spillsUnderATinyBudget(String threads) {
     start("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", threads,
         "spark.sluice.codec.level", "plain");
-    assertSame(() -> digest(rows(300_000).repartition(11, functions.col("h"))));
+    // Enough that each task has more than the budget, whether or not others run beside it.
+    assertSame(() -> digest(rows(900_000).repartition(11, functions.col("h"))));
     assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
     assertTrue(spark.counter(Counter.WRITE_SPILLED_BYTES) > 1_000_000);
   }
