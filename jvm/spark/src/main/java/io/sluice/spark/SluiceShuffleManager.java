@@ -87,8 +87,12 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
     Optional<FallbackReason> reason = fallback(dependency);
     if (reason.isPresent()) {
-      counters.increment(Counter.SHUFFLES_STOCK);
-      logFallback(shuffleId, reason.get());
+      if (reason.get() == FallbackReason.CODEC_SPARK) {
+        counters.increment(Counter.SHUFFLES_SPARK_CODEC);
+      } else {
+        counters.increment(Counter.SHUFFLES_STOCK);
+        logFallback(shuffleId, reason.get());
+      }
       return super.registerShuffle(shuffleId, dependency);
     }
     RecordPath.Path path = RecordPath.of(dependency);

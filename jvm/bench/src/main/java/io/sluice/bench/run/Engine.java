@@ -16,6 +16,18 @@ public enum Engine {
       "spark.plugins", "io.sluice.spark.SluicePlugin",
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
 
+  /** The same, whose executors read each other's blocks one-sidedly. */
+  SLUICE_UCX("sluice-ucx", true, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      "spark.sluice.transport", "ucx")),
+
+  /** Spark's own writers and formats, whose blocks are read one-sidedly. */
+  SLUICE_RDMA("sluice-rdma", true, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      "spark.sluice.mode", "RDMA")),
+
   /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
   NO_NETWORK("no-network", false, Map.of(
       "spark.shuffle.manager", "io.sluice.bench.driver.NetworkBypass"));

@@ -7,6 +7,8 @@ package io.sluice.spark.metrics;
 public enum Counter {
   SHUFFLES_ROWS("shuffles.rows", Unit.COUNT, "shuffles registered on the rows path"),
   SHUFFLES_RECORDS("shuffles.records", Unit.COUNT, "shuffles registered on the records path"),
+  SHUFFLES_SPARK_CODEC("shuffles.sparkCodec", Unit.COUNT,
+      "shuffles in Spark's own format, because spark.sluice.codec is spark"),
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
   WRITE_MAP_OUTPUTS("write.mapOutputs", Unit.COUNT, "map outputs committed"),
