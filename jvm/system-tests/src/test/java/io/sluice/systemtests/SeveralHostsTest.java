@@ -23,25 +23,34 @@ class SeveralHostsTest {
     ShuffleFiles.deleteTree(FOLDER);
     try (EmulatedCluster cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit")) {
       List<String> expected = onStock(cluster);
-      Path gate = Files.createDirectories(FOLDER.resolve("tested"));
-      try (Program tested = start(cluster, Engine.UNDER_TEST, gate)) {
-        assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
-        assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
-        cutALinkBehind(gate, cluster, tested);
-        assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
-        assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
-        assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
-        tested.awaitEnd();
+      for (String transport : List.of("netty", "ucx")) {
+        assertSame(expected, cluster, transport);
       }
     } finally {
       ShuffleFiles.deleteTree(FOLDER);
     }
   }
 
+  private static void assertSame(List<String> expected, EmulatedCluster cluster, String transport) throws Exception {
+    Path gate = Files.createDirectories(FOLDER.resolve(transport));
+    try (Program tested = start(cluster, Engine.UNDER_TEST, gate, transport)) {
+      assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
+      assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
+      cutALinkBehind(gate, cluster, tested);
+      assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
+      boolean oneSided = !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0");
+      boolean possible = transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
+      assertEquals(possible, oneSided, "whether blocks were read one-sidedly");
+      tested.awaitEnd();
+    }
+  }
+
   private static List<String> onStock(EmulatedCluster cluster) throws Exception {
     Path open = Files.createDirectories(FOLDER.resolve("stock"));
     Gate.open(open);
-    try (Program stock = start(cluster, Engine.STOCK, open)) {
+    try (Program stock = start(cluster, Engine.STOCK, open, "netty")) {
       List<String> results = new ArrayList<>();
       for (String query : SeveralHostsProgram.QUERIES) {
         results.add(result(stock, query));
@@ -60,9 +69,10 @@ class SeveralHostsTest {
     cluster.link("w2", "up");
   }
 
-  private static Program start(EmulatedCluster cluster, Engine engine, Path gate) throws IOException {
-    Path log = SparkApplication.workDir().resolve("several-hosts-" + engine + ".log");
-    return cluster.start(SeveralHostsProgram.class, log, engine.name(), gate.toString());
+  private static Program start(EmulatedCluster cluster, Engine engine, Path gate, String transport)
+      throws IOException {
+    Path log = SparkApplication.workDir().resolve("several-hosts-" + engine + "-" + transport + ".log");
+    return cluster.start(SeveralHostsProgram.class, log, engine.name(), gate.toString(), transport);
   }
 
   private static String result(Program program, String query) throws InterruptedException {
