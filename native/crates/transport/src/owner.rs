@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
-use crate::windows::Windows;
+use crate::windows::{WINDOW_BYTES, Windows};
 use crate::wire::{Region, Wire};
 
 /// What a reader has proven and what it reads.
@@ -122,6 +122,11 @@ fn locate_block<W: Wire>(
 ) -> Found {
     let output = catalog.find(block.shuffle, block.map)?;
     let (start, end) = output.extent(block)?;
+    // Keys have numbers of 16 bits in the answer.
+    let windows_at_most = (end - start) / WINDOW_BYTES + 2;
+    if located.keys.len() as u64 + windows_at_most > u64::from(u16::MAX) {
+        return None;
+    }
     let places = windows.pin(wire, &output, start, end).ok()?;
     located.pins.extend(places.iter().map(|place| place.region));
     let range = |place: &crate::windows::Place| {

@@ -36,6 +36,8 @@ struct OpenEndpoint {
     arg: Box<EndpointArg>,
     /// Remote keys unpacked for this endpoint, by their bytes.
     rkeys: HashMap<Vec<u8>, sys::Rkey>,
+    /// Reads under way; they refer to their keys.
+    gets: usize,
 }
 
 /// A request under way.
@@ -48,6 +50,7 @@ struct Request {
 enum End {
     Got {
         token: u64,
+        endpoint: Endpoint,
     },
     /// The bytes were kept for it.
     Sent {
@@ -55,8 +58,19 @@ enum End {
     },
     /// The endpoint's callback argument was kept for it.
     Closed {
-        _arg: Box<EndpointArg>,
+        arg: Box<EndpointArg>,
     },
+}
+
+impl End {
+    /// Whether it is a request that keys of this endpoint may be needed for.
+    fn needs_keys_of(&self, other: Endpoint) -> bool {
+        match self {
+            Self::Got { endpoint, .. } => *endpoint == other,
+            Self::Closed { arg } => arg.endpoint == other,
+            Self::Sent { .. } => false,
+        }
+    }
 }
 
 /// One UCP worker. Made, used and dropped on one thread.
@@ -69,6 +83,8 @@ pub struct UcxWire {
     endpoints: HashMap<Endpoint, OpenEndpoint>,
     regions: HashMap<Region, sys::Mem>,
     requests: Vec<Request>,
+    /// Keys of closed endpoints, until their last request has ended.
+    orphans: Vec<(Endpoint, Vec<sys::Rkey>)>,
     /// Events that a call other than `progress` has brought about.
     pending: Vec<Event>,
     next: u64,
@@ -93,6 +109,7 @@ impl UcxWire {
             endpoints: HashMap::new(),
             regions: HashMap::new(),
             requests: Vec::new(),
+            orphans: Vec::new(),
             pending: Vec::new(),
             next: 0,
             worker_event: -1,
@@ -146,26 +163,48 @@ impl UcxWire {
         if is_request(status) {
             self.requests.push(Request { request: status, end });
         } else {
-            ended(end, status as usize as sys::Status, &mut self.pending);
+            let event = self.ended(end, status as usize as sys::Status);
+            self.pending.extend(event);
         }
     }
 
+    /// What the end of a request means to the protocol.
+    fn ended(&mut self, end: End, status: sys::Status) -> Option<Event> {
+        let End::Got { token, endpoint } = end else { return None };
+        if let Some(open) = self.endpoints.get_mut(&endpoint) {
+            open.gets -= 1;
+        }
+        let result = if status == sys::OK { Ok(()) } else { Err(error("a read", status)) };
+        Some(Event::Got { token, result })
+    }
+
     fn collect_ended(&mut self, events: &mut Vec<Event>) {
-        let calls = &self.ucx.calls;
         let mut index = 0;
         while index < self.requests.len() {
             let request = self.requests[index].request;
             // SAFETY: the request is live until it is freed below.
-            let status = unsafe { (calls.request_check)(request) };
+            let status = unsafe { (self.ucx.calls.request_check)(request) };
             if status == sys::INPROGRESS {
                 index += 1;
                 continue;
             }
             // SAFETY: it has ended and is freed once.
-            unsafe { (calls.request_free)(request) };
+            unsafe { (self.ucx.calls.request_free)(request) };
             let Request { end, .. } = self.requests.swap_remove(index);
-            ended(end, status, events);
+            events.extend(self.ended(end, status));
         }
+        self.destroy_orphans();
+    }
+
+    fn destroy_orphans(&mut self) {
+        let Self { ucx, requests, orphans, .. } = self;
+        orphans.retain(|(endpoint, rkeys)| {
+            let needed = requests.iter().any(|request| request.end.needs_keys_of(*endpoint));
+            if !needed {
+                rkeys.iter().for_each(|rkey| destroy(ucx, *rkey));
+            }
+            needed
+        });
     }
 
     /// The endpoint's unpacked key.
@@ -181,8 +220,8 @@ impl UcxWire {
         // SAFETY: as above.
         let status = unsafe { (self.ucx.calls.rkey_unpack)(open.ep, padded.as_ptr().cast(), &mut rkey) };
         check("a remote key", status)?;
-        if open.rkeys.len() >= MAX_RKEYS {
-            forget_rkeys(&self.ucx, open);
+        if open.rkeys.len() >= MAX_RKEYS && open.gets == 0 {
+            open.rkeys.drain().for_each(|(_, rkey)| destroy(&self.ucx, rkey));
         }
         open.rkeys.insert(key.to_vec(), rkey);
         Ok((open.ep, rkey))
@@ -202,15 +241,12 @@ impl UcxWire {
     }
 }
 
-/// Unpacked keys kept for an endpoint. They are dropped all at once, when no get needs one any more than the next.
+/// Unpacked keys kept for an endpoint; beyond that they are dropped when no read is under way.
 const MAX_RKEYS: usize = 4096;
 
-fn forget_rkeys(ucx: &Ucx, open: &mut OpenEndpoint) {
-    for (_, rkey) in open.rkeys.drain() {
-        // SAFETY: unpacked by us, destroyed once. A get that is under way holds what it needs of it (UCP copies the key's
-        // parts into its request when it starts).
-        unsafe { (ucx.calls.rkey_destroy)(rkey) };
-    }
+fn destroy(ucx: &Ucx, rkey: sys::Rkey) {
+    // SAFETY: unpacked by us, destroyed once, and no request under way refers to it.
+    unsafe { (ucx.calls.rkey_destroy)(rkey) };
 }
 
 fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
@@ -235,13 +271,6 @@ fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
 fn is_request(status: sys::StatusPtr) -> bool {
     // Statuses are 0 and the 100 numbers below it.
     !status.is_null() && (status as usize) < 0usize.wrapping_sub(100)
-}
-
-fn ended(end: End, status: sys::Status, events: &mut Vec<Event>) {
-    if let End::Got { token } = end {
-        let result = if status == sys::OK { Ok(()) } else { Err(error("a read", status)) };
-        events.push(Event::Got { token, result });
-    }
 }
 
 fn check(what: &str, status: sys::Status) -> Result<(), WireError> {
@@ -334,17 +363,17 @@ impl Wire for UcxWire {
         let mut ep = null_mut();
         // SAFETY: the worker is live, the address copied by the call, the argument kept until the endpoint is closed.
         check("connecting", unsafe { (self.ucx.calls.ep_create)(self.worker, &params, &mut ep) })?;
-        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: HashMap::new() });
+        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: HashMap::new(), gets: 0 });
         Ok(endpoint)
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        let Some(mut open) = self.endpoints.remove(&endpoint) else { return };
-        forget_rkeys(&self.ucx, &mut open);
+        let Some(open) = self.endpoints.remove(&endpoint) else { return };
+        self.orphans.push((endpoint, open.rkeys.into_values().collect()));
         let param = request_param(sys::EP_CLOSE_FLAG_FORCE);
         // SAFETY: the endpoint is live and closed once; its requests end and are reported.
         let status = unsafe { (self.ucx.calls.ep_close)(open.ep, &param) };
-        self.started(status, End::Closed { _arg: open.arg });
+        self.started(status, End::Closed { arg: open.arg });
     }
 
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
@@ -401,7 +430,10 @@ impl Wire for UcxWire {
                 let param = request_param(0);
                 // SAFETY: endpoint and key are live; the caller keeps `local` for this read until it is reported.
                 let status = unsafe { (self.ucx.calls.get)(ep, local.cast(), bytes, remote, rkey, &param) };
-                self.started(status, End::Got { token });
+                if let Some(open) = self.endpoints.get_mut(&endpoint) {
+                    open.gets += 1;
+                }
+                self.started(status, End::Got { token, endpoint });
             }
             Err(error) => self.pending.push(Event::Got { token, result: Err(error) }),
         }
@@ -461,6 +493,7 @@ impl Drop for UcxWire {
             }
             self.progress(&mut events);
         }
+        self.destroy_orphans();
         let calls = &self.ucx.calls;
         for (_, mem) in self.regions.drain() {
             // SAFETY: registered by us, unmapped once.

@@ -46,7 +46,8 @@ public final class SluiceSettings {
 
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",
-      "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's.");
+      "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's, and where there is none the one in "
+          + "the jar, which has no RDMA devices.");
 
   public static final Setting<CodecLevel> CODEC_LEVEL = Setting.choice(
       "spark.sluice.codec.level", CodecLevel.class, CodecLevel.FAST, Locale.ROOT,
