@@ -39,7 +39,7 @@ class ReportCommandTest {
     String html = Files.readString(page);
     for (Path file : committed()) {
       for (BenchResult result : ResultFile.read(file)) {
-        assertTrue(html.contains(">" + result.workload() + "</td>"), result.workload());
+        assertTrue(html.contains(">" + result.workload() + "<"), result.workload());
         assertTrue(html.contains(result.environment().command()), file.toString());
       }
     }
