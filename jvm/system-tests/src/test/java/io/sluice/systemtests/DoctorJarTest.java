@@ -13,9 +13,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
 import org.apache.spark.package$;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The finished jar on a node that has nothing but it: {@code java -jar}. */
+@Tag("once")
 class DoctorJarTest {
   private record Answer(int exitCode, String output) {}
 

@@ -14,6 +14,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.unsafe.Platform;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
  * While the JVM that has the blocks stands still, they are read all the same: locations are told and bytes are moved by
  * its native thread. Over Spark's block transfer nothing would come before the JVM goes on.
  */
+@Tag("once")
 class ReadsDuringAPauseTest {
   private static final int BLOCKS = 64;
   private static final int BLOCK_BYTES = 64 * 1024;

@@ -9,9 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Executors on hosts of their own, which share no memory and see each other over slow links, one of which is cut. */
+@Tag("once")
 class SeveralHostsTest {
   private static final Path FOLDER = SparkApplication.workDir().resolve("several-hosts");
 
