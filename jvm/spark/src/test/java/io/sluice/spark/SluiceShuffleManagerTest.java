@@ -88,7 +88,8 @@ class SluiceShuffleManagerTest {
     spark = LocalSpark.start(Map.of("spark.sluice.mode", "RDMA"));
     assertEquals(1000, shuffledCount());
     assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
-    assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);
+    assertTrue(spark.counter(Counter.SHUFFLES_SPARK_CODEC) > 0);
+    assertEquals(0, spark.counter(Counter.SHUFFLES_STOCK), "what was asked for is no fallback");
   }
 
   @Test

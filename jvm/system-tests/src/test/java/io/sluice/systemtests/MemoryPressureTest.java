@@ -11,10 +11,12 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Shuffles many times larger than the memory they may use: writers spill and go on, readers wait their turn. */
+@Tag("once")
 class MemoryPressureTest {
   private static final long ROWS = 300_000;
   private static final List<Query> QUERIES = List.of(

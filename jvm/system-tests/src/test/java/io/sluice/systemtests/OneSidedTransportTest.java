@@ -22,6 +22,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -54,7 +55,6 @@ class OneSidedTransportTest {
     return List.of(
         Map.of("spark.sluice.transport", "ucx"),
         Map.of("spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"),
-        Map.of("spark.sluice.mode", "RDMA"),
         Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true", "spark.authenticate", "true",
             "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
   }
@@ -94,9 +94,20 @@ class OneSidedTransportTest {
     });
   }
 
+  /** The one that every Spark line is tested with: Spark's formats, read by our own reader. */
+  @Test
+  void blocksOfSparksWritersAreReadOneSidedly() {
+    assertReadOneSidedly(Map.of("spark.sluice.mode", "RDMA"));
+  }
+
+  @Tag("once")
   @ParameterizedTest
   @MethodSource("transports")
   void blocksAreReadOneSidedly(Map<String, String> settings) {
+    assertReadOneSidedly(settings);
+  }
+
+  private static void assertReadOneSidedly(Map<String, String> settings) {
     assumeUcx();
     try (SparkApplication application = cluster(settings).start()) {
       awaitPeers(application);
@@ -129,6 +140,7 @@ class OneSidedTransportTest {
   }
 
   /** Whether or not UCX is there: what cannot be read one-sidedly is read. */
+  @Tag("once")
   @Test
   void withoutUcxBlocksTravelAsEver() {
     try (SparkApplication application = cluster(
@@ -143,6 +155,7 @@ class OneSidedTransportTest {
   }
 
   /** Who reads from it asks Spark's block transfer, which fails too; Spark makes the lost outputs again. */
+  @Tag("once")
   @Test
   void anExecutorThatDiesIsSurvived() {
     assumeUcx();
@@ -159,6 +172,7 @@ class OneSidedTransportTest {
     }
   }
 
+  @Tag("once")
   @Test
   void aRefusedTransportIsOneWarning() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");

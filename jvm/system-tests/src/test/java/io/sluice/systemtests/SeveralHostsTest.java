@@ -25,9 +25,8 @@ class SeveralHostsTest {
     ShuffleFiles.deleteTree(FOLDER);
     try (EmulatedCluster cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit")) {
       List<String> expected = onStock(cluster);
-      for (String transport : List.of("netty", "ucx")) {
-        assertSame(expected, cluster, transport);
-      }
+      // Blocks that cannot be read one-sidedly come by Spark's block transfer: both ways are taken.
+      assertSame(expected, cluster, "ucx");
     } finally {
       ShuffleFiles.deleteTree(FOLDER);
     }
