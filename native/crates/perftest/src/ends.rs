@@ -103,7 +103,7 @@ pub(crate) fn both(
     Ok(rows)
 }
 
-/// `UCX_TLS` for a transport. Messages and the failure of a peer need TCP beside CMA.
+/// `UCX_TLS` for a transport. Messages need TCP beside CMA (which UCX 1.22 leaves out, because errors are handled).
 fn tls_of(transport: &str) -> String {
     match transport {
         "cma" => "tcp,cma".into(),

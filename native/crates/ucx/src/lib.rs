@@ -1,7 +1,7 @@
 //! UCX as a wire of [`sluice_transport`]: the only crate that knows UCX's interface.
 //!
 //! [`Ucx::open`] finds the library at run time, so that Sluice needs none to be built or to run without it; [`UcxWire`] is
-//! one worker of it. UCX picks the means itself, RDMA, shared memory with CMA, or TCP; `UCX_*` variables steer it as
+//! one worker of it. UCX picks the means itself among those that can report a dead peer, RDMA or TCP; `UCX_*` variables steer it as
 //! everywhere.
 
 mod library;
