@@ -155,7 +155,7 @@ impl Body {
             }
             5 => decode_located(input)?,
             6 => Self::Done { batch: input.u64()? },
-            7 => Self::Refused { why: String::from_utf8_lossy(input.rest()).into_owned() },
+            7 => Self::Refused { why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)? },
             _ => return Err(Malformed),
         })
     }

@@ -13,6 +13,7 @@ use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::completions::{Completion, Failure};
 use crate::loopback::{Faults, Loopback, Network};
 use crate::message::{Block, Body, InstanceId, Message};
+use crate::proof::{Handshake, Role, Secret};
 use crate::windows::WINDOW_BYTES;
 use crate::wire::{Event, Wire};
 
@@ -262,6 +263,53 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused() {
     let old = say(&mut world, Body::Hello { version: 0, nonce, address });
     assert!(old.iter().any(is_refusal), "{old:?}");
     assert_eq!(world.network.regions(), 0);
+}
+
+/// What an owner says that a stranger plays: it proves itself with the right secret, and answers LOCATE as the test likes.
+#[test]
+fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost() {
+    let mut world = World::new(15, &[""]);
+    let mut stranger = world.network.wire();
+    let me = InstanceId(99);
+    let address = [&me.0.to_le_bytes(), stranger.address()].concat();
+    world.processes[0].shared.peers.lock().expect("no panic").insert(7, PeerState::default());
+    world.command(0, Command::Connect { peer: 7, attempt: 0, address });
+    world.processes[0].requests += 1;
+    world.command(0, Command::Fetch { request: 1, peer: 7, blocks: vec![block(1, 0, 1)] });
+    world.run(2);
+    let reader_address = world.processes[0].agent.address().to_vec();
+    let endpoint = stranger.open(&reader_address[8..]).expect("there");
+    let mut heard = Vec::new();
+    stranger.progress(&mut heard);
+    let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
+    let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
+        Message::decode(hello).expect("good")
+    else {
+        panic!("{heard:?}")
+    };
+    let owner_nonce = [2; 16];
+    let about = Handshake { owner: me, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
+    let proof = Secret::new(b"").prove(Role::Owner, &about);
+    let mut say = |body: Body| stranger.send(endpoint, Message { sender: me, body }.encode());
+    say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
+    world.run(2);
+    // Batch numbers begin with 1. Both answers arrive in one turn, before a read of the first has failed.
+    let located = || Body::Located {
+        batch: 1,
+        keys: vec![crate::message::Key { region: 1, bytes: vec![0; 8] }],
+        found: vec![Some(vec![crate::message::Range { key: 0, address: 1, bytes: 4096 }])],
+    };
+    say(located());
+    say(located());
+    world.run(5);
+    let ended = world.take(0);
+    assert_eq!(ended.len(), 1, "the block ends once");
+    assert_eq!(failure_of(&ended[0]), Failure::Peer);
+    let peers = world.processes[0].shared.peers.lock().expect("no panic");
+    let error = peers[&7].error.clone().unwrap_or_default();
+    assert!(error.contains("twice"), "{error}");
+    drop(peers);
+    assert_eq!(world.processes[0].arena.leased_bytes(), 0);
 }
 
 fn is_refusal(event: &Event) -> bool {

@@ -58,6 +58,8 @@ struct Batch {
     first: u32,
     blocks: Vec<Block>,
     parts: Vec<Part>,
+    /// Whether the owner has answered. A second answer must not move memory that reads are filling.
+    located: bool,
     /// Parts that have not ended.
     open: usize,
     /// Reads under way; until there are none, the leases stay.
@@ -168,7 +170,9 @@ impl Reader {
             let parts = blocks.iter().map(|_| Part::default()).collect();
             let first = (chunk * BATCH_BLOCKS) as u32;
             let (owner, blocks, open) = (known.owner, blocks.to_vec(), blocks.len());
-            self.batches.insert(self.next, Batch { peer, owner, request, first, blocks, parts, open, in_flight: 0 });
+            let (located, in_flight) = (false, 0);
+            self.batches
+                .insert(self.next, Batch { peer, owner, request, first, blocks, parts, located, open, in_flight });
             known.open.insert(self.next);
             known.unasked.push(self.next);
         }
@@ -226,6 +230,10 @@ impl Reader {
             return Ok(Some((owner, Body::Done { batch })));
         };
         peer.last_sign = now;
+        if std::mem::replace(&mut known.located, true) {
+            let why = "it told twice where the same blocks are".to_string();
+            return Err(Broken { peer: number, failure: Failure::Peer, why });
+        }
         if found.len() != known.parts.len() {
             let why = format!("it told of {} blocks when asked for {}", found.len(), known.parts.len());
             return Err(Broken { peer: number, failure: Failure::Peer, why });

@@ -16,6 +16,9 @@ use crate::wire::{Waker, Wire, WireError};
 
 /// The longest that the agent sleeps: silent peers are looked for as often.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// The longest that a wire may take to be made, and that the thread may take to end.
+const LONGEST_START: Duration = Duration::from_secs(30);
+const LONGEST_STOP: Duration = Duration::from_secs(10);
 /// Turns without work before the agent sleeps: an answer that comes at once finds it awake.
 const IDLE_TURNS: u32 = 64;
 
@@ -43,7 +46,7 @@ impl Transport {
     /// Makes the wire on a new thread, the only one that uses it, and starts the agent there.
     ///
     /// # Errors
-    /// The wire cannot be made, or the thread.
+    /// The wire cannot be made, or the thread, or it takes too long; the thread then ends by itself when it can.
     pub fn start<W: Wire + 'static>(
         make: impl FnOnce() -> Result<W, WireError> + Send + 'static,
         arena: Arc<Arena>,
@@ -66,7 +69,12 @@ impl Transport {
         };
         let thread = std::thread::Builder::new().name("sluice-ucx".into()).spawn(run);
         let thread = thread.map_err(|e| WireError(format!("starting a thread: {e}")))?;
-        let made = told.recv().map_err(|_| WireError("the transport's thread ended at its start".into()))?;
+        let made = told.recv_timeout(LONGEST_START).map_err(|e| match e {
+            mpsc::RecvTimeoutError::Disconnected => WireError("the transport's thread ended at its start".into()),
+            mpsc::RecvTimeoutError::Timeout => {
+                WireError(format!("the library was not ready within {} s", LONGEST_START.as_secs()))
+            }
+        })?;
         let (address, waker) = made?;
         let (thread, numbers) = (Mutex::new(Some(thread)), AtomicU64::new(0));
         Ok(Self { shared, address, waker, stopped, thread, numbers })
@@ -144,14 +152,18 @@ impl Transport {
         self.peers().get(&peer).and_then(|state| state.error.clone()).unwrap_or_default()
     }
 
-    /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect.
+    /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect. A thread
+    /// that a library call holds for too long is left to itself, with what it has.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.waker.wake();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
+            let end = Instant::now() + LONGEST_STOP;
+            while !thread.is_finished() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             // A panic of the thread has been told on the standard error; the queue is closed in any case.
-            let _ = thread.join();
             self.shared.completions.close();
         }
     }
