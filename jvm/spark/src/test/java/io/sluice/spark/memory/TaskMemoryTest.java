@@ -179,9 +179,10 @@ class TaskMemoryTest {
     inTask.await();
     job.cancel(true);
     ExecutorState executor = spark.manager().executorState();
-    // The kill frees what the task held, a leak on purpose here.
-    Await.until("the killed task has ended", () -> executor.budget().usedBytes() == 0);
+    // The kill frees what the task held, a leak on purpose here, and counts it after it has freed it.
+    Await.until("the leak is counted", () -> executor.counters().get(Counter.MEMORY_LEAKED_BYTES) > 0);
     assertEquals(12 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
+    assertEquals(0, executor.budget().usedBytes());
   }
 
   @Test
