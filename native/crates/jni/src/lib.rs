@@ -1,10 +1,11 @@
-//! The functions that `io.sluice.nativebridge.NativeCore` and `NativeTransport` declare; their javadoc is the contract.
+//! The functions that `io.sluice.nativebridge.NativeCore`, `NativeTransport` and `MemoryFile` declare; their javadoc is the contract.
 //!
 //! Every function is entered through [`guard`], which turns an error into its negative reason, keeps its message
 //! for `lastErrorMessage`, and turns a panic into [`Reason::Panic`]. Nothing here calls back into Java.
 
 mod guard;
 mod memory;
+mod memory_file;
 mod reader;
 mod transport;
 mod writer;
@@ -15,7 +16,7 @@ use jni::sys::{jint, jstring};
 use sluice_codec::kernels::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 3;
+const ABI_VERSION: jint = 4;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]

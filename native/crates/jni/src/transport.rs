@@ -114,6 +114,21 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_publish(
     }) as jint
 }
 
+/// `NativeTransport.renew`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_renew(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    transport: jlong,
+    shuffle: jint,
+    map: jlong,
+) -> jint {
+    guard(|| {
+        let running = TRANSPORTS.get(transport)?;
+        Ok(running.transport.renew(number(shuffle.into(), "shuffle id")?, number(map, "map id")?) as i64)
+    }) as jint
+}
+
 /// `NativeTransport.withdraw`
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_withdraw(

@@ -17,7 +17,7 @@ pub(crate) struct MapOutput {
     pub(crate) id: OutputId,
     pub(crate) path: PathBuf,
     /// Partitions + 1, ascending.
-    offsets: Box<[u64]>,
+    offsets: Arc<[u64]>,
 }
 
 impl MapOutput {
@@ -64,6 +64,15 @@ impl Catalog {
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         let output = Arc::new(MapOutput { id, path, offsets: offsets.into() });
         Ok(self.lock().entry(shuffle).or_default().insert(map, output))
+    }
+
+    /// Publishes an output anew, because its file lies elsewhere now behind the same path. Returns the one replaced.
+    pub(crate) fn renew(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
+        let mut shuffles = self.lock();
+        let known = shuffles.get_mut(&shuffle)?.get_mut(&map)?;
+        let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
+        let renewed = MapOutput { id, path: known.path.clone(), offsets: Arc::clone(&known.offsets) };
+        Some(std::mem::replace(known, Arc::new(renewed)))
     }
 
     pub(crate) fn find(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
@@ -127,6 +136,19 @@ mod tests {
         assert_eq!(catalog.withdraw_shuffle(1).len(), 1);
         assert!(catalog.withdraw_shuffle(1).is_empty());
         assert!(catalog.find(1, 8).is_none());
+    }
+
+    #[test]
+    fn what_is_renewed_is_another_publication_of_the_same_extents() {
+        let catalog = Catalog::default();
+        assert!(catalog.renew(1, 7).is_none());
+        catalog.publish(1, 7, "f".into(), vec![0, 10, 30]).expect("good");
+        let before = catalog.find(1, 7).expect("there");
+        let replaced = catalog.renew(1, 7).expect("there");
+        let after = catalog.find(1, 7).expect("there");
+        assert_eq!(replaced.id, before.id);
+        assert_ne!(after.id, before.id);
+        assert_eq!((after.extent(&block(1, 2)), &after.path), (Some((10, 30)), &before.path));
     }
 
     #[test]

@@ -96,6 +96,15 @@ impl Transport {
         Ok(())
     }
 
+    /// Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of
+    /// the old one is given up, when reads under way are done. How many outputs there were: 0 or 1.
+    pub fn renew(&self, shuffle: u32, map: u64) -> usize {
+        let replaced = self.shared.catalog.renew(shuffle, map);
+        let count = usize::from(replaced.is_some());
+        replaced.into_iter().for_each(|output| self.command(Command::Withdraw(vec![output])));
+        count
+    }
+
     /// Ends what `publish` began; reads under way finish. How many outputs there were: 0 or 1.
     pub fn withdraw(&self, shuffle: u32, map: u64) -> usize {
         let output = self.shared.catalog.withdraw(shuffle, map);

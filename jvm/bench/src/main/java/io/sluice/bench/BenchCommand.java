@@ -58,7 +58,8 @@ final class BenchCommand implements Callable<Integer> {
   private List<String> workloads;
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
-      description = "Engines, separated by commas: stock, sluice, sluice-ucx, sluice-rdma, no-network. Default: stock,sluice.")
+      description = "Engines, separated by commas: stock, sluice, sluice-ucx, sluice-rdma, sluice-cache, no-network. "
+          + "Default: stock,sluice.")
   private List<String> engines;
 
   @Option(names = "--potential",

@@ -60,6 +60,12 @@ public final class NativeTransport {
    */
   public static native int publish(long transport, int shuffleId, long mapId, String dataFile, long[] offsets);
 
+  /**
+   * Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of the
+   * old one is given up when reads under way are done. Returns the number of outputs that there were: 0 or 1.
+   */
+  public static native int renew(long transport, int shuffleId, long mapId);
+
   /** Ends what {@link #publish} began; reads under way finish. Returns the number of outputs withdrawn: 0 or 1. */
   public static native int withdraw(long transport, int shuffleId, long mapId);
 

@@ -1,5 +1,6 @@
 package io.sluice.spark;
 
+import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.memory.MemoryBudget;
 import io.sluice.spark.memory.TaskMemory;
@@ -14,7 +15,8 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.storage.BlockManager;
 
 /**
- * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools, transport.
+ * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools, transport,
+ * cache.
  * The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
@@ -25,16 +27,22 @@ public final class ExecutorState implements AutoCloseable {
   private final WorkerPool decoders;
   private final InFlightBytes readAheadBytes;
   private final Optional<TransportService> transport;
+  private final Optional<OutputCache> cache;
   private final ConcurrentMap<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
 
-  /** @param transport taken over; empty when blocks travel by Spark's block transfer */
-  ExecutorState(Settings settings, Counters counters, Optional<TransportService> transport) {
+  /**
+   * @param transport taken over; empty when blocks travel by Spark's block transfer
+   * @param cache taken over; empty when map output goes to files
+   */
+  ExecutorState(
+      Settings settings, Counters counters, Optional<TransportService> transport, Optional<OutputCache> cache) {
     this.settings = settings;
     this.counters = counters;
     this.budget = new MemoryBudget(settings.memoryLimitBytes(), settings.cores().task());
     this.encoders = new WorkerPool("sluice-encoder", settings.writerThreads());
     this.decoders = new WorkerPool("sluice-decoder", settings.readerThreads());
     this.transport = transport;
+    this.cache = cache;
     this.readAheadBytes = new InFlightBytes(settings.readerMaxBytesInFlight());
   }
 
@@ -83,6 +91,11 @@ public final class ExecutorState implements AutoCloseable {
     return transport;
   }
 
+  /** Where map outputs are kept in memory, if they are. */
+  public Optional<OutputCache> cache() {
+    return cache;
+  }
+
   /** What reduce tasks fetch blocks with: Spark's client, with the transport in front of it where there is one. */
   public BlockStoreClient blockClient(BlockManager blockManager) {
     BlockStoreClient sparks = blockManager.blockStoreClient();
@@ -100,10 +113,11 @@ public final class ExecutorState implements AutoCloseable {
     tasks.remove(taskAttemptId);
   }
 
-  /** Refuses new work for the pools, where what runs is finished, and ends the transport. Twice is fine. */
+  /** Refuses new work for the pools, where what runs is finished, and ends transport and cache. Twice is fine. */
   @Override
   public void close() {
     transport.ifPresent(TransportService::close);
+    cache.ifPresent(OutputCache::close);
     encoders.close();
     decoders.close();
   }

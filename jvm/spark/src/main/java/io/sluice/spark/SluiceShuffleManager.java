@@ -3,8 +3,11 @@ package io.sluice.spark;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.cache.CacheRules;
+import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.Store;
 import io.sluice.spark.conf.Transport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -56,6 +59,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   private final RecordPath recordPath;
   private final NativeLibrary.Status nativeLibrary;
   private final boolean oneSided;
+  private final boolean cached;
   private final Counters counters = new Counters();
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
@@ -81,6 +85,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
           : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
     }
     this.oneSided = oneSided(isDriver);
+    this.cached = cached(isDriver);
   }
 
   @Override
@@ -167,6 +172,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     Set<Long> ours = mapIds.remove(shuffleId);
     if (ours != null) {
       ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
+      startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
     }
     return super.unregisterShuffle(shuffleId);
   }
@@ -196,6 +202,10 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     return oneSided ? executorState().transport() : Optional.empty();
   }
 
+  private synchronized Optional<OutputCache> startedCache() {
+    return executor == null ? Optional.empty() : executor.cache();
+  }
+
   private synchronized Optional<TransportService> startedTransport() {
     return executor == null ? Optional.empty() : executor.transport();
   }
@@ -222,6 +232,32 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     return refusal.isEmpty() && !isDriver && nativeLibrary.available();
   }
 
+  /** Whether map output may stay in memory; says why not, on the driver as a warning. */
+  private boolean cached(boolean isDriver) {
+    if (settings.store() != Store.CACHE) {
+      return false;
+    }
+    Optional<String> refusal = CacheRules.refusal(conf);
+    if (refusal.isPresent()) {
+      String text = "Map output goes to files, not to memory, because {}";
+      if (isDriver) {
+        LOG.warn(text, refusal.get());
+      } else {
+        LOG.info(text, refusal.get());
+      }
+    } else if (isDriver) {
+      // Spark would open other executors' data files on the same host. As links to memory they lead nowhere from another
+      // PID namespace, or astray. Executors get their settings after this.
+      conf.setIfMissing("spark.shuffle.readHostLocalDisk", "false");
+    }
+    return refusal.isEmpty();
+  }
+
+  private Optional<OutputCache> openCache(Optional<TransportService> transport) {
+    return OutputCache.open(settings.cacheLimitBytes(), shuffleBlockResolver(),
+        (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
+  }
+
   /**
    * What this process's tasks share; made by the first task.
    *
@@ -235,7 +271,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     if (executor == null) {
       Optional<TransportService> transport = oneSided ? openTransport() : Optional.empty();
       NativeException.check(NativeCore.setMemoryLimit(arenaLimit(transport.isPresent())));
-      executor = new ExecutorState(settings, counters, transport);
+      executor = new ExecutorState(settings, counters, transport, cached ? openCache(transport) : Optional.empty());
     }
     return executor;
   }

@@ -15,6 +15,11 @@ enum Engine {
     this.managerClass = managerClass;
   }
 
+  /** The value of {@code spark.sluice.mode} that tests run with if they do not set another: {@code -Dsluice.mode}. */
+  static String mode() {
+    return System.getProperty("sluice.mode", "MULTITHREADED");
+  }
+
   String managerClass() {
     return managerClass;
   }

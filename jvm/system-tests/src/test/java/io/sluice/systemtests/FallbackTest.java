@@ -142,7 +142,6 @@ class FallbackTest {
         Arguments.of("spark.sluice.reader.thread", "4", "spark.sluice.reader.thread"),
         Arguments.of("spark.sluice.writer.pageBytes", "1", "64"),
         Arguments.of("spark.sluice.writer.threads", "many", "many"),
-        Arguments.of("spark.sluice.mode", "UCX", "later version"),
         Arguments.of("spark.sluice.mode", "FAST", "FAST"));
   }
 

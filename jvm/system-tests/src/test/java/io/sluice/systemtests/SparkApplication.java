@@ -87,6 +87,7 @@ final class SparkApplication implements AutoCloseable {
       if (engine.isSluice()) {
         set("spark.plugins", "io.sluice.spark.SluicePlugin");
         set("spark.sluice.memory.failOnLeak", "true");
+        set("spark.sluice.mode", Engine.mode());
       }
     }
 

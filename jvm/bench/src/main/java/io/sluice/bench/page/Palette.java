@@ -22,7 +22,7 @@ final class Palette {
   private static final Map<String, Color> ENGINES = Map.of(
       "stock", new Color(0xA9, 0xB4, 0xC2), "no-network", new Color(0xE0, 0xA4, 0x3A),
       "sluice", new Color(0x12, 0x7C, 0x8A), "sluice-ucx", new Color(0x5B, 0xA8, 0x6B),
-      "sluice-rdma", new Color(0x2F, 0x6D, 0xB5));
+      "sluice-rdma", new Color(0x2F, 0x6D, 0xB5), "sluice-cache", new Color(0xB0, 0x6B, 0x2F));
 
   private Palette() {}
 

@@ -16,17 +16,14 @@ public enum Engine {
       "spark.plugins", "io.sluice.spark.SluicePlugin",
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
 
-  /** The same, whose executors read each other's blocks one-sidedly. */
-  SLUICE_UCX("sluice-ucx", true, Map.of(
-      "spark.plugins", "io.sluice.spark.SluicePlugin",
-      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
-      "spark.sluice.transport", "ucx")),
+  /** Mode UCX: map output in memory while there is room, read one-sidedly. */
+  SLUICE_UCX("sluice-ucx", true, mode("UCX")),
 
   /** Spark's own writers and formats, whose blocks are read one-sidedly. */
-  SLUICE_RDMA("sluice-rdma", true, Map.of(
-      "spark.plugins", "io.sluice.spark.SluicePlugin",
-      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
-      "spark.sluice.mode", "RDMA")),
+  SLUICE_RDMA("sluice-rdma", true, mode("RDMA")),
+
+  /** Mode CACHE_ONLY: map output in memory while there is room, moved by Spark's block transfer. */
+  SLUICE_CACHE("sluice-cache", true, mode("CACHE_ONLY")),
 
   /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
   NO_NETWORK("no-network", false, Map.of(
@@ -40,6 +37,13 @@ public enum Engine {
     this.label = label;
     this.usesJar = usesJar;
     this.settings = settings;
+  }
+
+  private static Map<String, String> mode(String mode) {
+    return Map.of(
+        "spark.plugins", "io.sluice.spark.SluicePlugin",
+        "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+        "spark.sluice.mode", mode);
   }
 
   /** The name on the command line and in reports. */

@@ -15,24 +15,23 @@ import java.util.stream.Stream;
 
 /**
  * The values of {@code spark.sluice.mode} and what each needs of a machine. This table is all there is to change when a
- * mode becomes available or needs something else.
+ * mode needs something else.
  */
 public enum Mode {
-  MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", "", all(
+  MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", all(
       List.of(orElse(Subject.PLATFORM, Mode.SPARKS_SHUFFLE), orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE),
           orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE), advised(Subject.HUGE_PAGES)), ofEveryMode())),
 
-  UCX("frames in a spillable cache, moved by UCX",
-      "spark.sluice.mode=MULTITHREADED with spark.sluice.transport=ucx, where RDMA is ready", all(
+  UCX("frames in memory while there is room, moved by UCX", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE)),
       ofUcx(), ofEveryMode())),
 
-  RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx needs the same", "", all(
+  RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx needs the same", all(
       List.of(orElse(Subject.PLATFORM, Mode.NETTY), orElse(Subject.NATIVE_LIBRARY, Mode.NETTY),
           meantFor(Subject.RDMA_PORT)),
       ofUcx(), ofEveryMode())),
 
-  CACHE_ONLY("frames in a spillable cache of the only executor", "spark.sluice.mode=MULTITHREADED", all(
+  CACHE_ONLY("frames in memory while there is room, for one executor", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE),
           advised(Subject.HUGE_PAGES)), ofEveryMode()));
 
@@ -40,12 +39,10 @@ public enum Mode {
   private static final String NETTY = "Spark's block transfer (Netty)";
 
   private final String what;
-  private final String instead;
   private final List<Requirement> requirements;
 
-  Mode(String what, String instead, List<Requirement> requirements) {
+  Mode(String what, List<Requirement> requirements) {
     this.what = what;
-    this.instead = instead;
     this.requirements = requirements;
   }
 
@@ -74,16 +71,6 @@ public enum Mode {
   /** What it is, for people. */
   public String what() {
     return what;
-  }
-
-  /** Whether this version of Sluice has it. */
-  public boolean available() {
-    return instead.isEmpty();
-  }
-
-  /** What to use as long as this version of Sluice does not have it. */
-  String instead() {
-    return instead;
   }
 
   List<Requirement> requirements() {

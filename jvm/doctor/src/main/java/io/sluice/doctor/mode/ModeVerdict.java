@@ -3,9 +3,7 @@ package io.sluice.doctor.mode;
 import io.sluice.doctor.check.Finding;
 import io.sluice.doctor.check.Verdict;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 
 /**
  * What asking for a mode leads to on this machine.
@@ -21,17 +19,6 @@ public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> 
 
   /** Judges by the findings of all checks. */
   public static ModeVerdict of(Mode mode, List<Finding> findings) {
-    ModeVerdict machine = ofMachine(mode, findings);
-    if (mode.available()) {
-      return machine;
-    }
-    return new ModeVerdict(mode, State.NOT_POSSIBLE, "", List.of(
-        new Reason("comes in a later version; asking for it stops the application", mode.instead()),
-        new Reason("this machine, when it comes: " + machine.words()
-            + (machine.reasons().isEmpty() ? "" : " (" + String.join("; ", subjects(mode, findings)) + ")"), "")));
-  }
-
-  private static ModeVerdict ofMachine(Mode mode, List<Finding> findings) {
     State state = State.READY;
     String fallback = "";
     List<Reason> grave = new ArrayList<>();
@@ -64,14 +51,6 @@ public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> 
       return List.of();
     }
     return about.stream().filter(finding -> finding.verdict().compareTo(requirement.mention()) >= 0).toList();
-  }
-
-  private static Set<String> subjects(Mode mode, List<Finding> findings) {
-    Set<String> subjects = new LinkedHashSet<>();
-    mode.requirements().forEach(requirement -> mentioned(requirement,
-        findings.stream().filter(finding -> finding.subject() == requirement.subject()).toList())
-        .forEach(finding -> subjects.add(finding.subject().title())));
-    return subjects;
   }
 
   /** Such as {@code ready}, or {@code will fall back to Spark's own shuffle}. */

@@ -31,10 +31,8 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static final List<SettingRule> ALL = List.of(
       new SettingRule(SPARK_SETTINGS, "spark.shuffle.manager", value -> !value.equals(MANAGER), Verdict.WARNING,
           "Sluice is not used unless a command sets another", "spark.shuffle.manager  " + MANAGER),
-      new SettingRule(SPARK_SETTINGS, "spark.sluice.mode", in("ucx", "cache_only"), Verdict.WARNING,
-          "this mode comes in a later version and stops the application", "spark.sluice.mode  MULTITHREADED (or RDMA)"),
       new SettingRule(SPARK_SETTINGS, "spark.shuffle.service.enabled", in("true"), Verdict.NOTE,
-          "works; what the service serves travels by Netty", ""),
+          "works; what the service serves travels by Netty, and every mode writes files at once", ""),
       frames("spark.sluice.enabled", in("false"), "Remove the line"),
       frames("spark.sluice.codec", in("spark"), "Remove the line, unless it is meant so"),
       frames(FILE_ENCRYPTION, in("true"), "Sluice's frames are not encrypted yet: keep Spark's writers (mode RDMA works), "

@@ -3,32 +3,33 @@ package io.sluice.spark.conf;
 /** The presets of {@code spark.sluice.mode}: what the axes are that nobody has set by hand. */
 public enum Mode {
   /** Frames in Spark's files, moved by Spark's block transfer, encoded and decoded by many threads. */
-  MULTITHREADED(Codec.SLUICE, Transport.NETTY, true),
-  UCX(Codec.SLUICE, Transport.UCX, false),
+  MULTITHREADED(Codec.SLUICE, Store.FILES, Transport.NETTY),
+  /** Frames in memory while there is room, read one-sidedly. */
+  UCX(Codec.SLUICE, Store.CACHE, Transport.UCX),
   /** Spark's own files as its own writers write them, read one-sidedly. */
-  RDMA(Codec.SPARK, Transport.UCX, true),
-  CACHE_ONLY(Codec.SLUICE, Transport.NETTY, false);
+  RDMA(Codec.SPARK, Store.FILES, Transport.UCX),
+  /** Frames in memory while there is room, for applications of one executor: nothing but its own reads is made fast. */
+  CACHE_ONLY(Codec.SLUICE, Store.CACHE, Transport.NETTY);
 
   private final Codec codec;
+  private final Store store;
   private final Transport transport;
-  private final boolean available;
 
-  Mode(Codec codec, Transport transport, boolean available) {
+  Mode(Codec codec, Store store, Transport transport) {
     this.codec = codec;
+    this.store = store;
     this.transport = transport;
-    this.available = available;
   }
 
   Codec codec() {
     return codec;
   }
 
-  Transport transport() {
-    return transport;
+  Store store() {
+    return store;
   }
 
-  /** Whether this version has it. */
-  boolean available() {
-    return available;
+  Transport transport() {
+    return transport;
   }
 }

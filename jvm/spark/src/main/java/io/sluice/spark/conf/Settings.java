@@ -15,7 +15,8 @@ import scala.Tuple2;
  *
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
- * @param mode the preset, for messages: {@code codec} and {@code transport} say what holds
+ * @param mode the preset, for messages: {@code codec}, {@code store} and {@code transport} say what holds
+ * @param cacheLimitBytes of the map outputs in memory; not used with {@code store} files
  * @param batchBytes empty when each writer decides by its partitions and rows
  * @param maxBatchBytes upper bound of what a writer decides
  * @param memoryLimitBytes not used when {@code offHeapEnabled}
@@ -29,6 +30,8 @@ public record Settings(
     boolean recordsEnabled,
     Mode mode,
     Codec codec,
+    Store store,
+    long cacheLimitBytes,
     TransportSettings transport,
     int writerThreads,
     int readerThreads,
@@ -59,8 +62,8 @@ public record Settings(
   /**
    * Resolves the application's settings.
    *
-   * @throws SluiceException for an unknown {@code spark.sluice.} key, a value out of range, or a mode that is
-   *     not there yet
+   * @throws SluiceException for an unknown {@code spark.sluice.} key, a value out of range, or axes that do not go
+   *     together
    */
   public static Settings from(SparkConf conf) {
     return from(conf, Cores.of(conf));
@@ -69,10 +72,7 @@ public record Settings(
   static Settings from(SparkConf conf, Cores cores) {
     rejectUnknownKeys(conf);
     Mode mode = value(conf, SluiceSettings.MODE);
-    if (!mode.available()) {
-      throw new SluiceException("spark.sluice.mode = " + mode + " comes in a later version: it needs the spillable"
-          + " store; this version has MULTITHREADED and RDMA");
-    }
+    Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     boolean offHeap = conf.getBoolean("spark.memory.offHeap.enabled", false);
     long offHeapBytes = conf.getSizeAsBytes("spark.memory.offHeap.size", "0");
     long limit = value(conf, SluiceSettings.MEMORY_LIMIT)
@@ -82,7 +82,9 @@ public record Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         mode,
-        axis(conf, SluiceSettings.CODEC, mode.codec()),
+        codec,
+        store(conf, mode, codec),
+        value(conf, SluiceSettings.CACHE_HOST_LIMIT),
         transport(conf, mode),
         (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
         (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),
@@ -98,6 +100,15 @@ public record Settings(
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
+  }
+
+  private static Store store(SparkConf conf, Mode mode, Codec codec) {
+    Store store = axis(conf, SluiceSettings.STORE, mode.store());
+    if (store == Store.CACHE && codec == Codec.SPARK) {
+      throw new SluiceException("spark.sluice.store = cache needs spark.sluice.codec = sluice: Spark's own writers write"
+          + " files. Set spark.sluice.store=files, or leave spark.sluice.codec out (spark.sluice.mode is " + mode + ")");
+    }
+    return store;
   }
 
   private static TransportSettings transport(SparkConf conf, Mode mode) {

@@ -17,14 +17,26 @@ public final class SluiceSettings {
       "Whether shuffles of RDDs take Sluice's path too. false leaves them to Spark and keeps those of SQL.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
-      "A preset for how blocks are made and moved; an axis that is set by hand wins over it. MULTITHREADED is "
-          + "spark.sluice.codec=sluice and spark.sluice.transport=netty, RDMA is codec=spark and transport=ucx. UCX and "
-          + "CACHE_ONLY come in a later version, because they need the spillable store, and stop the application.");
+      "A preset for how blocks are made, kept and moved; an axis that is set by hand wins over it. MULTITHREADED is "
+          + "spark.sluice.codec=sluice, spark.sluice.store=files and spark.sluice.transport=netty; UCX is codec=sluice, "
+          + "store=cache and transport=ucx; RDMA is codec=spark, store=files and transport=ucx; CACHE_ONLY, for "
+          + "applications of one executor, is codec=sluice, store=cache and transport=netty.");
 
   public static final Setting<Codec> CODEC = Setting.choice(
       "spark.sluice.codec", Codec.class, Codec.SLUICE, Locale.ROOT,
       "How records become bytes. sluice writes frames wherever it can; spark leaves every shuffle to Spark's own "
           + "writers and readers, so that only the transport is Sluice's.");
+
+  public static final Setting<Store> STORE = Setting.choice(
+      "spark.sluice.store", Store.class, Store.FILES, Locale.ROOT,
+      "Where map output lives. files are Spark's data files. cache keeps it in memory, under the same names, and moves "
+          + "it to the local directories when spark.sluice.cache.hostLimit is reached, the oldest shuffle's first; what "
+          + "finds no room is written to files at once. It needs spark.sluice.codec=sluice, and does nothing with "
+          + "spark.shuffle.service.enabled or spark.shuffle.sync, which a warning says.");
+
+  public static final Setting<Long> CACHE_HOST_LIMIT = Setting.bytes("spark.sluice.cache.hostLimit", "1g", "1m", "16t",
+      "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. They lie outside the Java "
+          + "heap and beside spark.sluice.memory.limit: add them to spark.executor.memoryOverhead.");
 
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
@@ -95,7 +107,7 @@ public final class SluiceSettings {
       "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
 
   private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
-      WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, TRANSPORT, TRANSPORT_TIMEOUT,
+      WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT, TRANSPORT, TRANSPORT_TIMEOUT,
       TRANSPORT_RETRY_DELAY, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}

@@ -28,6 +28,13 @@ public enum Counter {
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
   WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
 
+  CACHE_OUTPUTS("cache.outputs", Unit.COUNT, "map outputs committed to memory"),
+  CACHE_BYTES("cache.bytes", Unit.BYTES, "bytes of those"),
+  CACHE_REFUSALS("cache.refusals", Unit.COUNT, "map outputs written to the disk at once, because memory had no room"),
+  CACHE_MOVES("cache.moves", Unit.COUNT, "map outputs moved from memory to the disk"),
+  CACHE_MOVED_BYTES("cache.movedBytes", Unit.BYTES, "bytes of those"),
+  CACHE_MOVE_FAILURES("cache.moveFailures", Unit.COUNT, "times that no local directory could take an output from memory"),
+
   READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks opened as files of this host"),
   READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks that Spark's fetch iterator brought"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),

@@ -18,6 +18,9 @@ public interface BlockTransport {
   /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */
   int publish(int shuffleId, long mapId, String dataFile, long[] offsets);
 
+  /** Says that the file of a published output lies elsewhere now, behind the same path and with the same bytes. */
+  int renew(int shuffleId, long mapId);
+
   /** Ends what {@link #publish} began. */
   int withdraw(int shuffleId, long mapId);
 

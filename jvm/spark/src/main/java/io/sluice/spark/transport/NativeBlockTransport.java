@@ -56,6 +56,11 @@ final class NativeBlockTransport implements BlockTransport {
   }
 
   @Override
+  public int renew(int shuffleId, long mapId) {
+    return NativeTransport.renew(handle, shuffleId, mapId);
+  }
+
+  @Override
   public int withdraw(int shuffleId, long mapId) {
     return NativeTransport.withdraw(handle, shuffleId, mapId);
   }

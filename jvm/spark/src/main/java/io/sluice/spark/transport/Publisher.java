@@ -69,6 +69,13 @@ public final class Publisher {
     return offsets;
   }
 
+  /** The bytes of an output have moved, behind the same path; it may not be published. */
+  public void renew(int shuffleId, long mapId) {
+    if (!closed) {
+      transport.renew(shuffleId, mapId);
+    }
+  }
+
   /** Ends the publication of a shuffle's outputs, before their files are deleted. */
   public void withdrawShuffle(int shuffleId) {
     if (!closed) {

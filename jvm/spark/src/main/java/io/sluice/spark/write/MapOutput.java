@@ -26,6 +26,7 @@ final class MapOutput implements AutoCloseable {
   private final Counters counters;
   private long handle = NOT_OPEN;
   private long runQuotaBytes;
+  private long spilledBytes;
 
   /** @param rowChecksums whether {@link #rowChecksum} will be asked for */
   MapOutput(int partitions, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
@@ -86,6 +87,11 @@ final class MapOutput implements AutoCloseable {
     return runQuotaBytes;
   }
 
+  /** At least as many bytes as {@link #commit} will write. No encode may be running. */
+  long encodedBytes() {
+    return NativeException.check(NativeCore.writerMemoryBytes(handle)) + spilledBytes;
+  }
+
   /**
    * Moves all runs in memory to a file. No encode may be running.
    *
@@ -98,6 +104,7 @@ final class MapOutput implements AutoCloseable {
     long written = spills.write(file -> NativeException.check(NativeCore.writerSpill(handle, file.getPath())));
     memory.unreserve(runQuotaBytes);
     runQuotaBytes = 0;
+    spilledBytes += written;
     return written;
   }
 

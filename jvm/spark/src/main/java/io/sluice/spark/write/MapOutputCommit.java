@@ -1,13 +1,17 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.cache.CachedOutput;
+import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.Optional;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManager;
@@ -17,7 +21,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Turns one task's output into Spark's files: a temporary data file first, then Spark's resolver renames it and
  * writes index and checksums, unless another attempt of the same map id has already done so. Then that attempt's
- * lengths count. One task's thread only.
+ * lengths count. With a cache that has room the data file is a link to memory. One task's thread only.
  */
 final class MapOutputCommit {
   private static final Logger LOG = LoggerFactory.getLogger(MapOutputCommit.class);
@@ -28,16 +32,20 @@ final class MapOutputCommit {
   private final int shuffleId;
   private final long mapId;
   private final BlockSettings blocks;
+  private final Optional<OutputCache> cache;
   private long[] lengths;
   private File temporary;
+  /** Where the output is in memory, until the cache keeps it. */
+  private CachedOutput place;
 
-  MapOutputCommit(
-      IndexShuffleBlockResolver resolver, BlockManager blockManager, int shuffleId, long mapId, BlockSettings blocks) {
+  MapOutputCommit(IndexShuffleBlockResolver resolver, BlockManager blockManager, int shuffleId, long mapId,
+      BlockSettings blocks, Optional<OutputCache> cache) {
     this.resolver = resolver;
     this.blockManager = blockManager;
     this.shuffleId = shuffleId;
     this.mapId = mapId;
     this.blocks = blocks;
+    this.cache = cache;
   }
 
   /**
@@ -56,13 +64,29 @@ final class MapOutputCommit {
     boolean checked = blocks.checksum().orElseThrow() != NativeCore.CHECKSUM_NONE;
     long[] checksums = checked ? new long[partitions] : NO_CHECKSUMS;
     temporary = resolver.createTempFile(resolver.getDataFile(shuffleId, mapId));
+    long written = write(output, blockLengths, checksums);
+    resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
+    temporary = null;
+    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId))) {
+      cache.orElseThrow().keep(place, written);
+      place = null;
+    }
+    lengths = blockLengths;
+    return written;
+  }
+
+  /** Writes what is to be the data file: to memory behind a link, or to the disk. */
+  private long write(MapOutput output, long[] blockLengths, long[] checksums) throws IOException {
+    place = cache.isPresent() ? cache.get().place(shuffleId, mapId, output.encodedBytes()) : null;
+    if (place != null) {
+      long written = output.commit(place.file(), blockLengths, checksums);
+      place.linkFrom(temporary);
+      return written;
+    }
     long written = output.commit(temporary, blockLengths, checksums);
     if (blocks.syncWrites()) {
       force(temporary);
     }
-    resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
-    temporary = null;
-    lengths = blockLengths;
     return written;
   }
 
@@ -90,10 +114,19 @@ final class MapOutputCommit {
     return lengths;
   }
 
-  /** Deletes what an unfinished commit left. */
+  /** Deletes what an unfinished commit left, or one that came second. */
   void abort() {
-    if (temporary != null && temporary.exists() && !temporary.delete()) {
-      LOG.warn("Could not delete temporary shuffle file {}", temporary);
+    if (place != null) {
+      cache.orElseThrow().discard(place);
+      place = null;
+    }
+    if (temporary != null) {
+      try {
+        // A link to memory that is gone does not exist, and must go too.
+        Files.deleteIfExists(temporary.toPath());
+      } catch (IOException e) {
+        LOG.warn("Could not delete temporary shuffle file {}", temporary, e);
+      }
     }
   }
 }

@@ -84,7 +84,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
     this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
-    this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks());
+    this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks(),
+        executor.cache());
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
     memory.setSpillable(this);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());

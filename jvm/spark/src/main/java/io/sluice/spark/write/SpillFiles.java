@@ -19,13 +19,13 @@ import org.slf4j.LoggerFactory;
  * The spill files of one map task, in Spark's local directories. A directory that is full or cannot be written
  * is left out for the rest of the task, until none is left. One task's thread only.
  */
-final class SpillFiles {
+public final class SpillFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);
   /** Spark picks a directory by a random name's hash; so many names find every directory, almost surely. */
   private static final int NAMES_PER_DIRECTORY = 16;
 
   /** Writes a spill to a file: bytes written. */
-  interface Write {
+  public interface Write {
     long to(File file);
   }
 
@@ -35,7 +35,7 @@ final class SpillFiles {
   private final Map<File, String> failedDirectories = new LinkedHashMap<>();
   private Exception lastFailure;
 
-  SpillFiles(DiskBlockManager disk, Counters counters) {
+  public SpillFiles(DiskBlockManager disk, Counters counters) {
     this.disk = disk;
     this.counters = counters;
   }
@@ -46,7 +46,7 @@ final class SpillFiles {
    * @return bytes written
    * @throws IOException when no local directory can take it; the message names each with its error
    */
-  long write(Write spill) throws IOException {
+  public long write(Write spill) throws IOException {
     File[] directories = disk.localDirs();
     for (int i = 0; i < directories.length * NAMES_PER_DIRECTORY; i++) {
       if (failedDirectories.size() == directories.length) {

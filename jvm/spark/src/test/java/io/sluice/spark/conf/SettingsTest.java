@@ -94,20 +94,26 @@ class SettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"UCX", "CACHE_ONLY"})
-  void laterModesStopTheApplication(String mode) {
-    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode)).getMessage();
-    assertTrue(message.contains("comes in a later version: it needs the spillable store"), message);
-    assertThrows(SluiceException.class,
-        () -> settings("spark.sluice.mode", mode, "spark.sluice.transport", "ucx", "spark.sluice.codec", "spark"));
+  @CsvSource({"MULTITHREADED, SLUICE, FILES, NETTY", "UCX, SLUICE, CACHE, UCX", "RDMA, SPARK, FILES, UCX",
+      "CACHE_ONLY, SLUICE, CACHE, NETTY"})
+  void modesArePresets(String mode, Codec codec, Store store, Transport transport) {
+    Settings settings = settings("spark.sluice.mode", mode);
+    assertEquals(codec, settings.codec());
+    assertEquals(store, settings.store());
+    assertEquals(transport, settings.transport().transport());
   }
 
   @ParameterizedTest
-  @CsvSource({"MULTITHREADED, SLUICE, NETTY", "RDMA, SPARK, UCX"})
-  void modesArePresets(String mode, Codec codec, Transport transport) {
-    Settings settings = settings("spark.sluice.mode", mode);
-    assertEquals(codec, settings.codec());
-    assertEquals(transport, settings.transport().transport());
+  @CsvSource({"RDMA, spark.sluice.store, cache", "CACHE_ONLY, spark.sluice.codec, spark"})
+  void sparksWritersHaveNoCache(String mode, String key, String value) {
+    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode, key, value)).getMessage();
+    assertTrue(message.contains("spark.sluice.store = cache needs spark.sluice.codec = sluice"), message);
+  }
+
+  @Test
+  void theCacheHasALimit() {
+    assertEquals(1L << 30, settings().cacheLimitBytes());
+    assertEquals(5L << 20, settings("spark.sluice.cache.hostLimit", "5m").cacheLimitBytes());
   }
 
   @Test

@@ -37,6 +37,7 @@ final class FakeBlockTransport implements BlockTransport {
   final List<Long> connects = new CopyOnWriteArrayList<>();
   final List<Long> disconnects = new CopyOnWriteArrayList<>();
   final Map<String, Published> published = new ConcurrentHashMap<>();
+  final List<String> renewed = new CopyOnWriteArrayList<>();
   volatile Consumer<Fetch> onFetch = fetches::add;
   volatile int publishResult;
   volatile int connectResult;
@@ -95,6 +96,13 @@ final class FakeBlockTransport implements BlockTransport {
   public int publish(int shuffleId, long mapId, String dataFile, long[] offsets) {
     published.put(shuffleId + "/" + mapId, new Published(dataFile, offsets));
     return publishResult;
+  }
+
+  @Override
+  public int renew(int shuffleId, long mapId) {
+    String output = shuffleId + "/" + mapId;
+    renewed.add(output);
+    return published.containsKey(output) ? 1 : 0;
   }
 
   @Override

@@ -10,6 +10,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +51,14 @@ class PublisherTest {
     publisher.publish(3, 45, new File("/absent"), new long[] {5});
     assertEquals(0, transport.published.size());
     assertEquals(2, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
+  }
+
+  @Test
+  void anOutputThatHasMovedIsRenewedUntilTheEnd() {
+    publisher.renew(3, 44);
+    publisher.close();
+    publisher.renew(3, 45);
+    assertEquals(List.of("3/44"), transport.renewed);
   }
 
   @Test

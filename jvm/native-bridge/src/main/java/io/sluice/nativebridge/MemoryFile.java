@@ -1,0 +1,75 @@
+package io.sluice.nativebridge;
+
+import java.io.File;
+import java.nio.file.Path;
+
+/**
+ * A file without a name, in memory, which can move to the disk ({@code memfd_create(2)}). It has a path under {@code
+ * /proc} for as long as this object is open: whoever opens that path, in this process or another of the same user on this
+ * host, reads the same bytes before, during and after the move.
+ *
+ * <p>Any thread may call anything, but for two moves at once. Closing twice is a no-op.
+ */
+public final class MemoryFile implements AutoCloseable {
+  private final long handle;
+  private final Path path;
+  private boolean closed;
+
+  private MemoryFile(long handle, Path path) {
+    this.handle = handle;
+    this.path = path;
+  }
+
+  /**
+   * An empty file.
+   *
+   * @param name what {@code /proc} shows to people
+   * @throws NativeException with {@link NativeCore#IO} when the system gives none
+   */
+  public static MemoryFile create(String name) {
+    long handle = NativeException.check(open(name));
+    long descriptor = NativeException.check(descriptor(handle));
+    return new MemoryFile(handle, Path.of("/proc", Long.toString(ProcessHandle.current().pid()), "fd",
+        Long.toString(descriptor)));
+  }
+
+  /** Where it can be opened by its user's processes on this host. */
+  public Path path() {
+    return path;
+  }
+
+  /** Makes it unchangeable; nobody may have it open for writing. */
+  public void seal() {
+    NativeException.check(seal(handle));
+  }
+
+  /**
+   * Moves the bytes to a new file, which belongs to the caller. The memory is free when the last that has it open or mapped
+   * is done.
+   *
+   * @return how many bytes
+   * @throws NativeException with {@link NativeCore#DISK_FULL} or {@link NativeCore#IO}; it stays in memory, and there is
+   *     no file
+   */
+  public long moveTo(File file) {
+    return NativeException.check(move(handle, file.getPath()));
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      NativeException.check(release(handle));
+    }
+  }
+
+  private static native long open(String name);
+
+  private static native int descriptor(long file);
+
+  private static native int seal(long file);
+
+  private static native long move(long file, String path);
+
+  private static native int release(long file);
+}

@@ -1,0 +1,254 @@
+package io.sluice.spark.cache;
+
+import com.sun.management.UnixOperatingSystemMXBean;
+import io.sluice.nativebridge.MemoryFile;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.File;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The map outputs that one executor keeps in memory, and the limit on them.
+ *
+ * <p>A writer asks for a place before it commits. If there is none, outputs of other tasks move to the disk first, the oldest
+ * shuffle's first; the writer's thread does that. What still has no place is written to the disk at once, as without a
+ * cache. An output that has moved keeps its descriptor, by which whoever was about to open it finds the same bytes.
+ *
+ * <p>Any thread may call anything. No lock is held while bytes are moved.
+ */
+public final class OutputCache implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(OutputCache.class);
+  private static final long FEW_OUTPUTS = 256;
+
+  /** Where outputs move to. */
+  interface Disk {
+    /** Where Spark expects the output. */
+    File dataFile(int shuffleId, long mapId);
+
+    /**
+     * Has {@code move} write a new file, in another directory when one is full.
+     *
+     * @throws IOException when no directory can take it; the message names each with its error
+     */
+    void write(Move move) throws IOException;
+  }
+
+  /** Writes a file and returns its bytes. */
+  interface Move {
+    long to(File file);
+  }
+
+  /** Is told of outputs whose bytes have moved: the data file has the same path and bytes as before, but is another file. */
+  public interface Observer {
+    void moved(int shuffleId, long mapId);
+  }
+
+  private final long limitBytes;
+  private final long limitOutputs;
+  private final Disk disk;
+  private final Observer observer;
+  private final Counters counters;
+  /** Everything that holds a descriptor. */
+  private final TreeSet<CachedOutput> outputs = new TreeSet<>(CachedOutput.MOVED_FIRST);
+  /** Those in memory that may be moved. */
+  private final TreeSet<CachedOutput> movable = new TreeSet<>(CachedOutput.MOVED_FIRST);
+  private long usedBytes;
+  private long lastNumber;
+  private boolean closed;
+
+  /**
+   * @param limitBytes of all outputs in memory together
+   * @param limitOutputs how many there may be, in memory or moved: each holds a descriptor
+   */
+  OutputCache(long limitBytes, long limitOutputs, Disk disk, Observer observer, Counters counters) {
+    this.limitBytes = limitBytes;
+    this.limitOutputs = limitOutputs;
+    this.disk = disk;
+    this.observer = observer;
+    this.counters = counters;
+  }
+
+  /**
+   * The cache of this executor; empty, with a warning, when this system gives no memory files that can be opened by path.
+   *
+   * @param observer is told of outputs that have moved, on the thread that has moved them
+   */
+  public static Optional<OutputCache> open(
+      long limitBytes, IndexShuffleBlockResolver resolver, Observer observer, Counters counters) {
+    String failure = selfTest();
+    if (!failure.isEmpty()) {
+      LOG.warn("spark.sluice.store=cache, but map output goes to files on this executor, because memory files cannot be used"
+          + " here: {}", failure);
+      return Optional.empty();
+    }
+    return Optional.of(new OutputCache(limitBytes, mostOutputs(), new SparkDisk(resolver, counters), observer, counters));
+  }
+
+  /** A quarter of the descriptors that the process may have: the rest is for everybody else. */
+  private static long mostOutputs() {
+    return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system
+        ? system.getMaxFileDescriptorCount() / 4
+        : FEW_OUTPUTS;
+  }
+
+  /** Why there are no memory files that can be opened by path; empty when there are. */
+  static String selfTest() {
+    byte[] written = {1, 2, 3};
+    try (MemoryFile file = MemoryFile.create("sluice-self-test")) {
+      Files.write(file.path(), written);
+      file.seal();
+      return Arrays.equals(written, Files.readAllBytes(file.path())) ? "" : file.path() + " is another file";
+    } catch (IOException | NativeException | LinkageError e) {
+      return e.toString();
+    }
+  }
+
+  /**
+   * A place for an output that is about to be written, or null when it must go to the disk.
+   *
+   * @param mostBytes that it may have
+   */
+  public CachedOutput place(int shuffleId, long mapId, long mostBytes) {
+    if (!makeRoom(mostBytes)) {
+      counters.increment(Counter.CACHE_REFUSALS);
+      return null;
+    }
+    try {
+      MemoryFile memory = MemoryFile.create("sluice-shuffle_" + shuffleId + "_" + mapId);
+      synchronized (this) {
+        CachedOutput output = new CachedOutput(shuffleId, mapId, ++lastNumber, memory, mostBytes);
+        outputs.add(output);
+        return output;
+      }
+    } catch (NativeException e) {
+      LOG.warn("Map output {} of shuffle {} goes to the disk, because there is no memory file for it: {}", mapId, shuffleId,
+          e.getMessage());
+      synchronized (this) {
+        usedBytes -= mostBytes;
+      }
+      counters.increment(Counter.CACHE_REFUSALS);
+      return null;
+    }
+  }
+
+  /** Takes {@code bytes} of the limit, for which outputs move to the disk; false when that does not help. */
+  private boolean makeRoom(long bytes) {
+    while (true) {
+      CachedOutput victim;
+      synchronized (this) {
+        if (closed || bytes > limitBytes || outputs.size() >= limitOutputs) {
+          return false;
+        }
+        if (usedBytes + bytes <= limitBytes) {
+          usedBytes += bytes;
+          return true;
+        }
+        victim = movable.pollFirst();
+      }
+      if (victim == null || !moveToDisk(victim)) {
+        return false;
+      }
+    }
+  }
+
+  /** An output has been committed with so many bytes: from now on it may be moved. */
+  public synchronized void keep(CachedOutput output, long bytes) {
+    usedBytes += bytes - output.bytes();
+    output.setBytes(bytes);
+    movable.add(output);
+    counters.increment(Counter.CACHE_OUTPUTS);
+    counters.add(Counter.CACHE_BYTES, bytes);
+  }
+
+  /** An output was not committed: its task has failed, or another attempt's was there first. Twice is fine. */
+  public void discard(CachedOutput output) {
+    unlink(output);
+    forget(output);
+    output.remove();
+  }
+
+  /** Frees the outputs of a shuffle, after Spark's files of it have been deleted. */
+  public void removeShuffle(int shuffleId) {
+    List<CachedOutput> gone;
+    synchronized (this) {
+      gone = outputs.stream().filter(output -> output.shuffleId() == shuffleId).toList();
+    }
+    gone.forEach(this::discard);
+  }
+
+  private boolean moveToDisk(CachedOutput output) {
+    long bytes = output.bytes();
+    try {
+      disk.write(output::moveTo);
+    } catch (IOException | NativeException e) {
+      if (output.isRemoved()) {
+        // Its shuffle went meanwhile, and its memory with it.
+        return true;
+      }
+      LOG.warn("A {} stays in memory, because it cannot be moved to the disk: {}", output, e.getMessage());
+      counters.increment(Counter.CACHE_MOVE_FAILURES);
+      putBack(output);
+      return false;
+    }
+    giveBack(output);
+    counters.increment(Counter.CACHE_MOVES);
+    counters.add(Counter.CACHE_MOVED_BYTES, bytes);
+    observer.moved(output.shuffleId(), output.mapId());
+    return true;
+  }
+
+  /** A link that leads nowhere, or to whatever has the descriptor next, must not stay. */
+  private void unlink(CachedOutput output) {
+    File dataFile = disk.dataFile(output.shuffleId(), output.mapId());
+    try {
+      if (output.isAt(dataFile)) {
+        Files.delete(dataFile.toPath());
+      }
+    } catch (IOException e) {
+      LOG.warn("Could not delete {}, the link to a {}", dataFile, output, e);
+    }
+  }
+
+  private synchronized void forget(CachedOutput output) {
+    outputs.remove(output);
+    movable.remove(output);
+    giveBack(output);
+  }
+
+  private synchronized void giveBack(CachedOutput output) {
+    usedBytes -= output.bytes();
+    output.setBytes(0);
+  }
+
+  private synchronized void putBack(CachedOutput output) {
+    if (outputs.contains(output)) {
+      movable.add(output);
+    }
+  }
+
+  /** Bytes set aside for outputs in memory. */
+  public synchronized long usedBytes() {
+    return usedBytes;
+  }
+
+  /** Frees everything; nothing can be read any more. Later outputs go to the disk. */
+  @Override
+  public void close() {
+    List<CachedOutput> left;
+    synchronized (this) {
+      closed = true;
+      left = List.copyOf(outputs);
+    }
+    left.forEach(this::discard);
+  }
+}
