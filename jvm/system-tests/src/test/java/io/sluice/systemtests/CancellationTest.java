@@ -17,11 +17,13 @@ import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tasks that end before their shuffle does leave nothing behind, and the next job runs. */
+@Tag("UCX")
 class CancellationTest {
   private static final long ROWS = 400_000;
   private static final Duration LIMIT = Duration.ofSeconds(30);

@@ -99,6 +99,15 @@ enum Damage {
     return true;
   }
 
+  /** Whether bytes of the data file change. */
+  boolean isInTheData() {
+    return cutsTheData() || name().endsWith("FLIPPED");
+  }
+
+  boolean cutsTheData() {
+    return this == DATA_CUT_IN_HALF || this == DATA_EMPTIED;
+  }
+
   abstract void inflict(Path data, Path index) throws IOException;
 
   private static void flip(Path file, long position, int bits) throws IOException {

@@ -1,6 +1,10 @@
 package io.sluice.systemtests;
 
+import org.junit.jupiter.api.Tag;
+
 /** Damage to blocks that come from another executor as well. */
+@Tag("UCX")
+@Tag("RDMA")
 class DamagedRemoteOutputsTest extends DamagedOutputs {
   DamagedRemoteOutputsTest() {
     super(SparkApplication.CLUSTER);

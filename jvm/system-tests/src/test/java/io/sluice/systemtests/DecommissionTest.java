@@ -8,9 +8,12 @@ import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A decommissioned executor's map outputs move to another one and are read from there. */
+@Tag("UCX")
+@Tag("CACHE_ONLY")
 class DecommissionTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
 

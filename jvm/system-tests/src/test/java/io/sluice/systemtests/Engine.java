@@ -1,5 +1,7 @@
 package io.sluice.systemtests;
 
+import java.util.Set;
+
 /** Which shuffle an application runs on. */
 enum Engine {
   /** Spark's own sort shuffle: the reference for every result. */
@@ -18,6 +20,11 @@ enum Engine {
   /** The value of {@code spark.sluice.mode} that tests run with if they do not set another: {@code -Dsluice.mode}. */
   static String mode() {
     return System.getProperty("sluice.mode", "MULTITHREADED");
+  }
+
+  /** Whether that mode reads other executors' blocks one-sidedly. */
+  static boolean readsOneSidedly() {
+    return UNDER_TEST.isSluice() && Set.of("UCX", "RDMA").contains(mode());
   }
 
   String managerClass() {

@@ -12,9 +12,11 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Local directories that are full or cannot be written to. */
+@Tag("CACHE_ONLY")
 class LocalDiskTest {
   private static final long ROWS = 100_000;
   private static final int SPARK_FOLDERS = 64;
@@ -37,7 +39,8 @@ class LocalDiskTest {
   void allAreFull() throws IOException {
     try (SmallDisk disk = mounted();
         SparkApplication application =
-            SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", disk.path().toString()).start()) {
+            SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", disk.path().toString())
+                .setAll(Map.of("spark.sluice.cache.hostLimit", "1m")).start()) {
       Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(shuffled(application)));
       assertTrue(failure.toString().contains("No space left"), failure::toString);
       NativeMemory.assertAllReturned();

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.logging.log4j.Level;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -53,7 +54,6 @@ class OneSidedTransportTest {
   /** Settings that make blocks travel one-sidedly. */
   static List<Map<String, String>> transports() {
     return List.of(
-        Map.of("spark.sluice.transport", "ucx"),
         Map.of("spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"),
         Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true", "spark.authenticate", "true",
             "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
@@ -107,7 +107,31 @@ class OneSidedTransportTest {
     assertReadOneSidedly(settings);
   }
 
+  @Tag("once")
+  @Test
+  void blocksAreReadOneSidedlyFromMemory() {
+    assertReadOneSidedly(Map.of("spark.sluice.mode", "UCX"), application -> {
+      assertEquals(counted(application, Counter.WRITE_MAP_OUTPUTS), counted(application, Counter.CACHE_OUTPUTS));
+      assertEquals(0, counted(application, Counter.CACHE_MOVES));
+    });
+  }
+
+  /** The limit holds a few outputs: they move to the disk while others are read, and while they are read themselves. */
+  @Tag("once")
+  @Test
+  void blocksAreReadOneSidedlyWhileTheyMoveToTheDisk() {
+    assertReadOneSidedly(Map.of("spark.sluice.mode", "UCX", "spark.sluice.cache.hostLimit", "2m"), application -> {
+      assertTrue(counted(application, Counter.CACHE_OUTPUTS) > 0, "nothing was kept in memory");
+      assertTrue(counted(application, Counter.CACHE_MOVES) > 0, "nothing moved");
+      assertEquals(0, counted(application, Counter.CACHE_MOVE_FAILURES));
+    });
+  }
+
   private static void assertReadOneSidedly(Map<String, String> settings) {
+    assertReadOneSidedly(settings, application -> { });
+  }
+
+  private static void assertReadOneSidedly(Map<String, String> settings, Consumer<SparkApplication> more) {
     assumeUcx();
     try (SparkApplication application = cluster(settings).start()) {
       awaitPeers(application);
@@ -125,6 +149,7 @@ class OneSidedTransportTest {
       assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISH_FAILURES));
       assertEquals(0, counted(application, Counter.TRANSPORT_NETTY_NOT_FOUND));
       assertEquals(0, application.events().retriedStages());
+      more.accept(application);
     }
   }
 
