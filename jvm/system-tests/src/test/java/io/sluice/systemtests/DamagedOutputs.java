@@ -48,8 +48,7 @@ abstract class DamagedOutputs {
   @ParameterizedTest
   @EnumSource
   void isWrittenAgain(Damage damage) {
-    boolean framed = Engine.UNDER_TEST.isSluice() && !Engine.mode().equals("RDMA");
-    assumeTrue(framed || damage.stockNotices(), "Spark's own formats may be read like this without an error");
+    assumeTrue(Engine.writesFrames() || damage.stockNotices(), "Spark's own formats may be read like this without an error");
     assumeTrue(!Engine.readsOneSidedly() || !damage.cutsTheData(), "who cuts a mapped file ends the process that has mapped it");
     JavaRDD<InternalRow> rows =
         Plans.rows(Tables.events(application.session(), ROWS, MAPS).repartition(4, functions.col("k")));

@@ -22,6 +22,11 @@ enum Engine {
     return System.getProperty("sluice.mode", "MULTITHREADED");
   }
 
+  /** Whether shuffles are written in Sluice's format, with the counters that belong to it, where nothing is against it. */
+  static boolean writesFrames() {
+    return UNDER_TEST.isSluice() && !mode().equals("RDMA");
+  }
+
   /** Whether that mode reads other executors' blocks one-sidedly. */
   static boolean readsOneSidedly() {
     return UNDER_TEST.isSluice() && Set.of("UCX", "RDMA").contains(mode());

@@ -47,7 +47,7 @@ class FallbackTest {
     try (LogCapture log = LogCapture.open(); SparkApplication application = builder.start()) {
       assertEquals(expected, QUERY.run(application.session()));
       assertEquals(expected, QUERY.run(application.session()));
-      if (Engine.UNDER_TEST.isSluice()) {
+      if (Engine.writesFrames()) {
         assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_ROWS));
         assertEquals(1, log.messages(Level.INFO, word).size(), () -> "logged: " + log.messages(Level.INFO, ""));
@@ -92,7 +92,7 @@ class FallbackTest {
       assertEquals(expected, QUERY.run(spark.newSession()));
       spark.conf().set("spark.sluice.enabled", "true");
       assertEquals(expected, QUERY.run(spark));
-      if (Engine.UNDER_TEST.isSluice()) {
+      if (Engine.writesFrames()) {
         assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(3, ProcessCounters.here(Counter.SHUFFLES_ROWS));
       }
@@ -103,7 +103,7 @@ class FallbackTest {
   void theManagerWorksWithoutThePlugin() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).without("spark.plugins").start()) {
       assertEquals(expected, QUERY.run(application.session()));
-      if (Engine.UNDER_TEST.isSluice()) {
+      if (Engine.writesFrames()) {
         assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_ROWS));
       }
     }
@@ -116,7 +116,7 @@ class FallbackTest {
       long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
       assertEquals(2, groups);
       assertEquals(expected, QUERY.run(application.session()));
-      if (Engine.UNDER_TEST.isSluice()) {
+      if (Engine.writesFrames()) {
         assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
         assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) > 0);
@@ -129,7 +129,7 @@ class FallbackTest {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).start()) {
       long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
       assertEquals(2, groups);
-      if (Engine.UNDER_TEST.isSluice()) {
+      if (Engine.writesFrames()) {
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_RECORDS));
       }
