@@ -15,7 +15,7 @@ use jni::sys::{jint, jstring};
 use sluice_codec::kernels::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 3;
+const ABI_VERSION: jint = 4;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]

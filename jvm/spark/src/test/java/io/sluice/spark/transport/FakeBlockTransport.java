@@ -37,6 +37,7 @@ final class FakeBlockTransport implements BlockTransport {
   final List<Long> connects = new CopyOnWriteArrayList<>();
   final List<Long> disconnects = new CopyOnWriteArrayList<>();
   final Map<String, Published> published = new ConcurrentHashMap<>();
+  final AtomicLong nearBytes = new AtomicLong();
   volatile Consumer<Fetch> onFetch = fetches::add;
   volatile int publishResult;
   volatile int connectResult;
@@ -164,6 +165,11 @@ final class FakeBlockTransport implements BlockTransport {
     } else {
       misuses.add("release of " + address + ", which is not leased");
     }
+  }
+
+  @Override
+  public long nearBytes() {
+    return nearBytes.get();
   }
 
   @Override
