@@ -45,7 +45,7 @@ use crate::wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
 #[cfg(test)]
 pub(crate) use self::call::{faults, permitted};
 
-/// Bytes that one call of `progress` reads at most (more if one get wants more).
+/// Bytes after which one call of `progress` begins no other read.
 const TURN_BYTES: usize = 1 << 20;
 /// System calls that one call of `progress` makes at most.
 const TURN_CALLS: usize = 32;
