@@ -32,6 +32,7 @@ mod mapping;
 mod message;
 mod near;
 mod owner;
+mod plan;
 mod proof;
 mod reader;
 mod transport;

@@ -206,6 +206,7 @@ suite! {
     blocks_are_read_and_what_is_not_there_is_not_found
     a_block_may_lie_in_several_windows
     memory_that_is_not_there_is_said_and_the_rest_is_read
+    blocks_that_wait_take_no_memory
     who_does_not_know_the_secret_is_told_nothing
     locations_and_proofs_without_a_right_proof_before_are_refused
     an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost
@@ -235,6 +236,8 @@ fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
     assert_eq!(bytes_of(&ended[3]), data);
     assert_eq!(failure_of(&ended[4]), Failure::NotFound, "there are four partitions");
     assert_eq!(failure_of(&ended[5]), Failure::NotFound, "there is no such map");
+    let near = if reads == Reads::Near { large + data.len() } else { 0 };
+    assert_eq!(world.near_bytes.load(Ordering::Relaxed), near as u64);
     drop(ended);
     world.assert_nothing_left();
 }
@@ -271,6 +274,25 @@ fn memory_that_is_not_there_is_said_and_the_rest_is_read(reads: Reads) {
     assert_eq!(bytes_of(&ended[0]), data[..100]);
     assert_eq!(failure_of(&ended[1]), Failure::NoMemory);
     drop(ended);
+    world.assert_nothing_left();
+}
+
+fn blocks_that_wait_take_no_memory(reads: Reads) {
+    let mut world = World::new(reads, 16, &["", ""]);
+    let data = world.publish(1, 1, &[1 << 20; 40]);
+    world.processes[0].arena.set_limit(8 << 20);
+    world.connect(0, 1);
+    let blocks: Vec<Block> = (0..40).map(|first| block(1, first, first + 1)).collect();
+    world.fetch(0, 1, &blocks);
+    let mut right = 0;
+    for _ in 0..200 {
+        world.step(STEP);
+        for completion in world.take(0) {
+            assert!(bytes_of(&completion) == data[(completion.index as usize) << 20..][..1 << 20]);
+            right += 1;
+        }
+    }
+    assert_eq!(right, 40);
     world.assert_nothing_left();
 }
 
