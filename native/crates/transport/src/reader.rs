@@ -16,10 +16,8 @@ use crate::wire::{Endpoint, Get, Wire};
 /// The caller's number for a peer.
 pub(crate) type PeerNumber = u64;
 
-/// Reads under way at once, for each peer; and their bytes after which no other one begins: memory that goes round
-/// within a processor's cache is filled twice as fast, and 4 MiB are more than a link of 100 Gbit/s holds.
+/// Reads under way at once, for each peer, within what the wire says of their bytes.
 const GETS_IN_FLIGHT: usize = 32;
-const BYTES_IN_FLIGHT: usize = 4 << 20;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
@@ -260,7 +258,8 @@ impl Reader {
         let mut over = Vec::new();
         let Self { peers, batches, arena, gets, next, ended, .. } = self;
         for peer in peers.values_mut() {
-            while peer.in_flight < GETS_IN_FLIGHT && peer.bytes_in_flight < BYTES_IN_FLIGHT {
+            let window = wire.window(peer.endpoint);
+            while peer.in_flight < GETS_IN_FLIGHT && peer.bytes_in_flight < window {
                 let Some(planned) = peer.planned.front_mut() else { break };
                 let (number, part) = (planned.batch, planned.part);
                 let batch = batches.get_mut(&number);
