@@ -71,7 +71,7 @@ impl Owner {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
         let lines = BufReader::new(process.stdout.take().expect("piped")).lines();
         let line = lines.map_while(Result::ok).find(|line| line.starts_with(ADDRESS)).expect("an address");
-        let digits = line[ADDRESS.len()..].as_bytes().chunks(2);
+        let digits = line.as_bytes()[ADDRESS.len()..].chunks(2);
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
         Self { process, address: digits.map(byte).collect(), file, content }
     }

@@ -138,9 +138,9 @@ impl<W: Wire> Near<W> {
             self.alone = self.alone.saturating_sub(1);
             match read {
                 Ok(()) => self.end_front(count),
-                Err(Failure::Refused) => self.leave_to_inner(),
+                Err(Failure::Refused) => self.hand_over_endpoint(),
                 Err(Failure::NotRead) if count > 1 => self.alone = count,
-                Err(Failure::NotRead) => self.pop_to_inner(),
+                Err(Failure::NotRead) => self.hand_over_front(),
             }
         }
     }
@@ -194,25 +194,25 @@ impl<W: Wire> Near<W> {
                 bytes += get.bytes as u64;
                 self.ended.push(Event::Got { token: get.token, result: Ok(()) });
             } else {
-                self.to_inner(&get);
+                self.hand_over(&get);
             }
         }
         self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn pop_to_inner(&mut self) {
+    fn hand_over_front(&mut self) {
         if let Some(get) = self.queue.pop_front() {
-            self.to_inner(&get);
+            self.hand_over(&get);
         }
     }
 
     /// The front's endpoint is not near, or not any more.
-    fn leave_to_inner(&mut self) {
+    fn hand_over_endpoint(&mut self) {
         let Some(endpoint) = self.queue.front().map(|front| front.endpoint) else { return };
         if let Some(peer) = self.peers.get_mut(&endpoint) {
             peer.way = Way::Inner;
         }
-        self.take_queued(endpoint).iter().for_each(|get| self.to_inner(get));
+        self.take_queued(endpoint).iter().for_each(|get| self.hand_over(get));
     }
 
     fn take_queued(&mut self, endpoint: Endpoint) -> VecDeque<Queued> {
@@ -222,7 +222,7 @@ impl<W: Wire> Near<W> {
         taken
     }
 
-    fn to_inner(&mut self, get: &Queued) {
+    fn hand_over(&mut self, get: &Queued) {
         let Queued { endpoint, token, remote, local, bytes, .. } = *get;
         // SAFETY: the caller of `get` has promised the same for this get, which has not been reported.
         unsafe { self.inner.get(endpoint, Get { token, key: &get.inner_key, remote, local, bytes }) };
