@@ -1,6 +1,8 @@
 //! `NativeTransport`: one-sided reads between executors.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jni::JNIEnv;
@@ -8,7 +10,7 @@ use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jbyteArray, jint, jlong, jstring};
 use sluice_engine::{EngineError, HandleTable, Reason};
 use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transport};
-use sluice_ucx::{Ucx, UcxWire};
+use sluice_ucx::Ucx;
 
 use crate::guard::{guard, java_string, jvm_error};
 use crate::memory::arena;
@@ -23,6 +25,8 @@ const COMPLETION_LONGS: usize = 5;
 struct Running {
     transport: Transport,
     description: String,
+    /// Bytes read by system calls, of all that were read.
+    near_bytes: Arc<AtomicU64>,
 }
 
 fn text(env: &mut JNIEnv<'_>, text: &JString<'_>) -> Result<String, EngineError> {
@@ -66,8 +70,11 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
         let description = ucx.describe();
         let options = Options { secret, timeout, ..Options::default() };
-        let transport = Transport::start(move || UcxWire::new(ucx), arena().clone(), options).map_err(unavailable)?;
-        Ok(TRANSPORTS.insert(Running { transport, description }))
+        let near_bytes = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&near_bytes);
+        let make = move || sluice_ucx::wire(ucx, counted);
+        let transport = Transport::start(make, arena().clone(), options).map_err(unavailable)?;
+        Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
     })
 }
 
@@ -266,6 +273,16 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
             [request, index, reason as i64, 0, 0]
         }
     }
+}
+
+/// `NativeTransport.nearBytes`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_nearBytes(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    transport: jlong,
+) -> jlong {
+    guard(|| Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64))
 }
 
 /// `NativeTransport.peerError`

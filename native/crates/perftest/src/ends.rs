@@ -5,10 +5,11 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
-use sluice_ucx::{Ucx, UcxWire};
+use sluice_ucx::Ucx;
 
 use crate::measure::{Figure, Plan, figure, median, publish};
 use crate::report::Row;
@@ -23,7 +24,8 @@ const LISTENING: &str = "listening at ";
 fn start(library: Option<&Path>) -> Result<Transport, String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = Options { timeout: TIMEOUT, ..Options::default() };
-    Transport::start(move || UcxWire::new(ucx), Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
+    let make = move || sluice_ucx::wire(ucx, Arc::default());
+    Transport::start(make, Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
 }
 
 /// A file that is removed with this value.
@@ -103,7 +105,7 @@ pub(crate) fn both(
     Ok(rows)
 }
 
-/// `UCX_TLS` for a transport. Messages need TCP beside CMA (which UCX 1.22 leaves out, because errors are handled).
+/// `UCX_TLS` for a transport. Messages need TCP beside CMA.
 fn tls_of(transport: &str) -> String {
     match transport {
         "cma" => "tcp,cma".into(),

@@ -141,7 +141,8 @@ impl<W: Wire> Agent<W> {
         commands.into_iter().for_each(|command| self.command(command, now));
         events.drain(..).for_each(|event| self.event(event, now));
         self.events = events;
-        self.reader.start_gets(&mut self.wire);
+        let done = self.reader.start_gets(&mut self.wire);
+        self.send_all(done);
         if self.checked.is_none_or(|last| now.saturating_duration_since(last) >= CHECK_EVERY) {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Each process has one [`Transport`]: an agent (both roles) on a thread of its own, above a [`Wire`]. The wire is UCX
-//! (crate `sluice-ucx`) or the [`loopback`] of the tests.
+//! (crate `sluice-ucx`) or the [`loopback`] of the tests, with [`Near`] before it, which reads what lies on the same machine
+//! by system calls.
 //!
 //! # Invariants
 //! 1. Every block of an accepted fetch ends in exactly one completion, unless the transport is stopped first.
@@ -29,7 +30,9 @@ mod completions;
 pub mod loopback;
 mod mapping;
 mod message;
+mod near;
 mod owner;
+mod plan;
 mod proof;
 mod reader;
 mod transport;
@@ -42,5 +45,6 @@ mod protocol_tests;
 pub use agent::Options;
 pub use completions::{Completion, Failure};
 pub use message::Block;
+pub use near::Near;
 pub use transport::{FetchError, Transport};
 pub use wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};

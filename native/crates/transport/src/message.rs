@@ -17,7 +17,7 @@
 use std::fmt;
 
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 

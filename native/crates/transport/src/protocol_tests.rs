@@ -1,4 +1,5 @@
-//! The protocol on the loopback wire: virtual time, ordered faults.
+//! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own reads, and
+//! with reads by system calls before them ([`Near`]).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,7 +13,8 @@ use sluice_mem::Arena;
 use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::completions::{Completion, Failure};
 use crate::loopback::{Faults, Loopback, Network};
-use crate::message::{Block, Body, InstanceId, Message};
+use crate::message::{Block, Body, InstanceId, Message, VERSION};
+use crate::near::{Near, faults, permitted};
 use crate::proof::{Handshake, Role, Secret};
 use crate::windows::WINDOW_BYTES;
 use crate::wire::{Event, Wire};
@@ -20,9 +22,16 @@ use crate::wire::{Event, Wire};
 const TIMEOUT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(1);
 
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Loopback,
+    Near,
+}
+
 /// A process: its agent, and what its callers see of it.
 struct Process {
-    agent: Agent<Loopback>,
+    agent: Agent<Near<Loopback>>,
     shared: Arc<Shared>,
     arena: Arc<Arena>,
     requests: u64,
@@ -35,24 +44,40 @@ struct World {
     elapsed: Duration,
     processes: Vec<Process>,
     files: PathBuf,
+    reads: Reads,
+    /// What was read by system calls, by all processes.
+    near_bytes: Arc<AtomicU64>,
 }
 
 impl World {
-    fn new(seed: u64, secrets: &[&str]) -> Self {
+    fn new(reads: Reads, seed: u64, secrets: &[&str]) -> Self {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let world = WORLDS.fetch_add(1, Ordering::Relaxed);
         let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
         std::fs::create_dir_all(&files).expect("a folder");
         let network = Network::new(seed);
+        let near_bytes = Arc::new(AtomicU64::new(0));
         let process = |secret: &&str| {
             let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
             let options =
                 Options { secret: secret.as_bytes().to_vec(), timeout: TIMEOUT, idle_window_bytes: 256 << 20 };
-            let agent = Agent::new(network.wire(), Arc::clone(&arena), Arc::clone(&shared), &options);
+            let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
+            let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
             Process { agent, shared, arena, requests: 0 }
         };
         let processes = secrets.iter().map(process).collect();
-        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files }
+        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
+    }
+
+    /// A wire of this network without an agent: the test speaks for it.
+    fn stranger(&self) -> Near<Loopback> {
+        Near::new(self.network.wire(), self.reads == Reads::Near, Arc::clone(&self.near_bytes))
+    }
+
+    /// A process's place on the network, which ends its address.
+    fn node(&self, process: usize) -> Vec<u8> {
+        let address = self.processes[process].agent.address();
+        address[address.len() - 8..].to_vec()
     }
 
     fn command(&self, process: usize, command: Command) {
@@ -161,9 +186,43 @@ fn failure_of(completion: &Completion) -> Failure {
     *completion.result.as_ref().expect_err("the block was not read")
 }
 
-#[test]
-fn blocks_are_read_and_what_is_not_there_is_not_found() {
-    let mut world = World::new(1, &["s", "s"]);
+/// Each of these, with both ways of reading.
+macro_rules! suite {
+    ($($name:ident)*) => {
+        mod by_loopback {
+            $(#[test] fn $name() { super::$name(super::Reads::Loopback) })*
+        }
+        mod near {
+            $(#[test] fn $name() {
+                if super::permitted(stringify!($name)) {
+                    super::$name(super::Reads::Near)
+                }
+            })*
+        }
+    };
+}
+
+suite! {
+    blocks_are_read_and_what_is_not_there_is_not_found
+    a_block_may_lie_in_several_windows
+    memory_that_is_not_there_is_said_and_the_rest_is_read
+    blocks_that_wait_take_no_memory
+    who_does_not_know_the_secret_is_told_nothing
+    locations_and_proofs_without_a_right_proof_before_are_refused
+    an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost
+    a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again
+    a_dead_peer_ends_what_was_asked_of_it
+    a_reader_that_dies_leaves_no_pin
+    an_output_withdrawn_while_it_is_read_is_read_to_its_end
+    a_file_that_is_gone_or_too_short_is_not_found
+    both_read_from_each_other_over_one_connection
+    ten_thousand_connections_leave_nothing_behind
+    idle_windows_are_bounded
+    a_stopped_agent_gives_everything_back
+}
+
+fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
+    let mut world = World::new(reads, 1, &["s", "s"]);
     let data = world.publish(1, 7, &[10, 0, 3 << 20, 5]);
     world.connect(0, 1);
     let blocks = [block(7, 0, 1), block(7, 1, 2), block(7, 2, 3), block(7, 0, 4), block(7, 3, 5), block(8, 0, 1)];
@@ -177,13 +236,14 @@ fn blocks_are_read_and_what_is_not_there_is_not_found() {
     assert_eq!(bytes_of(&ended[3]), data);
     assert_eq!(failure_of(&ended[4]), Failure::NotFound, "there are four partitions");
     assert_eq!(failure_of(&ended[5]), Failure::NotFound, "there is no such map");
+    let near = if reads == Reads::Near { large + data.len() } else { 0 };
+    assert_eq!(world.near_bytes.load(Ordering::Relaxed), near as u64);
     drop(ended);
     world.assert_nothing_left();
 }
 
-#[test]
-fn a_block_may_lie_in_several_windows() {
-    let mut world = World::new(2, &["", ""]);
+fn a_block_may_lie_in_several_windows(reads: Reads) {
+    let mut world = World::new(reads, 2, &["", ""]);
     let path = world.files.join("large");
     let file = std::fs::File::create(&path).expect("created");
     let (total, edge) = (2 * WINDOW_BYTES + 100, WINDOW_BYTES);
@@ -203,9 +263,8 @@ fn a_block_may_lie_in_several_windows() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn memory_that_is_not_there_is_said_and_the_rest_is_read() {
-    let mut world = World::new(3, &["", ""]);
+fn memory_that_is_not_there_is_said_and_the_rest_is_read(reads: Reads) {
+    let mut world = World::new(reads, 3, &["", ""]);
     let data = world.publish(1, 1, &[100, 8 << 20]);
     world.processes[0].arena.set_limit(1 << 20);
     world.connect(0, 1);
@@ -218,10 +277,28 @@ fn memory_that_is_not_there_is_said_and_the_rest_is_read() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn who_does_not_know_the_secret_is_told_nothing() {
+fn blocks_that_wait_take_no_memory(reads: Reads) {
+    let mut world = World::new(reads, 16, &["", ""]);
+    let data = world.publish(1, 1, &[1 << 20; 40]);
+    world.processes[0].arena.set_limit(8 << 20);
+    world.connect(0, 1);
+    let blocks: Vec<Block> = (0..40).map(|first| block(1, first, first + 1)).collect();
+    world.fetch(0, 1, &blocks);
+    let mut right = 0;
+    for _ in 0..200 {
+        world.step(STEP);
+        for completion in world.take(0) {
+            assert!(bytes_of(&completion) == data[(completion.index as usize) << 20..][..1 << 20]);
+            right += 1;
+        }
+    }
+    assert_eq!(right, 40);
+    world.assert_nothing_left();
+}
+
+fn who_does_not_know_the_secret_is_told_nothing(reads: Reads) {
     for secrets in [["a", "b"], ["", "b"], ["a", ""]] {
-        let mut world = World::new(4, &secrets);
+        let mut world = World::new(reads, 4, &secrets);
         world.publish(1, 1, &[100]);
         world.connect(0, 1);
         world.fetch(0, 1, &[block(1, 0, 1)]);
@@ -232,11 +309,10 @@ fn who_does_not_know_the_secret_is_told_nothing() {
     }
 }
 
-#[test]
-fn locations_and_proofs_without_a_right_proof_before_are_refused() {
-    let mut world = World::new(5, &["s"]);
+fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
+    let mut world = World::new(reads, 5, &["s"]);
     world.publish(0, 1, &[100]);
-    let mut stranger = world.network.wire();
+    let mut stranger = world.stranger();
     let owner = world.processes[0].agent.address().to_vec();
     let endpoint = stranger.open(&owner[8..]).expect("there");
     let me = InstanceId(99);
@@ -249,7 +325,7 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused() {
         events
     };
     let nonce = [1; 16];
-    let challenge = say(&mut world, Body::Hello { version: 1, nonce, address: address.clone() });
+    let challenge = say(&mut world, Body::Hello { version: VERSION, nonce, address: address.clone() });
     assert_eq!(challenge.len(), 1, "the owner proves itself and asks for the same");
     for body in [
         Body::Locate { batch: 1, blocks: vec![block(1, 0, 1)] },
@@ -266,10 +342,9 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused() {
 }
 
 /// What an owner says that a stranger plays: it proves itself with the right secret, and answers LOCATE as the test likes.
-#[test]
-fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost() {
-    let mut world = World::new(15, &[""]);
-    let mut stranger = world.network.wire();
+fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost(reads: Reads) {
+    let mut world = World::new(reads, 15, &[""]);
+    let mut stranger = world.stranger();
     let me = InstanceId(99);
     let address = [&me.0.to_le_bytes(), stranger.address()].concat();
     world.processes[0].shared.peers.lock().expect("no panic").insert(7, PeerState::default());
@@ -296,7 +371,7 @@ fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost() {
     // Batch numbers begin with 1. Both answers arrive in one turn, before a read of the first has failed.
     let located = || Body::Located {
         batch: 1,
-        keys: vec![crate::message::Key { region: 1, bytes: vec![0; 8] }],
+        keys: vec![crate::message::Key { region: 1, bytes: vec![0; 40] }],
         found: vec![Some(vec![crate::message::Range { key: 0, address: 1, bytes: 4096 }])],
     };
     say(located());
@@ -317,14 +392,13 @@ fn is_refusal(event: &Event) -> bool {
     matches!(Message::decode(bytes).expect("well-formed").body, Body::Refused { .. })
 }
 
-#[test]
-fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again() {
-    let mut world = World::new(6, &["", ""]);
+fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again(reads: Reads) {
+    let mut world = World::new(reads, 6, &["", ""]);
     let data = world.publish(1, 1, &[100]);
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     drop(world.ended(0, 1));
-    let owner = world.processes[1].agent.address()[8..].to_vec();
+    let owner = world.node(1);
     world.network.silence(&owner, true);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     world.run(TIMEOUT.as_millis() as usize - 1000);
@@ -339,9 +413,8 @@ fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn a_dead_peer_ends_what_was_asked_of_it() {
-    let mut world = World::new(7, &["", "", ""]);
+fn a_dead_peer_ends_what_was_asked_of_it(reads: Reads) {
+    let mut world = World::new(reads, 7, &["", "", ""]);
     world.publish(1, 1, &[50 << 20]);
     let data = world.publish(2, 1, &[1000]);
     world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
@@ -350,7 +423,7 @@ fn a_dead_peer_ends_what_was_asked_of_it() {
     world.fetch(0, 1, &[block(1, 0, 1)]);
     world.run(12);
     assert!(world.pins(1) > 0, "it is being read");
-    let owner = world.processes[1].agent.address()[8..].to_vec();
+    let owner = world.node(1);
     world.network.kill(&owner);
     let ended = world.ended(0, 1);
     assert_eq!(failure_of(&ended[0]), Failure::Peer);
@@ -361,24 +434,22 @@ fn a_dead_peer_ends_what_was_asked_of_it() {
     assert_eq!(world.processes[0].arena.leased_bytes(), 0);
 }
 
-#[test]
-fn a_reader_that_dies_leaves_no_pin() {
-    let mut world = World::new(8, &["", ""]);
+fn a_reader_that_dies_leaves_no_pin(reads: Reads) {
+    let mut world = World::new(reads, 8, &["", ""]);
     world.publish(1, 1, &[50 << 20]);
     world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     world.run(12);
     assert!(world.pins(1) > 0, "it is reading");
-    let reader = world.processes[0].agent.address()[8..].to_vec();
+    let reader = world.node(0);
     world.network.kill(&reader);
     world.run(10);
     assert_eq!(world.pins(1), 0);
 }
 
-#[test]
-fn an_output_withdrawn_while_it_is_read_is_read_to_its_end() {
-    let mut world = World::new(9, &["", ""]);
+fn an_output_withdrawn_while_it_is_read_is_read_to_its_end(reads: Reads) {
+    let mut world = World::new(reads, 9, &["", ""]);
     let data = world.publish(1, 1, &[20 << 20]);
     world.network.set_faults(Faults { delay: Duration::from_millis(5), ..Faults::default() });
     world.connect(0, 1);
@@ -398,9 +469,8 @@ fn an_output_withdrawn_while_it_is_read_is_read_to_its_end() {
     assert_eq!(world.network.regions(), 0, "the last reader's end gave the window up");
 }
 
-#[test]
-fn a_file_that_is_gone_or_too_short_is_not_found() {
-    let mut world = World::new(10, &["", ""]);
+fn a_file_that_is_gone_or_too_short_is_not_found(reads: Reads) {
+    let mut world = World::new(reads, 10, &["", ""]);
     world.publish(1, 1, &[100]);
     world.publish(1, 2, &[100]);
     std::fs::remove_file(world.files.join("1-1")).expect("removed");
@@ -411,9 +481,8 @@ fn a_file_that_is_gone_or_too_short_is_not_found() {
     assert!(ended.iter().all(|completion| failure_of(completion) == Failure::NotFound));
 }
 
-#[test]
-fn both_read_from_each_other_over_one_connection() {
-    let mut world = World::new(11, &["s", "s"]);
+fn both_read_from_each_other_over_one_connection(reads: Reads) {
+    let mut world = World::new(reads, 11, &["s", "s"]);
     let data = [world.publish(0, 1, &[5000]), world.publish(1, 1, &[7000])];
     world.connect(0, 1);
     world.connect(1, 0);
@@ -430,9 +499,8 @@ fn both_read_from_each_other_over_one_connection() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn ten_thousand_connections_leave_nothing_behind() {
-    let mut world = World::new(12, &["s", "s"]);
+fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {
+    let mut world = World::new(reads, 12, &["s", "s"]);
     let data = world.publish(1, 1, &[100]);
     for cycle in 0..10_000 {
         world.connect(0, 1);
@@ -456,9 +524,8 @@ fn ten_thousand_connections_leave_nothing_behind() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn idle_windows_are_bounded() {
-    let mut world = World::new(13, &["", ""]);
+fn idle_windows_are_bounded(reads: Reads) {
+    let mut world = World::new(reads, 13, &["", ""]);
     world.connect(0, 1);
     for map in 0..6 {
         let path = world.files.join(format!("large-{map}"));
@@ -472,9 +539,8 @@ fn idle_windows_are_bounded() {
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 5], "what was given up is mapped again");
 }
 
-#[test]
-fn a_stopped_agent_gives_everything_back() {
-    let mut world = World::new(14, &["", ""]);
+fn a_stopped_agent_gives_everything_back(reads: Reads) {
+    let mut world = World::new(reads, 14, &["", ""]);
     world.publish(1, 1, &[50 << 20]);
     world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
     world.connect(0, 1);
@@ -493,13 +559,18 @@ proptest! {
     #[test]
     fn whatever_fails_each_block_ends_once_and_is_right_or_failed(
         seed: u64,
+        near: bool,
+        near_not_read in 0u32..300,
+        near_refused in 0u32..30,
         delay in 0u64..20,
         failing_reads in 0u32..30,
         failing_messages in 0u32..30,
         sizes in prop::collection::vec(prop_oneof![Just(0usize), 1..5000usize, 1_000_000..3_000_000usize], 1..12),
         rounds in 1usize..12,
     ) {
-        let mut world = World::new(seed, &["s", "s", "s"]);
+        let reads = if near { Reads::Near } else { Reads::Loopback };
+        faults::order(seed, near_not_read, near_refused);
+        let mut world = World::new(reads, seed, &["s", "s", "s"]);
         let mut data = HashMap::new();
         for owner in [1, 2] {
             for map in 0..3 {

@@ -1,5 +1,5 @@
-//! The side that reads: asks owners where blocks are, leases memory and fills it by one-sided reads, a window of them at a
-//! time for each peer.
+//! The side that reads: asks owners where blocks are, and fills leased memory by one-sided reads, a window of them at a
+//! time for each peer. A block's memory is leased when its first read begins, so that what waits takes none.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 use sluice_mem::{Arena, Lease};
 
 use crate::completions::{Completion, Completions, Failure};
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, VERSION};
+use crate::plan::{Planned, plan};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
 use crate::wire::{Endpoint, Get, Wire};
 
 /// The caller's number for a peer.
 pub(crate) type PeerNumber = u64;
 
-/// A larger block is read in pieces of this many bytes.
-const GET_BYTES: u64 = 1 << 20;
-/// Reads under way at once, for each peer.
+/// Reads under way at once, for each peer, within what the wire says of their bytes.
 const GETS_IN_FLIGHT: usize = 32;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
@@ -37,17 +36,8 @@ struct Peer {
     open: HashSet<u64>,
     planned: VecDeque<Planned>,
     in_flight: usize,
+    bytes_in_flight: usize,
     last_sign: Instant,
-}
-
-/// A read that waits for its turn.
-struct Planned {
-    batch: u64,
-    part: usize,
-    key: Arc<[u8]>,
-    remote: u64,
-    local: *mut u8,
-    bytes: usize,
 }
 
 /// Blocks of one fetch that are asked for together.
@@ -70,9 +60,17 @@ struct Batch {
 #[derive(Default)]
 struct Part {
     lease: Option<Lease>,
-    /// Reads that are planned or under way.
-    gets: usize,
+    bytes: usize,
+    /// Bytes that have been read.
+    read: usize,
     ended: bool,
+}
+
+/// A read under way.
+struct Started {
+    batch: u64,
+    part: usize,
+    bytes: usize,
 }
 
 /// Every fetch of this process.
@@ -86,8 +84,8 @@ pub(crate) struct Reader {
     peers: HashMap<PeerNumber, Peer>,
     by_owner: HashMap<InstanceId, PeerNumber>,
     batches: HashMap<u64, Batch>,
-    /// By token: the batch and part of a read under way.
-    gets: HashMap<u64, (u64, usize)>,
+    /// By token: the reads under way.
+    gets: HashMap<u64, Started>,
     next: u64,
     /// Blocks that have ended in this turn.
     ended: Vec<Completion>,
@@ -148,6 +146,7 @@ impl Reader {
             open: HashSet::new(),
             planned: VecDeque::new(),
             in_flight: 0,
+            bytes_in_flight: 0,
             last_sign: now,
         };
         self.peers.insert(peer, connected);
@@ -240,13 +239,9 @@ impl Reader {
         }
         let keys: Vec<Arc<[u8]>> = keys.iter().map(|key| key.bytes.clone().into()).collect();
         for (index, found) in found.iter().enumerate() {
-            match plan(&self.arena, found, &keys, batch, index) {
-                Ok(Some((lease, planned))) => {
-                    known.parts[index].lease = Some(lease);
-                    known.parts[index].gets = planned.len();
-                    peer.planned.extend(planned);
-                }
-                Ok(None) => known.end(index, Ok(None), &mut self.ended),
+            match plan(found, &keys, batch, index, &mut peer.planned) {
+                Ok(0) => known.end(index, Ok(None), &mut self.ended),
+                Ok(bytes) => known.parts[index].bytes = bytes,
                 Err(failure) => known.end(index, Err(failure), &mut self.ended),
             }
         }
@@ -258,37 +253,55 @@ impl Reader {
         self.completions.append(&mut self.ended);
     }
 
-    /// Starts as many reads as may be under way.
-    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
-        for peer in self.peers.values_mut() {
-            while peer.in_flight < GETS_IN_FLIGHT {
-                let Some(planned) = peer.planned.pop_front() else { break };
-                let Some(batch) = self.batches.get_mut(&planned.batch) else { continue };
-                self.next += 1;
-                self.gets.insert(self.next, (planned.batch, planned.part));
+    /// Starts as many reads as may be under way. Answers DONE for batches of which there was no memory for the last block.
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) -> Vec<Outgoing> {
+        let mut over = Vec::new();
+        let Self { peers, batches, arena, gets, next, ended, .. } = self;
+        for peer in peers.values_mut() {
+            let window = wire.window(peer.endpoint);
+            while peer.in_flight < GETS_IN_FLIGHT && peer.bytes_in_flight < window {
+                let Some(planned) = peer.planned.front_mut() else { break };
+                let (number, part) = (planned.batch, planned.part);
+                let batch = batches.get_mut(&number);
+                let Some((batch, memory)) = batch.and_then(|batch| batch.memory(part, arena, ended)) else {
+                    peer.planned.pop_front();
+                    over.push(number);
+                    continue;
+                };
+                let piece = planned.cut();
+                if planned.is_cut() {
+                    peer.planned.pop_front();
+                }
+                *next += 1;
+                gets.insert(*next, Started { batch: number, part, bytes: piece.bytes });
                 peer.in_flight += 1;
+                peer.bytes_in_flight += piece.bytes;
                 batch.in_flight += 1;
-                let Planned { remote, local, bytes, .. } = planned;
-                let get = Get { token: self.next, key: &planned.key, remote, local, bytes };
-                // SAFETY: `local` lies in the part's lease for `bytes` (see `plan`), no two reads overlap, and the lease
+                // SAFETY: the ranges' bytes add up to the lease's (see `plan`), so the piece lies within it.
+                let local = unsafe { memory.add(piece.offset) };
+                let get = Get { token: *next, key: &piece.key, remote: piece.remote, local, bytes: piece.bytes };
+                // SAFETY: `local` lies in the part's lease for the piece's bytes, no two pieces overlap, and the lease
                 // stays with its batch until the batch has no read under way.
                 unsafe { wire.get(peer.endpoint, get) };
             }
         }
+        over.into_iter().filter_map(|batch| self.finish(batch)).collect()
     }
 
     /// A read has ended.
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) -> Option<Outgoing> {
-        let (number, part) = self.gets.remove(&token)?;
+        let Started { batch: number, part, bytes } = self.gets.remove(&token)?;
         let batch = self.batches.get_mut(&number)?;
         batch.in_flight -= 1;
         if let Some(peer) = self.peers.get_mut(&batch.peer).filter(|peer| peer.open.contains(&number)) {
             peer.in_flight -= 1;
+            peer.bytes_in_flight -= bytes;
             peer.last_sign = now;
         }
-        batch.parts[part].gets -= 1;
-        if ok && batch.parts[part].gets == 0 && !batch.parts[part].ended {
-            let lease = batch.parts[part].lease.take();
+        let known = &mut batch.parts[part];
+        known.read += if ok { bytes } else { 0 };
+        if known.read == known.bytes && !known.ended {
+            let lease = known.lease.take();
             batch.end(part, Ok(lease), &mut self.ended);
         }
         self.finish(number)
@@ -296,9 +309,9 @@ impl Reader {
 
     /// Whose read it is, for a failure's sake.
     pub(crate) fn peer_of_get(&self, token: u64) -> Option<PeerNumber> {
-        let (batch, _) = self.gets.get(&token)?;
-        let batch = self.batches.get(batch)?;
-        self.peers.get(&batch.peer).filter(|peer| peer.open.contains(&self.gets[&token].0)).map(|_| batch.peer)
+        let number = self.gets.get(&token)?.batch;
+        let batch = self.batches.get(&number)?;
+        self.peers.get(&batch.peer).filter(|peer| peer.open.contains(&number)).map(|_| batch.peer)
     }
 
     /// Forgets a batch that has come to its end; its owner is to know.
@@ -361,6 +374,32 @@ impl Reader {
 }
 
 impl Batch {
+    /// A part's memory, leased if it is not yet; none when the part has ended, which it has when there is no room for it.
+    fn memory(
+        &mut self,
+        index: usize,
+        arena: &Arc<Arena>,
+        ended: &mut Vec<Completion>,
+    ) -> Option<(&mut Self, *mut u8)> {
+        let part = &mut self.parts[index];
+        if part.ended {
+            return None;
+        }
+        if part.lease.is_none() {
+            part.lease = arena.lease(part.bytes).ok();
+        }
+        match &part.lease {
+            Some(lease) => {
+                let memory = lease.as_ptr();
+                Some((self, memory))
+            }
+            None => {
+                self.end(index, Err(Failure::NoMemory), ended);
+                None
+            }
+        }
+    }
+
     /// Ends a part that has not ended.
     fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, ended: &mut Vec<Completion>) {
         let part = &mut self.parts[index];
@@ -370,37 +409,4 @@ impl Batch {
             ended.push(Completion { request: self.request, index: self.first + index as u32, result });
         }
     }
-}
-
-/// The memory for a block and the reads that fill it, none for a block without bytes.
-fn plan(
-    arena: &Arc<Arena>,
-    found: &Found,
-    keys: &[Arc<[u8]>],
-    batch: u64,
-    part: usize,
-) -> Result<Option<(Lease, Vec<Planned>)>, Failure> {
-    let ranges = found.as_deref().ok_or(Failure::NotFound)?;
-    let bytes = ranges.iter().try_fold(0usize, |sum, range| sum.checked_add(usize::try_from(range.bytes).ok()?));
-    let bytes = bytes.ok_or(Failure::NoMemory)?;
-    if bytes == 0 {
-        return Ok(None);
-    }
-    let lease = arena.lease(bytes).map_err(|_| Failure::NoMemory)?;
-    let mut planned = Vec::new();
-    let mut offset = 0;
-    for piece in ranges.iter().flat_map(pieces) {
-        // SAFETY: the pieces' bytes add up to the lease's, so every offset lies within it.
-        let local = unsafe { lease.as_ptr().add(offset) };
-        offset += piece.bytes as usize;
-        let key = Arc::clone(&keys[usize::from(piece.key)]);
-        planned.push(Planned { batch, part, key, remote: piece.address, local, bytes: piece.bytes as usize });
-    }
-    Ok(Some((lease, planned)))
-}
-
-fn pieces(range: &Range) -> impl Iterator<Item = Range> {
-    let Range { key, address, bytes } = *range;
-    let starts = (0..bytes.div_ceil(GET_BYTES)).map(|piece| piece * GET_BYTES);
-    starts.map(move |at| Range { key, address: address.wrapping_add(at), bytes: GET_BYTES.min(bytes - at) })
 }

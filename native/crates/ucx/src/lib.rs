@@ -2,12 +2,14 @@
 //!
 //! [`Ucx::open`] finds the library at run time, so that Sluice needs none to be built or to run without it; [`UcxWire`] is
 //! one worker of it. UCX picks the means itself among those that can report a dead peer, RDMA or TCP; `UCX_*` variables steer it as
-//! everywhere.
+//! everywhere. Within a machine that would be TCP too, so [`wire`] has reads by system calls before it.
 
 mod library;
+mod near;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]
 pub mod sys;
 mod wire;
 
 pub use library::{OLDEST, Ucx};
+pub use near::wire;
 pub use wire::UcxWire;

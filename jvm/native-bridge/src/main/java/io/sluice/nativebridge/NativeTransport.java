@@ -100,6 +100,9 @@ public final class NativeTransport {
    */
   public static native int poll(long transport, long[] completions, int timeoutMillis);
 
+  /** Bytes that were read by system calls from processes of this machine since the transport's start. */
+  public static native long nearBytes(long transport);
+
   /** Why the peer last failed, for the log; empty when it has not. Null for a stopped transport. */
   public static native String peerError(long transport, long peer);
 

@@ -148,8 +148,33 @@ class OneSidedTransportTest {
       assertEquals(0, counted(application, Counter.TRANSPORT_PEER_FAILURES));
       assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISH_FAILURES));
       assertEquals(0, counted(application, Counter.TRANSPORT_NETTY_NOT_FOUND));
+      assertReadNear(application);
       assertEquals(0, application.events().retriedStages());
       more.accept(application);
+    }
+  }
+
+  /** Executors of one machine read each other by system calls, where those are permitted. */
+  private static void assertReadNear(SparkApplication application) {
+    String obstacle = whyNotNear();
+    if (obstacle == null) {
+      assertTrue(counted(application, Counter.TRANSPORT_NEAR_BYTES) > 0, () -> "nothing was read by system calls: "
+          + ProcessCounters.ofExecutors(application.context()));
+    } else {
+      System.err.println("not looked at: whether executors read each other by system calls: " + obstacle);
+    }
+  }
+
+  private static String whyNotNear() {
+    try {
+      Path scope = Path.of("/proc/sys/kernel/yama/ptrace_scope");
+      if (Files.exists(scope) && Files.readString(scope).trim().compareTo("1") > 0) {
+        return "ptrace_scope forbids it";
+      }
+      boolean filtered = Files.readAllLines(Path.of("/proc/self/status")).stream().anyMatch(line -> line.matches("Seccomp:\\s*[12]"));
+      return filtered ? "a seccomp filter may forbid it" : System.getenv("UCX_TLS") == null ? null : "UCX_TLS is set";
+    } catch (IOException e) {
+      return e.toString();
     }
   }
 

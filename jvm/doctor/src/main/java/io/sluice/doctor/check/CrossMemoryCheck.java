@@ -9,13 +9,13 @@ import io.sluice.doctor.host.Text;
 import java.util.List;
 
 /**
- * Whether one executor may read another's memory (cross memory attach, {@code process_vm_readv}), which is how UCX moves
- * large blocks between processes of one machine. The kernel asks the question of ptrace: same user, Yama's scope,
+ * Whether one executor may read another's memory (cross memory attach, {@code process_vm_readv}), which is how blocks
+ * are read one-sidedly between processes of one machine. The kernel asks the question of ptrace: same user, Yama's scope,
  * capability; a seccomp filter can forbid the call beside that.
  */
 public final class CrossMemoryCheck implements Check {
   private static final String SCOPE = "/proc/sys/kernel/yama/ptrace_scope";
-  private static final String WITHOUT = "Without it UCX copies through /dev/shm";
+  private static final String WITHOUT = "Without it executors of this machine read each other over TCP";
 
   @Override
   public Subject subject() {

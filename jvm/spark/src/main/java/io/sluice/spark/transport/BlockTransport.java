@@ -52,6 +52,9 @@ public interface BlockTransport {
   /** Gives back the memory of a completion; also after {@link #stop}. */
   void release(long address);
 
+  /** Bytes that were read by system calls from processes of this machine; negative after {@link #stop}. */
+  long nearBytes();
+
   /** Why a peer last failed. */
   String peerError(long peer);
 

@@ -96,6 +96,11 @@ final class NativeBlockTransport implements BlockTransport {
   }
 
   @Override
+  public long nearBytes() {
+    return NativeTransport.nearBytes(handle);
+  }
+
+  @Override
   public String peerError(long peer) {
     return NativeTransport.peerError(handle, peer);
   }

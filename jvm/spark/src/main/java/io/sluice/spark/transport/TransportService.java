@@ -42,6 +42,8 @@ public final class TransportService implements AutoCloseable {
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
+  /** What of {@link BlockTransport#nearBytes} has been counted; the poller's. */
+  private long nearBytes;
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> { };
 
@@ -157,9 +159,18 @@ public final class TransportService implements AutoCloseable {
         for (int i = 0; i < count; i++) {
           complete(completions, i * NativeTransport.COMPLETION_LONGS);
         }
+        countNearBytes();
       }
     } finally {
       leavePendingToSpark();
+    }
+  }
+
+  private void countNearBytes() {
+    long now = transport.nearBytes();
+    if (now > nearBytes) {
+      counters.add(Counter.TRANSPORT_NEAR_BYTES, now - nearBytes);
+      nearBytes = now;
     }
   }
 

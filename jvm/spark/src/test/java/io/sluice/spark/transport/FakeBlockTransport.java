@@ -38,6 +38,7 @@ final class FakeBlockTransport implements BlockTransport {
   final List<Long> disconnects = new CopyOnWriteArrayList<>();
   final Map<String, Published> published = new ConcurrentHashMap<>();
   final List<String> renewed = new CopyOnWriteArrayList<>();
+  final AtomicLong nearBytes = new AtomicLong();
   volatile Consumer<Fetch> onFetch = fetches::add;
   volatile int publishResult;
   volatile int connectResult;
@@ -172,6 +173,11 @@ final class FakeBlockTransport implements BlockTransport {
     } else {
       misuses.add("release of " + address + ", which is not leased");
     }
+  }
+
+  @Override
+  public long nearBytes() {
+    return nearBytes.get();
   }
 
   @Override

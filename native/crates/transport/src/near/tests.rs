@@ -1,0 +1,282 @@
+//! Near reads between two wires of this process, above the loopback. What the loopback reads is not counted as read near.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cells::Mark;
+use super::format::{Origin, RegionKey};
+use super::{CALL_GETS, Near, TURN_BYTES, TURN_CALLS, faults, permitted};
+use crate::loopback::{Loopback, Network};
+use crate::wire::{Endpoint, Event, Get, Wire, WireError};
+
+const MIB: usize = 1 << 20;
+
+struct Pair {
+    owner: Near<Loopback>,
+    reader: Near<Loopback>,
+    endpoint: Endpoint,
+    near_bytes: Arc<AtomicU64>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self::with(true, |address| address.to_vec())
+    }
+
+    /// The reader is given the owner's address as `change` makes it.
+    fn with(owner_enabled: bool, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+        let (network, near_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
+        let owner = Near::new(network.wire(), owner_enabled, Arc::default());
+        let mut reader = Near::new(network.wire(), true, Arc::clone(&near_bytes));
+        let endpoint = reader.open(&change(owner.address())).expect("well-formed");
+        Self { owner, reader, endpoint, near_bytes }
+    }
+
+    fn get(&mut self, token: u64, key: &[u8], from: &[u8], to: &mut [u8]) {
+        let remote = from.as_ptr().expose_provenance() as u64;
+        let get = Get { token, key, remote, local: to.as_mut_ptr(), bytes: from.len().min(to.len()) };
+        // SAFETY: the tests keep `to` until they have seen the get's end.
+        unsafe { self.reader.get(self.endpoint, get) };
+    }
+
+    fn register(&mut self, memory: &[u8]) -> (crate::wire::Region, Vec<u8>) {
+        let address = memory.as_ptr().expose_provenance();
+        // SAFETY: the tests keep `memory` while anybody reads it.
+        unsafe { self.owner.register(address, memory.len()) }.expect("registered")
+    }
+
+    fn turn(&mut self) -> Vec<(u64, bool)> {
+        let mut events = Vec::new();
+        self.reader.progress(&mut events);
+        let ended = |event| match event {
+            Event::Got { token, result } => (token, result.is_ok()),
+            other => panic!("{other:?}"),
+        };
+        events.into_iter().map(ended).collect()
+    }
+
+    fn near_bytes(&self) -> u64 {
+        self.near_bytes.load(Ordering::Relaxed)
+    }
+}
+
+fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|i| (i / 7 + i) as u8).collect()
+}
+
+#[test]
+fn what_is_registered_is_read_without_the_inner_wire() {
+    if !permitted("what_is_registered_is_read_without_the_inner_wire") {
+        return;
+    }
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(3 * MIB + 5), vec![0; 3 * MIB + 5]);
+    let (_, key) = pair.register(&from);
+    pair.get(1, &key, &from, &mut to);
+    assert_eq!(pair.turn(), [(1, true)]);
+    assert!(from == to);
+    assert_eq!(pair.near_bytes(), from.len() as u64);
+}
+
+#[test]
+fn a_region_that_has_ended_is_never_read_even_where_another_has_begun() {
+    let mut pair = Pair::new();
+    let (mut memory, mut to) = (content(100), vec![0; 100]);
+    let (region, key) = pair.register(&memory);
+    pair.get(1, &key, &memory, &mut to);
+    // Between the get and its turn.
+    pair.owner.unregister(region);
+    memory.fill(9);
+    assert_eq!(pair.turn(), [(1, false)]);
+    // The pool gives the same cell again.
+    let (_, other) = pair.register(&memory);
+    assert_eq!(
+        RegionKey::decode(&key).map(|parts| parts.0.mark.address),
+        RegionKey::decode(&other).map(|parts| parts.0.mark.address)
+    );
+    pair.get(2, &key, &memory, &mut to);
+    assert_eq!(pair.turn(), [(2, false)]);
+    assert_eq!(pair.near_bytes(), 0);
+    pair.get(3, &other, &memory, &mut to);
+    assert_eq!(pair.turn(), [(3, true)]);
+    assert_eq!(to, [9; 100]);
+}
+
+#[test]
+fn nothing_is_read_near_once_the_owners_wire_is_gone() {
+    let mut pair = Pair::new();
+    let (memory, mut to) = (content(100), vec![0; 100]);
+    let (_, key) = pair.register(&memory);
+    let Pair { owner, mut reader, endpoint, near_bytes, .. } = pair;
+    drop(owner);
+    let remote = memory.as_ptr().expose_provenance() as u64;
+    // SAFETY: `to` is kept until the end.
+    unsafe { reader.get(endpoint, Get { token: 1, key: &key, remote, local: to.as_mut_ptr(), bytes: 100 }) };
+    let mut events = Vec::new();
+    reader.progress(&mut events);
+    // The loopback knows of no end of its wires and reads it.
+    assert_eq!(events, [Event::Got { token: 1, result: Ok(()) }]);
+    assert_eq!(near_bytes.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn who_is_not_the_process_in_the_address_is_not_near() {
+    let origin = |change: fn(&mut Origin)| {
+        move |address: &[u8]| {
+            let (mut origin, inner) = Origin::decode(address).expect("well-formed");
+            change(&mut origin);
+            origin.encode(inner)
+        }
+    };
+    let changes: [fn(&mut Origin); 7] = [
+        |origin| origin.pid = 0,
+        |origin| origin.pid = 1,
+        |origin| origin.pid = i32::MAX as u32,
+        |origin| origin.pid = u32::MAX,
+        |origin| origin.mark.value += 2,
+        |origin| origin.mark.address = 8,
+        |origin| origin.mark.address = u64::MAX - 3,
+    ];
+    for (nth, change) in changes.into_iter().enumerate() {
+        let mut pair = Pair::with(true, origin(change));
+        assert_read_by_inner(&mut pair, nth);
+    }
+    assert_read_by_inner(&mut Pair::with(false, |address| address.to_vec()), usize::MAX);
+}
+
+fn assert_read_by_inner(pair: &mut Pair, case: usize) {
+    let (from, mut to) = (content(1000), vec![0; 1000]);
+    let (_, key) = pair.register(&from);
+    pair.get(1, &key, &from, &mut to);
+    assert_eq!(pair.turn(), [(1, true)], "case {case}");
+    assert!(from == to);
+    assert_eq!(pair.near_bytes(), 0, "case {case}");
+}
+
+#[test]
+fn malformed_addresses_and_keys_are_errors() {
+    let mut pair = Pair::new();
+    let whole = pair.owner.address().to_vec();
+    let malformed = Err(WireError("the address is malformed".into()));
+    for cut in 0..24 {
+        assert_eq!(pair.reader.open(&whole[..cut]), malformed, "{cut}");
+    }
+    assert_eq!(pair.reader.open(&whole[4..]), malformed);
+    assert!(pair.reader.open(&whole[..24]).is_err(), "the inner wire's refusal");
+    let (from, mut to) = (content(10), vec![0; 10]);
+    let (_, key) = pair.register(&from);
+    pair.get(1, &key[..31], &from, &mut to);
+    assert_eq!(pair.turn(), [(1, false)]);
+    pair.get(2, &[], &from, &mut to);
+    assert_eq!(pair.turn(), [(2, false)]);
+}
+
+#[test]
+fn a_read_outside_of_its_region_is_left_to_the_inner_wire() {
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(100), vec![0; 100]);
+    let (_, key) = pair.register(&from[..99]);
+    pair.get(1, &key, &from, &mut to);
+    assert_eq!(pair.turn(), [(1, false)]);
+}
+
+#[test]
+fn closing_ends_what_is_queued() {
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(4 * MIB), vec![0; 4 * MIB]);
+    let (_, key) = pair.register(&from);
+    for (token, (from, to)) in from.chunks(MIB).zip(to.chunks_mut(MIB)).enumerate() {
+        pair.get(token as u64, &key, from, to);
+    }
+    let mut ended = pair.turn();
+    let endpoint = pair.endpoint;
+    pair.reader.close(endpoint);
+    ended.extend(pair.turn());
+    ended.sort_unstable();
+    assert_eq!(ended, [(0, true), (1, false), (2, false), (3, false)]);
+    assert_eq!(pair.turn(), []);
+    pair.get(9, &key, &from[..10], &mut to);
+    assert_eq!(pair.turn(), [(9, false)], "of a closed endpoint");
+}
+
+#[test]
+fn a_turn_has_an_end() {
+    if !permitted("a_turn_has_an_end") {
+        return;
+    }
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(8 * MIB), vec![0; 8 * MIB]);
+    let (_, key) = pair.register(&from);
+    for size in [MIB, 100_000, 8 * MIB] {
+        let gets = from.len().div_ceil(size);
+        for (token, (from, to)) in from.chunks(size).zip(to.chunks_mut(size)).enumerate() {
+            pair.get(token as u64, &key, from, to);
+        }
+        let mut turns: Vec<Vec<(u64, bool)>> = Vec::new();
+        while turns.concat().len() < gets {
+            turns.push(pair.turn());
+            let bytes = turns.last().map_or(0, Vec::len) * size;
+            assert!(bytes < TURN_BYTES + size && bytes > 0, "{bytes} in one turn");
+        }
+        let order: Vec<(u64, bool)> = (0..gets as u64).map(|token| (token, true)).collect();
+        assert_eq!(turns.concat(), order, "in the order in which they came");
+        assert!(from == to);
+    }
+    let small = TURN_CALLS * CALL_GETS + 1;
+    for token in 0..small {
+        pair.get(token as u64, &key, &from[token..=token], &mut to[token..=token]);
+    }
+    assert_eq!(pair.turn().len(), small - 1);
+    assert_eq!(pair.turn().len(), 1);
+}
+
+#[test]
+fn one_get_that_cannot_be_read_near_takes_no_other_with_it() {
+    if !permitted("one_get_that_cannot_be_read_near_takes_no_other_with_it") {
+        return;
+    }
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(1000), vec![0; 1000]);
+    let (_, good) = pair.register(&from);
+    let (region, stale) = pair.register(&from);
+    pair.owner.unregister(region);
+    // Its cell is where nothing is mapped, so a call with it fails as a whole.
+    let (unreadable, inner) = RegionKey::decode(&good).expect("well-formed");
+    let unreadable = RegionKey { mark: Mark { address: 8, value: 1 }, ..unreadable }.encode(inner);
+    for (token, (from, to)) in from.chunks(100).zip(to.chunks_mut(100)).enumerate() {
+        let key = [&good, &stale, &unreadable][match token {
+            3 => 1,
+            6 => 2,
+            _ => 0,
+        }];
+        pair.get(token as u64, key, from, to);
+    }
+    let mut ended = pair.turn();
+    ended.extend(pair.turn());
+    ended.sort_unstable();
+    let expected: Vec<(u64, bool)> = (0..10).map(|token| (token, token != 3)).collect();
+    assert_eq!(ended, expected, "the stale one fails, the unreadable one is read by the inner wire");
+    assert_eq!(pair.near_bytes(), 800);
+    assert!(from[..300] == to[..300] && from[400..] == to[400..]);
+}
+
+#[test]
+fn an_endpoint_that_is_refused_stays_with_the_inner_wire() {
+    if !permitted("an_endpoint_that_is_refused_stays_with_the_inner_wire") {
+        return;
+    }
+    let mut pair = Pair::new();
+    let (from, mut to) = (content(200), vec![0; 200]);
+    let (_, key) = pair.register(&from);
+    pair.get(1, &key, &from[..100], &mut to[..100]);
+    pair.get(2, &key, &from[100..], &mut to[100..]);
+    faults::order(1, 0, 1000);
+    let mut ended = pair.turn();
+    faults::order(1, 0, 0);
+    ended.sort_unstable();
+    assert_eq!(ended, [(1, true), (2, true)]);
+    pair.get(3, &key, &from, &mut to);
+    assert_eq!(pair.turn(), [(3, true)]);
+    assert_eq!(pair.near_bytes(), 0);
+    assert!(from == to);
+}

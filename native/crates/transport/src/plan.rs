@@ -1,0 +1,69 @@
+//! From where a block is to the reads that bring it: in order, none longer than [`GET_BYTES`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::completions::Failure;
+use crate::message::{Found, Range};
+
+/// A larger range is read in pieces of this many bytes.
+const GET_BYTES: usize = 1 << 20;
+
+/// A range of a block that waits to be read.
+pub(crate) struct Planned {
+    pub(crate) batch: u64,
+    pub(crate) part: usize,
+    key: Arc<[u8]>,
+    remote: u64,
+    /// Where it goes in the block's memory.
+    offset: usize,
+    bytes: usize,
+}
+
+/// One read of a range.
+pub(crate) struct Piece {
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) remote: u64,
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Planned {
+    /// Takes the next read off the range's front.
+    pub(crate) fn cut(&mut self) -> Piece {
+        let bytes = self.bytes.min(GET_BYTES);
+        let piece = Piece { key: Arc::clone(&self.key), remote: self.remote, offset: self.offset, bytes };
+        self.remote = self.remote.wrapping_add(bytes as u64);
+        self.offset += bytes;
+        self.bytes -= bytes;
+        piece
+    }
+
+    /// Whether all of it has been cut.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+/// Appends the ranges of a block to `planned`; the block's bytes, 0 for one that has none.
+///
+/// # Errors
+/// There is no such block, or no memory could hold it. Nothing was appended.
+pub(crate) fn plan(
+    found: &Found,
+    keys: &[Arc<[u8]>],
+    batch: u64,
+    part: usize,
+    planned: &mut VecDeque<Planned>,
+) -> Result<usize, Failure> {
+    let ranges = found.as_deref().ok_or(Failure::NotFound)?;
+    let total = ranges.iter().try_fold(0usize, |sum, range| sum.checked_add(usize::try_from(range.bytes).ok()?));
+    let total = total.ok_or(Failure::NoMemory)?;
+    let mut offset = 0;
+    for Range { key, address, bytes } in ranges.iter().filter(|range| range.bytes > 0) {
+        let (key, bytes) = (Arc::clone(&keys[usize::from(*key)]), *bytes as usize);
+        planned.push_back(Planned { batch, part, key, remote: *address, offset, bytes });
+        offset += bytes;
+    }
+    Ok(total)
+}

@@ -1,0 +1,63 @@
+//! The wire that executors use: UCX, and before it system calls for what lies on the same machine.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sluice_transport::{Near, WireError};
+
+use crate::library::Ucx;
+use crate::wire::UcxWire;
+
+/// A wire on UCX that reads near where `UCX_TLS` lets UCX itself read so: when it is not set or names `cma` or what shared
+/// memory is called, and when it excludes none of those that are or contain CMA.
+///
+/// `read_bytes` counts the bytes read near; any thread may look at it. To be called on the thread that uses the wire.
+///
+/// # Errors
+/// Those of [`UcxWire::new`].
+pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>) -> Result<Near<UcxWire>, WireError> {
+    let transports = std::env::var_os("UCX_TLS").map(|value| value.to_string_lossy().into_owned());
+    let enabled = transports.as_deref().is_none_or(allow_near);
+    Ok(Near::new(UcxWire::new(ucx)?, enabled, read_bytes))
+}
+
+/// CMA, and what stands for several transports of which it is one.
+const CMA: [&str; 3] = ["cma", "sm", "shm"];
+/// Who asks for one of these wants no network within a machine.
+const SHARED_MEMORY: [&str; 4] = ["posix", "sysv", "mm", "all"];
+
+fn allow_near(transports: &str) -> bool {
+    let names = |list: &str, wanted: &[&str]| list.split(',').any(|name| wanted.contains(&name.trim()));
+    match transports.trim().strip_prefix('^') {
+        Some(excluded) => !names(excluded, &CMA),
+        None => names(transports, &CMA) || names(transports, &SHARED_MEMORY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_reads_follow_what_ucx_may_use() {
+        for yes in [
+            "all",
+            "cma",
+            "tcp,cma",
+            "rc,tcp,sm,self",
+            "shm",
+            "posix",
+            "sysv,tcp",
+            "mm",
+            " tcp , cma ",
+            "^posix",
+            "^rc,tcp",
+            "^",
+        ] {
+            assert!(allow_near(yes), "{yes}");
+        }
+        for no in ["tcp", "", "tcp,self", "rc,ud", "^cma", "^tcp,sm", "^shm", "cmax"] {
+            assert!(!allow_near(no), "{no}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Reads between two processes of this machine: made by system calls, whatever the owner's process does meanwhile. The owner
+//! is this program again, started for one ignored test. Needs a UCX, as `two_workers`, and a kernel that permits
+//! `process_vm_readv`; without, each test says that it was skipped.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sluice_mem::Arena;
+use sluice_transport::{Block, Completion, Failure, Options, Transport};
+use sluice_ucx::Ucx;
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+const PARTITION: usize = 256 << 10;
+const BLOCKS: usize = 512;
+/// Names the file that [`owner_process`] publishes.
+const FILE: &str = "SLUICE_TEST_OWNERS_FILE";
+const ADDRESS: &str = "address ";
+
+fn ucx() -> Option<Arc<Ucx>> {
+    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
+    match Ucx::open(configured.as_deref(), None) {
+        Ok(ucx) => Some(ucx),
+        Err(why) if configured.is_none() => {
+            eprintln!("skipped: {why}");
+            None
+        }
+        Err(why) => panic!("{why}"),
+    }
+}
+
+fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
+    let (arena, near_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
+    let options = Options { secret: b"s".to_vec(), timeout: TIMEOUT, ..Options::default() };
+    let counted = Arc::clone(&near_bytes);
+    let transport = Transport::start(move || sluice_ucx::wire(ucx, counted), Arc::clone(&arena), options);
+    (transport.expect("started"), arena, near_bytes)
+}
+
+#[test]
+#[ignore = "the other process of the tests here"]
+fn owner_process() {
+    let (Some(file), Some(ucx)) = (std::env::var_os(FILE), ucx()) else { return };
+    let (owner, _, _) = start(ucx);
+    let offsets = (0..=BLOCKS).map(|block| (block * PARTITION) as u64).collect();
+    owner.publish(1, 1, file.into(), offsets).expect("good offsets");
+    let address: String = owner.address().iter().map(|byte| format!("{byte:02x}")).collect();
+    // After the test harness's own words on this line.
+    println!("\n{ADDRESS}{address}");
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// The owner's process, and its file's content. Both go with this value.
+struct Owner {
+    process: Child,
+    address: Vec<u8>,
+    file: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Owner {
+    fn start(name: &str) -> Self {
+        let file = std::env::temp_dir().join(format!("sluice-near-{}-{name}", std::process::id()));
+        let content: Vec<u8> = (0..BLOCKS * PARTITION).map(|i| (i / 7 + i) as u8).collect();
+        std::fs::write(&file, &content).expect("written");
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["owner_process", "--exact", "--ignored", "--nocapture"]).env(FILE, &file);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
+        let lines = BufReader::new(process.stdout.take().expect("piped")).lines();
+        let line = lines.map_while(Result::ok).find(|line| line.starts_with(ADDRESS)).expect("an address");
+        let digits = line.as_bytes()[ADDRESS.len()..].chunks(2);
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
+        Self { process, address: digits.map(byte).collect(), file, content }
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a signal to a child that has not been waited for.
+        assert_eq!(unsafe { libc::kill(self.process.id() as libc::pid_t, signal) }, 0);
+    }
+
+    /// Whether the kernel lets this process read the owner's memory; if not, says that the test was skipped.
+    fn may_be_read(&self, test: &str) -> bool {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.process.id())).unwrap_or_default();
+        let readable = maps.lines().find(|line| line.contains(" r")).and_then(|line| line.split('-').next());
+        let address = readable.and_then(|start| usize::from_str_radix(start, 16).ok()).unwrap_or(0);
+        let mut byte = 0u8;
+        let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: 1 };
+        // SAFETY: one byte, to `byte`.
+        let read = unsafe { libc::process_vm_readv(self.process.id() as libc::pid_t, &local, 1, &remote, 1, 0) };
+        if read != 1 {
+            eprintln!("skipped: {test}: process_vm_readv is not permitted here");
+        }
+        read == 1
+    }
+
+    fn is_right(&self, completion: &Completion) -> bool {
+        let lease = completion.result.as_ref().expect("read").as_ref().expect("it has bytes");
+        let start = completion.index as usize * PARTITION;
+        lease.as_slice() == &self.content[start..start + PARTITION]
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+fn blocks(range: std::ops::Range<usize>) -> Vec<Block> {
+    range.map(|first| Block { shuffle: 1, map: 1, first: first as u32, end: first as u32 + 1 }).collect()
+}
+
+fn take(reader: &Transport, count: usize, longest: Duration) -> Vec<Completion> {
+    let end = Instant::now() + longest;
+    let mut taken = Vec::new();
+    while taken.len() < count {
+        assert!(Instant::now() < end, "{} of {count} blocks have ended", taken.len());
+        taken.extend(reader.poll(count - taken.len(), Duration::from_millis(50)).expect("running"));
+    }
+    taken
+}
+
+#[test]
+fn another_process_is_read_by_system_calls() {
+    let Some(ucx) = ucx() else { return };
+    let owner = Owner::start("read");
+    if !owner.may_be_read("another_process_is_read_by_system_calls") {
+        return;
+    }
+    let (reader, arena, near_bytes) = start(ucx);
+    reader.connect(1, &owner.address);
+    reader.fetch(1, blocks(0..BLOCKS)).expect("known");
+    let taken = take(&reader, BLOCKS, 4 * TIMEOUT);
+    assert!(taken.iter().all(|completion| owner.is_right(completion)));
+    assert_eq!(near_bytes.load(Ordering::Relaxed), (BLOCKS * PARTITION) as u64, "all of them near");
+    drop(taken);
+    assert_eq!(arena.leased_bytes(), 0);
+}
+
+#[test]
+fn reads_go_on_while_the_owner_stands_still() {
+    let Some(ucx) = ucx() else { return };
+    let owner = Owner::start("stopped");
+    if !owner.may_be_read("reads_go_on_while_the_owner_stands_still") {
+        return;
+    }
+    let (reader, _arena, near_bytes) = start(ucx);
+    reader.connect(1, &owner.address);
+    // One question and one answer for all of them, which has come when the first has.
+    reader.fetch(1, blocks(0..BLOCKS)).expect("known");
+    let mut taken = reader.poll(1, 4 * TIMEOUT).expect("running");
+    owner.signal(libc::SIGSTOP);
+    let before = near_bytes.load(Ordering::Relaxed);
+    taken.extend(take(&reader, BLOCKS - taken.len(), TIMEOUT));
+    assert!(taken.iter().all(|completion| owner.is_right(completion)));
+    assert!(near_bytes.load(Ordering::Relaxed) > before, "nothing was left to read when the owner had been stopped");
+    owner.signal(libc::SIGCONT);
+    reader.fetch(1, blocks(0..1)).expect("known");
+    assert!(owner.is_right(&take(&reader, 1, 4 * TIMEOUT)[0]), "and it answers again");
+}
+
+#[test]
+fn an_owner_that_is_killed_ends_every_block_and_none_is_wrong() {
+    let Some(ucx) = ucx() else { return };
+    let owner = Owner::start("killed");
+    if !owner.may_be_read("an_owner_that_is_killed_ends_every_block_and_none_is_wrong") {
+        return;
+    }
+    let (reader, arena, _) = start(ucx);
+    reader.connect(1, &owner.address);
+    reader.fetch(1, blocks(0..BLOCKS)).expect("known");
+    let mut taken = reader.poll(1, 4 * TIMEOUT).expect("running");
+    owner.signal(libc::SIGKILL);
+    taken.extend(take(&reader, BLOCKS - taken.len(), 4 * TIMEOUT));
+    for completion in &taken {
+        match &completion.result {
+            Ok(_) => assert!(owner.is_right(completion)),
+            Err(failure) => assert!(matches!(failure, Failure::Peer | Failure::Timeout), "{failure:?}"),
+        }
+    }
+    let begun = Instant::now();
+    if reader.fetch(1, blocks(0..1)).is_ok() {
+        assert!(take(&reader, 1, 4 * TIMEOUT)[0].result.is_err());
+    }
+    assert!(begun.elapsed() < 2 * TIMEOUT);
+    drop(taken);
+    assert_eq!(arena.leased_bytes(), 0);
+}
