@@ -4,26 +4,26 @@ import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
 /** Two attempts of one task at once: one wins, the other is killed, no row is lost or doubled. */
-class SpeculationTest {
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class Speculation {
+  private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final long ROWS = 100_000;
   private static final long SLOW_ID = 61_803;
 
-  private static StandaloneCluster cluster;
-  private static SparkApplication application;
+  private SparkApplication application;
 
-  @BeforeAll
-  static void start() throws IOException {
-    cluster = StandaloneCluster.start();
+  final void start(String master, Map<String, String> settings) {
     application = SparkApplication.on(Engine.UNDER_TEST)
-        .master(cluster.masterUrl())
+        .master(master)
         .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .set("spark.cores.max", "2")
         .set("spark.speculation", "true")
@@ -32,14 +32,20 @@ class SpeculationTest {
         .set("spark.speculation.multiplier", "1.5")
         .set("spark.speculation.minTaskRuntime", "500ms")
         .set("spark.locality.wait", "0")
+        .setAll(settings)
         .start();
     Straggler.register(application.session(), "slow", SLOW_ID);
   }
 
   @AfterAll
-  static void stop() {
-    application.close();
-    cluster.close();
+  void stop() {
+    if (application != null) {
+      application.close();
+    }
+  }
+
+  final SparkApplication application() {
+    return application;
   }
 
   @Test
@@ -52,16 +58,15 @@ class SpeculationTest {
     assertSpeculated(events().repartition(8, col("k")).selectExpr("slow(id) AS id", "k", "name"));
   }
 
-  private static Dataset<Row> events() {
+  final Dataset<Row> events() {
     return Tables.events(application.session(), ROWS, 6);
   }
 
-  private static void assertSpeculated(Dataset<Row> data) {
+  private void assertSpeculated(Dataset<Row> data) {
     int killedBefore = application.events().killedTasks();
     Fingerprint expected = Fingerprint.of(events().select("id", "k", "name")).unordered();
     assertEquals(expected, Fingerprint.of(data).unordered());
-    Await.until(java.time.Duration.ofSeconds(30), () -> "no attempt was killed",
-        () -> application.events().killedTasks() > killedBefore);
+    Await.until(LIMIT, () -> "no attempt was killed", () -> application.events().killedTasks() > killedBefore);
     assertTrue(application.events().fetchFailures().isEmpty());
   }
 }
