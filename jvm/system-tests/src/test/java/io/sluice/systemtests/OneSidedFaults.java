@@ -83,7 +83,7 @@ abstract class OneSidedFaults {
     List<String> executors = new ArrayList<>(processes.keySet());
     String still = executors.get(0);
     String reader = executors.get(1);
-    Map<Counter, Long> before = ProcessCounters.byExecutor(application.context()).get(reader);
+    Map<String, Map<Counter, Long>> before = ProcessCounters.byExecutor(application.context());
     int warnings = logs.lines(reader, GIVEN_UP).size();
     int failures = application.events().fetchFailures().size();
 
@@ -95,11 +95,13 @@ abstract class OneSidedFaults {
     }
 
     assertEquals(expected, job.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
-    Map<Counter, Long> after = ProcessCounters.byExecutor(application.context()).get(reader);
     assertEquals(failures, application.events().fetchFailures().size(), "Spark saw fetch failures");
-    assertTrue(after.get(Counter.TRANSPORT_NETTY_TIMEOUT) > before.get(Counter.TRANSPORT_NETTY_TIMEOUT), after::toString);
-    assertEquals(before.get(Counter.TRANSPORT_PEER_FAILURES) + 1, after.get(Counter.TRANSPORT_PEER_FAILURES));
+    Map<String, Map<Counter, Long>> after = ProcessCounters.byExecutor(application.context());
+    assertTrue(grown(Counter.TRANSPORT_NETTY_TIMEOUT, before.get(reader), after.get(reader)) > 0, after::toString);
+    assertEquals(1, grown(Counter.TRANSPORT_PEER_FAILURES, before.get(reader), after.get(reader)));
     assertEquals(warnings + 1, logs.lines(reader, GIVEN_UP).size());
+    // It has been told that it was given up; else its own reads would wait for their timeout.
+    assertEquals(0, grown(Counter.TRANSPORT_NETTY_TIMEOUT, before.get(still), after.get(still)));
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
   }
 
@@ -119,6 +121,10 @@ abstract class OneSidedFaults {
     assertTrue(application.events().retriedStages() > 0, "no stage was retried");
     JavaRDD<InternalRow> unmarked = rows.map(OneSidedFaults::withoutAttempt);
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(unmarked).unordered()));
+  }
+
+  private static long grown(Counter counter, Map<Counter, Long> before, Map<Counter, Long> after) {
+    return after.get(counter) - before.get(counter);
   }
 
   private Dataset<Row> events() {
