@@ -27,6 +27,7 @@ final class SeveralHostsProgram {
   static final String ONE_SIDED_BLOCKS = "of them read one-sidedly: ";
   static final String ONE_SIDED_AGAIN = "whether executors that were read one-sidedly are so again: ";
   static final String LATE_FETCH_FAILURES = "fetch failures since: ";
+  static final String SENT_AGAIN = "TCP segments that hosts have sent again since: ";
 
   static final String REPARTITION = "repartition";
   static final String JOIN = "join";
@@ -70,9 +71,16 @@ final class SeveralHostsProgram {
     System.in.read();
     int failures = application.events().fetchFailures().size();
     long before = oneSidedBlocks(engine, application);
+    long sentAgain = sentAgain(application);
     run(queries, application.session());
+    System.out.println(SENT_AGAIN + (sentAgain(application) - sentAgain));
     System.out.println(LATE_FETCH_FAILURES + (application.events().fetchFailures().size() - failures));
     System.out.println(ONE_SIDED_BLOCKS + (oneSidedBlocks(engine, application) - before));
+  }
+
+  private static long sentAgain(SparkApplication application) {
+    return ExecutorSurvey.ask(application.context(), TcpSegments::sentAgain).values().stream()
+        .mapToLong(Long::longValue).sum();
   }
 
   private static long oneSidedBlocks(Engine engine, SparkApplication application) {

@@ -52,6 +52,7 @@ class SeveralHostsTest {
       tested.goOn();
       assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
       assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.SENT_AGAIN), "no packet was lost");
       assertEquals("0", tested.await(SeveralHostsProgram.LATE_FETCH_FAILURES));
       assertEquals(possible, !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0"));
       tested.awaitEnd();
