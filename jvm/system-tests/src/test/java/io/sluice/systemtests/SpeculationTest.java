@@ -44,7 +44,7 @@ class SpeculationTest {
     @BeforeAll
     void start() {
       OneSidedTransportTest.assumeUcx();
-      start(cluster.masterUrl(), Map.of("spark.sluice.transport", "ucx"));
+      start(cluster.masterUrl(), Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx"));
       // Each time another shuffle: when all of one's outputs are speculative copies, a single executor may have them.
       OneSidedReads.await(application(), () -> Fingerprint.of(events().repartition(8, col("k"))));
     }

@@ -19,7 +19,7 @@ class UcxFaultsTest extends OneSidedFaults {
 
   @Override
   Map<String, String> settings() {
-    return Map.of("spark.sluice.transport", "ucx", "spark.sluice.memory.limit", "16m");
+    return Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx", "spark.sluice.memory.limit", "16m");
   }
 
   /** 50 MB in rows of letters and digits without a pattern: each executor's half is more than its limit. */
