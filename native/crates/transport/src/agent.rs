@@ -239,8 +239,16 @@ impl<W: Wire> Agent<W> {
         }
     }
 
+    /// Gives a peer up. One that was silent is told, should it ever hear again: a wire need not tell it that the connection
+    /// was closed here, and then what it reads from here would have to wait for its own timeout.
     fn give_up(&mut self, broken: Broken) {
         if let Some(other) = self.reader.owner_of(broken.peer) {
+            if broken.failure == Failure::Timeout {
+                self.answer(
+                    other,
+                    Some(Body::Refused { why: "it was kept waiting and has closed the connection".into() }),
+                );
+            }
             self.close_link(other, broken.failure, &broken.why);
         }
     }

@@ -35,9 +35,11 @@ final class EmulatedCluster implements AutoCloseable {
     return new EmulatedCluster();
   }
 
-  /** Changes a host's link: {@code w1 down}. */
-  void link(String host, String change) throws IOException {
-    Call.of("link", host, change).succeeded();
+  /** Changes a host's link: {@code w1 down}, {@code w1 loss 5%}. */
+  void link(String host, String... change) throws IOException {
+    List<String> all = new ArrayList<>(List.of(host));
+    all.addAll(List.of(change));
+    Call.of("link", all.toArray(String[]::new)).succeeded();
   }
 
   /** Starts the program {@code main} of the tests on the driver's host; its messages are in {@code log}. */

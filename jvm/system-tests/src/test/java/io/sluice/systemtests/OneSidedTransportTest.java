@@ -235,7 +235,8 @@ class OneSidedTransportTest {
     }
   }
 
-  private static void assumeUcx() {
+  /** Skips the test, by the obstacle's name, where UCX cannot be opened. */
+  static void assumeUcx() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no transport");
     String reason = whyNoUcx();
     assumeTrue(reason == null, () -> "UCX cannot be opened here: " + reason);

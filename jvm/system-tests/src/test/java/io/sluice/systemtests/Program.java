@@ -44,6 +44,10 @@ final class Program implements AutoCloseable {
     }
   }
 
+  long pid() {
+    return process.pid();
+  }
+
   /** What follows {@code prefix} in the next line that starts with it; lines before it are dropped. */
   String await(String prefix) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);

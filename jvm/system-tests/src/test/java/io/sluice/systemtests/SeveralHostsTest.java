@@ -12,13 +12,16 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Executors on hosts of their own, which share no memory and see each other over slow links, one of which is cut. */
+/**
+ * Executors on hosts of their own, which share no memory and see each other over slow links, of which one is cut and comes
+ * back, and which lose packets in the end.
+ */
 @Tag("once")
 class SeveralHostsTest {
   private static final Path FOLDER = SparkApplication.workDir().resolve("several-hosts");
 
   @Test
-  void sameRowsAsStockAlsoWhenALinkIsCutAndComesBack() throws Exception {
+  void sameRowsAsStockAlsoWhenALinkIsCutOrLosesPackets() throws Exception {
     String obstacle = EmulatedCluster.obstacle();
     assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
     // What a killed run left: an open gate.
@@ -44,6 +47,14 @@ class SeveralHostsTest {
       boolean oneSided = !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0");
       boolean possible = transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
       assertEquals(possible, oneSided, "whether blocks were read one-sidedly");
+      assertEquals(possible ? "yes" : "nobody was", tested.await(SeveralHostsProgram.ONE_SIDED_AGAIN));
+      losePackets(cluster);
+      tested.goOn();
+      assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
+      assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
+      assertNotEquals("0", tested.await(SeveralHostsProgram.SENT_AGAIN), "no packet was lost");
+      assertEquals("0", tested.await(SeveralHostsProgram.LATE_FETCH_FAILURES));
+      assertEquals(possible, !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0"));
       tested.awaitEnd();
     }
   }
@@ -68,6 +79,12 @@ class SeveralHostsTest {
     Gate.open(gate);
     program.await(SeveralHostsProgram.FETCH_FAILURE);
     cluster.link("w2", "up");
+  }
+
+  private static void losePackets(EmulatedCluster cluster) throws IOException {
+    for (String worker : List.of("w1", "w2")) {
+      cluster.link(worker, "loss", "5%");
+    }
   }
 
   private static Program start(EmulatedCluster cluster, Engine engine, Path gate, String transport)

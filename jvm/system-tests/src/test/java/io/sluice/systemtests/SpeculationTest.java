@@ -2,66 +2,62 @@ package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
+import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
-/** Two attempts of one task at once: one wins, the other is killed, no row is lost or doubled. */
+/** Speculative copies on two hosts, for each way that blocks travel. */
 class SpeculationTest {
-  private static final long ROWS = 100_000;
-  private static final long SLOW_ID = 61_803;
-
   private static StandaloneCluster cluster;
-  private static SparkApplication application;
 
   @BeforeAll
-  static void start() throws IOException {
+  static void startCluster() throws IOException {
     cluster = StandaloneCluster.start();
-    application = SparkApplication.on(Engine.UNDER_TEST)
-        .master(cluster.masterUrl())
-        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
-        .set("spark.cores.max", "2")
-        .set("spark.speculation", "true")
-        .set("spark.speculation.interval", "100ms")
-        .set("spark.speculation.quantile", "0.5")
-        .set("spark.speculation.multiplier", "1.5")
-        .set("spark.speculation.minTaskRuntime", "500ms")
-        .set("spark.locality.wait", "0")
-        .start();
-    Straggler.register(application.session(), "slow", SLOW_ID);
   }
 
   @AfterAll
-  static void stop() {
-    application.close();
+  static void stopCluster() {
     cluster.close();
   }
 
-  @Test
-  void ofAMapTask() {
-    assertSpeculated(events().selectExpr("slow(id) AS id", "k", "name").repartition(8, col("k")));
+  @Nested
+  class ByNetty extends Speculation {
+    @BeforeAll
+    void start() {
+      start(cluster.masterUrl(), Map.of());
+    }
   }
 
-  @Test
-  void ofAReduceTask() {
-    assertSpeculated(events().repartition(8, col("k")).selectExpr("slow(id) AS id", "k", "name"));
-  }
+  /** They read one-sidedly, and their outputs are read so. Skipped by name where UCX cannot be opened. */
+  @Nested
+  @Tag("once")
+  class OneSided extends Speculation {
+    private Map<Counter, Long> before;
 
-  private static Dataset<Row> events() {
-    return Tables.events(application.session(), ROWS, 6);
-  }
+    @BeforeAll
+    void start() {
+      OneSidedTransportTest.assumeUcx();
+      start(cluster.masterUrl(), Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx"));
+      // Each time another shuffle: when all of one's outputs are speculative copies, a single executor may have them.
+      OneSidedReads.await(application(), () -> Fingerprint.of(events().repartition(8, col("k"))));
+    }
 
-  private static void assertSpeculated(Dataset<Row> data) {
-    int killedBefore = application.events().killedTasks();
-    Fingerprint expected = Fingerprint.of(events().select("id", "k", "name")).unordered();
-    assertEquals(expected, Fingerprint.of(data).unordered());
-    Await.until(java.time.Duration.ofSeconds(30), () -> "no attempt was killed",
-        () -> application.events().killedTasks() > killedBefore);
-    assertTrue(application.events().fetchFailures().isEmpty());
+    @BeforeEach
+    void count() {
+      before = ProcessCounters.ofExecutors(application().context());
+    }
+
+    @AfterEach
+    void blocksCameOneSidedly() {
+      Map<Counter, Long> after = ProcessCounters.ofExecutors(application().context());
+      assertEquals(OneSidedReads.leftToSpark(before), OneSidedReads.leftToSpark(after), after::toString);
+    }
   }
 }

@@ -1,0 +1,45 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** What the executors of an application log, each to a file of its own in a folder. */
+final class ExecutorLogs {
+  private final Path folder;
+
+  private ExecutorLogs(Path folder) {
+    this.folder = folder;
+  }
+
+  /** In an empty folder {@code name}; the logs stay there when the application has ended. */
+  static ExecutorLogs in(String name) {
+    Path folder = SparkApplication.workDir().resolve(name);
+    ShuffleFiles.deleteTree(folder);
+    return new ExecutorLogs(folder);
+  }
+
+  /** What an application has to set. */
+  Map<String, String> settings() {
+    // Spark puts the executor's id in place of the last.
+    return Map.of("spark.executor.extraJavaOptions",
+        "-Dlog4j2.configurationFile=" + System.getProperty("log4j2.configurationFile")
+            + " -Dlog4j2.logFile=" + folder + "/executor-{{EXECUTOR_ID}}.log");
+  }
+
+  /** The lines of one executor that contain {@code text}. */
+  List<String> lines(String executorId, String text) {
+    try {
+      return Files.readAllLines(folder.resolve("executor-" + executorId + ".log")).stream()
+          .filter(line -> line.contains(text)).toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

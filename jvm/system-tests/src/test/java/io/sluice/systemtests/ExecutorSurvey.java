@@ -1,0 +1,38 @@
+package io.sluice.systemtests;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaSparkContext;
+
+/** Asks all executors of an application the same, by a small job made for asking. */
+final class ExecutorSurvey {
+  private static final int TASKS_PER_CORE = 8;
+
+  private ExecutorSurvey() {}
+
+  /** What each executor is to answer; runs there. */
+  @FunctionalInterface
+  interface Question<T> extends Serializable {
+    T answer() throws Exception;
+  }
+
+  /** The answers by executor id; of an executor that ran several of the job's tasks, its last. */
+  static <T> Map<String, T> ask(JavaSparkContext context, Question<T> question) {
+    List<Integer> slots = new ArrayList<>();
+    for (int i = 0; i < TASKS_PER_CORE * context.defaultParallelism(); i++) {
+      slots.add(i);
+    }
+    Map<String, T> answers = new TreeMap<>();
+    context.parallelize(slots, slots.size())
+        .map(slot -> new Answer<>(SparkEnv.get().executorId(), question.answer()))
+        .collect()
+        .forEach(answer -> answers.put(answer.executorId(), answer.value()));
+    return answers;
+  }
+
+  private record Answer<T>(String executorId, T value) implements Serializable {}
+}

@@ -1,0 +1,58 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** A process that stands still with all its threads (SIGSTOP) until it is closed: alive, connected, and silent. */
+final class StoppedProcess implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  private final long pid;
+
+  private StoppedProcess(long pid) {
+    this.pid = pid;
+  }
+
+  static StoppedProcess stop(long pid) throws IOException {
+    StoppedProcess stopped = new StoppedProcess(pid);
+    send("STOP", pid);
+    Await.until(LIMIT, () -> "process " + pid + " does not stop", stopped::standsStill);
+    return stopped;
+  }
+
+  /** The field behind the name, which stands in parentheses. */
+  private boolean standsStill() {
+    try {
+      String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+      return stat.charAt(stat.lastIndexOf(')') + 2) == 'T';
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** It goes on. */
+  @Override
+  public void close() throws IOException {
+    send("CONT", pid);
+  }
+
+  @Override
+  public String toString() {
+    return "stopped process " + pid;
+  }
+
+  private static void send(String signal, long pid) throws IOException {
+    Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid)).inheritIO().start();
+    try {
+      if (kill.waitFor() != 0) {
+        throw new IOException("kill -" + signal + " " + pid + " failed");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while sending SIG" + signal, e);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** What the kernel counts of TCP on this host, which is this process's network namespace. */
+final class TcpSegments {
+  private static final Path COUNTERS = Path.of("/proc/net/snmp");
+  private static final String PROTOCOL = "Tcp:";
+
+  private TcpSegments() {}
+
+  /** Segments that were sent more than once: packets get lost on the way, or are late. */
+  static long sentAgain() throws IOException {
+    List<String[]> tcp = Files.readAllLines(COUNTERS).stream()
+        .filter(line -> line.startsWith(PROTOCOL)).map(line -> line.split(" ")).toList();
+    return Long.parseLong(tcp.get(1)[List.of(tcp.get(0)).indexOf("RetransSegs")]);
+  }
+}

@@ -1,0 +1,77 @@
+//! A peer that was silent for too long and is there again: it learns that it was given up, and both read each other as before.
+//! UCX does not tell it: over TCP, a connection that is closed by force on one side goes on receiving there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sluice_mem::Arena;
+use sluice_transport::{Block, Failure, Options, Transport};
+use sluice_ucx::{Ucx, UcxWire};
+
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(20);
+
+fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, timeout: Duration) -> Transport {
+    let ucx = Arc::clone(ucx);
+    let options = Options { timeout, ..Options::default() };
+    Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
+}
+
+/// Reads the one block of a map output of peer 1.
+fn read(reader: &Transport, map: u64) -> Result<(), Failure> {
+    reader.fetch(1, vec![Block { shuffle: 1, map, first: 0, end: 1 }]).map_err(|_| Failure::Peer)?;
+    let ended = reader.poll(1, 2 * LONG).expect("running").pop().expect("each block ends");
+    ended.result.map(drop)
+}
+
+fn publish(owner: &Transport, map: u64, path: &Path) {
+    owner.publish(1, map, path.to_path_buf(), vec![0, 100]).expect("good offsets");
+}
+
+/// A named pipe: who opens it for reading waits until somebody writes.
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().expect("coreutils").success());
+}
+
+fn both_read(one: &Transport, other: &Transport) {
+    one.connect(1, other.address());
+    other.connect(1, one.address());
+    assert_eq!(read(one, 1), Ok(()), "{}", one.peer_error(1));
+    assert_eq!(read(other, 1), Ok(()), "{}", other.peer_error(1));
+}
+
+#[test]
+fn who_was_given_up_learns_of_it_and_both_read_again() {
+    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
+    let ucx = match Ucx::open(configured.as_deref(), None) {
+        Ok(ucx) => ucx,
+        Err(why) if configured.is_none() => return eprintln!("skipped: {why}"),
+        Err(why) => panic!("{why}"),
+    };
+    let arena = Arena::host(1 << 30);
+    let (impatient, late) = (start(&ucx, &arena, SHORT), start(&ucx, &arena, LONG));
+    let path = std::env::temp_dir().join(format!("sluice-given-up-{}", std::process::id()));
+    std::fs::write(&path, [7; 100]).expect("written");
+    let stuck = path.with_extension("pipe");
+    pipe(&stuck);
+    publish(&impatient, 1, &path);
+    publish(&late, 1, &path);
+    publish(&late, 2, &stuck);
+    both_read(&impatient, &late);
+
+    // The owner's thread waits for a writer and says nothing meanwhile.
+    assert_eq!(read(&impatient, 2), Err(Failure::Timeout));
+    let writer = std::fs::OpenOptions::new().write(true).open(&stuck).expect("there is a reader");
+    let begun = Instant::now();
+    assert_eq!(read(&late, 1), Err(Failure::Peer));
+    assert!(begun.elapsed() < LONG / 4, "it took {:?}", begun.elapsed());
+    assert!(late.peer_error(1).contains("kept waiting"), "{}", late.peer_error(1));
+
+    // Nothing comes late; and who was told of a failure waits a while before it tries again.
+    assert!([&impatient, &late].iter().all(|it| it.poll(1, SHORT).is_some_and(|ended| ended.is_empty())));
+    both_read(&impatient, &late);
+    drop(writer);
+    std::fs::remove_file(path).and_then(|()| std::fs::remove_file(stuck)).expect("removed");
+}
