@@ -10,12 +10,9 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** An executor process dies in the middle of a shuffle; its work is done again and the result is right. */
-@Tag("UCX")
-@Tag("RDMA")
 class ExecutorLossTest {
   private static final long ROWS = 100_000;
   private static final long FATAL_ID = 61_803;

@@ -12,14 +12,14 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Test;
 
-/** Sluice's frames, moved by UCX, with the smallest memory limit there is. */
+/** Sluice's frames in memory, moved by UCX, with the smallest memory limit there is. */
 class UcxFaultsTest extends OneSidedFaults {
   private static final long ROWS = 200_000;
   private static final int REDUCERS = 20;
 
   @Override
   Map<String, String> settings() {
-    return Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx", "spark.sluice.memory.limit", "16m");
+    return Map.of("spark.sluice.mode", "UCX", "spark.sluice.memory.limit", "16m");
   }
 
   /** 50 MB in rows of letters and digits without a pattern: each executor's half is more than its limit. */
