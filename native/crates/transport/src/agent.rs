@@ -262,7 +262,7 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Event::Got { token, result } => {
-                let peer = self.reader.peer_of_get(token);
+                let peer = if result.is_ok() { None } else { self.reader.peer_of_get(token) };
                 let done = self.reader.got(token, result.is_ok(), now);
                 self.send_all(done);
                 if let (Some(peer), Err(error)) = (peer, result) {
