@@ -48,8 +48,8 @@ pub(crate) fn audit(budget: &Budget, threads: &ThreadArenas, global: &GlobalAren
         found.leases += tally.live as u64;
         found.bytes += tally.live * CLASSES[owner % CLASS_COUNT].block_bytes;
     }
-    if budget.leased() < found.bytes {
-        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.leased()));
+    if budget.taken() < found.bytes {
+        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.taken()));
     }
     Ok(found)
 }
@@ -111,8 +111,8 @@ mod tests {
     impl Parts {
         fn new() -> Self {
             let provider = Arc::new(HostProvider { huge_pages: false });
-            let global = GlobalArena::new(provider, REGION_UNIT_BYTES, 0);
-            let (threads, budget) = (ThreadArenas::new(1), Budget::new(1 << 30));
+            let global = GlobalArena::new(provider, REGION_UNIT_BYTES, 0, 1);
+            let (threads, budget) = (ThreadArenas::new(1), Budget::new(1 << 30, 1));
             assert!(budget.charge((1 << 20) + 128));
             let large = global.lease_large(1 << 20).expect("memory");
             let small = threads.lease(class_of(128), &global).expect("memory");
@@ -166,6 +166,7 @@ mod tests {
         assert!(superblock.release(class, parts.small));
         assert!(parts.audit().expect_err("live").contains("live blocks"));
         assert_eq!(superblock.lease(class), Some(parts.small));
+        parts.budget.set_limit(0);
         parts.budget.refund(128);
         assert!(parts.audit().expect_err("budget").contains("are booked"));
     }

@@ -11,12 +11,12 @@
 //! with a stale address therefore finds valid metadata of *that* address, which says "not leased". The cost is 0.1 % of
 //! the address space ever mapped.
 //!
-//! Tags are written under the global arena's lock and read under it, except slot marks, which the release path reads
-//! without a lock as a hint and confirms under the owner's lock.
+//! Tags are written and read under the lock of the region's [`crate::ground::Ground`]. Two things are read without a lock, as
+//! a hint that is confirmed under one: slot marks (the superblock's bin decides) and which ground a region belongs to.
 
 use crate::provider::REGION_UNIT_BYTES;
 use crate::superblock::Superblock;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, OnceLock};
 
 /// Unit of the global arena, in bytes.
@@ -86,8 +86,12 @@ pub(crate) struct Frame {
     /// 0: no superblock here; n: slot n-1 of a superblock (counted from its head).
     marks: Box<[AtomicU8]>,
     superblocks: Box<[OnceLock<Arc<Superblock>>]>,
-    /// Granules of the region that starts here, 0 when none does.
-    region_granules: AtomicU32,
+    /// First granule of the region that this frame is in, 0 for none.
+    region_start: AtomicUsize,
+    /// Granules of that region.
+    region_granules: AtomicUsize,
+    /// The ground that holds that region.
+    ground: AtomicUsize,
 }
 
 impl Frame {
@@ -96,7 +100,9 @@ impl Frame {
             tags: (0..FRAME_GRANULES).map(|_| AtomicU32::new(0)).collect(),
             marks: (0..FRAME_SLOTS).map(|_| AtomicU8::new(0)).collect(),
             superblocks: (0..FRAME_SLOTS).map(|_| OnceLock::new()).collect(),
-            region_granules: AtomicU32::new(0),
+            region_start: AtomicUsize::new(0),
+            region_granules: AtomicUsize::new(0),
+            ground: AtomicUsize::new(0),
         }
     }
 }
@@ -134,23 +140,41 @@ impl FrameTable {
         }
     }
 
-    /// Notes that a region starts at `granule`.
-    pub(crate) fn open_region(&self, granule: usize, granules: usize) {
-        let frame = self.frame_or_new(granule * GRANULE_BYTES);
-        frame.region_granules.store(granules as u32, Relaxed);
+    /// Notes that `ground` holds a region of `granules` granules that starts at `start`.
+    pub(crate) fn open_region(&self, start: usize, granules: usize, ground: usize) {
+        for granule in (start..start + granules).step_by(FRAME_GRANULES) {
+            let frame = self.frame_or_new(granule * GRANULE_BYTES);
+            frame.region_granules.store(granules, Relaxed);
+            frame.ground.store(ground, Relaxed);
+            // Who sees this region sees its ground too, not that of an earlier region.
+            frame.region_start.store(start, Release);
+        }
     }
 
-    /// Notes that no region starts at `granule` any more; its tags must be [`Tag::Inside`] throughout.
-    pub(crate) fn close_region(&self, granule: usize) {
-        self.frame_or_new(granule * GRANULE_BYTES).region_granules.store(0, Relaxed);
+    /// Notes that the region that starts at `start` is gone; its tags must be [`Tag::Inside`] throughout.
+    pub(crate) fn close_region(&self, start: usize, granules: usize) {
+        for granule in (start..start + granules).step_by(FRAME_GRANULES) {
+            self.frame_or_new(granule * GRANULE_BYTES).region_start.store(0, Relaxed);
+        }
     }
 
     /// Granules of the region that starts at `granule`, or 0.
     pub(crate) fn region_at(&self, granule: usize) -> usize {
-        if !granule.is_multiple_of(FRAME_GRANULES) {
-            return 0;
-        }
-        self.frame(granule * GRANULE_BYTES).map_or(0, |frame| frame.region_granules.load(Relaxed) as usize)
+        let starts = |frame: &&Frame| frame.region_start.load(Relaxed) == granule;
+        self.frame(granule * GRANULE_BYTES).filter(starts).map_or(0, |frame| frame.region_granules.load(Relaxed))
+    }
+
+    /// First granule of the region that `granule` is in, or 0. Whether that is a certain region is exact for the holder
+    /// of that region's lock, whatever becomes of other grounds' regions beside it.
+    pub(crate) fn region_start(&self, granule: usize) -> usize {
+        self.frame(granule * GRANULE_BYTES).map_or(0, |frame| frame.region_start.load(Relaxed))
+    }
+
+    /// The ground of the region that `granule` is in. To be asked again under that ground's lock: only then does the
+    /// answer stay.
+    pub(crate) fn ground_of(&self, granule: usize) -> Option<usize> {
+        let open = |frame: &&Frame| frame.region_start.load(Acquire) != 0;
+        self.frame(granule * GRANULE_BYTES).filter(open).map(|frame| frame.ground.load(Relaxed))
     }
 
     /// The tag of a granule; [`Tag::Inside`] for one that was never mapped.
