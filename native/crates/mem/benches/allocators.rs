@@ -1,7 +1,8 @@
 //! The arena beside a pool behind a mutex, the system's allocator and mimalloc: time per release and lease with 1 to 16
 //! threads, footprint over live bytes, and success when memory is 95 % full. `cargo bench -p sluice-mem --bench
 //! allocators`; prints tables in Markdown. Sizes are those of the seed's recording, with a long tail up to 64 MiB. With `--
-//! --trace FILE` it replays a recording of our own instead (`SLUICE_ARENA_TRACE=FILE`, plain or compressed to `.zst`).
+//! --trace FILE` it replays a recording of our own instead (`SLUICE_ARENA_TRACE=FILE`, plain or compressed to `.zst`); with `-- --threads N` it times
+//! that many threads and nothing else, and `--only 0` the arena alone.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 #[path = "../tests/support/mod.rs"]
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candidates::{Candidate, MIMALLOC, Nothing, SYSTEM};
+use churn::Cost;
 use mutex_pool::MutexPool;
 use replay::Trace;
 use sluice_mem::{Arena, ArenaOptions};
@@ -31,41 +33,54 @@ use support::FixedProvider;
 const CAPACITY: usize = 16 << 30;
 /// What the pressure benchmark fills.
 const SMALL_CAPACITY: usize = 1 << 30;
-const TIME: Duration = Duration::from_millis(1000);
-const REPEATS: usize = 5;
+const TIME: Duration = Duration::from_millis(400);
+const REPEATS: usize = 11;
 const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+/// The argument after `name`.
+fn argument(name: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
-/// Medians of runs that take turns, so that what else the machine does meets all of them: arena, pool, system, mimalloc, the loop.
-fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> f64) -> [f64; 5] {
-    let mut times = [const { Vec::new() }; 5];
+/// The best of runs that take turns, so that what else the machine does meets all of them: arena, pool, system, mimalloc, the loop.
+fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> Cost) -> [Cost; 5] {
+    let mut best = [Cost { wall: f64::MAX, cpu: f64::MAX }; 5];
+    let only = argument("--only").map(|nth| nth.parse::<usize>().unwrap());
+    let (arena, pool) = (Arena::host(CAPACITY), MutexPool::new(CAPACITY, threads));
     for _ in 0..REPEATS {
-        let (arena, pool) = (Arena::host(CAPACITY), MutexPool::new(CAPACITY, threads));
         let candidates: [&dyn Candidate; 5] = [&arena, &pool, &SYSTEM, &MIMALLOC, &Nothing::new()];
-        for (candidate, times) in candidates.iter().zip(&mut times) {
-            times.push(measure(*candidate));
+        for (nth, (candidate, best)) in candidates.iter().zip(&mut best).enumerate() {
+            if only.is_none_or(|only| nth == only) {
+                *best = best.min(measure(*candidate));
+            }
         }
     }
-    times.map(median)
+    best
 }
 
-fn print_speed(name: &str, [arena, pool, system, mi, nothing]: &[f64; 5]) {
-    let (gain, loss) = (pool / arena, arena / mi);
-    println!("| {name} | {arena:.0} | {pool:.0} | {system:.0} | {mi:.0} | {nothing:.0} | {gain:.1} | {loss:.2} |");
+fn print_head(what: &str) {
+    println!(
+        "| {what} | | arena ns | mutex pool ns | system ns | mimalloc ns | the loop ns | pool / arena | arena / mimalloc |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+}
+
+fn print_costs(name: &str, costs: &[Cost; 5]) {
+    for (kind, costs) in [("clock", costs.map(|cost| cost.wall)), ("processor", costs.map(|cost| cost.cpu))] {
+        let [arena, pool, system, mi, nothing] = costs;
+        let (gain, loss) = (pool / arena, arena / mi);
+        println!(
+            "| {name} | {kind} | {arena:.0} | {pool:.0} | {system:.0} | {mi:.0} | {nothing:.0} | {gain:.1} | {loss:.2} |"
+        );
+    }
 }
 
 fn speed() {
-    println!(
-        "| threads | arena ns | mutex pool ns | system ns | mimalloc ns | the loop itself ns | pool / arena | arena / mimalloc |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for threads in THREADS {
-        let medians = compare(threads, &|candidate| churn::nanoseconds(candidate, threads, TIME));
-        print_speed(&threads.to_string(), &medians);
+    print_head("threads");
+    let only = argument("--threads").map(|threads| threads.parse().unwrap());
+    for threads in THREADS.into_iter().filter(|&threads| only.is_none_or(|only| threads == only)) {
+        let costs = compare(threads, &|candidate| churn::cost(candidate, threads, TIME));
+        print_costs(&threads.to_string(), &costs);
     }
 }
 
@@ -92,16 +107,13 @@ fn refusals() {
 fn replay(trace: &Trace) {
     let (leases, threads, peak) = (trace.leases(), trace.threads, trace.peak_bytes() >> 20);
     println!("{leases} leases by {threads} threads, at most {peak} MiB live\n");
-    println!(
-        "| calls | arena ns | mutex pool ns | system ns | mimalloc ns | the loop itself ns | pool / arena | arena / mimalloc |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    let ways: [(&str, &dyn Fn(&dyn Candidate) -> f64); 2] = [
+    print_head("calls");
+    let ways: [(&str, &dyn Fn(&dyn Candidate) -> Cost); 2] = [
         ("in order", &|candidate| trace.in_order(candidate)),
         ("all threads at once", &|candidate| trace.at_once(candidate)),
     ];
     for (name, way) in ways {
-        print_speed(name, &compare(threads, &|candidate| way(candidate)));
+        print_costs(name, &compare(threads, &|candidate| way(candidate)));
     }
     let held = |candidate: &dyn Candidate| trace.footprint(candidate).unwrap();
     let (arena, pool) = (held(&Arena::host(CAPACITY)), held(&MutexPool::new(CAPACITY, threads)));
@@ -112,15 +124,16 @@ fn replay(trace: &Trace) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
     // Criterion's arguments, which cargo passes on, mean nothing here; a test run is over at once.
-    if arguments.iter().any(|argument| argument == "--test") {
+    if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    if let Some(at) = arguments.iter().position(|argument| argument == "--trace") {
-        return replay(&Trace::read(Path::new(&arguments[at + 1])));
+    if let Some(file) = argument("--trace") {
+        return replay(&Trace::read(Path::new(&file)));
     }
     speed();
-    footprints();
-    refusals();
+    if argument("--threads").is_none() {
+        footprints();
+        refusals();
+    }
 }

@@ -16,8 +16,10 @@ use crate::thread_slot;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The most credit of a shard, and the largest charge that credit pays.
-const CREDIT_BYTES: usize = 2 << 20;
+/// The most credit of a shard.
+const CREDIT_BYTES: usize = 512 << 10;
+/// The largest charge that credit pays. A larger one would nearly always move credit too, which costs more than it spares.
+const MOST_BY_CREDIT: usize = 128 << 10;
 
 /// Keeps what threads write often on a cache line of its own.
 #[derive(Debug, Default)]
@@ -88,7 +90,7 @@ impl Budget {
 
     /// Books `bytes` before they are leased; false, and no change, when the limit refuses.
     pub(crate) fn charge(&self, bytes: usize) -> bool {
-        if bytes <= CREDIT_BYTES && self.roomy.0.load(Relaxed) {
+        if bytes <= MOST_BY_CREDIT && self.roomy.0.load(Relaxed) {
             let credit = self.credit();
             let paid = credit.fetch_update(Relaxed, Relaxed, |credit| credit.checked_sub(bytes)).is_ok();
             if paid {
@@ -104,13 +106,13 @@ impl Budget {
 
     /// Books `bytes` off after they were released, or when charged bytes could not be leased.
     pub(crate) fn refund(&self, bytes: usize) {
-        if !self.roomy.0.load(Relaxed) {
-            self.taken.0.fetch_sub(bytes, Relaxed);
+        let roomy = self.roomy.0.load(Relaxed);
+        if roomy && bytes <= MOST_BY_CREDIT {
+            return self.earn(bytes);
+        }
+        self.taken.0.fetch_sub(bytes, Relaxed);
+        if !roomy {
             self.relax();
-        } else if bytes > CREDIT_BYTES {
-            self.taken.0.fetch_sub(bytes, Relaxed);
-        } else {
-            self.earn(bytes);
         }
     }
 
@@ -187,7 +189,7 @@ impl Budget {
 mod tests {
     use super::*;
 
-    const MIB: usize = 1 << 20;
+    const KIB: usize = 1 << 10;
 
     #[test]
     fn the_limit_is_exact() {
@@ -213,24 +215,25 @@ mod tests {
 
     #[test]
     fn credit_pays_small_charges_and_counts_as_free() {
-        let budget = Budget::new(100 * MIB, 4);
-        assert!(budget.charge(MIB));
-        assert_eq!((budget.leased(), budget.taken()), (MIB, 2 * MIB));
-        assert!(budget.charge(MIB), "from credit");
-        assert_eq!((budget.leased(), budget.taken()), (2 * MIB, 2 * MIB));
-        (0..2).for_each(|_| budget.refund(MIB));
-        assert_eq!((budget.leased(), budget.taken()), (0, 2 * MIB));
-        assert!(budget.charge(3 * MIB));
-        budget.refund(3 * MIB);
-        assert!(budget.charge(2 * MIB));
-        budget.refund(2 * MIB);
+        let budget = Budget::new(100_000 * KIB, 4);
+        assert!(budget.charge(100 * KIB));
+        assert_eq!((budget.leased(), budget.taken()), (100 * KIB, 356 * KIB));
+        assert!((0..2).all(|_| budget.charge(128 * KIB)), "from credit");
+        assert_eq!((budget.leased(), budget.taken()), (356 * KIB, 356 * KIB));
+        (0..2).for_each(|_| budget.refund(128 * KIB));
+        assert_eq!((budget.leased(), budget.taken()), (100 * KIB, 356 * KIB));
+        assert!(budget.charge(129 * KIB));
+        assert_eq!(budget.taken(), 485 * KIB, "not from credit");
+        (0..20).for_each(|_| assert!(budget.charge(100 * KIB)));
+        (0..21).for_each(|_| budget.refund(100 * KIB));
+        budget.refund(129 * KIB);
         assert_eq!(budget.leased(), 0);
         assert!(budget.taken() <= CREDIT_BYTES);
     }
 
     #[test]
     fn nothing_is_refused_for_credit_of_others() {
-        let budget = Budget::new(64 * MIB, 8);
+        let budget = Budget::new(64_000 * KIB, 8);
         let barrier = std::sync::Barrier::new(8);
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -241,20 +244,20 @@ mod tests {
                 });
             }
         });
-        assert!(budget.leased() == 0 && budget.taken() > 4 * MIB, "otherwise this test shows nothing");
-        assert!(budget.charge(64 * MIB));
+        assert!(budget.leased() == 0 && budget.taken() > 500 * KIB, "otherwise this test shows nothing");
+        assert!(budget.charge(64_000 * KIB));
         assert!(!budget.charge(1));
-        budget.refund(64 * MIB);
+        budget.refund(64_000 * KIB);
         assert!(budget.charge(1) && budget.taken() > 1, "roomy again");
     }
 
     #[test]
     fn a_lowered_limit_holds_for_credit_too() {
-        let budget = Budget::new(100 * MIB, 1);
-        assert!(budget.charge(MIB));
-        budget.set_limit(MIB);
+        let budget = Budget::new(100_000 * KIB, 1);
+        assert!(budget.charge(KIB));
+        budget.set_limit(KIB);
         assert!(!budget.charge(1));
-        budget.set_limit(100 * MIB);
+        budget.set_limit(100_000 * KIB);
         assert!(budget.charge(1));
     }
 }

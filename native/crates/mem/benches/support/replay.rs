@@ -1,11 +1,11 @@
 //! A recorded trace (`SLUICE_ARENA_TRACE`), asked of any allocator.
 
 use crate::candidates::Candidate;
-use crate::churn::Worst;
+use crate::churn::{Cost, Worst, cpu_ns};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::Instant;
 
 /// How many calls a thread may be ahead of the trace's order.
@@ -110,26 +110,33 @@ impl Trace {
         self.bytes.iter().map(|_| AtomicUsize::new(0)).collect()
     }
 
-    /// Nanoseconds per lease and its release, all calls by one thread in the trace's order. The lists of the pool's sub-pools are
+    /// Cost of a lease and its release, all calls by one thread in the trace's order. The lists of the pool's sub-pools are
     /// those of the trace's threads all the same.
-    pub fn in_order(&self, candidate: &dyn Candidate) -> f64 {
+    pub fn in_order(&self, candidate: &dyn Candidate) -> Cost {
         let addresses = self.addresses();
-        let begun = Instant::now();
+        let (begun, cpu) = (Instant::now(), cpu_ns());
         self.calls.iter().for_each(|&call| self.run(candidate, call, &addresses));
-        begun.elapsed().as_secs_f64() * 1e9 / self.leases() as f64
+        self.per_lease(begun, cpu_ns() - cpu)
     }
 
-    /// Nanoseconds per lease and its release, every thread of the trace a thread, none waiting but for what it releases and for
+    fn per_lease(&self, begun: Instant, cpu: u64) -> Cost {
+        let leases = self.leases() as f64;
+        Cost { wall: begun.elapsed().as_secs_f64() * 1e9 / leases, cpu: cpu as f64 / leases }
+    }
+
+    /// Cost of a lease and its release, every thread of the trace a thread, none waiting but for what it releases and for
     /// those that are far behind.
-    pub fn at_once(&self, candidate: &dyn Candidate) -> f64 {
+    pub fn at_once(&self, candidate: &dyn Candidate) -> Cost {
         let (addresses, start, done) = (self.addresses(), Barrier::new(self.threads + 1), AtomicUsize::new(0));
+        let cpu = AtomicU64::new(0);
         let begun = std::thread::scope(|scope| {
             for thread in 0..self.threads {
-                let (addresses, start, done) = (&addresses, &start, &done);
+                let (addresses, start, done, cpu) = (&addresses, &start, &done, &cpu);
                 scope.spawn(move || {
                     let own = self.calls.iter().enumerate().filter(|(_, call)| call.thread == thread);
                     let own: Vec<(usize, Call)> = own.map(|(nth, call)| (nth, *call)).collect();
                     start.wait();
+                    let before = cpu_ns();
                     for (nth, call) in own {
                         while done.load(Relaxed) + AHEAD < nth {
                             std::thread::yield_now();
@@ -137,12 +144,13 @@ impl Trace {
                         self.run(candidate, call, addresses);
                         done.fetch_add(1, Relaxed);
                     }
+                    cpu.fetch_add(cpu_ns() - before, Relaxed);
                 });
             }
             start.wait();
             Instant::now()
         });
-        begun.elapsed().as_secs_f64() * 1e9 / self.leases() as f64
+        self.per_lease(begun, cpu.into_inner())
     }
 
     /// The worst footprint over live bytes from the moment on when a tenth of the peak is live, in the trace's order.
