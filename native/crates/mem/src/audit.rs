@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crate::frame::Tag;
     use crate::host::HostProvider;
+    use crate::nearby::Nearby;
     use crate::provider::REGION_UNIT_BYTES;
     use crate::size_class::class_of;
     use std::sync::Arc;
@@ -125,7 +126,7 @@ mod tests {
 
         /// Sets a tag behind the arena's back and tells what the audit says, then puts the old one back.
         fn with_tag(&self, address: usize, tag: Tag) -> String {
-            let (frames, granule) = (self.global.frames(), address / GRANULE_BYTES);
+            let (frames, granule) = (Nearby::new(self.global.frames()), address / GRANULE_BYTES);
             let before = frames.tag(granule);
             frames.set_tag(granule, tag);
             let error = self.audit().expect_err("the audit must see it");
@@ -160,9 +161,9 @@ mod tests {
         let frames = parts.global.frames();
         let superblock = Arc::clone(frames.superblock_at(parts.small).expect("a superblock"));
         let class = &CLASSES[class_of(128)];
-        frames.mark_slots(superblock.address(), 1, false);
+        Nearby::new(frames).mark_slots(superblock.address(), 1, false);
         assert!(parts.audit().expect_err("mark").contains("wrong mark"));
-        frames.mark_slots(superblock.address(), 1, true);
+        Nearby::new(frames).mark_slots(superblock.address(), 1, true);
         assert!(superblock.release(class, parts.small));
         assert!(parts.audit().expect_err("live").contains("live blocks"));
         assert_eq!(superblock.lease(class), Some(parts.small));

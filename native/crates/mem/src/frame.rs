@@ -16,7 +16,7 @@
 
 use crate::provider::REGION_UNIT_BYTES;
 use crate::superblock::Superblock;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Unit of the global arena, in bytes.
@@ -55,7 +55,7 @@ const KIND_SHIFT: u32 = 29;
 pub(crate) const MAX_GRANULES: usize = 1 << KIND_SHIFT;
 
 impl Tag {
-    fn pack(self) -> u32 {
+    pub(crate) fn pack(self) -> u32 {
         let (kind, granules) = match self {
             Self::Inside => (0, 0),
             Self::Free(granules) => (1, granules),
@@ -67,7 +67,7 @@ impl Tag {
         (kind << KIND_SHIFT) | granules as u32
     }
 
-    fn unpack(word: u32) -> Self {
+    pub(crate) fn unpack(word: u32) -> Self {
         let granules = word as usize & (MAX_GRANULES - 1);
         match word >> KIND_SHIFT {
             1 => Self::Free(granules),
@@ -82,16 +82,16 @@ impl Tag {
 /// Metadata of 64 MiB of address space.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    tags: Box<[AtomicU32]>,
+    pub(crate) tags: Box<[AtomicU32]>,
     /// 0: no superblock here; n: slot n-1 of a superblock (counted from its head).
-    marks: Box<[AtomicU8]>,
+    pub(crate) marks: Box<[AtomicU8]>,
     superblocks: Box<[OnceLock<Arc<Superblock>>]>,
     /// First granule of the region that this frame is in, 0 for none.
-    region_start: AtomicUsize,
+    pub(crate) region_start: AtomicUsize,
     /// Granules of that region.
-    region_granules: AtomicUsize,
+    pub(crate) region_granules: AtomicUsize,
     /// The ground that holds that region.
-    ground: AtomicUsize,
+    pub(crate) ground: AtomicUsize,
 }
 
 impl Frame {
@@ -120,7 +120,8 @@ impl FrameTable {
         Self { root: (0..1 << ROOT_BITS).map(|_| OnceLock::new()).collect() }
     }
 
-    fn frame(&self, address: usize) -> Option<&Frame> {
+    /// The frame of an address, if it was ever mapped.
+    pub(crate) fn frame(&self, address: usize) -> Option<&Frame> {
         let number = address / REGION_UNIT_BYTES;
         let leaf = self.root.get(number >> LEAF_BITS)?.get()?;
         leaf[number & ((1 << LEAF_BITS) - 1)].get().map(|frame| &**frame)
@@ -133,68 +134,10 @@ impl FrameTable {
         leaf[number & ((1 << LEAF_BITS) - 1)].get_or_init(|| Box::new(Frame::new()))
     }
 
-    /// Makes the metadata of a region's addresses exist. Takes no lock; call it before [`Self::open_region`].
+    /// Makes the metadata of a region's addresses exist. Takes no lock; call it before [`crate::nearby::Nearby::open_region`].
     pub(crate) fn cover(&self, address: usize, bytes: usize) {
         for frame in (address..address + bytes).step_by(REGION_UNIT_BYTES) {
             self.frame_or_new(frame);
-        }
-    }
-
-    /// Notes that `ground` holds a region of `granules` granules that starts at `start`.
-    pub(crate) fn open_region(&self, start: usize, granules: usize, ground: usize) {
-        for granule in (start..start + granules).step_by(FRAME_GRANULES) {
-            let frame = self.frame_or_new(granule * GRANULE_BYTES);
-            frame.region_granules.store(granules, Relaxed);
-            frame.ground.store(ground, Relaxed);
-            // Who sees this region sees its ground too, not that of an earlier region.
-            frame.region_start.store(start, Release);
-        }
-    }
-
-    /// Notes that the region that starts at `start` is gone; its tags must be [`Tag::Inside`] throughout.
-    pub(crate) fn close_region(&self, start: usize, granules: usize) {
-        for granule in (start..start + granules).step_by(FRAME_GRANULES) {
-            self.frame_or_new(granule * GRANULE_BYTES).region_start.store(0, Relaxed);
-        }
-    }
-
-    /// Granules of the region that starts at `granule`, or 0.
-    pub(crate) fn region_at(&self, granule: usize) -> usize {
-        let starts = |frame: &&Frame| frame.region_start.load(Relaxed) == granule;
-        self.frame(granule * GRANULE_BYTES).filter(starts).map_or(0, |frame| frame.region_granules.load(Relaxed))
-    }
-
-    /// First granule of the region that `granule` is in, or 0. Whether that is a certain region is exact for the holder
-    /// of that region's lock, whatever becomes of other grounds' regions beside it.
-    pub(crate) fn region_start(&self, granule: usize) -> usize {
-        self.frame(granule * GRANULE_BYTES).map_or(0, |frame| frame.region_start.load(Relaxed))
-    }
-
-    /// The ground of the region that `granule` is in. To be asked again under that ground's lock: only then does the
-    /// answer stay.
-    pub(crate) fn ground_of(&self, granule: usize) -> Option<usize> {
-        let open = |frame: &&Frame| frame.region_start.load(Acquire) != 0;
-        self.frame(granule * GRANULE_BYTES).filter(open).map(|frame| frame.ground.load(Relaxed))
-    }
-
-    /// The tag of a granule; [`Tag::Inside`] for one that was never mapped.
-    pub(crate) fn tag(&self, granule: usize) -> Tag {
-        let tag = self.frame(granule * GRANULE_BYTES).map(|frame| &frame.tags[granule % FRAME_GRANULES]);
-        tag.map_or(Tag::Inside, |tag| Tag::unpack(tag.load(Relaxed)))
-    }
-
-    /// Sets the tag of a granule of an open region.
-    pub(crate) fn set_tag(&self, granule: usize, tag: Tag) {
-        let frame = self.frame_or_new(granule * GRANULE_BYTES);
-        frame.tags[granule % FRAME_GRANULES].store(tag.pack(), Relaxed);
-    }
-
-    /// Sets the marks of `slots` slots from `address` (their head) on: a superblock, or none.
-    pub(crate) fn mark_slots(&self, address: usize, slots: usize, superblock: bool) {
-        for nth in 0..slots {
-            let slot = address + nth * SLOT_BYTES;
-            let mark = if superblock { nth as u8 + 1 } else { 0 };
-            self.frame_or_new(slot).marks[slot % REGION_UNIT_BYTES / SLOT_BYTES].store(mark, Relaxed);
         }
     }
 
@@ -221,6 +164,7 @@ impl FrameTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nearby::Nearby;
 
     #[test]
     fn tags_survive_packing() {
@@ -234,7 +178,7 @@ mod tests {
     fn addresses_outside_the_table_are_unknown() {
         let table = FrameTable::new();
         for address in [0, 64, ADDRESS_END - 1, ADDRESS_END, usize::MAX] {
-            assert_eq!(table.tag(address / GRANULE_BYTES), Tag::Inside);
+            assert_eq!(Nearby::new(&table).tag(address / GRANULE_BYTES), Tag::Inside);
             assert_eq!(table.mark(address), 0);
             assert!(table.superblock_at(address).is_none());
         }
@@ -246,12 +190,12 @@ mod tests {
         let head = 3 * REGION_UNIT_BYTES - SLOT_BYTES;
         table.cover(2 * REGION_UNIT_BYTES, 2 * REGION_UNIT_BYTES);
         let superblock = Arc::clone(table.superblock_of_slot(head));
-        table.mark_slots(head, 2, true);
+        Nearby::new(&table).mark_slots(head, 2, true);
         for address in [head, head + 100, head + SLOT_BYTES, head + 2 * SLOT_BYTES - 1] {
             assert!(table.superblock_at(address).is_some_and(|found| Arc::ptr_eq(found, &superblock)));
         }
         assert!(table.superblock_at(head + 2 * SLOT_BYTES).is_none());
-        table.mark_slots(head, 2, false);
+        Nearby::new(&table).mark_slots(head, 2, false);
         assert!(table.superblock_at(head).is_none());
     }
 }

@@ -2,7 +2,8 @@
 //! the ground's lock.
 
 use crate::extent::{Extent, FreeExtents};
-use crate::frame::{FRAME_GRANULES, FrameTable, GRANULE_BYTES, SLOT_GRANULES, Tag};
+use crate::frame::{FRAME_GRANULES, GRANULE_BYTES, SLOT_GRANULES, Tag};
+use crate::nearby::Nearby;
 use crate::provider::MappedRegion;
 use crate::region::{self, Regions};
 use crate::slack::Slack;
@@ -102,7 +103,7 @@ impl Ground {
     }
 
     /// Cuts the wanted part out of a free extent: its address.
-    pub(crate) fn take(&mut self, frames: &FrameTable, slack: &Slack, want: Want) -> Option<usize> {
+    pub(crate) fn take(&mut self, frames: &Nearby<'_>, slack: &Slack, want: Want) -> Option<usize> {
         let extent = self.free.find(want.granules(), want.align())?;
         let part = extent.part(want.granules(), want.align())?;
         if frames.region_at(extent.start) == extent.granules {
@@ -125,7 +126,7 @@ impl Ground {
     }
 
     /// Leaves of the free `extent` what lies before and after `part`.
-    fn cut(&mut self, frames: &FrameTable, extent: Extent, part: Extent) {
+    fn cut(&mut self, frames: &Nearby<'_>, extent: Extent, part: Extent) {
         let before = Extent { start: extent.start, granules: part.start - extent.start };
         let after = Extent { start: part.end(), granules: extent.end() - part.end() };
         frames.set_tag(extent.end() - 1, Tag::Inside);
@@ -141,7 +142,7 @@ impl Ground {
         }
     }
 
-    fn shrink(&mut self, frames: &FrameTable, from: Extent, to: Extent) {
+    fn shrink(&mut self, frames: &Nearby<'_>, from: Extent, to: Extent) {
         self.free.replace(from, to);
         tag_free(frames, to);
     }
@@ -149,7 +150,7 @@ impl Ground {
     /// Ends the large lease that starts at granule `start`, if one does: its granules, and a region to unmap.
     pub(crate) fn give_large(
         &mut self,
-        frames: &FrameTable,
+        frames: &Nearby<'_>,
         slack: &Slack,
         start: usize,
     ) -> Option<(usize, Option<MappedRegion>)> {
@@ -166,7 +167,7 @@ impl Ground {
     /// Takes a superblock back. Returns a region to unmap.
     pub(crate) fn give_superblock(
         &mut self,
-        frames: &FrameTable,
+        frames: &Nearby<'_>,
         slack: &Slack,
         start: usize,
         slots: usize,
@@ -177,7 +178,7 @@ impl Ground {
 
     /// Makes an extent free and joins it with free neighbours in its region. Returns a region to unmap, if the whole of
     /// it became free and the slack is used up.
-    fn give(&mut self, frames: &FrameTable, slack: &Slack, extent: Extent) -> Option<MappedRegion> {
+    fn give(&mut self, frames: &Nearby<'_>, slack: &Slack, extent: Extent) -> Option<MappedRegion> {
         frames.set_tag(extent.start, Tag::Inside);
         let region = frames.region_start(extent.start);
         let before = free_before(frames, region, extent.start);
@@ -212,7 +213,7 @@ impl Ground {
     }
 
     /// Adds a region of which [`Self::take`] takes a part next.
-    pub(crate) fn add_region(&mut self, frames: &FrameTable, slack: &Slack, region: MappedRegion) {
+    pub(crate) fn add_region(&mut self, frames: &Nearby<'_>, slack: &Slack, region: MappedRegion) {
         let extent = region::extent_of(&region);
         frames.open_region(extent.start, extent.granules, self.number);
         self.regions.insert(region);
@@ -223,7 +224,7 @@ impl Ground {
     }
 
     /// Takes the wholly free region `extent` out of the books.
-    fn remove_region(&mut self, frames: &FrameTable, extent: Extent) -> Option<MappedRegion> {
+    fn remove_region(&mut self, frames: &Nearby<'_>, extent: Extent) -> Option<MappedRegion> {
         self.free.remove(extent);
         frames.set_tag(extent.start, Tag::Inside);
         frames.set_tag(extent.end() - 1, Tag::Inside);
@@ -232,7 +233,7 @@ impl Ground {
     }
 
     /// Takes the wholly free region with the highest address out of the books.
-    pub(crate) fn remove_idle_region(&mut self, frames: &FrameTable, slack: &Slack) -> Option<MappedRegion> {
+    pub(crate) fn remove_idle_region(&mut self, frames: &Nearby<'_>, slack: &Slack) -> Option<MappedRegion> {
         let idle = |extent: &Extent| frames.tag(extent.start) == Tag::Free(extent.granules);
         let extent = self.regions.iter().rev().map(region::extent_of).find(idle)?;
         self.idle -= extent.granules;
@@ -243,7 +244,7 @@ impl Ground {
     /// Checks the invariants of [`crate::global`]; `superblock` is called with address and slots of each superblock.
     pub(crate) fn check(
         &self,
-        frames: &FrameTable,
+        frames: &Nearby<'_>,
         superblock: &mut dyn FnMut(usize, usize) -> Result<(), String>,
     ) -> Result<GlobalBooks, String> {
         self.free.check()?;
@@ -274,7 +275,7 @@ impl Ground {
         Ok(books)
     }
 
-    fn check_owner(&self, frames: &FrameTable, region: Extent) -> Result<(), String> {
+    fn check_owner(&self, frames: &Nearby<'_>, region: Extent) -> Result<(), String> {
         for granule in (region.start..region.end()).step_by(FRAME_GRANULES) {
             let found = (frames.region_start(granule), frames.ground_of(granule));
             if found != (region.start, Some(self.number)) {
@@ -285,7 +286,7 @@ impl Ground {
     }
 }
 
-fn tag_free(frames: &FrameTable, extent: Extent) {
+fn tag_free(frames: &Nearby<'_>, extent: Extent) {
     frames.set_tag(extent.start, Tag::Free(extent.granules));
     if extent.granules > 1 {
         frames.set_tag(extent.end() - 1, Tag::FreeEnd(extent.granules));
@@ -293,7 +294,7 @@ fn tag_free(frames: &FrameTable, extent: Extent) {
 }
 
 /// The free extent of `region` that ends where `start` begins.
-fn free_before(frames: &FrameTable, region: usize, start: usize) -> Option<Extent> {
+fn free_before(frames: &Nearby<'_>, region: usize, start: usize) -> Option<Extent> {
     if start == region {
         return None;
     }
@@ -305,7 +306,7 @@ fn free_before(frames: &FrameTable, region: usize, start: usize) -> Option<Exten
 }
 
 /// The free extent of `region` that begins at `end`.
-fn free_after(frames: &FrameTable, region: usize, end: usize) -> Option<Extent> {
+fn free_after(frames: &Nearby<'_>, region: usize, end: usize) -> Option<Extent> {
     match frames.tag(end) {
         Tag::Free(granules) if frames.region_start(end) == region => Some(Extent { start: end, granules }),
         _ => None,

@@ -15,6 +15,7 @@
 use crate::frame::{FrameTable, GRANULE_BYTES};
 use crate::ground::{GlobalBooks, Ground, Want};
 use crate::lock::{lock, try_lock};
+use crate::nearby::Nearby;
 use crate::provider::MappedRegion;
 use crate::slack::Slack;
 use crate::thread_slot;
@@ -78,7 +79,7 @@ impl Grounds {
                 busy |= 1 << number;
                 continue;
             };
-            let taken = fenced.change(ground, |ground| ground.take(frames, &self.slack, want));
+            let taken = fenced.change(ground, |ground| ground.take(&Nearby::new(frames), &self.slack, want));
             if taken.is_some() {
                 return taken;
             }
@@ -90,7 +91,7 @@ impl Grounds {
         while busy != 0 {
             let number = busy.trailing_zeros() as usize;
             busy &= busy - 1;
-            let taken = self.change(number, |ground| ground.take(frames, &self.slack, want));
+            let taken = self.change(number, |ground| ground.take(&Nearby::new(frames), &self.slack, want));
             if taken.is_some() {
                 return taken;
             }
@@ -100,6 +101,7 @@ impl Grounds {
 
     /// Gives a new region to the calling thread's own ground and takes the wanted part of it.
     pub(crate) fn add_and_take(&self, frames: &FrameTable, region: MappedRegion, want: Want) -> Option<usize> {
+        let frames = &Nearby::new(frames);
         self.change(self.home(), |ground| {
             ground.add_region(frames, &self.slack, region);
             ground.take(frames, &self.slack, want)
@@ -108,12 +110,14 @@ impl Grounds {
 
     /// Ends the large lease that starts at granule `start`, if one does: its granules, and a region to unmap.
     pub(crate) fn give_large(&self, frames: &FrameTable, start: usize) -> Option<(usize, Option<MappedRegion>)> {
+        let frames = &Nearby::new(frames);
         let number = frames.ground_of(start)?;
         self.change(number, |ground| ground.give_large(frames, &self.slack, start))
     }
 
     /// Takes a superblock back. Returns a region to unmap.
     pub(crate) fn give_superblock(&self, frames: &FrameTable, start: usize, slots: usize) -> Option<MappedRegion> {
+        let frames = &Nearby::new(frames);
         let number = frames.ground_of(start)?;
         self.change(number, |ground| ground.give_superblock(frames, &self.slack, start, slots))
     }
@@ -123,7 +127,7 @@ impl Grounds {
         let all = 0..self.all.len();
         let remove = |ground: &mut Ground| {
             let surplus = self.slack.idle() > keep_bytes / GRANULE_BYTES;
-            if surplus { ground.remove_idle_region(frames, &self.slack) } else { None }
+            if surplus { ground.remove_idle_region(&Nearby::new(frames), &self.slack) } else { None }
         };
         all.rev().find_map(|number| self.change(number, remove))
     }
@@ -159,7 +163,8 @@ impl Frozen<'_> {
     ) -> Result<GlobalBooks, String> {
         let (mut books, mut idle) = (GlobalBooks::default(), 0);
         for (number, ground) in self.grounds.iter().enumerate() {
-            let found = ground.check(frames, superblock).map_err(|error| format!("ground {number}: {error}"))?;
+            let found =
+                ground.check(&Nearby::new(frames), superblock).map_err(|error| format!("ground {number}: {error}"))?;
             books = books.add(found);
             idle += ground.idle_granules();
         }

@@ -45,6 +45,7 @@ mod host;
 mod lease;
 mod lock;
 mod log_linear;
+mod nearby;
 mod os;
 mod provider;
 mod region;
