@@ -67,7 +67,7 @@ fn print_head(what: &str) {
 
 fn print_costs(name: &str, costs: &[Cost; 5]) {
     for (kind, costs) in [("clock", costs.map(|cost| cost.wall)), ("processor", costs.map(|cost| cost.cpu))] {
-        let [arena, pool, system, mi, nothing] = costs;
+        let [arena, pool, system, mi, nothing] = costs.map(|cost| if cost == f64::MAX { f64::NAN } else { cost });
         let (gain, loss) = (pool / arena, arena / mi);
         println!(
             "| {name} | {kind} | {arena:.0} | {pool:.0} | {system:.0} | {mi:.0} | {nothing:.0} | {gain:.1} | {loss:.2} |"

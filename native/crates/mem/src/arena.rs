@@ -34,14 +34,14 @@ pub struct ArenaOptions {
 }
 
 impl ArenaOptions {
-    /// The defaults: regions of 64 MiB, 256 MiB of slack, four shards per core between 16 and 64, no trace.
+    /// The defaults: regions of 64 MiB, 256 MiB of slack, two shards per core between 4 and 64, no trace.
     pub fn with_limit(limit_bytes: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(4, usize::from);
         Self {
             limit_bytes,
             region_bytes: REGION_UNIT_BYTES,
             slack_bytes: 4 * REGION_UNIT_BYTES,
-            shards: (4 * cores).clamp(16, 64),
+            shards: (2 * cores).clamp(4, 64),
             trace: None,
         }
     }
