@@ -5,12 +5,12 @@ mod support;
 
 use sluice_mem::{Arena, ArenaOptions};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use support::{PLAIN_HOST, Random, options};
 
-fn traced(path: &PathBuf) -> Arc<Arena> {
-    let options = ArenaOptions { trace: Some(path.clone()), ..options(64 << 20) };
+fn traced(path: &Path) -> Arc<Arena> {
+    let options = ArenaOptions { trace: Some(path.to_path_buf()), ..options(64 << 20) };
     Arena::with_provider(Arc::new(PLAIN_HOST), &options)
 }
 
@@ -49,7 +49,7 @@ fn every_lease_of_every_thread_is_there_and_ends_once() {
 
 #[test]
 fn an_arena_works_where_its_trace_cannot_be_made() {
-    let arena = traced(&PathBuf::from("/nowhere/at/all"));
+    let arena = traced(Path::new("/nowhere/at/all"));
     drop(arena.lease(1_000).unwrap());
     arena.check_quiet().unwrap();
 }
