@@ -108,13 +108,8 @@ fn replay(trace: &Trace) {
     let (leases, threads, peak) = (trace.leases(), trace.threads, trace.peak_bytes() >> 20);
     println!("{leases} leases by {threads} threads, at most {peak} MiB live\n");
     print_head("calls");
-    let ways: [(&str, &dyn Fn(&dyn Candidate) -> Cost); 2] = [
-        ("in order", &|candidate| trace.in_order(candidate)),
-        ("all threads at once", &|candidate| trace.at_once(candidate)),
-    ];
-    for (name, way) in ways {
-        print_costs(name, &compare(threads, &|candidate| way(candidate)));
-    }
+    print_costs("in order", &compare(threads, &|candidate| trace.in_order(candidate)));
+    print_costs("all threads at once", &compare(threads, &|candidate| trace.at_once(candidate)));
     let held = |candidate: &dyn Candidate| trace.footprint(candidate).unwrap();
     let (arena, pool) = (held(&Arena::host(CAPACITY)), held(&MutexPool::new(CAPACITY, threads)));
     println!(
