@@ -147,8 +147,10 @@ impl Trace {
                     cpu.fetch_add(cpu_ns() - before, Relaxed);
                 });
             }
+            // Before the wait: this thread may be the last to wake.
+            let begun = Instant::now();
             start.wait();
-            Instant::now()
+            begun
         });
         self.per_lease(begun, cpu.into_inner())
     }
