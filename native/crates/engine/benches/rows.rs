@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p sluice-engine`; the figures are CPU time of the one thread (so that a busy machine disturbs less),
 //! ns a row = time / rows. Rows come from memory in order, partitions are random, pages and batches are sized as
-//! the JVM's writer does.
+//! the JVM's writer does. With `SLUICE_ARENA_TRACE=FILE` the arena records what it is asked for (`sluice-mem`'s bench replays it).
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
 use sluice_engine::{ChecksumAlgorithm, MapOutput, Page};
-use sluice_mem::{Arena, Lease};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, Lease, trace_file_of_environment};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem, xorshift};
 
 const PAGE_BYTES: usize = 1 << 20;
@@ -99,7 +99,8 @@ fn cpu_time<T>(iterations: u64, mut work: impl FnMut() -> T) -> Duration {
 }
 
 fn rows(c: &mut Criterion) {
-    let arena = Arena::host(4 << 30);
+    let options = ArenaOptions { trace: trace_file_of_environment(), ..ArenaOptions::with_limit(4 << 30) };
+    let arena = Arena::with_provider(Arc::new(HostProvider::default()), &options);
     for table in [bench_table(1_250_000), lineitem(600_000), incompressible(1_000_000)] {
         let mut group = c.benchmark_group(table.name);
         group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));

@@ -6,17 +6,20 @@ use jni::JNIEnv;
 use jni::objects::JClass;
 use jni::sys::{jint, jlong};
 use sluice_engine::EngineError;
-use sluice_mem::Arena;
+use sluice_mem::{Arena, ArenaOptions, HostProvider, trace_file_of_environment};
 
 use crate::guard::guard;
 
 /// Until `setMemoryLimit` says otherwise.
 const DEFAULT_LIMIT: usize = 1 << 30;
 
-/// The process's one arena.
+/// The process's one arena. With `SLUICE_ARENA_TRACE` set it records what it is asked for.
 pub(crate) fn arena() -> &'static Arc<Arena> {
     static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
-    ARENA.get_or_init(|| Arena::host(DEFAULT_LIMIT))
+    ARENA.get_or_init(|| {
+        let options = ArenaOptions { trace: trace_file_of_environment(), ..ArenaOptions::with_limit(DEFAULT_LIMIT) };
+        Arena::with_provider(Arc::new(HostProvider::default()), &options)
+    })
 }
 
 pub(crate) fn size(bytes: jlong, what: &str) -> Result<usize, EngineError> {

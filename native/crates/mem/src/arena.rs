@@ -11,6 +11,8 @@ use crate::provider::{MemoryKind, Provider, REGION_UNIT_BYTES};
 use crate::size_class::{CLASSES, MEDIUM_BYTES, class_of};
 use crate::stats::Statistics;
 use crate::thread_arena::ThreadArenas;
+use crate::trace::TraceRecorder;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,10 +28,13 @@ pub struct ArenaOptions {
     pub slack_bytes: usize,
     /// Thread arenas. Threads beyond this number share them.
     pub shards: usize,
+    /// A file to record every lease and release in; see [`crate::trace_file_of_environment`]. Where it cannot be made, a line on
+    /// standard error says so and nothing is recorded.
+    pub trace: Option<PathBuf>,
 }
 
 impl ArenaOptions {
-    /// The defaults: regions of 64 MiB, 256 MiB of slack, two shards per core between 4 and 64.
+    /// The defaults: regions of 64 MiB, 256 MiB of slack, two shards per core between 4 and 64, no trace.
     pub fn with_limit(limit_bytes: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(4, usize::from);
         Self {
@@ -37,6 +42,7 @@ impl ArenaOptions {
             region_bytes: REGION_UNIT_BYTES,
             slack_bytes: 4 * REGION_UNIT_BYTES,
             shards: (2 * cores).clamp(4, 64),
+            trace: None,
         }
     }
 }
@@ -51,6 +57,7 @@ pub struct Arena {
     global: GlobalArena,
     refused_by_provider: AtomicU64,
     invalid_releases: AtomicU64,
+    trace: Option<TraceRecorder>,
 }
 
 impl Arena {
@@ -63,11 +70,12 @@ impl Arena {
     pub fn with_provider(provider: Arc<dyn Provider>, options: &ArenaOptions) -> Arc<Self> {
         let MemoryKind::Host = provider.kind();
         Arc::new(Self {
-            budget: Budget::new(options.limit_bytes),
+            budget: Budget::new(options.limit_bytes, options.shards),
             threads: ThreadArenas::new(options.shards),
-            global: GlobalArena::new(provider, options.region_bytes, options.slack_bytes),
+            global: GlobalArena::new(provider, options.region_bytes, options.slack_bytes, options.shards),
             refused_by_provider: AtomicU64::new(0),
             invalid_releases: AtomicU64::new(0),
+            trace: options.trace.as_deref().and_then(start_trace),
         })
     }
 
@@ -87,10 +95,13 @@ impl Arena {
         if bytes > MAX_EXTENT_BYTES || !self.budget.charge(booked) {
             return Err(self.refuse(bytes));
         }
-        let start = self.find(bytes, booked).and_then(|address| {
+        let start: Option<NonNull<u8>> = self.find(bytes, booked).and_then(|address| {
             // Its provenance was exposed by `MappedRegion::new`.
             NonNull::new(std::ptr::with_exposed_provenance_mut(address))
         });
+        if let (Some(trace), Some(start)) = (&self.trace, start) {
+            trace.leased(start.as_ptr().addr(), bytes);
+        }
         start.ok_or_else(|| {
             self.refused_by_provider.fetch_add(1, Relaxed);
             let refusal = self.refuse(bytes);
@@ -126,6 +137,9 @@ impl Arena {
     /// [`MemError::NotLeased`] for any other number: inside a lease, released before, never leased, not mapped. Memory
     /// at `address` is not looked at. (A stale address that meanwhile was leased again is that new lease's address.)
     pub fn release_raw(&self, address: usize) -> Result<(), MemError> {
+        if let Some(trace) = &self.trace {
+            trace.releasing(address);
+        }
         let released = match self.global.frames().superblock_at(address) {
             Some(superblock) => self.threads.release(superblock, address, &self.global),
             None => self.global.release_large(address),
@@ -220,6 +234,11 @@ impl Drop for Arena {
     fn drop(&mut self) {
         self.trim(0);
     }
+}
+
+fn start_trace(path: &Path) -> Option<TraceRecorder> {
+    let report = |error| eprintln!("sluice: no trace of the arena in {}: {error}", path.display());
+    TraceRecorder::create(path).map_err(report).ok()
 }
 
 /// What a lease of `bytes` counts against the limit.

@@ -48,8 +48,8 @@ pub(crate) fn audit(budget: &Budget, threads: &ThreadArenas, global: &GlobalAren
         found.leases += tally.live as u64;
         found.bytes += tally.live * CLASSES[owner % CLASS_COUNT].block_bytes;
     }
-    if budget.leased() < found.bytes {
-        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.leased()));
+    if budget.taken() < found.bytes {
+        return Err(format!("{} bytes are on lease, only {} are booked", found.bytes, budget.taken()));
     }
     Ok(found)
 }
@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crate::frame::Tag;
     use crate::host::HostProvider;
+    use crate::nearby::Nearby;
     use crate::provider::REGION_UNIT_BYTES;
     use crate::size_class::class_of;
     use std::sync::Arc;
@@ -111,8 +112,8 @@ mod tests {
     impl Parts {
         fn new() -> Self {
             let provider = Arc::new(HostProvider { huge_pages: false });
-            let global = GlobalArena::new(provider, REGION_UNIT_BYTES, 0);
-            let (threads, budget) = (ThreadArenas::new(1), Budget::new(1 << 30));
+            let global = GlobalArena::new(provider, REGION_UNIT_BYTES, 0, 1);
+            let (threads, budget) = (ThreadArenas::new(1), Budget::new(1 << 30, 1));
             assert!(budget.charge((1 << 20) + 128));
             let large = global.lease_large(1 << 20).expect("memory");
             let small = threads.lease(class_of(128), &global).expect("memory");
@@ -125,7 +126,7 @@ mod tests {
 
         /// Sets a tag behind the arena's back and tells what the audit says, then puts the old one back.
         fn with_tag(&self, address: usize, tag: Tag) -> String {
-            let (frames, granule) = (self.global.frames(), address / GRANULE_BYTES);
+            let (frames, granule) = (Nearby::new(self.global.frames()), address / GRANULE_BYTES);
             let before = frames.tag(granule);
             frames.set_tag(granule, tag);
             let error = self.audit().expect_err("the audit must see it");
@@ -160,12 +161,13 @@ mod tests {
         let frames = parts.global.frames();
         let superblock = Arc::clone(frames.superblock_at(parts.small).expect("a superblock"));
         let class = &CLASSES[class_of(128)];
-        frames.mark_slots(superblock.address(), 1, false);
+        Nearby::new(frames).mark_slots(superblock.address(), 1, false);
         assert!(parts.audit().expect_err("mark").contains("wrong mark"));
-        frames.mark_slots(superblock.address(), 1, true);
+        Nearby::new(frames).mark_slots(superblock.address(), 1, true);
         assert!(superblock.release(class, parts.small));
         assert!(parts.audit().expect_err("live").contains("live blocks"));
         assert_eq!(superblock.lease(class), Some(parts.small));
+        parts.budget.set_limit(0);
         parts.budget.refund(128);
         assert!(parts.audit().expect_err("budget").contains("are booked"));
     }

@@ -11,12 +11,12 @@
 //! with a stale address therefore finds valid metadata of *that* address, which says "not leased". The cost is 0.1 % of
 //! the address space ever mapped.
 //!
-//! Tags are written under the global arena's lock and read under it, except slot marks, which the release path reads
-//! without a lock as a hint and confirms under the owner's lock.
+//! Tags are written and read under the lock of the region's [`crate::ground::Ground`]. Two things are read without a lock, as
+//! a hint that is confirmed under one: slot marks (the superblock's bin decides) and which ground a region belongs to.
 
 use crate::provider::REGION_UNIT_BYTES;
 use crate::superblock::Superblock;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Unit of the global arena, in bytes.
@@ -55,7 +55,7 @@ const KIND_SHIFT: u32 = 29;
 pub(crate) const MAX_GRANULES: usize = 1 << KIND_SHIFT;
 
 impl Tag {
-    fn pack(self) -> u32 {
+    pub(crate) fn pack(self) -> u32 {
         let (kind, granules) = match self {
             Self::Inside => (0, 0),
             Self::Free(granules) => (1, granules),
@@ -67,7 +67,7 @@ impl Tag {
         (kind << KIND_SHIFT) | granules as u32
     }
 
-    fn unpack(word: u32) -> Self {
+    pub(crate) fn unpack(word: u32) -> Self {
         let granules = word as usize & (MAX_GRANULES - 1);
         match word >> KIND_SHIFT {
             1 => Self::Free(granules),
@@ -82,12 +82,16 @@ impl Tag {
 /// Metadata of 64 MiB of address space.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    tags: Box<[AtomicU32]>,
+    pub(crate) tags: Box<[AtomicU32]>,
     /// 0: no superblock here; n: slot n-1 of a superblock (counted from its head).
-    marks: Box<[AtomicU8]>,
+    pub(crate) marks: Box<[AtomicU8]>,
     superblocks: Box<[OnceLock<Arc<Superblock>>]>,
-    /// Granules of the region that starts here, 0 when none does.
-    region_granules: AtomicU32,
+    /// First granule of the region that this frame is in, 0 for none.
+    pub(crate) region_start: AtomicUsize,
+    /// Granules of that region.
+    pub(crate) region_granules: AtomicUsize,
+    /// The ground that holds that region.
+    pub(crate) ground: AtomicUsize,
 }
 
 impl Frame {
@@ -96,7 +100,9 @@ impl Frame {
             tags: (0..FRAME_GRANULES).map(|_| AtomicU32::new(0)).collect(),
             marks: (0..FRAME_SLOTS).map(|_| AtomicU8::new(0)).collect(),
             superblocks: (0..FRAME_SLOTS).map(|_| OnceLock::new()).collect(),
-            region_granules: AtomicU32::new(0),
+            region_start: AtomicUsize::new(0),
+            region_granules: AtomicUsize::new(0),
+            ground: AtomicUsize::new(0),
         }
     }
 }
@@ -114,7 +120,8 @@ impl FrameTable {
         Self { root: (0..1 << ROOT_BITS).map(|_| OnceLock::new()).collect() }
     }
 
-    fn frame(&self, address: usize) -> Option<&Frame> {
+    /// The frame of an address, if it was ever mapped.
+    pub(crate) fn frame(&self, address: usize) -> Option<&Frame> {
         let number = address / REGION_UNIT_BYTES;
         let leaf = self.root.get(number >> LEAF_BITS)?.get()?;
         leaf[number & ((1 << LEAF_BITS) - 1)].get().map(|frame| &**frame)
@@ -127,50 +134,10 @@ impl FrameTable {
         leaf[number & ((1 << LEAF_BITS) - 1)].get_or_init(|| Box::new(Frame::new()))
     }
 
-    /// Makes the metadata of a region's addresses exist. Takes no lock; call it before [`Self::open_region`].
+    /// Makes the metadata of a region's addresses exist. Takes no lock; call it before [`crate::nearby::Nearby::open_region`].
     pub(crate) fn cover(&self, address: usize, bytes: usize) {
         for frame in (address..address + bytes).step_by(REGION_UNIT_BYTES) {
             self.frame_or_new(frame);
-        }
-    }
-
-    /// Notes that a region starts at `granule`.
-    pub(crate) fn open_region(&self, granule: usize, granules: usize) {
-        let frame = self.frame_or_new(granule * GRANULE_BYTES);
-        frame.region_granules.store(granules as u32, Relaxed);
-    }
-
-    /// Notes that no region starts at `granule` any more; its tags must be [`Tag::Inside`] throughout.
-    pub(crate) fn close_region(&self, granule: usize) {
-        self.frame_or_new(granule * GRANULE_BYTES).region_granules.store(0, Relaxed);
-    }
-
-    /// Granules of the region that starts at `granule`, or 0.
-    pub(crate) fn region_at(&self, granule: usize) -> usize {
-        if !granule.is_multiple_of(FRAME_GRANULES) {
-            return 0;
-        }
-        self.frame(granule * GRANULE_BYTES).map_or(0, |frame| frame.region_granules.load(Relaxed) as usize)
-    }
-
-    /// The tag of a granule; [`Tag::Inside`] for one that was never mapped.
-    pub(crate) fn tag(&self, granule: usize) -> Tag {
-        let tag = self.frame(granule * GRANULE_BYTES).map(|frame| &frame.tags[granule % FRAME_GRANULES]);
-        tag.map_or(Tag::Inside, |tag| Tag::unpack(tag.load(Relaxed)))
-    }
-
-    /// Sets the tag of a granule of an open region.
-    pub(crate) fn set_tag(&self, granule: usize, tag: Tag) {
-        let frame = self.frame_or_new(granule * GRANULE_BYTES);
-        frame.tags[granule % FRAME_GRANULES].store(tag.pack(), Relaxed);
-    }
-
-    /// Sets the marks of `slots` slots from `address` (their head) on: a superblock, or none.
-    pub(crate) fn mark_slots(&self, address: usize, slots: usize, superblock: bool) {
-        for nth in 0..slots {
-            let slot = address + nth * SLOT_BYTES;
-            let mark = if superblock { nth as u8 + 1 } else { 0 };
-            self.frame_or_new(slot).marks[slot % REGION_UNIT_BYTES / SLOT_BYTES].store(mark, Relaxed);
         }
     }
 
@@ -197,6 +164,7 @@ impl FrameTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nearby::Nearby;
 
     #[test]
     fn tags_survive_packing() {
@@ -210,7 +178,7 @@ mod tests {
     fn addresses_outside_the_table_are_unknown() {
         let table = FrameTable::new();
         for address in [0, 64, ADDRESS_END - 1, ADDRESS_END, usize::MAX] {
-            assert_eq!(table.tag(address / GRANULE_BYTES), Tag::Inside);
+            assert_eq!(Nearby::new(&table).tag(address / GRANULE_BYTES), Tag::Inside);
             assert_eq!(table.mark(address), 0);
             assert!(table.superblock_at(address).is_none());
         }
@@ -222,12 +190,12 @@ mod tests {
         let head = 3 * REGION_UNIT_BYTES - SLOT_BYTES;
         table.cover(2 * REGION_UNIT_BYTES, 2 * REGION_UNIT_BYTES);
         let superblock = Arc::clone(table.superblock_of_slot(head));
-        table.mark_slots(head, 2, true);
+        Nearby::new(&table).mark_slots(head, 2, true);
         for address in [head, head + 100, head + SLOT_BYTES, head + 2 * SLOT_BYTES - 1] {
             assert!(table.superblock_at(address).is_some_and(|found| Arc::ptr_eq(found, &superblock)));
         }
         assert!(table.superblock_at(head + 2 * SLOT_BYTES).is_none());
-        table.mark_slots(head, 2, false);
+        Nearby::new(&table).mark_slots(head, 2, false);
         assert!(table.superblock_at(head).is_none());
     }
 }

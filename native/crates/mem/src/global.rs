@@ -1,22 +1,26 @@
 //! The global arena: regions from the provider, cut into extents of 4 KiB granules for large leases and superblocks.
 //!
-//! Invariants (checked by [`Ground::check`]):
+//! The extents are kept in several [`Grounds`], each with a lock of its own.
+//!
+//! Invariants (checked by [`crate::grounds::Frozen::check`]):
 //! 1. extents tile every region: each granule belongs to exactly one large lease, superblock or free extent;
 //! 2. two free extents of a region are never neighbours;
 //! 3. the tag of an extent's first granule says kind and length, the last granule of a free one points back, and every
 //!    other granule is tagged [`Tag::Inside`];
-//! 4. a region without leases is one free extent; their sum (`idle`) is at most the slack, the rest went back.
+//! 4. a region without leases is one free extent; their sum (`idle`) is at most the slack, the rest went back;
+//! 5. the frames of a region name it and its ground.
 //!
-//! The lock is held for a few table updates, never while the provider maps or unmaps.
+//! A ground's lock is held for a few table updates, never while the provider maps or unmaps.
 
 use crate::frame::{FrameTable, GRANULE_BYTES, MAX_GRANULES};
-use crate::ground::{Ground, Want};
+use crate::ground::Want;
+use crate::grounds::{Frozen, Grounds};
 use crate::lock::lock;
 use crate::provider::{MappedRegion, Provider, REGION_UNIT_BYTES};
 use crate::region;
 use crate::superblock::Superblock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// Largest extent that can be asked for, in bytes: 1 TiB.
 pub(crate) const MAX_EXTENT_BYTES: usize = MAX_GRANULES * GRANULE_BYTES / 2;
@@ -26,7 +30,7 @@ pub(crate) const MAX_EXTENT_BYTES: usize = MAX_GRANULES * GRANULE_BYTES / 2;
 pub(crate) struct GlobalArena {
     provider: Arc<dyn Provider>,
     frames: FrameTable,
-    ground: Mutex<Ground>,
+    grounds: Grounds,
     /// Held while a region is being mapped, so that waiting threads share it instead of mapping one each.
     growth: Mutex<()>,
     region_bytes: usize,
@@ -35,11 +39,12 @@ pub(crate) struct GlobalArena {
 }
 
 impl GlobalArena {
-    pub(crate) fn new(provider: Arc<dyn Provider>, region_bytes: usize, slack_bytes: usize) -> Self {
+    /// An arena without regions, with as many grounds as asked for (within [`Grounds::new`]'s bounds).
+    pub(crate) fn new(provider: Arc<dyn Provider>, region_bytes: usize, slack_bytes: usize, grounds: usize) -> Self {
         Self {
             provider,
             frames: FrameTable::new(),
-            ground: Mutex::new(Ground::new(slack_bytes)),
+            grounds: Grounds::new(grounds, slack_bytes),
             growth: Mutex::new(()),
             region_bytes: region_bytes.clamp(1, MAX_EXTENT_BYTES).next_multiple_of(REGION_UNIT_BYTES),
             reserved: AtomicUsize::new(0),
@@ -74,9 +79,8 @@ impl GlobalArena {
 
     /// Takes back a superblock of `slots` slots whose owner is already gone.
     pub(crate) fn return_superblock(&self, superblock: &Superblock, slots: usize) {
-        let mut ground = lock(&self.ground);
-        let gone = ground.give_superblock(&self.frames, superblock.address() / GRANULE_BYTES, slots);
-        self.unmap(ground, gone);
+        let gone = self.grounds.give_superblock(&self.frames, superblock.address() / GRANULE_BYTES, slots);
+        gone.into_iter().for_each(|region| self.unmap(region));
     }
 
     /// Ends the large lease that starts at `address`: its bytes, or `None` and no change when none does.
@@ -84,10 +88,8 @@ impl GlobalArena {
         if !address.is_multiple_of(GRANULE_BYTES) {
             return None;
         }
-        let start = address / GRANULE_BYTES;
-        let mut ground = lock(&self.ground);
-        let (granules, gone) = ground.give_large(&self.frames, start)?;
-        self.unmap(ground, gone);
+        let (granules, gone) = self.grounds.give_large(&self.frames, address / GRANULE_BYTES)?;
+        gone.into_iter().for_each(|region| self.unmap(region));
         Some(granules * GRANULE_BYTES)
     }
 
@@ -95,14 +97,13 @@ impl GlobalArena {
         if want.granules() > MAX_EXTENT_BYTES / GRANULE_BYTES {
             return None;
         }
-        let taken = lock(&self.ground).take(&self.frames, want);
-        taken.or_else(|| self.grow_and_take(want))
+        self.grounds.take(&self.frames, want).or_else(|| self.grow_and_take(want))
     }
 
     /// Maps a region and takes the first part of it, unless another thread's new region has room by now.
     fn grow_and_take(&self, want: Want) -> Option<usize> {
-        let growth = lock(&self.growth);
-        let taken = lock(&self.ground).take(&self.frames, want);
+        let _growth = lock(&self.growth);
+        let taken = self.grounds.take(&self.frames, want);
         if taken.is_some() {
             return taken;
         }
@@ -116,40 +117,23 @@ impl GlobalArena {
         };
         self.frames.cover(region.address(), bytes);
         self.reserved.fetch_add(bytes, Relaxed);
-        let mut ground = lock(&self.ground);
-        ground.add_region(&self.frames, region);
-        let taken = ground.take(&self.frames, want);
-        drop(ground);
-        drop(growth);
-        taken
+        self.grounds.add_and_take(&self.frames, region, want)
     }
 
     /// Gives back every wholly free region beyond `keep_bytes`.
     pub(crate) fn trim(&self, keep_bytes: usize) {
-        loop {
-            let mut ground = lock(&self.ground);
-            if ground.idle_bytes() <= keep_bytes {
-                return;
-            }
-            let gone = ground.remove_idle_region(&self.frames);
-            if gone.is_none() {
-                return;
-            }
-            self.unmap(ground, gone);
+        while let Some(region) = self.grounds.remove_idle_region(&self.frames, keep_bytes) {
+            self.unmap(region);
         }
     }
 
-    /// Unlocks, then gives `region` back.
-    fn unmap(&self, ground: MutexGuard<'_, Ground>, region: Option<MappedRegion>) {
-        drop(ground);
-        if let Some(region) = region {
-            self.reserved.fetch_sub(region.bytes(), Relaxed);
-            self.provider.unmap(region);
-        }
+    fn unmap(&self, region: MappedRegion) {
+        self.reserved.fetch_sub(region.bytes(), Relaxed);
+        self.provider.unmap(region);
     }
 
-    /// Locks the books for [`Ground::check`] and statistics; nothing moves while the guard lives.
-    pub(crate) fn freeze(&self) -> MutexGuard<'_, Ground> {
-        lock(&self.ground)
+    /// Locks the books for checks and statistics; nothing moves while the guard lives.
+    pub(crate) fn freeze(&self) -> Frozen<'_> {
+        self.grounds.freeze()
     }
 }

@@ -1,7 +1,8 @@
 //! The mapped regions and the walk over a region's extents.
 
 use crate::extent::Extent;
-use crate::frame::{ADDRESS_END, FrameTable, GRANULE_BYTES, Tag};
+use crate::frame::{ADDRESS_END, GRANULE_BYTES, Tag};
+use crate::nearby::Nearby;
 use crate::provider::{MapError, MappedRegion, Provider, REGION_UNIT_BYTES};
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ impl Walk {
     }
 
     /// The next extent and the tag of its first granule; `None` at the region's end.
-    pub(crate) fn next(&mut self, frames: &FrameTable) -> Result<Option<(Extent, Tag)>, String> {
+    pub(crate) fn next(&mut self, frames: &Nearby<'_>) -> Result<Option<(Extent, Tag)>, String> {
         if self.next == self.end {
             return Ok(None);
         }
@@ -88,7 +89,7 @@ impl Walk {
     }
 }
 
-fn check_inside(frames: &FrameTable, extent: Extent, free: bool) -> Result<(), String> {
+fn check_inside(frames: &Nearby<'_>, extent: Extent, free: bool) -> Result<(), String> {
     for granule in extent.start + 1..extent.end() {
         let last = free && granule == extent.end() - 1;
         let expected = if last { Tag::FreeEnd(extent.granules) } else { Tag::Inside };

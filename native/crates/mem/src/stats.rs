@@ -7,7 +7,7 @@ pub struct Statistics {
     pub limit_bytes: usize,
     /// Bytes on lease.
     pub leased_bytes: usize,
-    /// The most bytes ever on lease at once.
+    /// The most bytes ever on lease at once, or up to 512 KiB per shard more.
     pub peak_leased_bytes: usize,
     /// Leases made.
     pub leases: u64,

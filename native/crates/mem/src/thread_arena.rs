@@ -247,7 +247,7 @@ mod tests {
 
     fn arenas() -> (ThreadArenas, GlobalArena) {
         let provider = Arc::new(HostProvider { huge_pages: false });
-        (ThreadArenas::new(1), GlobalArena::new(provider, REGION_UNIT_BYTES, 0))
+        (ThreadArenas::new(1), GlobalArena::new(provider, REGION_UNIT_BYTES, 0, 1))
     }
 
     fn lease(threads: &ThreadArenas, global: &GlobalArena, bytes: usize) -> usize {

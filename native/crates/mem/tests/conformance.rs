@@ -3,7 +3,9 @@
 
 mod support;
 
-use sluice_mem::{Arena, ArenaOptions, HostProvider, MemError, Provider, REGION_UNIT_BYTES};
+use sluice_mem::{
+    Arena, ArenaOptions, Counted, HostProvider, Limited, MemError, OnRefusal, Provider, REGION_UNIT_BYTES,
+};
 use std::sync::Arc;
 use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, options};
 
@@ -185,4 +187,5 @@ conformance! {
     host_without_huge_pages => PLAIN_HOST;
     fixed => FixedProvider::new(1 << 30);
     adjacent => AdjacentProvider::new(16);
+    decorated => OnRefusal::new(Limited::new(Counted::new(PLAIN_HOST), 1 << 30), |_| false);
 }

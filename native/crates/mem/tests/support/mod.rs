@@ -25,7 +25,12 @@ pub const PLAIN_HOST: HostProvider = HostProvider { huge_pages: false };
 
 /// Options with two shards, so that threads also share one, and one region of slack.
 pub fn options(limit_bytes: usize) -> ArenaOptions {
-    ArenaOptions { limit_bytes, region_bytes: REGION_UNIT_BYTES, slack_bytes: REGION_UNIT_BYTES, shards: 2 }
+    ArenaOptions {
+        region_bytes: REGION_UNIT_BYTES,
+        slack_bytes: REGION_UNIT_BYTES,
+        shards: 2,
+        ..ArenaOptions::with_limit(limit_bytes)
+    }
 }
 
 /// An arena over plain host memory with [`options`].

@@ -1,0 +1,122 @@
+//! Regions that several threads mapped: what is free in one thread's ground is everybody's, and grounds keep apart.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use sluice_mem::{Arena, ArenaOptions, Lease, Provider, REGION_UNIT_BYTES};
+use std::sync::{Arc, mpsc};
+use support::{AdjacentProvider, FixedProvider, Random, options};
+
+const THREADS: usize = 6;
+
+fn arena<P: Provider + 'static>(provider: P) -> Arc<Arena> {
+    let options = ArenaOptions { slack_bytes: 16 * REGION_UNIT_BYTES, shards: 8, ..options(usize::MAX) };
+    Arena::with_provider(Arc::new(provider), &options)
+}
+
+/// Leases made by threads that all live at the same time, so that each has a ground of its own.
+fn lease_apart(arena: &Arc<Arena>, bytes: &[usize]) -> Vec<Lease> {
+    let (turn, made) = (std::sync::Barrier::new(bytes.len()), std::sync::Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for &bytes in bytes {
+            let (turn, made) = (&turn, &made);
+            scope.spawn(move || {
+                let lease = arena.lease(bytes).unwrap();
+                made.lock().unwrap().push(lease);
+                turn.wait();
+            });
+        }
+    });
+    made.into_inner().unwrap()
+}
+
+#[test]
+fn what_one_thread_freed_serves_every_other_before_memory_grows() {
+    let arena = arena(FixedProvider::new(REGION_UNIT_BYTES));
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| drop(arena.lease(REGION_UNIT_BYTES / THREADS - 4096).unwrap()));
+            }
+        });
+        drop(arena.lease(REGION_UNIT_BYTES).unwrap());
+    }
+    assert_eq!(arena.statistics().regions, 1);
+    arena.check_quiet().unwrap();
+}
+
+#[test]
+fn a_full_pool_refuses_nothing_while_any_ground_has_room() {
+    let arena = arena(FixedProvider::new(THREADS * REGION_UNIT_BYTES));
+    // Every ground gets a region, wholly on lease.
+    let mut regions = lease_apart(&arena, &[REGION_UNIT_BYTES; THREADS]);
+    assert!(arena.lease(1).is_err(), "full");
+    let mut parts = Vec::new();
+    while let Some(region) = regions.pop() {
+        drop(region);
+        parts.extend((0..16).map(|_| arena.lease(REGION_UNIT_BYTES / 16).unwrap()));
+        assert!(arena.lease(200_000).is_err(), "full again");
+        arena.check_quiet().unwrap();
+    }
+    assert_eq!(arena.leased_bytes(), THREADS * REGION_UNIT_BYTES);
+}
+
+#[test]
+fn neighbours_of_different_grounds_do_not_join() {
+    let arena = arena(AdjacentProvider::new(16));
+    for round in 0..50 {
+        let mut random = Random(round);
+        let mut leases = lease_apart(&arena, &[REGION_UNIT_BYTES; THREADS]);
+        assert_eq!(arena.reserved_bytes() / REGION_UNIT_BYTES, THREADS);
+        while !leases.is_empty() {
+            leases.swap_remove(random.below(leases.len()));
+            arena.check_quiet().unwrap();
+        }
+    }
+    assert_eq!(arena.statistics().free_bytes, THREADS * REGION_UNIT_BYTES, "the slack keeps all of them");
+    arena.trim(2 * REGION_UNIT_BYTES);
+    assert_eq!(arena.reserved_bytes(), 2 * REGION_UNIT_BYTES);
+    arena.trim(0);
+    arena.check_quiet().unwrap();
+    assert_eq!(arena.reserved_bytes(), 0);
+}
+
+#[test]
+fn regions_come_and_go_beside_each_other_while_threads_work() {
+    let options = ArenaOptions { slack_bytes: 0, shards: 8, ..options(usize::MAX) };
+    let arena = Arena::with_provider(Arc::new(AdjacentProvider::new(64)), &options);
+    std::thread::scope(|scope| {
+        for seed in 0..THREADS as u64 {
+            let arena = &arena;
+            scope.spawn(move || {
+                let mut random = Random(seed);
+                for _ in 0..3_000 {
+                    let first = arena.lease_raw(130_000 + random.below(30 << 20)).unwrap().as_ptr() as usize;
+                    let second = arena.lease_raw(random.below(100_000)).unwrap().as_ptr() as usize;
+                    assert!(arena.release_raw(first + 64).is_err(), "inside a lease");
+                    arena.release_raw(first).unwrap();
+                    arena.release_raw(second).unwrap();
+                }
+            });
+        }
+        (0..50).for_each(|_| arena.check().unwrap());
+    });
+    arena.trim(0);
+    arena.check_quiet().unwrap();
+    assert_eq!((arena.leased_bytes(), arena.reserved_bytes()), (0, 0));
+}
+
+#[test]
+fn threads_that_end_leave_their_regions_to_all() {
+    let arena = arena(FixedProvider::new(2 * REGION_UNIT_BYTES));
+    let (send, receive) = mpsc::channel();
+    for _ in 0..100 {
+        let (arena, send) = (&arena, send.clone());
+        let made = std::thread::scope(|scope| scope.spawn(move || send.send(arena.lease(1 << 20).unwrap())).join());
+        made.unwrap().unwrap();
+    }
+    assert_eq!(arena.statistics().regions, 2, "as one thread would have packed them");
+    drop(receive.try_iter().collect::<Vec<_>>());
+    drop([0, 1].map(|_| arena.lease(REGION_UNIT_BYTES).unwrap()));
+    arena.check_quiet().unwrap();
+}
