@@ -44,12 +44,13 @@ impl MemoryFile {
         self.file.as_raw_fd()
     }
 
-    /// Makes it unchangeable, for good: whoever has mapped it cannot lose bytes of it.
+    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too would make
+    /// the kernel look at each page, and wait for whoever has it in hand.)
     ///
     /// # Errors
-    /// `Io` when somebody can still write to it, or it is not in memory any more.
+    /// `Io` when it is not in memory any more.
     pub fn seal(&self) -> Result<(), EngineError> {
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: a call on a descriptor that this value owns.
         if unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
             return Err(failed("sealing a memory file", &io::Error::last_os_error()));
@@ -139,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_file_cannot_be_changed() {
+    fn a_sealed_file_keeps_its_size() {
         let file = filled(b"abc");
-        assert!(fs::write(path(&file), b"x").is_err());
+        assert!(fs::write(path(&file), b"x").is_err(), "it would be cut first");
         assert!(File::options().write(true).open(path(&file)).and_then(|f| f.set_len(1)).is_err());
         assert_eq!(fs::read(path(&file)).expect("readable"), b"abc");
     }

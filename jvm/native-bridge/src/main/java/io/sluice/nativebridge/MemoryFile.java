@@ -38,7 +38,7 @@ public final class MemoryFile implements AutoCloseable {
     return path;
   }
 
-  /** Makes it unchangeable; nobody may have it open for writing. */
+  /** Keeps its size as it is, for good. */
   public void seal() {
     NativeException.check(seal(handle));
   }

@@ -53,6 +53,7 @@ import org.slf4j.LoggerFactory;
 public final class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
   private static final long MIB = 1024L * 1024L;
+  private static final String READ_HOST_LOCAL_DISK = "spark.shuffle.readHostLocalDisk";
 
   private final SparkConf conf;
   private final Settings settings;
@@ -172,8 +173,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     Set<Long> ours = mapIds.remove(shuffleId);
     if (ours != null) {
       ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
-      startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
     }
+    startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
     return super.unregisterShuffle(shuffleId);
   }
 
@@ -246,11 +247,20 @@ public final class SluiceShuffleManager extends SortShuffleManager {
         LOG.info(text, refusal.get());
       }
     } else if (isDriver) {
-      // Spark would open other executors' data files on the same host. As links to memory they lead nowhere from another
-      // PID namespace, or astray. Executors get their settings after this.
-      conf.setIfMissing("spark.shuffle.readHostLocalDisk", "false");
+      doNotOpenNeighboursFiles();
     }
     return refusal.isEmpty();
+  }
+
+  /**
+   * Spark would open other executors' data files on the same host. As links to memory they lead nowhere from another PID
+   * namespace, or astray. Executors get their settings from the driver, after this.
+   */
+  private void doNotOpenNeighboursFiles() {
+    if (conf.getBoolean(READ_HOST_LOCAL_DISK, false)) {
+      LOG.warn("{} is true, but taken for false: map outputs are in memory, not on the disk", READ_HOST_LOCAL_DISK);
+    }
+    conf.set(READ_HOST_LOCAL_DISK, "false");
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {

@@ -20,19 +20,19 @@ public final class CachedOutput {
   private final long mapId;
   private final long number;
   private final MemoryFile memory;
-  /** What the cache has set aside for it; guarded by the cache. */
-  private long bytes;
+  /** What the cache has set aside for it, in bytes; guarded by the cache. */
+  private long charge;
   private volatile boolean removed;
   /** The file that holds the bytes since they were moved. */
   private volatile File moved;
 
   /** @param number later outputs have greater ones */
-  CachedOutput(int shuffleId, long mapId, long number, MemoryFile memory, long bytes) {
+  CachedOutput(int shuffleId, long mapId, long number, MemoryFile memory, long charge) {
     this.shuffleId = shuffleId;
     this.mapId = mapId;
     this.number = number;
     this.memory = memory;
-    this.bytes = bytes;
+    this.charge = charge;
   }
 
   int shuffleId() {
@@ -43,12 +43,12 @@ public final class CachedOutput {
     return mapId;
   }
 
-  long bytes() {
-    return bytes;
+  long charge() {
+    return charge;
   }
 
-  void setBytes(long bytes) {
-    this.bytes = bytes;
+  void setCharge(long charge) {
+    this.charge = charge;
   }
 
   /** Where the writer writes. */
@@ -56,9 +56,13 @@ public final class CachedOutput {
     return memory.path().toFile();
   }
 
+  /** What is written is all: its size stays from here on, so that who has mapped it can rely on it. */
+  public void seal() {
+    memory.seal();
+  }
+
   /** Makes {@code link}, a new file, lead here: what Spark is to rename to the data file. */
   public void linkFrom(File link) throws IOException {
-    memory.seal();
     Files.createSymbolicLink(link.toPath(), memory.path());
   }
 
@@ -82,6 +86,10 @@ public final class CachedOutput {
     return removed;
   }
 
+  void markRemoved() {
+    removed = true;
+  }
+
   /** Whether the bytes are on the disk, for tests. */
   boolean isMoved() {
     return moved != null;
@@ -89,7 +97,7 @@ public final class CachedOutput {
 
   /** Frees the memory, or deletes the file. Nothing may lead here any more. Twice is fine. */
   void remove() {
-    removed = true;
+    markRemoved();
     memory.close();
     if (moved != null) {
       delete(moved);

@@ -29,6 +29,9 @@ import org.slf4j.LoggerFactory;
 public final class OutputCache implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OutputCache.class);
   private static final long FEW_OUTPUTS = 256;
+  private static final long PAGE_BYTES = 4096;
+  /** What the kernel keeps of a file beside its pages, about. */
+  private static final long FILE_BYTES = 1024;
 
   /** Where outputs move to. */
   interface Disk {
@@ -58,10 +61,12 @@ public final class OutputCache implements AutoCloseable {
   private final Disk disk;
   private final Observer observer;
   private final Counters counters;
-  /** Everything that holds a descriptor. */
-  private final TreeSet<CachedOutput> outputs = new TreeSet<>(CachedOutput.MOVED_FIRST);
+  /** What has been committed. A place that is not yet belongs to its writer: nobody else may close a file that is written. */
+  private final TreeSet<CachedOutput> kept = new TreeSet<>(CachedOutput.MOVED_FIRST);
   /** Those in memory that may be moved. */
   private final TreeSet<CachedOutput> movable = new TreeSet<>(CachedOutput.MOVED_FIRST);
+  /** Places and outputs that there are, in memory or moved. */
+  private long descriptors;
   private long usedBytes;
   private long lastNumber;
   private boolean closed;
@@ -113,44 +118,53 @@ public final class OutputCache implements AutoCloseable {
     }
   }
 
+  /** What a file of so many bytes takes of the memory. */
+  static long charge(long bytes) {
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + FILE_BYTES;
+  }
+
   /**
-   * A place for an output that is about to be written, or null when it must go to the disk.
+   * A place for an output that is about to be written, or null when it must go to the disk. It is the caller's until
+   * {@link #keep} or {@link #discard}, one of which must follow.
    *
    * @param mostBytes that it may have
    */
   public CachedOutput place(int shuffleId, long mapId, long mostBytes) {
-    if (!makeRoom(mostBytes)) {
+    long charge = charge(mostBytes);
+    if (!makeRoom(charge)) {
       counters.increment(Counter.CACHE_REFUSALS);
       return null;
     }
     try {
       MemoryFile memory = MemoryFile.create("sluice-shuffle_" + shuffleId + "_" + mapId);
-      synchronized (this) {
-        CachedOutput output = new CachedOutput(shuffleId, mapId, ++lastNumber, memory, mostBytes);
-        outputs.add(output);
-        return output;
-      }
+      return new CachedOutput(shuffleId, mapId, nextNumber(), memory, charge);
     } catch (NativeException e) {
       LOG.warn("Map output {} of shuffle {} goes to the disk, because there is no memory file for it: {}", mapId, shuffleId,
           e.getMessage());
       synchronized (this) {
-        usedBytes -= mostBytes;
+        usedBytes -= charge;
+        descriptors--;
       }
       counters.increment(Counter.CACHE_REFUSALS);
       return null;
     }
   }
 
-  /** Takes {@code bytes} of the limit, for which outputs move to the disk; false when that does not help. */
-  private boolean makeRoom(long bytes) {
+  private synchronized long nextNumber() {
+    return ++lastNumber;
+  }
+
+  /** Takes {@code charge} of the limit and a descriptor, for which outputs move to the disk; false when that does not help. */
+  private boolean makeRoom(long charge) {
     while (true) {
       CachedOutput victim;
       synchronized (this) {
-        if (closed || bytes > limitBytes || outputs.size() >= limitOutputs) {
+        if (closed || charge > limitBytes || descriptors >= limitOutputs) {
           return false;
         }
-        if (usedBytes + bytes <= limitBytes) {
-          usedBytes += bytes;
+        if (usedBytes + charge <= limitBytes) {
+          usedBytes += charge;
+          descriptors++;
           return true;
         }
         victim = movable.pollFirst();
@@ -161,33 +175,50 @@ public final class OutputCache implements AutoCloseable {
     }
   }
 
-  /** An output has been committed with so many bytes: from now on it may be moved. */
-  public synchronized void keep(CachedOutput output, long bytes) {
-    usedBytes += bytes - output.bytes();
-    output.setBytes(bytes);
+  /**
+   * An output has been committed with so many bytes: from now on it is the cache's and may be moved.
+   *
+   * @return whether it is; if not, because the cache has been closed, the caller must {@link #discard} it
+   */
+  public synchronized boolean keep(CachedOutput output, long bytes) {
+    if (closed) {
+      return false;
+    }
+    usedBytes += charge(bytes) - output.charge();
+    output.setCharge(charge(bytes));
+    kept.add(output);
     movable.add(output);
     counters.increment(Counter.CACHE_OUTPUTS);
     counters.add(Counter.CACHE_BYTES, bytes);
+    return true;
   }
 
   /** An output was not committed: its task has failed, or another attempt's was there first. Twice is fine. */
   public void discard(CachedOutput output) {
     unlink(output);
-    forget(output);
+    synchronized (this) {
+      if (!output.isRemoved()) {
+        kept.remove(output);
+        movable.remove(output);
+        descriptors--;
+        giveBack(output);
+      }
+      output.markRemoved();
+    }
     output.remove();
   }
 
-  /** Frees the outputs of a shuffle, after Spark's files of it have been deleted. */
+  /** Frees the committed outputs of a shuffle, after Spark's files of it have been deleted. */
   public void removeShuffle(int shuffleId) {
     List<CachedOutput> gone;
     synchronized (this) {
-      gone = outputs.stream().filter(output -> output.shuffleId() == shuffleId).toList();
+      gone = kept.stream().filter(output -> output.shuffleId() == shuffleId).toList();
     }
     gone.forEach(this::discard);
   }
 
   private boolean moveToDisk(CachedOutput output) {
-    long bytes = output.bytes();
+    long bytes = output.file().length();
     try {
       disk.write(output::moveTo);
     } catch (IOException | NativeException e) {
@@ -209,29 +240,24 @@ public final class OutputCache implements AutoCloseable {
 
   /** A link that leads nowhere, or to whatever has the descriptor next, must not stay. */
   private void unlink(CachedOutput output) {
-    File dataFile = disk.dataFile(output.shuffleId(), output.mapId());
     try {
+      File dataFile = disk.dataFile(output.shuffleId(), output.mapId());
       if (output.isAt(dataFile)) {
         Files.delete(dataFile.toPath());
       }
-    } catch (IOException e) {
-      LOG.warn("Could not delete {}, the link to a {}", dataFile, output, e);
+    } catch (Exception e) {
+      // Scala code throws IOException undeclared.
+      LOG.warn("Could not delete the link to a {}", output, e);
     }
   }
 
-  private synchronized void forget(CachedOutput output) {
-    outputs.remove(output);
-    movable.remove(output);
-    giveBack(output);
-  }
-
   private synchronized void giveBack(CachedOutput output) {
-    usedBytes -= output.bytes();
-    output.setBytes(0);
+    usedBytes -= output.charge();
+    output.setCharge(0);
   }
 
   private synchronized void putBack(CachedOutput output) {
-    if (outputs.contains(output)) {
+    if (kept.contains(output)) {
       movable.add(output);
     }
   }
@@ -241,13 +267,13 @@ public final class OutputCache implements AutoCloseable {
     return usedBytes;
   }
 
-  /** Frees everything; nothing can be read any more. Later outputs go to the disk. */
+  /** Frees what was committed; it cannot be read any more. Later outputs go to the disk. */
   @Override
   public void close() {
     List<CachedOutput> left;
     synchronized (this) {
       closed = true;
-      left = List.copyOf(outputs);
+      left = List.copyOf(kept);
     }
     left.forEach(this::discard);
   }

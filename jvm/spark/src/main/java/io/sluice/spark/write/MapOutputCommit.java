@@ -67,8 +67,7 @@ final class MapOutputCommit {
     long written = write(output, blockLengths, checksums);
     resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
     temporary = null;
-    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId))) {
-      cache.orElseThrow().keep(place, written);
+    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId)) && cache.orElseThrow().keep(place, written)) {
       place = null;
     }
     lengths = blockLengths;
@@ -79,9 +78,16 @@ final class MapOutputCommit {
   private long write(MapOutput output, long[] blockLengths, long[] checksums) throws IOException {
     place = cache.isPresent() ? cache.get().place(shuffleId, mapId, output.encodedBytes()) : null;
     if (place != null) {
-      long written = output.commit(place.file(), blockLengths, checksums);
-      place.linkFrom(temporary);
-      return written;
+      try {
+        place.linkFrom(temporary);
+        long written = output.commit(place.file(), blockLengths, checksums);
+        place.seal();
+        return written;
+      } catch (IOException e) {
+        LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}", mapId, shuffleId,
+            e.getMessage());
+        abort();
+      }
     }
     long written = output.commit(temporary, blockLengths, checksums);
     if (blocks.syncWrites()) {

@@ -146,7 +146,9 @@ class CachedShuffleTest {
       var data = blocks.apply(0)._2();
       assertTrue(data.size() > 0);
       assertEquals(data.size(), data.nioByteBuffer().remaining());
-      assertEquals(data.size(), data.createInputStream().readAllBytes().length);
+      try (var stream = data.createInputStream()) {
+        assertEquals(data.size(), stream.readAllBytes().length);
+      }
       outputs++;
     }
     assertEquals(spark.counter(Counter.CACHE_OUTPUTS), outputs);
