@@ -84,7 +84,6 @@ class SparkCheckTest {
   void settingsInTheWayAreNamedWithTheirConsequence() {
     Map<String, Finding> lines = Map.of(
         "spark.shuffle.manager sort", Finding.warning(Subject.SPARK_SETTINGS, "", ""),
-        "spark.sluice.mode UCX", Finding.warning(Subject.SPARK_SETTINGS, "", ""),
         "spark.shuffle.service.enabled true", Finding.note(Subject.SPARK_SETTINGS, ""),
         "spark.io.encryption.enabled true", Finding.problem(Subject.SPARK_FRAMES, "", ""),
         "spark.shuffle.push.enabled true", Finding.problem(Subject.SPARK_TRANSFER, "", ""),
@@ -100,7 +99,7 @@ class SparkCheckTest {
 
   @Test
   void settingsThatChangeNothingAreNotMentioned() {
-    host.with(CONF, GOOD + "spark.io.encryption.enabled false\nspark.io.compression.codec zstd\nspark.sluice.mode RDMA\n");
+    host.with(CONF, GOOD + "spark.io.encryption.enabled false\nspark.io.compression.codec zstd\nspark.sluice.mode UCX\n");
     look().forEach(finding -> assertEquals(Verdict.OK, finding.verdict(), finding::toString));
   }
 
