@@ -38,7 +38,7 @@ final class OurManager {
   static void set(SparkConf conf) {
     conf.set("spark.shuffle.manager", CLASS_NAME);
     conf.set("spark.sluice.mode", System.getProperty("spark.sluice.mode"));
-    conf.set("spark.plugins", System.getProperty("spark.plugins"));
+    conf.setIfMissing("spark.plugins", System.getProperty("spark.plugins", ""));
   }
 
   /**
