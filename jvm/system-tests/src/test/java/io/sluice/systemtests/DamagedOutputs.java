@@ -35,7 +35,7 @@ abstract class DamagedOutputs {
 
   @BeforeAll
   void start() {
-    // What is in memory is sealed and cannot be damaged.
+    // What is in memory is on no disk that could damage it.
     application = SparkApplication.on(Engine.UNDER_TEST).master(master)
         .setAll(Map.of("spark.sluice.store", "files")).start();
   }

@@ -208,6 +208,12 @@ public final class OutputCache implements AutoCloseable {
     output.remove();
   }
 
+  /** A place could not be written; its output goes to the disk. */
+  public void refuse(CachedOutput output) {
+    counters.increment(Counter.CACHE_REFUSALS);
+    discard(output);
+  }
+
   /** Frees the committed outputs of a shuffle, after Spark's files of it have been deleted. */
   public void removeShuffle(int shuffleId) {
     List<CachedOutput> gone;

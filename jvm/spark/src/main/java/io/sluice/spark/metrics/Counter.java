@@ -30,7 +30,8 @@ public enum Counter {
 
   CACHE_OUTPUTS("cache.outputs", Unit.COUNT, "map outputs committed to memory"),
   CACHE_BYTES("cache.bytes", Unit.BYTES, "bytes of those"),
-  CACHE_REFUSALS("cache.refusals", Unit.COUNT, "map outputs written to the disk at once, because memory had no room"),
+  CACHE_REFUSALS("cache.refusals", Unit.COUNT,
+      "map outputs written to the disk at once, because memory had no room or could not be written"),
   CACHE_MOVES("cache.moves", Unit.COUNT, "map outputs moved from memory to the disk"),
   CACHE_MOVED_BYTES("cache.movedBytes", Unit.BYTES, "bytes of those"),
   CACHE_MOVE_FAILURES("cache.moveFailures", Unit.COUNT, "times that no local directory could take an output from memory"),

@@ -86,7 +86,9 @@ final class MapOutputCommit {
       } catch (IOException e) {
         LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}", mapId, shuffleId,
             e.getMessage());
-        abort();
+        cache.get().refuse(place);
+        place = null;
+        Files.deleteIfExists(temporary.toPath());
       }
     }
     long written = output.commit(temporary, blockLengths, checksums);

@@ -229,6 +229,15 @@ class OutputCacheTest {
   }
 
   @Test
+  void aPlaceThatCannotBeWrittenIsCountedAndFreed() throws IOException {
+    open(1);
+    cache.refuse(cache.place(1, 1, OUTPUT_BYTES));
+    assertEquals(1, counters.get(Counter.CACHE_REFUSALS));
+    assertEquals(0, cache.usedBytes());
+    assertNotNull(commit(1, 1));
+  }
+
+  @Test
   void anOutputThatCameSecondIsFreed() throws IOException {
     open(2);
     commit(1, 1);
