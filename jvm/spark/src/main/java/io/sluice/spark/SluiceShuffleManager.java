@@ -1,20 +1,17 @@
 package io.sluice.spark;
 
+import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
-import io.sluice.spark.cache.CacheRules;
 import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.Settings;
-import io.sluice.spark.conf.Store;
-import io.sluice.spark.conf.Transport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.TransportedShuffleReader;
 import io.sluice.spark.transport.PublishingWriter;
-import io.sluice.spark.transport.TransportRules;
 import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.write.SluiceShuffleWriter;
@@ -53,20 +50,20 @@ import org.slf4j.LoggerFactory;
 public final class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
   private static final long MIB = 1024L * 1024L;
-  private static final String READ_HOST_LOCAL_DISK = "spark.shuffle.readHostLocalDisk";
 
   private final SparkConf conf;
   private final Settings settings;
   private final RecordPath recordPath;
   private final NativeLibrary.Status nativeLibrary;
-  private final boolean oneSided;
-  private final boolean cached;
+  private final boolean isDriver;
+  private final Capabilities capabilities;
   private final Counters counters = new Counters();
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
   private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
   private volatile String executorWithoutLibrary;
   private ExecutorState executor;
+  private OutputCache.Memory memoryFiles = MemoryFile::create;
 
   /**
    * As Spark instantiates it.
@@ -85,8 +82,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       LOG.warn("{}: {}", isDriver ? "Every shuffle is left to Spark's sort shuffle"
           : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
     }
-    this.oneSided = oneSided(isDriver);
-    this.cached = cached(isDriver);
+    this.isDriver = isDriver;
+    this.capabilities = Capabilities.of(conf, settings, isDriver);
   }
 
   @Override
@@ -200,7 +197,11 @@ public final class SluiceShuffleManager extends SortShuffleManager {
    * driver. The first call opens it, which may take a second.
    */
   public Optional<TransportService> transport() {
-    return oneSided ? executorState().transport() : Optional.empty();
+    return receives() ? executorState().transport() : Optional.empty();
+  }
+
+  private boolean receives() {
+    return capabilities.oneSided() && !isDriver && nativeLibrary.available();
   }
 
   private synchronized Optional<OutputCache> startedCache() {
@@ -216,55 +217,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     return TransportService.open(settings.transport(), secret, counters);
   }
 
-  /** Whether to try one-sided reads in this process; says why not, on the driver as a warning. */
-  private boolean oneSided(boolean isDriver) {
-    if (!settings.transport().oneSided()) {
-      return false;
-    }
-    Optional<String> refusal = TransportRules.refusal(conf);
-    if (refusal.isPresent()) {
-      String text = "Blocks travel by Spark's block transfer, not one-sidedly, because {}";
-      if (isDriver && settings.transport().transport() == Transport.UCX) {
-        LOG.warn(text, refusal.get());
-      } else {
-        LOG.info(text, refusal.get());
-      }
-    }
-    return refusal.isEmpty() && !isDriver && nativeLibrary.available();
-  }
-
-  /** Whether map output may stay in memory; says why not, on the driver as a warning. */
-  private boolean cached(boolean isDriver) {
-    if (settings.store() != Store.CACHE) {
-      return false;
-    }
-    Optional<String> refusal = CacheRules.refusal(conf);
-    if (refusal.isPresent()) {
-      String text = "Map output goes to files, not to memory, because {}";
-      if (isDriver) {
-        LOG.warn(text, refusal.get());
-      } else {
-        LOG.info(text, refusal.get());
-      }
-    } else if (isDriver) {
-      doNotOpenNeighboursFiles();
-    }
-    return refusal.isEmpty();
-  }
-
-  /**
-   * Spark would open other executors' data files on the same host. As links to memory they lead nowhere from another PID
-   * namespace, or astray. Executors get their settings from the driver, after this.
-   */
-  private void doNotOpenNeighboursFiles() {
-    if (conf.getBoolean(READ_HOST_LOCAL_DISK, false)) {
-      LOG.warn("{} is true, but taken for false: map outputs are in memory, not on the disk", READ_HOST_LOCAL_DISK);
-    }
-    conf.set(READ_HOST_LOCAL_DISK, "false");
-  }
-
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
-    return OutputCache.open(settings.cacheLimitBytes(), shuffleBlockResolver(),
+    return OutputCache.open(settings.cacheLimitBytes(), memoryFiles, shuffleBlockResolver(),
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
   }
 
@@ -279,9 +233,10 @@ public final class SluiceShuffleManager extends SortShuffleManager {
           + nativeLibrary.detail() + ". Make the library usable on every executor, or set spark.sluice.enabled=false");
     }
     if (executor == null) {
-      Optional<TransportService> transport = oneSided ? openTransport() : Optional.empty();
+      Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       NativeException.check(NativeCore.setMemoryLimit(arenaLimit(transport.isPresent())));
-      executor = new ExecutorState(settings, counters, transport, cached ? openCache(transport) : Optional.empty());
+      executor = new ExecutorState(
+          settings, counters, transport, capabilities.cache() ? openCache(transport) : Optional.empty());
     }
     return executor;
   }
@@ -298,6 +253,11 @@ public final class SluiceShuffleManager extends SortShuffleManager {
         ? settings.cores().task() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
         : 0;
     return settings.memoryBytes() + transientBytes + received + 64 * MIB;
+  }
+
+  /** Where memory files come from in a test of what goes wrong with them; before the first task. */
+  synchronized void setMemoryFiles(OutputCache.Memory memoryFiles) {
+    this.memoryFiles = memoryFiles;
   }
 
   /** The counters of this process; there from the start. */

@@ -51,6 +51,12 @@ public final class OutputCache implements AutoCloseable {
     long to(File file);
   }
 
+  /** Where memory files come from. */
+  public interface Memory {
+    /** A new, empty file. */
+    MemoryFile create(String name);
+  }
+
   /** Is told of outputs whose bytes have moved: the data file has the same path and bytes as before, but is another file. */
   public interface Observer {
     void moved(int shuffleId, long mapId);
@@ -58,6 +64,7 @@ public final class OutputCache implements AutoCloseable {
 
   private final long limitBytes;
   private final long limitOutputs;
+  private final Memory memory;
   private final Disk disk;
   private final Observer observer;
   private final Counters counters;
@@ -75,9 +82,11 @@ public final class OutputCache implements AutoCloseable {
    * @param limitBytes of all outputs in memory together
    * @param limitOutputs how many there may be, in memory or moved: each holds a descriptor
    */
-  OutputCache(long limitBytes, long limitOutputs, Disk disk, Observer observer, Counters counters) {
+  OutputCache(
+      long limitBytes, long limitOutputs, Memory memory, Disk disk, Observer observer, Counters counters) {
     this.limitBytes = limitBytes;
     this.limitOutputs = limitOutputs;
+    this.memory = memory;
     this.disk = disk;
     this.observer = observer;
     this.counters = counters;
@@ -86,17 +95,20 @@ public final class OutputCache implements AutoCloseable {
   /**
    * The cache of this executor; empty, with a warning, when this system gives no memory files that can be opened by path.
    *
+   * @param memory {@code MemoryFile::create}, but for tests
    * @param observer is told of outputs that have moved, on the thread that has moved them
    */
   public static Optional<OutputCache> open(
-      long limitBytes, IndexShuffleBlockResolver resolver, Observer observer, Counters counters) {
-    String failure = selfTest();
+      long limitBytes, Memory memory, IndexShuffleBlockResolver resolver, Observer observer, Counters counters) {
+    String failure = selfTest(memory);
     if (!failure.isEmpty()) {
       LOG.warn("spark.sluice.store=cache, but map output goes to files on this executor, because memory files cannot be used"
           + " here: {}", failure);
+      counters.increment(Counter.CACHE_UNAVAILABLE);
       return Optional.empty();
     }
-    return Optional.of(new OutputCache(limitBytes, mostOutputs(), new SparkDisk(resolver, counters), observer, counters));
+    SparkDisk disk = new SparkDisk(resolver, counters);
+    return Optional.of(new OutputCache(limitBytes, mostOutputs(), memory, disk, observer, counters));
   }
 
   /** A quarter of the descriptors that the process may have: the rest is for everybody else. */
@@ -107,9 +119,9 @@ public final class OutputCache implements AutoCloseable {
   }
 
   /** Why there are no memory files that can be opened by path; empty when there are. */
-  static String selfTest() {
+  static String selfTest(Memory memory) {
     byte[] written = {1, 2, 3};
-    try (MemoryFile file = MemoryFile.create("sluice-self-test")) {
+    try (MemoryFile file = memory.create("sluice-self-test")) {
       Files.write(file.path(), written);
       file.seal();
       return Arrays.equals(written, Files.readAllBytes(file.path())) ? "" : file.path() + " is another file";
@@ -136,8 +148,8 @@ public final class OutputCache implements AutoCloseable {
       return null;
     }
     try {
-      MemoryFile memory = MemoryFile.create("sluice-shuffle_" + shuffleId + "_" + mapId);
-      return new CachedOutput(shuffleId, mapId, nextNumber(), memory, charge);
+      MemoryFile file = memory.create("sluice-shuffle_" + shuffleId + "_" + mapId);
+      return new CachedOutput(shuffleId, mapId, nextNumber(), file, charge);
     } catch (NativeException e) {
       LOG.warn("Map output {} of shuffle {} goes to the disk, because there is no memory file for it: {}", mapId, shuffleId,
           e.getMessage());

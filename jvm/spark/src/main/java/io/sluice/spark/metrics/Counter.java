@@ -28,6 +28,8 @@ public enum Counter {
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
   WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
 
+  CACHE_UNAVAILABLE("cache.unavailable", Unit.COUNT,
+      "executors that should keep map outputs in memory and cannot: they write files"),
   CACHE_OUTPUTS("cache.outputs", Unit.COUNT, "map outputs committed to memory"),
   CACHE_BYTES("cache.bytes", Unit.BYTES, "bytes of those"),
   CACHE_REFUSALS("cache.refusals", Unit.COUNT,
@@ -54,6 +56,8 @@ public enum Counter {
   READ_CORRUPT_FRAMES("read.corruptFrames", Unit.COUNT, "frames that failed verification"),
   READ_FETCH_FAILURES("read.fetchFailures", Unit.COUNT, "fetch failures reported to the scheduler"),
 
+  TRANSPORT_UNAVAILABLE("transport.unavailable", Unit.COUNT,
+      "executors that should read one-sidedly and cannot use UCX: blocks travel by Spark's block transfer"),
   TRANSPORT_PUBLISHED("transport.published", Unit.COUNT, "map outputs made readable for peers"),
   TRANSPORT_PUBLISH_FAILURES("transport.publishFailures", Unit.COUNT,
       "map outputs that could not be; their blocks travel by Spark's block transfer"),

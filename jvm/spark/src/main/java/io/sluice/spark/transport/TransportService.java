@@ -68,6 +68,7 @@ public final class TransportService implements AutoCloseable {
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
       return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
     } catch (NativeException | LinkageError e) {
+      counters.increment(Counter.TRANSPORT_UNAVAILABLE);
       String reason = e instanceof NativeException ? e.getMessage() : "the native library has no transport: " + e;
       if (settings.transport() == Transport.AUTO) {
         LOG.info("Blocks travel by Spark's block transfer, because UCX cannot be used here: {}", reason);

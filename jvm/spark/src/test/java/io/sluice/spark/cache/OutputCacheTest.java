@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.metrics.Counter;
@@ -75,7 +76,7 @@ class OutputCacheTest {
         }
       }
     };
-    cache = new OutputCache(outputsOfRoom * CHARGE, mostOutputs, disk, this::noteMove, counters);
+    cache = new OutputCache(outputsOfRoom * CHARGE, mostOutputs, MemoryFile::create, disk, this::noteMove, counters);
     return cache;
   }
 
@@ -123,7 +124,7 @@ class OutputCacheTest {
   @Test
   void memoryFilesWorkHere() {
     open(1);
-    assertEquals("", OutputCache.selfTest());
+    assertEquals("", OutputCache.selfTest(MemoryFile::create));
   }
 
   @Test

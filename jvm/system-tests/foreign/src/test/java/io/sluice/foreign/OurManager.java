@@ -23,6 +23,7 @@ final class OurManager {
   static final String CLASS_NAME =
       System.getProperty("sluice.manager", "io.sluice.spark.SluiceShuffleManager");
 
+  private static final String MODE = System.getProperty("spark.sluice.mode");
   private static final boolean STOCK = CLASS_NAME.startsWith("org.apache.spark.");
 
   private OurManager() {}
@@ -37,7 +38,7 @@ final class OurManager {
 
   static void set(SparkConf conf) {
     conf.set("spark.shuffle.manager", CLASS_NAME);
-    conf.set("spark.sluice.mode", System.getProperty("spark.sluice.mode"));
+    conf.set("spark.sluice.mode", MODE);
     conf.setIfMissing("spark.plugins", System.getProperty("spark.plugins", ""));
   }
 
@@ -54,7 +55,7 @@ final class OurManager {
   }
 
   /**
-   * Names of the tests of {@code suite} that {@code excluded-tests.tsv} lists; none on the stock manager.
+   * Names of the tests of {@code suite} that {@code excluded-tests.tsv} lists for this mode; none on the stock manager.
    * ScalaTest reports each as ignored, with "(excluded)" behind its name.
    */
   static Seq<String> excluded(Object suite) {
@@ -62,11 +63,15 @@ final class OurManager {
     List<String> tests =
         STOCK
             ? List.of()
-            : exclusions().stream().filter(row -> row[0].equals(name)).map(row -> row[1]).toList();
+            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1]).toList();
     return CollectionConverters.asScala(tests).toSeq();
   }
 
-  /** Rows of suite, test, reason. A row without all three is an error: nothing is left out silently. */
+  private static boolean isOfThisMode(String modes) {
+    return modes.equals("all") || List.of(modes.split(",")).contains(MODE);
+  }
+
+  /** Rows of suite, test, modes, reason. A row without all four is an error: nothing is left out silently. */
   static List<String[]> exclusions() {
     try (BufferedReader lines =
         new BufferedReader(
@@ -80,8 +85,8 @@ final class OurManager {
 
   private static String[] row(String line) {
     String[] row = line.split("\t");
-    if (row.length != 3 || row[2].isBlank()) {
-      throw new IllegalStateException("excluded-tests.tsv: want suite<TAB>test<TAB>reason: " + line);
+    if (row.length != 4 || row[3].isBlank()) {
+      throw new IllegalStateException("excluded-tests.tsv: want suite<TAB>test<TAB>modes<TAB>reason: " + line);
     }
     return row;
   }
