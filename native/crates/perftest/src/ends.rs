@@ -1,17 +1,19 @@
 //! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that carries
-//! the first one's address, and stays open until the other is done.
+//! the first one's address, then the processor time that it has used as often as the other asks, and stays open until the
+//! other is done.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
 use sluice_ucx::Ucx;
 
-use crate::measure::{Figure, Plan, figure, median, publish};
+use crate::measure::{Figure, Plan, Reading, figure, median, publish};
 use crate::report::Row;
 use crate::sizes::Bytes;
 use crate::{TIMEOUT, bare};
@@ -45,19 +47,41 @@ pub(crate) fn listen(at: &str, library: Option<&Path>, plan: &Plan) -> Result<()
     publish(&owner, &file.0, plan)?;
     println!("{LISTENING}{}", listener.local_addr().map_err(|e| e.to_string())?);
     loop {
-        let (mut stream, _) = listener.accept().map_err(|e| e.to_string())?;
-        let address = owner.address();
-        let sent = stream
-            .write_all(&(address.len() as u32).to_le_bytes())
-            .and_then(|()| stream.write_all(address))
-            .and_then(|()| stream.read_to_end(&mut Vec::new()));
-        if let Err(e) = sent {
+        let (stream, _) = listener.accept().map_err(|e| e.to_string())?;
+        if let Err(e) = serve(stream, owner.address()) {
             eprintln!("the other end: {e}");
         }
         if std::env::var_os(ONCE).is_some() {
             return Ok(());
         }
     }
+}
+
+/// Tells the address, then answers each byte that comes with the processor nanoseconds of this process, until the end.
+fn serve(mut stream: TcpStream, address: &[u8]) -> io::Result<()> {
+    stream.write_all(&(address.len() as u32).to_le_bytes())?;
+    stream.write_all(address)?;
+    while stream.read(&mut [0])? > 0 {
+        stream.write_all(&processor_nanos().to_le_bytes())?;
+    }
+    Ok(())
+}
+
+/// What all threads of this process have used.
+fn processor_nanos() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes to `time` only.
+    let rc = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    assert_eq!(rc, 0, "every process has this clock");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Asks the other end for the processor seconds that it has used.
+fn cpu_seconds(mut stream: &TcpStream) -> io::Result<f64> {
+    stream.write_all(&[0])?;
+    let mut nanos = [0; 8];
+    stream.read_exact(&mut nanos)?;
+    Ok(Duration::from_nanos(u64::from_le_bytes(nanos)).as_secs_f64())
 }
 
 /// Set for an end that is to listen once.
@@ -72,8 +96,11 @@ pub(crate) fn connect(to: &str, library: Option<&Path>, plan: &Plan) -> Result<V
     stream.read_exact(&mut address).map_err(|e| format!("reading from {to}: {e}"))?;
     let reader = start(library)?;
     reader.connect(PEER, &address);
-    let maps = plan.sizes.iter().enumerate();
-    maps.map(|(map, size)| figure(&reader, PEER, map as u64, *size, plan)).collect()
+    let figure_of = |(map, size): (usize, &usize)| {
+        let mut reading = Reading::new(&reader, PEER, map as u64, *size, plan.partitions(*size) as u32);
+        figure(&mut reading, plan, || cpu_seconds(&stream).map_err(|e| format!("asking {to}: {e}")))
+    };
+    plan.sizes.iter().enumerate().map(figure_of).collect()
 }
 
 /// Both ends on this machine, in processes of their own, because UCX takes its settings from the environment. The bare
@@ -88,18 +115,15 @@ pub(crate) fn both(
     for transport in transports {
         let tls = tls_of(transport);
         for &size in &plan.sizes {
-            let (mut ours, mut latencies, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for _ in 0..plan.repeat {
-                let (mb_per_s, latency) = pair(&tls, library, size, plan)?;
-                ours.push(mb_per_s);
-                latencies.push(latency);
+                ours.push(pair(&tls, library, size, plan)?);
                 if let Some(program) = bare {
                     theirs.push(bare::bandwidth(program, library, &tls, size, plan.window, plan.time)?);
                 }
             }
-            let (mb_per_s, latency_us) = (median(&mut ours), median(&mut latencies));
             let theirs = bare.map(|_| median(&mut theirs));
-            rows.push(Figure { size, window: plan.window, mb_per_s, latency_us }.row(transport, theirs));
+            rows.push(Figure::median(&ours).row(transport, theirs));
         }
     }
     Ok(rows)
@@ -122,8 +146,8 @@ impl Drop for Killed {
     }
 }
 
-/// One run of both ends: MB per second and microseconds.
-fn pair(tls: &str, library: Option<&Path>, size: usize, plan: &Plan) -> Result<(f64, f64), String> {
+/// One run of both ends.
+fn pair(tls: &str, library: Option<&Path>, size: usize, plan: &Plan) -> Result<Figure, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let end = |role: [&str; 2]| {
         let mut command = Command::new(&program);
@@ -148,7 +172,8 @@ fn pair(tls: &str, library: Option<&Path>, size: usize, plan: &Plan) -> Result<(
     let text = std::fs::read_to_string(&json.0).map_err(|e| e.to_string())?;
     let rows: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let number = |name: &str| rows[0][name].as_f64().ok_or_else(|| format!("no {name} in {text}"));
-    Ok((number("mb_per_s")?, number("latency_us")?))
+    let (mb_per_s, latency_us, owner_cpu) = (number("mb_per_s")?, number("latency_us")?, number("owner_cpu")?);
+    Ok(Figure { size, window: plan.window, mb_per_s, latency_us, owner_cpu })
 }
 
 fn first_line(child: &mut Child) -> Result<String, String> {

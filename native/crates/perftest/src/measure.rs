@@ -27,9 +27,18 @@ pub(crate) struct Figure {
     pub(crate) window: u32,
     pub(crate) mb_per_s: f64,
     pub(crate) latency_us: f64,
+    /// Processor seconds of the process that is read, per second of reading.
+    pub(crate) owner_cpu: f64,
 }
 
 impl Figure {
+    /// Of each value the middle one of several runs, of which there is at least one.
+    pub(crate) fn median(runs: &[Figure]) -> Figure {
+        let of = |value: fn(&Figure) -> f64| median(&mut runs.iter().map(value).collect::<Vec<_>>());
+        let (mb_per_s, latency_us) = (of(|run| run.mb_per_s), of(|run| run.latency_us));
+        Figure { mb_per_s, latency_us, owner_cpu: of(|run| run.owner_cpu), ..runs[0] }
+    }
+
     pub(crate) fn row(self, transport: &str, bare_mb_per_s: Option<f64>) -> Row {
         Row { transport: transport.into(), figure: self, bare_mb_per_s }
     }
@@ -37,7 +46,7 @@ impl Figure {
 
 impl Plan {
     /// The partitions of the file for a size.
-    fn partitions(&self, size: usize) -> usize {
+    pub(crate) fn partitions(&self, size: usize) -> usize {
         self.spread.div_ceil(size).clamp(1, 65_536)
     }
 }
@@ -139,13 +148,18 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// One size's figures, after a warm-up.
-pub(crate) fn figure(reader: &Transport, peer: u64, map: u64, size: usize, plan: &Plan) -> Result<Figure, String> {
-    let mut reading = Reading::new(reader, peer, map, size, plan.partitions(size) as u32);
+/// One size's figures, after a warm-up. `owner_cpu` tells the processor seconds that the other end's process has used.
+pub(crate) fn figure(
+    reading: &mut Reading<'_>,
+    plan: &Plan,
+    mut owner_cpu: impl FnMut() -> Result<f64, String>,
+) -> Result<Figure, String> {
     reading.bandwidth(plan.window, plan.time / 4)?;
+    let (start, before) = (Instant::now(), owner_cpu()?);
     let mb_per_s = reading.bandwidth(plan.window, plan.time)?;
+    let owner_cpu = (owner_cpu()? - before) / start.elapsed().as_secs_f64();
     let latency_us = reading.latency(plan.time / 4)?;
-    Ok(Figure { size, window: plan.window, mb_per_s, latency_us })
+    Ok(Figure { size: reading.size, window: plan.window, mb_per_s, latency_us, owner_cpu })
 }
 
 /// The middle of the values; of none, not a number.

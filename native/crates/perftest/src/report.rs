@@ -24,17 +24,17 @@ impl Row {
 
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<12} {:>8} {:>7} {:>10} {:>11} {:>13} {:>6}\n",
-        "transport", "size", "window", "MB/s", "latency us", "library MB/s", "ratio"
+        "{:<12} {:>8} {:>7} {:>10} {:>11} {:>9} {:>13} {:>6}\n",
+        "transport", "size", "window", "MB/s", "latency us", "owner CPU", "library MB/s", "ratio"
     );
     let number = |value: Option<f64>, digits: usize| value.map_or("-".to_string(), |value| format!("{value:.digits$}"));
     for row in rows {
-        let Figure { size, window, mb_per_s, latency_us } = row.figure;
+        let Figure { size, window, mb_per_s, latency_us, owner_cpu } = row.figure;
         let (size, bare, ratio) = (Bytes(size).to_string(), number(row.bare_mb_per_s, 0), number(row.ratio(), 2));
         let transport = &row.transport;
         let _ = writeln!(
             text,
-            "{transport:<12} {size:>8} {window:>7} {mb_per_s:>10.0} {latency_us:>11.1} {bare:>13} {ratio:>6}"
+            "{transport:<12} {size:>8} {window:>7} {mb_per_s:>10.0} {latency_us:>11.1} {owner_cpu:>9.3} {bare:>13} {ratio:>6}"
         );
     }
     text
@@ -49,6 +49,7 @@ pub(crate) fn json(rows: &[Row]) -> String {
             "window": row.figure.window,
             "mb_per_s": rounded(row.figure.mb_per_s),
             "latency_us": rounded(row.figure.latency_us),
+            "owner_cpu": rounded(row.figure.owner_cpu),
             "library_mb_per_s": row.bare_mb_per_s.map(rounded),
             "ratio_vs_library": row.ratio().map(rounded),
         })
@@ -63,14 +64,17 @@ mod tests {
 
     #[test]
     fn rows_are_shown_with_and_without_a_comparison() {
-        let figure = Figure { size: 65_536, window: 32, mb_per_s: 900.0, latency_us: 12.5 };
+        let figure = Figure { size: 65_536, window: 32, mb_per_s: 900.0, latency_us: 12.5, owner_cpu: 0.01 };
         let rows = [figure.row("cma", Some(1000.0)), figure.row("tcp", None)];
         let json: Value = serde_json::from_str(&json(&rows)).expect("JSON");
         assert_eq!(json[0]["ratio_vs_library"], 0.9);
         assert_eq!(json[0]["size"], 65_536);
         assert!(json[1]["ratio_vs_library"].is_null());
         let table = table(&rows);
-        assert!(table.contains("cma               64k      32        900        12.5          1000   0.90"), "{table}");
+        assert!(
+            table.contains("cma               64k      32        900        12.5     0.010          1000   0.90"),
+            "{table}"
+        );
         assert_eq!(table.lines().count(), 3);
     }
 }
