@@ -111,7 +111,7 @@ class OneSidedTransportTest {
   @Tag("once")
   @Test
   void blocksAreReadOneSidedlyWhileTheyMoveToTheDisk() {
-    assertReadOneSidedly(Map.of("spark.sluice.store", "cache", "spark.sluice.cache.hostLimit", "2m",
+    assertReadOneSidedly(Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.store", "cache", "spark.sluice.cache.hostLimit", "2m",
         "spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"), application -> {
       assertTrue(counted(application, Counter.CACHE_OUTPUTS) > 0, "nothing was kept in memory");
       assertTrue(counted(application, Counter.CACHE_MOVES) > 0, "nothing moved");
