@@ -247,7 +247,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_poll(
         let room = env.get_array_length(&completions).map_err(|e| jvm_error(&e))? as usize / COMPLETION_LONGS;
         let longest = Duration::from_millis(number(timeout_millis.into(), "timeout")?);
         let taken = running.transport.poll(room, longest);
-        let taken = taken.ok_or_else(|| EngineError::new(Reason::StaleHandle, "the transport was stopped"))?;
+        let taken = taken.map_err(|ended| EngineError::new(Reason::StaleHandle, ended.to_string()))?;
         let longs: Vec<i64> = taken.into_iter().flat_map(completion).collect();
         env.set_long_array_region(&completions, 0, &longs).map_err(|e| jvm_error(&e))?;
         Ok((longs.len() / COMPLETION_LONGS) as i64)
@@ -267,6 +267,7 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
             let reason = match failure {
                 Failure::NoMemory => Reason::NoMemory,
                 Failure::NotFound => Reason::NotFound,
+                Failure::NotRead => Reason::Io,
                 Failure::Peer => Reason::Peer,
                 Failure::Timeout => Reason::Timeout,
             };

@@ -94,7 +94,7 @@ impl<'a> Reading<'a> {
 
     /// Takes what has ended; how many blocks.
     fn take(&mut self) -> Result<u32, String> {
-        let taken = self.reader.poll(1024, TIMEOUT).ok_or("the transport was stopped")?;
+        let taken = self.reader.poll(1024, TIMEOUT).map_err(|ended| ended.to_string())?;
         if taken.is_empty() {
             return Err(format!("nothing came within {} s", TIMEOUT.as_secs()));
         }

@@ -1,6 +1,7 @@
 //! The duty cycle: everything one process does for its transport, on one thread, without waiting.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
     pub(crate) commands: Mutex<Vec<Command>>,
+    /// How often the agent has come round; it stands still while a call of the system or the library does not return.
+    pub(crate) turns: AtomicU64,
     /// The peers that were connected and not disconnected since.
     pub(crate) peers: Mutex<HashMap<PeerNumber, PeerState>>,
 }
@@ -148,6 +151,7 @@ impl<W: Wire> Agent<W> {
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
         }
         self.reader.deliver();
+        self.shared.turns.fetch_add(1, Ordering::Relaxed);
         worked
     }
 
@@ -164,14 +168,17 @@ impl<W: Wire> Agent<W> {
         while self.reader.has_gets() && Instant::now() < end {
             self.wire.progress(&mut events);
             for event in events.drain(..) {
-                if let Event::Got { token, .. } = event {
-                    self.reader.got(token, false, Instant::now());
+                if let Event::Got { token, result } = event {
+                    let now = Instant::now();
+                    if self.reader.tested(token, &result, now).is_none() {
+                        self.reader.got(token, false, now);
+                    }
                 }
             }
         }
         self.reader.leak_gets();
         self.reader.deliver();
-        self.owner.windows.clear(&mut self.wire);
+        self.owner.close(&mut self.wire);
     }
 
     fn command(&mut self, command: Command, now: Instant) {
@@ -261,14 +268,14 @@ impl<W: Wire> Agent<W> {
                     self.message(message, now);
                 }
             }
-            Event::Got { token, result } => {
-                let peer = if result.is_ok() { None } else { self.reader.peer_of_get(token) };
-                let done = self.reader.got(token, result.is_ok(), now);
-                self.send_all(done);
-                if let (Some(peer), Err(error)) = (peer, result) {
-                    self.give_up(Broken { peer, failure: Failure::Peer, why: format!("a read failed: {error}") });
+            Event::Got { token, result } => match self.reader.tested(token, &result, now) {
+                Some(Ok(messages)) => self.send_all(messages),
+                Some(Err(broken)) => self.give_up(broken),
+                None => {
+                    let done = self.reader.got(token, result.is_ok(), now);
+                    self.send_all(done);
                 }
-            }
+            },
             Event::Failed { endpoint, error } => {
                 let other = self.links.iter().find(|(_, known)| **known == endpoint).map(|(other, _)| *other);
                 match other {
@@ -290,8 +297,11 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Body::Proof { proof } => {
-                let answer = self.owner.proof(sender, &proof);
+                let answer = self.owner.proof(&mut self.wire, sender, &proof);
                 self.answer(sender, answer);
+            }
+            Body::Sample { address, content, key } => {
+                self.reader.sample(&mut self.wire, sender, address, content, &key, now);
             }
             Body::Locate { batch, blocks } => {
                 let answer = self.owner.locate(&mut self.wire, sender, batch, &blocks);

@@ -13,6 +13,8 @@ pub enum Failure {
     NoMemory,
     /// The peer has no such output.
     NotFound,
+    /// Its bytes could not be read. Other blocks of the peer may be fine.
+    NotRead,
     /// The peer, or the way to it, has failed.
     Peer,
     /// The peer has given no sign of life for too long.

@@ -3,7 +3,7 @@
 //! ```text
 //!   reader's process                                     owner's process
 //!   fetch ─► Reader ── HELLO, PROOF, LOCATE, DONE ──►  Owner ◄─ Catalog ◄─ publish
-//!              │   ◄── CHALLENGE, LOCATED, REFUSED ──    │
+//!              │  ◄─ CHALLENGE, SAMPLE, LOCATED, REFUSED │
 //!              │                                       Windows: mapped, registered parts of files
 //!   poll ◄─ Completions ◄─ gets ◄════ one-sided reads ═══╛
 //! ```
@@ -19,7 +19,9 @@
 //! 3. What a reader was told of stays mapped and registered until it says DONE or the connection is closed on the owner's
 //!    side. Withdrawing an output ends it for new questions only.
 //! 4. A lease is not given back while a read may write to it.
-//! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given up.
+//! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given up, and
+//!    [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
+//! 6. No block is read over a connection before a sample has come over it as it was ([`sample`]).
 //!
 //! # What it does not do
 //! Retry (the caller has another way to a block: Spark's own), order completions, move anything but bytes.
@@ -35,6 +37,7 @@ mod owner;
 mod plan;
 mod proof;
 mod reader;
+mod sample;
 mod transport;
 mod windows;
 mod wire;
@@ -46,5 +49,5 @@ pub use agent::Options;
 pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use near::Near;
-pub use transport::{FetchError, Transport};
+pub use transport::{Ended, FetchError, Transport};
 pub use wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};

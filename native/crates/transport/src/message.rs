@@ -4,7 +4,8 @@
 //! every message   kind u8 · sender u64 · body          (little endian throughout)
 //! HELLO           version u16 · nonce 16 · address …    reader → owner: the first message of a connection
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
-//! PROOF           proof 32                              reader → owner: from now on it may ask
+//! PROOF           proof 32                              reader → owner
+//! SAMPLE          address u64 · content 64 · key …      owner → reader: it may ask, once it has read this content there
 //! LOCATE          batch u64 · block × n                 reader → owner
 //!                 block: shuffle u32 · map u64 · first u32 · end u32
 //! LOCATED         batch u64 · keys u16 · key × keys · blocks u32 · found × blocks
@@ -17,9 +18,10 @@
 use std::fmt;
 
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
+pub(crate) const SAMPLE_BYTES: usize = 64;
 
 /// A random number that makes a proof worth nothing for the next connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
@@ -65,6 +67,7 @@ pub(crate) enum Body {
     Hello { version: u16, nonce: Nonce, address: Vec<u8> },
     Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
     Proof { proof: Proof },
+    Sample { address: u64, content: [u8; SAMPLE_BYTES], key: Vec<u8> },
     Locate { batch: u64, blocks: Vec<Block> },
     Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
     Done { batch: u64 },
@@ -114,6 +117,7 @@ impl Body {
             Self::Located { .. } => 5,
             Self::Done { .. } => 6,
             Self::Refused { .. } => 7,
+            Self::Sample { .. } => 8,
         }
     }
 
@@ -137,6 +141,11 @@ impl Body {
             Self::Located { batch, keys, found } => encode_located(*batch, keys, found, out),
             Self::Done { batch } => out.extend(batch.to_le_bytes()),
             Self::Refused { why } => out.extend(why.as_bytes()),
+            Self::Sample { address, content, key } => {
+                out.extend(address.to_le_bytes());
+                out.extend(content);
+                out.extend(key);
+            }
         }
     }
 
@@ -156,6 +165,7 @@ impl Body {
             5 => decode_located(input)?,
             6 => Self::Done { batch: input.u64()? },
             7 => Self::Refused { why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)? },
+            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
             _ => return Err(Malformed),
         })
     }
@@ -293,6 +303,11 @@ mod tests {
             }),
             any::<u64>().prop_map(|batch| Body::Done { batch }),
             ".*".prop_map(|why| Body::Refused { why }),
+            (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
+                address,
+                content: [byte; SAMPLE_BYTES],
+                key
+            }),
         ]
     }
 

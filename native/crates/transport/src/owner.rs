@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::sample::Sample;
 use crate::windows::{WINDOW_BYTES, Windows};
 use crate::wire::{Region, Wire};
 
@@ -28,12 +29,13 @@ pub(crate) struct Owner {
     secret: Secret,
     catalog: Arc<Catalog>,
     pub(crate) windows: Windows,
+    sample: Sample,
     sessions: HashMap<InstanceId, Session>,
 }
 
 impl Owner {
     pub(crate) fn new(instance: InstanceId, secret: Secret, catalog: Arc<Catalog>, windows: Windows) -> Self {
-        Self { instance, secret, catalog, windows, sessions: HashMap::new() }
+        Self { instance, secret, catalog, windows, sample: Sample::new(), sessions: HashMap::new() }
     }
 
     pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
@@ -53,13 +55,15 @@ impl Owner {
         Body::Challenge { reader_nonce, nonce: owner_nonce, proof }
     }
 
-    /// The reader's proof; an answer only when it is wrong.
-    pub(crate) fn proof(&mut self, reader: InstanceId, proof: &Proof) -> Option<Body> {
+    /// The reader's proof; if it is right, the reader is told what to read first.
+    pub(crate) fn proof<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, proof: &Proof) -> Option<Body> {
         let session = self.sessions.get_mut(&reader)?;
         let about = handshake(self.instance, reader, session);
-        let right = self.secret.verify(Role::Reader, &about, proof);
-        session.proven = right;
-        (!right).then(|| refusal("this application's secret is another".into()))
+        session.proven = self.secret.verify(Role::Reader, &about, proof);
+        if !session.proven {
+            return Some(refusal("this application's secret is another".into()));
+        }
+        Some(self.sample.message(wire).unwrap_or_else(|error| refusal(format!("nothing can be read here: {error}"))))
     }
 
     /// Where the blocks are. They stay there until DONE or the end of the connection.
@@ -86,6 +90,12 @@ impl Owner {
     pub(crate) fn forget<W: Wire>(&mut self, wire: &mut W, reader: InstanceId) {
         let pins = self.sessions.remove(&reader).map(|session| session.pins).unwrap_or_default();
         pins.into_values().flatten().for_each(|region| self.windows.unpin(wire, region));
+    }
+
+    /// Gives up everything that can be read.
+    pub(crate) fn close<W: Wire>(&mut self, wire: &mut W) {
+        self.windows.clear(wire);
+        self.sample.close(wire);
     }
 }
 

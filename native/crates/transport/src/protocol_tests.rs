@@ -13,7 +13,7 @@ use sluice_mem::Arena;
 use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::completions::{Completion, Failure};
 use crate::loopback::{Faults, Loopback, Network};
-use crate::message::{Block, Body, InstanceId, Message, VERSION};
+use crate::message::{Block, Body, InstanceId, Message, SAMPLE_BYTES, VERSION};
 use crate::near::{Near, faults, permitted};
 use crate::proof::{Handshake, Role, Secret};
 use crate::windows::WINDOW_BYTES;
@@ -210,6 +210,10 @@ suite! {
     who_does_not_know_the_secret_is_told_nothing
     locations_and_proofs_without_a_right_proof_before_are_refused
     an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost
+    an_answer_that_was_lost_is_noticed_by_the_next
+    who_is_read_wrongly_is_never_asked
+    who_cannot_be_read_is_never_asked
+    a_read_that_fails_alone_ends_its_block_only
     a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again
     a_dead_peer_ends_what_was_asked_of_it
     a_reader_that_dies_leaves_no_pin
@@ -236,7 +240,7 @@ fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
     assert_eq!(bytes_of(&ended[3]), data);
     assert_eq!(failure_of(&ended[4]), Failure::NotFound, "there are four partitions");
     assert_eq!(failure_of(&ended[5]), Failure::NotFound, "there is no such map");
-    let near = if reads == Reads::Near { large + data.len() } else { 0 };
+    let near = if reads == Reads::Near { SAMPLE_BYTES + large + data.len() } else { 0 };
     assert_eq!(world.near_bytes.load(Ordering::Relaxed), near as u64);
     drop(ended);
     world.assert_nothing_left();
@@ -341,50 +345,138 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
     assert_eq!(world.network.regions(), 0);
 }
 
-/// What an owner says that a stranger plays: it proves itself with the right secret, and answers LOCATE as the test likes.
+/// An owner that the test plays, of a reader that is process 0 of a world and knows it as peer 7. It has proven itself.
+struct Stranger {
+    world: World,
+    wire: Near<Loopback>,
+    endpoint: crate::wire::Endpoint,
+}
+
+const STRANGER: InstanceId = InstanceId(99);
+const STRANGER_PEER: u64 = 7;
+
+impl Stranger {
+    fn new(reads: Reads, seed: u64) -> Self {
+        let mut world = World::new(reads, seed, &[""]);
+        let mut wire = world.stranger();
+        let address = [&STRANGER.0.to_le_bytes(), wire.address()].concat();
+        world.processes[0].shared.peers.lock().expect("no panic").insert(STRANGER_PEER, PeerState::default());
+        world.command(0, Command::Connect { peer: STRANGER_PEER, attempt: 0, address });
+        world.run(2);
+        let reader_address = world.processes[0].agent.address().to_vec();
+        let endpoint = wire.open(&reader_address[8..]).expect("there");
+        let mut heard = Vec::new();
+        wire.progress(&mut heard);
+        let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
+        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
+            Message::decode(hello).expect("good")
+        else {
+            panic!("{heard:?}")
+        };
+        let owner_nonce = [2; 16];
+        let about = Handshake { owner: STRANGER, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
+        let proof = Secret::new(b"").prove(Role::Owner, &about);
+        let mut stranger = Self { world, wire, endpoint };
+        stranger.say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
+        stranger.world.run(2);
+        stranger
+    }
+
+    fn say(&mut self, body: Body) {
+        self.wire.send(self.endpoint, Message { sender: STRANGER, body }.encode());
+    }
+
+    /// Shows `memory` as what the reader is to read first, and says that it is `content`.
+    fn show(&mut self, memory: &[u8; 64], content: [u8; 64]) {
+        let address = memory.as_ptr().expose_provenance();
+        // SAFETY: the tests keep `memory` for as long as the world runs.
+        let (_, key) = unsafe { self.wire.register(address, 64) }.expect("registered");
+        self.say(Body::Sample { address: address as u64, content, key });
+        self.world.run(3);
+    }
+
+    /// Has the reader ask for one block more; batch numbers begin with the token of the sample, 1.
+    fn fetch(&mut self) {
+        self.world.processes[0].requests += 1;
+        let request = self.world.processes[0].requests;
+        self.world.command(0, Command::Fetch { request, peer: STRANGER_PEER, blocks: vec![block(1, 0, 1)] });
+        self.world.run(2);
+    }
+
+    /// Memory that the reader cannot read.
+    fn locate(&mut self, batch: u64) {
+        let keys = vec![crate::message::Key { region: 1, bytes: vec![0; 40] }];
+        let range = crate::message::Range { key: 0, address: 1, bytes: 4096 };
+        self.say(Body::Located { batch, keys, found: vec![Some(vec![range])] });
+    }
+
+    fn assert_given_up(&mut self, blocks: usize, why: &str) {
+        self.world.run(5);
+        let ended = self.world.take(0);
+        assert_eq!(ended.len(), blocks, "each block ends once");
+        assert!(ended.iter().all(|completion| failure_of(completion) == Failure::Peer), "{ended:?}");
+        let error = self.world.error(0, STRANGER_PEER as usize);
+        assert!(error.contains(why), "{error}");
+        assert_eq!(self.world.processes[0].arena.leased_bytes(), 0);
+    }
+}
+
 fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost(reads: Reads) {
-    let mut world = World::new(reads, 15, &[""]);
-    let mut stranger = world.stranger();
-    let me = InstanceId(99);
-    let address = [&me.0.to_le_bytes(), stranger.address()].concat();
-    world.processes[0].shared.peers.lock().expect("no panic").insert(7, PeerState::default());
-    world.command(0, Command::Connect { peer: 7, attempt: 0, address });
-    world.processes[0].requests += 1;
-    world.command(0, Command::Fetch { request: 1, peer: 7, blocks: vec![block(1, 0, 1)] });
-    world.run(2);
-    let reader_address = world.processes[0].agent.address().to_vec();
-    let endpoint = stranger.open(&reader_address[8..]).expect("there");
-    let mut heard = Vec::new();
-    stranger.progress(&mut heard);
-    let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
-    let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
-        Message::decode(hello).expect("good")
-    else {
-        panic!("{heard:?}")
-    };
-    let owner_nonce = [2; 16];
-    let about = Handshake { owner: me, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
-    let proof = Secret::new(b"").prove(Role::Owner, &about);
-    let mut say = |body: Body| stranger.send(endpoint, Message { sender: me, body }.encode());
-    say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
-    world.run(2);
-    // Batch numbers begin with 1. Both answers arrive in one turn, before a read of the first has failed.
-    let located = || Body::Located {
-        batch: 1,
-        keys: vec![crate::message::Key { region: 1, bytes: vec![0; 40] }],
-        found: vec![Some(vec![crate::message::Range { key: 0, address: 1, bytes: 4096 }])],
-    };
-    say(located());
-    say(located());
-    world.run(5);
-    let ended = world.take(0);
-    assert_eq!(ended.len(), 1, "the block ends once");
-    assert_eq!(failure_of(&ended[0]), Failure::Peer);
-    let peers = world.processes[0].shared.peers.lock().expect("no panic");
-    let error = peers[&7].error.clone().unwrap_or_default();
-    assert!(error.contains("twice"), "{error}");
-    drop(peers);
-    assert_eq!(world.processes[0].arena.leased_bytes(), 0);
+    let mut stranger = Stranger::new(reads, 15);
+    let memory = [5; 64];
+    stranger.show(&memory, memory);
+    stranger.fetch();
+    stranger.fetch();
+    // Both answers arrive in one turn, before a read of the first has failed.
+    stranger.locate(2);
+    stranger.locate(2);
+    stranger.assert_given_up(2, "out of turn");
+}
+
+fn an_answer_that_was_lost_is_noticed_by_the_next(reads: Reads) {
+    let mut stranger = Stranger::new(reads, 17);
+    let memory = [5; 64];
+    stranger.show(&memory, memory);
+    stranger.fetch();
+    stranger.fetch();
+    stranger.locate(3);
+    stranger.assert_given_up(2, "out of turn");
+}
+
+fn who_is_read_wrongly_is_never_asked(reads: Reads) {
+    let mut stranger = Stranger::new(reads, 18);
+    let memory = [5; 64];
+    stranger.fetch();
+    stranger.show(&memory, [6; 64]);
+    stranger.assert_given_up(1, "self-test read other bytes");
+}
+
+fn who_cannot_be_read_is_never_asked(reads: Reads) {
+    let mut stranger = Stranger::new(reads, 19);
+    stranger.fetch();
+    stranger.say(Body::Sample { address: 8, content: [0; 64], key: vec![0; 40] });
+    stranger.assert_given_up(1, "self-test could not read");
+}
+
+/// Memory of the owner's that is not readable is the block's misfortune; the next block is read.
+fn a_read_that_fails_alone_ends_its_block_only(reads: Reads) {
+    let mut stranger = Stranger::new(reads, 20);
+    let memory = [5; 64];
+    stranger.show(&memory, memory);
+    stranger.fetch();
+    stranger.locate(2);
+    stranger.world.run(5);
+    assert_eq!(failure_of(&stranger.world.take(0)[0]), Failure::NotRead);
+    stranger.fetch();
+    let address = memory.as_ptr().expose_provenance();
+    // SAFETY: `memory` lives until the end.
+    let (_, key) = unsafe { stranger.wire.register(address, 64) }.expect("registered");
+    let keys = vec![crate::message::Key { region: 1, bytes: key }];
+    let range = crate::message::Range { key: 0, address: address as u64, bytes: 64 };
+    stranger.say(Body::Located { batch: 4, keys, found: vec![Some(vec![range])] });
+    stranger.world.run(5);
+    assert_eq!(bytes_of(&stranger.world.take(0)[0]), memory);
+    assert_eq!(stranger.world.error(0, STRANGER_PEER as usize), "");
 }
 
 fn is_refusal(event: &Event) -> bool {
@@ -466,7 +558,7 @@ fn an_output_withdrawn_while_it_is_read_is_read_to_its_end(reads: Reads) {
     assert_eq!(failure_of(&ended[1]), Failure::NotFound);
     drop(ended);
     world.assert_nothing_left();
-    assert_eq!(world.network.regions(), 0, "the last reader's end gave the window up");
+    assert_eq!(world.network.regions(), 1, "the last reader's end gave the window up; the sample stays");
 }
 
 fn a_file_that_is_gone_or_too_short_is_not_found(reads: Reads) {
@@ -520,7 +612,7 @@ fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {
     }
     world.run(10);
     assert_eq!(world.network.connections(), 0);
-    assert_eq!(world.network.regions(), 1, "one window, which nobody reads");
+    assert_eq!(world.network.regions(), 2, "the sample, and one window, which nobody reads");
     world.assert_nothing_left();
 }
 
@@ -534,7 +626,7 @@ fn idle_windows_are_bounded(reads: Reads) {
         world.fetch(0, 1, &[block(map, 0, 1)]);
         drop(world.ended(0, 1));
     }
-    assert_eq!(world.network.regions(), 4, "256 MiB of windows of 64 MiB");
+    assert_eq!(world.network.regions(), 5, "the sample, and 256 MiB of windows of 64 MiB");
     world.fetch(0, 1, &[block(0, 0, 1)]);
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 5], "what was given up is mapped again");
 }
@@ -602,7 +694,7 @@ proptest! {
                 let right = &data[&(*owner, block.map)][start..start + sizes[block.first as usize]];
                 prop_assert!(lease.as_ref().map_or(&[][..], |lease| lease.as_slice()) == right);
             } else {
-                prop_assert!(failing_reads + failing_messages > 0, "{:?}", completion);
+                prop_assert!(failing_reads + failing_messages + near_not_read > 0, "{:?}", completion);
             }
         }
         world.network.set_faults(Faults::default());

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use sluice_mem::{Arena, Lease};
 
 use crate::completions::{Completion, Completions, Failure};
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, VERSION};
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES, VERSION};
 use crate::plan::{Planned, plan};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
-use crate::wire::{Endpoint, Get, Wire};
+use crate::sample::Probe;
+use crate::wire::{Endpoint, Get, Wire, WireError};
 
 /// The caller's number for a peer.
 pub(crate) type PeerNumber = u64;
@@ -28,16 +29,30 @@ struct Peer {
     owner: InstanceId,
     endpoint: Endpoint,
     nonce: Nonce,
-    /// Whether the owner has proven itself and may be asked.
-    ready: bool,
-    /// Batches to ask for when it is.
+    stage: Stage,
+    /// Batches to ask for when it is ready.
     unasked: Vec<u64>,
+    /// Batches that were asked for and not answered: answers come in the same order.
+    asked: VecDeque<u64>,
     /// Batches with blocks that have not ended.
     open: HashSet<u64>,
     planned: VecDeque<Planned>,
     in_flight: usize,
     bytes_in_flight: usize,
     last_sign: Instant,
+}
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// HELLO was sent.
+    Greeted,
+    /// The owner has proven itself, PROOF was sent.
+    Proven,
+    /// The owner's sample is being read by the get with this token.
+    Tested(u64),
+    /// The owner may be asked.
+    Ready,
 }
 
 /// Blocks of one fetch that are asked for together.
@@ -48,8 +63,6 @@ struct Batch {
     first: u32,
     blocks: Vec<Block>,
     parts: Vec<Part>,
-    /// Whether the owner has answered. A second answer must not move memory that reads are filling.
-    located: bool,
     /// Parts that have not ended.
     open: usize,
     /// Reads under way; until there are none, the leases stay.
@@ -86,6 +99,8 @@ pub(crate) struct Reader {
     batches: HashMap<u64, Batch>,
     /// By token: the reads under way.
     gets: HashMap<u64, Started>,
+    /// By token: the samples that are being read.
+    probes: HashMap<u64, Probe>,
     next: u64,
     /// Blocks that have ended in this turn.
     ended: Vec<Completion>,
@@ -110,8 +125,23 @@ impl Reader {
         completions: Arc<Completions>,
         timeout: Duration,
     ) -> Self {
-        let (peers, by_owner, batches, gets, ended) = Default::default();
-        Self { instance, address, secret, arena, completions, timeout, peers, by_owner, batches, gets, next: 0, ended }
+        let (peers, by_owner, batches, gets, probes, ended) = Default::default();
+        let next = 0;
+        Self {
+            instance,
+            address,
+            secret,
+            arena,
+            completions,
+            timeout,
+            peers,
+            by_owner,
+            batches,
+            gets,
+            probes,
+            next,
+            ended,
+        }
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -141,8 +171,9 @@ impl Reader {
             owner,
             endpoint,
             nonce,
-            ready: false,
+            stage: Stage::Greeted,
             unasked: Vec::new(),
+            asked: VecDeque::new(),
             open: HashSet::new(),
             planned: VecDeque::new(),
             in_flight: 0,
@@ -169,19 +200,19 @@ impl Reader {
             let parts = blocks.iter().map(|_| Part::default()).collect();
             let first = (chunk * BATCH_BLOCKS) as u32;
             let (owner, blocks, open) = (known.owner, blocks.to_vec(), blocks.len());
-            let (located, in_flight) = (false, 0);
-            self.batches
-                .insert(self.next, Batch { peer, owner, request, first, blocks, parts, located, open, in_flight });
+            let batch = Batch { peer, owner, request, first, blocks, parts, open, in_flight: 0 };
+            self.batches.insert(self.next, batch);
             known.open.insert(self.next);
             known.unasked.push(self.next);
         }
-        if known.ready { self.ask(peer) } else { Vec::new() }
+        if known.stage == Stage::Ready { self.ask(peer) } else { Vec::new() }
     }
 
     fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
         let Some(known) = self.peers.get_mut(&peer) else { return Vec::new() };
         let owner = known.owner;
         let unasked = std::mem::take(&mut known.unasked);
+        known.asked.extend(&unasked);
         let ask = |batch: u64| {
             let blocks = self.batches.get(&batch)?.blocks.clone();
             Some((owner, Body::Locate { batch, blocks }))
@@ -199,7 +230,9 @@ impl Reader {
         now: Instant,
     ) -> Result<Vec<Outgoing>, Broken> {
         let Some(number) = self.peer_of(owner) else { return Ok(Vec::new()) };
-        let Some(peer) = self.peers.get_mut(&number).filter(|peer| !peer.ready && peer.nonce == reader_nonce) else {
+        let Some(peer) =
+            self.peers.get_mut(&number).filter(|peer| peer.stage == Stage::Greeted && peer.nonce == reader_nonce)
+        else {
             return Ok(Vec::new());
         };
         let about =
@@ -208,10 +241,55 @@ impl Reader {
             let why = "it does not know this application's secret".to_string();
             return Err(Broken { peer: number, failure: Failure::Peer, why });
         }
-        peer.ready = true;
+        peer.stage = Stage::Proven;
         peer.last_sign = now;
-        let mine = (owner, Body::Proof { proof: self.secret.prove(Role::Reader, &about) });
-        Ok(std::iter::once(mine).chain(self.ask(number)).collect())
+        Ok(vec![(owner, Body::Proof { proof: self.secret.prove(Role::Reader, &about) })])
+    }
+
+    /// The owner has accepted the proof and tells what to read first.
+    pub(crate) fn sample<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        owner: InstanceId,
+        remote: u64,
+        content: [u8; SAMPLE_BYTES],
+        key: &[u8],
+        now: Instant,
+    ) {
+        let peer = self.by_owner.get(&owner).and_then(|number| self.peers.get_mut(number));
+        let Some(peer) = peer.filter(|peer| peer.stage == Stage::Proven) else { return };
+        self.next += 1;
+        peer.stage = Stage::Tested(self.next);
+        peer.last_sign = now;
+        let mut probe = Probe::new(content);
+        let get = Get { token: self.next, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
+        self.probes.insert(self.next, probe);
+        // SAFETY: the probe's memory stays where it is until the read has ended.
+        unsafe { wire.get(peer.endpoint, get) };
+    }
+
+    /// A read has ended; if it was a sample's and its bytes are right, the owner is asked. `None`: it was none of these.
+    pub(crate) fn tested(
+        &mut self,
+        token: u64,
+        result: &Result<(), WireError>,
+        now: Instant,
+    ) -> Option<Result<Vec<Outgoing>, Broken>> {
+        let probe = self.probes.remove(&token)?;
+        let Some((number, peer)) = self.peers.iter_mut().find(|(_, peer)| peer.stage == Stage::Tested(token)) else {
+            return Some(Ok(Vec::new()));
+        };
+        let (number, failure) = (*number, Failure::Peer);
+        let why = match result {
+            Ok(()) if probe.is_right() => {
+                peer.stage = Stage::Ready;
+                peer.last_sign = now;
+                return Some(Ok(self.ask(number)));
+            }
+            Ok(()) => "the self-test read other bytes than it has".to_string(),
+            Err(error) => format!("the self-test could not read it: {error}"),
+        };
+        Some(Err(Broken { peer: number, failure, why }))
     }
 
     /// Where the blocks of a batch are. Answers DONE when nothing of it is to be read.
@@ -229,10 +307,12 @@ impl Reader {
             return Ok(Some((owner, Body::Done { batch })));
         };
         peer.last_sign = now;
-        if std::mem::replace(&mut known.located, true) {
-            let why = "it told twice where the same blocks are".to_string();
+        // A second answer must not move memory that reads are filling.
+        if peer.asked.front() != Some(&batch) {
+            let why = "it told out of turn where blocks are: a message was lost, or came twice".to_string();
             return Err(Broken { peer: number, failure: Failure::Peer, why });
         }
+        peer.asked.pop_front();
         if found.len() != known.parts.len() {
             let why = format!("it told of {} blocks when asked for {}", found.len(), known.parts.len());
             return Err(Broken { peer: number, failure: Failure::Peer, why });
@@ -298,20 +378,18 @@ impl Reader {
             peer.bytes_in_flight -= bytes;
             peer.last_sign = now;
         }
-        let known = &mut batch.parts[part];
-        known.read += if ok { bytes } else { 0 };
-        if known.read == known.bytes && !known.ended {
-            let lease = known.lease.take();
-            batch.end(part, Ok(lease), &mut self.ended);
+        if ok {
+            let known = &mut batch.parts[part];
+            known.read += bytes;
+            if known.read == known.bytes && !known.ended {
+                let lease = known.lease.take();
+                batch.end(part, Ok(lease), &mut self.ended);
+            }
+        } else {
+            // Its lease stays with the batch: other reads may be filling it.
+            batch.end(part, Err(Failure::NotRead), &mut self.ended);
         }
         self.finish(number)
-    }
-
-    /// Whose read it is, for a failure's sake.
-    pub(crate) fn peer_of_get(&self, token: u64) -> Option<PeerNumber> {
-        let number = self.gets.get(&token)?.batch;
-        let batch = self.batches.get(&number)?;
-        self.peers.get(&batch.peer).filter(|peer| peer.open.contains(&number)).map(|_| batch.peer)
     }
 
     /// Forgets a batch that has come to its end; its owner is to know.
@@ -343,10 +421,11 @@ impl Reader {
     /// Peers from which something is expected and nothing has come for too long.
     pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
         let silent = |peer: &Peer| {
-            (!peer.ready || !peer.open.is_empty()) && now.saturating_duration_since(peer.last_sign) > self.timeout
+            (peer.stage != Stage::Ready || !peer.open.is_empty())
+                && now.saturating_duration_since(peer.last_sign) > self.timeout
         };
         let why = |peer: &Peer| {
-            let what = if peer.ready { "answered" } else { "greeted back" };
+            let what = if peer.stage == Stage::Ready { "answered" } else { "greeted back" };
             format!("it has not {what} within {} ms", self.timeout.as_millis())
         };
         let broken =
@@ -356,7 +435,7 @@ impl Reader {
 
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
-        !self.gets.is_empty()
+        !self.gets.is_empty() || !self.probes.is_empty()
     }
 
     /// Gives up the leases that reads may still write to; they are never used again.
@@ -364,12 +443,13 @@ impl Reader {
         let under_way = self.batches.drain().filter(|(_, batch)| batch.in_flight > 0);
         under_way.flat_map(|(_, batch)| batch.parts).for_each(|part| std::mem::forget(part.lease));
         self.gets.clear();
+        self.probes.drain().for_each(std::mem::forget);
     }
 
     /// Whether nothing is under way.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches.is_empty() && self.gets.is_empty()
+        self.batches.is_empty() && self.gets.is_empty() && self.probes.is_empty()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The agent's thread, and what other threads may ask of it.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -19,6 +21,8 @@ const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// The longest that a wire may take to be made, and that the thread may take to end.
 const LONGEST_START: Duration = Duration::from_secs(30);
 const LONGEST_STOP: Duration = Duration::from_secs(10);
+/// The agent is never said to be stuck earlier than this.
+const SHORTEST_STUCK: Duration = Duration::from_secs(10);
 /// Turns without work before the agent sleeps: an answer that comes at once finds it awake.
 const IDLE_TURNS: u32 = 64;
 
@@ -31,6 +35,26 @@ pub enum FetchError {
     FailedPeer(String),
 }
 
+/// Why there are no completions any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The transport was stopped, or its thread has panicked (which that thread has said).
+    Stopped,
+    /// The agent's thread has been in one call of the system or of the library for so long: a disk or a device hangs.
+    Stuck(Duration),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped => f.write_str("the transport was stopped"),
+            Self::Stuck(time) => {
+                write!(f, "the transport's thread has been stuck in one call for {} s", time.as_secs())
+            }
+        }
+    }
+}
+
 /// A process's transport. Any thread may call anything.
 pub struct Transport {
     shared: Arc<Shared>,
@@ -38,6 +62,8 @@ pub struct Transport {
     waker: Arc<dyn Waker>,
     stopped: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    watch: Mutex<Watch>,
+    longest_turn: Duration,
     /// Of fetches and of attempts to connect.
     numbers: AtomicU64,
 }
@@ -56,14 +82,23 @@ impl Transport {
         let stopped = Arc::new(AtomicBool::new(false));
         let (tell, told) = mpsc::channel();
         let (shared_there, stopped_there) = (Arc::clone(&shared), Arc::clone(&stopped));
+        let completions = Arc::clone(&shared.completions);
+        let longest_turn = (2 * options.timeout).max(SHORTEST_STUCK);
         let run = move || match make() {
             Ok(wire) => {
                 let mut agent = Agent::new(wire, arena, shared_there, &options);
                 let told = tell.send(Ok((agent.address().to_vec(), agent.wire().waker())));
-                if told.is_ok() {
-                    run(&mut agent, &stopped_there);
+                let life = AssertUnwindSafe(|| {
+                    if told.is_ok() {
+                        run(&mut agent, &stopped_there);
+                    }
+                    agent.stop();
+                });
+                if catch_unwind(life).is_err() {
+                    // Reads under way may still write to what the agent has leased: it keeps everything.
+                    completions.close();
+                    std::mem::forget(agent);
                 }
-                agent.stop();
             }
             Err(error) => drop(tell.send(Err(error))),
         };
@@ -77,7 +112,8 @@ impl Transport {
         })?;
         let (address, waker) = made?;
         let (thread, numbers) = (Mutex::new(Some(thread)), AtomicU64::new(0));
-        Ok(Self { shared, address, waker, stopped, thread, numbers })
+        let watch = Mutex::default();
+        Ok(Self { shared, address, waker, stopped, thread, watch, longest_turn, numbers })
     }
 
     /// What peers need to connect to here.
@@ -151,9 +187,19 @@ impl Transport {
         Ok(request)
     }
 
-    /// Takes up to `most` completions, waiting for the first. `None` when the transport was stopped.
-    pub fn poll(&self, most: usize, longest: Duration) -> Option<Vec<Completion>> {
-        self.shared.completions.take(most, longest)
+    /// Takes up to `most` completions, waiting for the first. Must be called again and again: that is how a stuck agent is
+    /// noticed, after twice the timeout of the options (but at least 10 s).
+    ///
+    /// # Errors
+    /// Nothing comes any more. What a stuck agent has leased stays with it.
+    pub fn poll(&self, most: usize, longest: Duration) -> Result<Vec<Completion>, Ended> {
+        let start = Instant::now();
+        let taken = self.shared.completions.take(most, longest).ok_or(Ended::Stopped)?;
+        let turns = self.shared.turns.load(Ordering::Relaxed);
+        // This process may have been stopped meanwhile, as a whole: no call counts for more than it was to take.
+        let stuck =
+            self.watch.lock().unwrap_or_else(PoisonError::into_inner).stuck(turns, start.elapsed().min(longest));
+        if stuck < self.longest_turn { Ok(taken) } else { Err(Ended::Stuck(stuck)) }
     }
 
     /// How a peer has failed since it was connected; empty when it has not.
@@ -193,6 +239,25 @@ impl Drop for Transport {
     }
 }
 
+/// What the polls have seen of the agent.
+#[derive(Default)]
+struct Watch {
+    turns: u64,
+    unchanged: Duration,
+}
+
+impl Watch {
+    /// How long the agent has not come round, as far as it was watched; it was for another `time` now.
+    fn stuck(&mut self, turns: u64, time: Duration) -> Duration {
+        if std::mem::replace(&mut self.turns, turns) == turns {
+            self.unchanged += time;
+        } else {
+            self.unchanged = Duration::ZERO;
+        }
+        self.unchanged
+    }
+}
+
 fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
     let mut idle = 0;
     while !stopped.load(Ordering::Acquire) {
@@ -201,5 +266,86 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
             agent.wire().wait(LONGEST_WAIT);
             idle = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Endpoint, Event, Get, Region};
+
+    /// A wire of which only `progress` does something.
+    struct Odd(fn());
+
+    struct Nobody;
+
+    impl Waker for Nobody {
+        fn wake(&self) {}
+    }
+
+    impl Wire for Odd {
+        fn address(&self) -> &[u8] {
+            &[]
+        }
+
+        fn open(&mut self, _: &[u8]) -> Result<Endpoint, WireError> {
+            Ok(Endpoint(1))
+        }
+
+        fn close(&mut self, _: Endpoint) {}
+
+        fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
+
+        unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
+            Err(WireError("never".into()))
+        }
+
+        fn unregister(&mut self, _: Region) {}
+
+        unsafe fn get(&mut self, _: Endpoint, _: Get<'_>) {}
+
+        fn progress(&mut self, _: &mut Vec<Event>) {
+            (self.0)();
+        }
+
+        fn wait(&mut self, _: Duration) {}
+
+        fn waker(&self) -> Arc<dyn Waker> {
+            Arc::new(Nobody)
+        }
+    }
+
+    /// What polling comes to, and after how long.
+    fn end_of(progress: fn()) -> (Ended, Duration) {
+        let options = Options { timeout: Duration::from_millis(1), ..Options::default() };
+        let transport = Transport::start(move || Ok(Odd(progress)), Arena::host(1 << 20), options).expect("started");
+        let start = Instant::now();
+        loop {
+            match transport.poll(1, Duration::from_millis(100)) {
+                Ok(taken) => assert!(taken.is_empty() && start.elapsed() < Duration::from_secs(60)),
+                Err(ended) => return (ended, start.elapsed()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_agents_thread_ends_every_wait() {
+        let (ended, _) = end_of(|| panic!("on purpose"));
+        assert_eq!(ended, Ended::Stopped);
+    }
+
+    #[test]
+    fn an_agent_that_does_not_come_round_is_noticed() {
+        let (ended, time) = end_of(|| std::thread::sleep(Duration::from_secs(13)));
+        assert!(matches!(ended, Ended::Stuck(stuck) if stuck >= SHORTEST_STUCK && stuck <= time), "{ended:?}");
+    }
+
+    #[test]
+    fn time_in_which_nobody_watched_does_not_count() {
+        let (mut watch, step) = (Watch::default(), Duration::from_millis(100));
+        assert_eq!(watch.stuck(0, step), step);
+        assert_eq!(watch.stuck(0, step), 2 * step);
+        assert_eq!(watch.stuck(1, step), Duration::ZERO);
+        assert_eq!(watch.stuck(1, step), step);
     }
 }

@@ -48,7 +48,7 @@ pub enum Event {
     Got {
         /// The get's.
         token: u64,
-        /// Whether all bytes are there.
+        /// Whether all bytes are there. If not, this says nothing of the connection.
         result: Result<(), WireError>,
     },
     /// The connection is gone; reported once, and not for endpoints that were closed.

@@ -70,7 +70,7 @@ fn who_was_given_up_learns_of_it_and_both_read_again() {
     assert!(late.peer_error(1).contains("kept waiting"), "{}", late.peer_error(1));
 
     // Nothing comes late; and who was told of a failure waits a while before it tries again.
-    assert!([&impatient, &late].iter().all(|it| it.poll(1, SHORT).is_some_and(|ended| ended.is_empty())));
+    assert!([&impatient, &late].iter().all(|it| it.poll(1, SHORT).is_ok_and(|ended| ended.is_empty())));
     both_read(&impatient, &late);
     drop(writer);
     std::fs::remove_file(path).and_then(|()| std::fs::remove_file(stuck)).expect("removed");

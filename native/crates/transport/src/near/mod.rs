@@ -6,7 +6,8 @@
 //!   owner's process                               reader's process
 //!   register ─► cell := v, key (cell's place, v)  get ─► queue ─► one call: data …, then the cells
 //!   unregister ─► cell := 0, then the inner's             all came and every cell holds its v ─► Got
-//!                 (and then somebody unmaps)              else ─► the inner wire's get ─► Got
+//!                 (and then somebody unmaps)              a cell does not ─► the inner wire's get ─► Got
+//!                                                         not all came, even alone ─► Got, an error
 //! ```
 //!
 //! # Why bytes that are reported are those of the region
@@ -142,7 +143,7 @@ impl<W: Wire> Near<W> {
                 Ok(()) => self.end_front(count),
                 Err(Failure::Refused) => self.hand_over_endpoint(),
                 Err(Failure::NotRead) if count > 1 => self.alone = count,
-                Err(Failure::NotRead) => self.hand_over_front(),
+                Err(Failure::NotRead) => self.fail_front(),
             }
         }
     }
@@ -202,9 +203,12 @@ impl<W: Wire> Near<W> {
         self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn hand_over_front(&mut self) {
-        if let Some(get) = self.queue.pop_front() {
-            self.hand_over(&get);
+    /// The front's memory cannot be read: the file behind it has been cut short, say. The inner wire might have the owner's
+    /// process touch it, which would end that process.
+    fn fail_front(&mut self) {
+        if let Some(Queued { token, .. }) = self.queue.pop_front() {
+            let result = Err(WireError("the owner's memory cannot be read".into()));
+            self.ended.push(Event::Got { token, result });
         }
     }
 

@@ -7,6 +7,7 @@ use super::cells::Mark;
 use super::format::{Origin, RegionKey};
 use super::{CALL_GETS, Near, TURN_BYTES, TURN_CALLS, faults, permitted};
 use crate::loopback::{Loopback, Network};
+use crate::mapping::Mapping;
 use crate::wire::{Endpoint, Event, Get, Wire, WireError};
 
 const MIB: usize = 1 << 20;
@@ -227,8 +228,8 @@ fn a_turn_has_an_end() {
 }
 
 #[test]
-fn one_get_that_cannot_be_read_near_takes_no_other_with_it() {
-    if !permitted("one_get_that_cannot_be_read_near_takes_no_other_with_it") {
+fn one_get_that_cannot_be_read_takes_no_other_with_it() {
+    if !permitted("one_get_that_cannot_be_read_takes_no_other_with_it") {
         return;
     }
     let mut pair = Pair::new();
@@ -250,10 +251,35 @@ fn one_get_that_cannot_be_read_near_takes_no_other_with_it() {
     let mut ended = pair.turn();
     ended.extend(pair.turn());
     ended.sort_unstable();
-    let expected: Vec<(u64, bool)> = (0..10).map(|token| (token, token != 3)).collect();
-    assert_eq!(ended, expected, "the stale one fails, the unreadable one is read by the inner wire");
+    let expected: Vec<(u64, bool)> = (0..10).map(|token| (token, token != 3 && token != 6)).collect();
+    assert_eq!(ended, expected, "the stale one and the unreadable one fail");
     assert_eq!(pair.near_bytes(), 800);
-    assert!(from[..300] == to[..300] && from[400..] == to[400..]);
+    assert!(from[..300] == to[..300] && from[400..600] == to[400..600] && from[700..] == to[700..]);
+}
+
+/// Whoever touched that memory in the owner's process would end it (SIGBUS): the loopback must not be asked.
+#[test]
+fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
+    if !permitted("a_file_that_is_cut_short_while_it_is_mapped_is_an_error") {
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("sluice-cut-{}", std::process::id()));
+    std::fs::write(&path, content(3 * 4096)).expect("written");
+    let mapping = Mapping::of(&path, 3 * 4096, 0, 3 * 4096).expect("mapped");
+    let mut pair = Pair::new();
+    // SAFETY: the mapping lives until the end; that it has no file behind it any more is what is tested.
+    let (_, key) = unsafe { pair.owner.register(mapping.address(), 3 * 4096) }.expect("registered");
+    std::fs::File::options().write(true).open(&path).expect("opened").set_len(4096).expect("cut");
+    let mut to = vec![0; 4096];
+    for (token, offset) in [(1, 0), (2, 2 * 4096), (3, 0)] {
+        let remote = (mapping.address() + offset) as u64;
+        let get = Get { token, key: &key, remote, local: to.as_mut_ptr(), bytes: 4096 };
+        // SAFETY: `to` is kept until the end.
+        unsafe { pair.reader.get(pair.endpoint, get) };
+        assert_eq!(pair.turn(), [(token, offset == 0)]);
+    }
+    assert!(to == content(4096));
+    std::fs::remove_file(&path).expect("removed");
 }
 
 #[test]

@@ -14,11 +14,11 @@ package io.sluice.nativebridge;
  * called from any thread; {@link #poll} by one thread at a time.
  */
 public final class NativeTransport {
-  /** There is no usable UCX in this process: not found, too old, or it failed its self-test. */
+  /** There is no usable UCX in this process: not found, too old, or it refuses to work here. */
   public static final int UNAVAILABLE = -8;
   /** The peer has no such map output: not committed there, or removed since. */
   public static final int NOT_FOUND = -9;
-  /** The peer, or the way to it, failed; {@link #peerError} says how. The peer stays failed until it is connected again. */
+  /** The peer, or the way to it, failed, in its self-test perhaps; {@link #peerError} says how. The peer stays failed until it is connected again. */
   public static final int PEER = -10;
   /** The peer did not answer in time; it stays failed until it is connected again. */
   public static final int TIMEOUT = -11;
