@@ -108,15 +108,16 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_publish(
     shuffle: jint,
     map: jlong,
     data_file: JString<'_>,
+    index_file: JString<'_>,
     offsets: JLongArray<'_>,
 ) -> jint {
     guard(|| {
         let running = TRANSPORTS.get(transport)?;
-        let file = PathBuf::from(text(&mut env, &data_file)?);
+        let (file, index) = (PathBuf::from(text(&mut env, &data_file)?), path(&mut env, &index_file)?);
         let offsets = longs(&env, &offsets)?;
         let offsets = offsets.into_iter().map(|offset| number(offset, "an offset")).collect::<Result<_, _>>()?;
         let (shuffle, map) = (number(shuffle.into(), "shuffle id")?, number(map, "map id")?);
-        running.transport.publish(shuffle, map, file, offsets).map_err(EngineError::invalid)?;
+        running.transport.publish(shuffle, map, file, index, offsets).map_err(EngineError::invalid)?;
         Ok(0)
     }) as jint
 }
@@ -133,21 +134,6 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_renew(
     guard(|| {
         let running = TRANSPORTS.get(transport)?;
         Ok(running.transport.renew(number(shuffle.into(), "shuffle id")?, number(map, "map id")?) as i64)
-    }) as jint
-}
-
-/// `NativeTransport.withdraw`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_withdraw(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    shuffle: jint,
-    map: jlong,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        Ok(running.transport.withdraw(number(shuffle.into(), "shuffle id")?, number(map, "map id")?) as i64)
     }) as jint
 }
 

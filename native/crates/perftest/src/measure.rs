@@ -58,7 +58,7 @@ pub(crate) fn publish(owner: &Transport, file: &Path, plan: &Plan) -> Result<(),
     std::fs::write(file, content).map_err(|e| format!("writing {}: {e}", file.display()))?;
     for (map, size) in plan.sizes.iter().enumerate() {
         let offsets = (0..=plan.partitions(*size)).map(|i| (i * size) as u64).collect();
-        owner.publish(0, map as u64, file.to_path_buf(), offsets)?;
+        owner.publish(0, map as u64, file.to_path_buf(), None, offsets)?;
     }
     Ok(())
 }

@@ -1,53 +1,109 @@
 //! What this process has published: map outputs, by shuffle and map.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::Block;
 
+/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from index files
+/// when somebody asks, which takes a few microseconds a block: 8 million (map, partition) pairs are a large shuffle.
+const KEPT_BYTES: usize = 64 << 20;
+
 /// One publication; a number is never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OutputId(u64);
 
-/// A committed map output: a file and where its partitions lie in it. 8 bytes of memory per partition.
+/// A committed map output: a file and where its partitions lie in it.
 #[derive(Debug)]
 pub(crate) struct MapOutput {
     pub(crate) id: OutputId,
     pub(crate) path: PathBuf,
-    /// Partitions + 1, ascending.
-    offsets: Arc<[u64]>,
+    offsets: Offsets,
+    bytes: u64,
+}
+
+/// Where each partition begins, and where the last ends: partitions + 1 numbers, ascending.
+#[derive(Debug, Clone)]
+enum Offsets {
+    Kept(Arc<[u64]>),
+    /// In Spark's index file: big-endian numbers of 64 bits. How many partitions there are.
+    InFile(Arc<Path>, u32),
+}
+
+impl Offsets {
+    fn kept_bytes(&self) -> usize {
+        match self {
+            Self::Kept(offsets) => size_of_val(&**offsets),
+            Self::InFile(..) => 0,
+        }
+    }
 }
 
 impl MapOutput {
-    /// The bytes of the block in the file, or `None` for partitions that there are not.
+    /// The bytes of the block in the file, or `None` for partitions that there are not, or whose place is not to be learnt.
     pub(crate) fn extent(&self, block: &Block) -> Option<(u64, u64)> {
-        let first = *self.offsets.get(block.first as usize)?;
-        let end = *self.offsets.get(block.end as usize)?;
-        (block.first <= block.end).then_some((first, end))
+        let (first, end) = match &self.offsets {
+            Offsets::Kept(offsets) => (*offsets.get(block.first as usize)?, *offsets.get(block.end as usize)?),
+            Offsets::InFile(_, partitions) if block.end > *partitions => return None,
+            Offsets::InFile(index, _) => read_offsets(index, block).ok()?,
+        };
+        (block.first <= block.end && first <= end && end <= self.bytes).then_some((first, end))
     }
 
     /// Where the last partition ends.
     pub(crate) fn bytes(&self) -> u64 {
-        self.offsets.last().copied().unwrap_or(0)
+        self.bytes
     }
+}
+
+fn read_offsets(index: &Path, block: &Block) -> io::Result<(u64, u64)> {
+    let file = File::open(index)?;
+    let offset_of = |partition: u32| {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, u64::from(partition) * 8)?;
+        io::Result::Ok(u64::from_be_bytes(bytes))
+    };
+    Ok((offset_of(block.first)?, offset_of(block.end)?))
 }
 
 /// All publications. Any thread may call anything.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Catalog {
-    shuffles: Mutex<HashMap<u32, HashMap<u64, Arc<MapOutput>>>>,
+    state: Mutex<State>,
+    most_kept_bytes: usize,
     next: AtomicU64,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    shuffles: HashMap<u32, HashMap<u64, Arc<MapOutput>>>,
+    kept_bytes: usize,
+}
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Self::keeping(KEPT_BYTES)
+    }
+}
+
 impl Catalog {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u32, HashMap<u64, Arc<MapOutput>>>> {
-        // Consistent between any two statements below, so a poisoned lock is still good.
-        self.shuffles.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps so many bytes of offsets in memory.
+    pub(crate) fn keeping(most_kept_bytes: usize) -> Self {
+        Self { state: Mutex::default(), most_kept_bytes, next: AtomicU64::new(0) }
     }
 
-    /// Adds an output; one of the same map replaces it. Returns the one replaced.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Consistent between any two statements below, so a poisoned lock is still good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an output; one of the same map replaces it. Returns the one replaced. `index` is a file with the same offsets, as
+    /// Spark writes it; without one they are kept in memory in any case.
     ///
     /// # Errors
     /// `offsets` is empty or descends: a bug in the caller.
@@ -56,42 +112,63 @@ impl Catalog {
         shuffle: u32,
         map: u64,
         path: PathBuf,
+        index: Option<PathBuf>,
         offsets: Vec<u64>,
     ) -> Result<Option<Arc<MapOutput>>, String> {
-        if offsets.is_empty() || !offsets.is_sorted() {
-            return Err(format!("the offsets of map {map} of shuffle {shuffle} are empty or descend"));
-        }
+        let partitions = offsets.len().checked_sub(1).and_then(|partitions| u32::try_from(partitions).ok());
+        let (Some(partitions), true) = (partitions, offsets.is_sorted()) else {
+            return Err(format!("the offsets of map {map} of shuffle {shuffle} are empty, too many, or descend"));
+        };
+        let bytes = offsets[partitions as usize];
+        let mut state = self.lock();
+        let room = state.kept_bytes + size_of_val(&*offsets) <= self.most_kept_bytes;
+        let offsets = match index {
+            Some(index) if !room => Offsets::InFile(index.into(), partitions),
+            _ => Offsets::Kept(offsets.into()),
+        };
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
-        let output = Arc::new(MapOutput { id, path, offsets: offsets.into() });
-        Ok(self.lock().entry(shuffle).or_default().insert(map, output))
+        state.kept_bytes += offsets.kept_bytes();
+        let output = Arc::new(MapOutput { id, path, offsets, bytes });
+        let replaced = state.shuffles.entry(shuffle).or_default().insert(map, output);
+        state.forget(replaced.iter());
+        Ok(replaced)
     }
 
     /// Publishes an output anew, because its file lies elsewhere now behind the same path. Returns the one replaced.
     pub(crate) fn renew(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
-        let mut shuffles = self.lock();
-        let known = shuffles.get_mut(&shuffle)?.get_mut(&map)?;
+        let mut state = self.lock();
+        let known = state.shuffles.get_mut(&shuffle)?.get_mut(&map)?;
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
-        let renewed = MapOutput { id, path: known.path.clone(), offsets: Arc::clone(&known.offsets) };
-        Some(std::mem::replace(known, Arc::new(renewed)))
+        let (path, offsets, bytes) = (known.path.clone(), known.offsets.clone(), known.bytes);
+        Some(std::mem::replace(known, Arc::new(MapOutput { id, path, offsets, bytes })))
     }
 
     pub(crate) fn find(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
-        self.lock().get(&shuffle)?.get(&map).cloned()
+        self.lock().shuffles.get(&shuffle)?.get(&map).cloned()
     }
 
     pub(crate) fn withdraw(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
-        let mut shuffles = self.lock();
-        let outputs = shuffles.get_mut(&shuffle)?;
+        let mut state = self.lock();
+        let outputs = state.shuffles.get_mut(&shuffle)?;
         let withdrawn = outputs.remove(&map);
         if outputs.is_empty() {
-            shuffles.remove(&shuffle);
+            state.shuffles.remove(&shuffle);
         }
+        state.forget(withdrawn.iter());
         withdrawn
     }
 
     pub(crate) fn withdraw_shuffle(&self, shuffle: u32) -> Vec<Arc<MapOutput>> {
-        let outputs = self.lock().remove(&shuffle).unwrap_or_default();
+        let mut state = self.lock();
+        let outputs = state.shuffles.remove(&shuffle).unwrap_or_default();
+        state.forget(outputs.values());
         outputs.into_values().collect()
+    }
+}
+
+impl State {
+    fn forget<'a>(&mut self, outputs: impl Iterator<Item = &'a Arc<MapOutput>>) {
+        self.kept_bytes -= outputs.map(|output| output.offsets.kept_bytes()).sum::<usize>();
     }
 }
 
@@ -106,7 +183,7 @@ mod tests {
     #[test]
     fn extents_are_those_of_the_offsets() {
         let catalog = Catalog::default();
-        assert!(catalog.publish(1, 7, "f".into(), vec![0, 10, 10, 30]).expect("good").is_none());
+        assert!(catalog.publish(1, 7, "f".into(), None, vec![0, 10, 10, 30]).expect("good").is_none());
         let output = catalog.find(1, 7).expect("published");
         assert_eq!(output.bytes(), 30);
         let cases = [
@@ -126,11 +203,11 @@ mod tests {
     #[test]
     fn what_is_withdrawn_or_replaced_is_named_once() {
         let catalog = Catalog::default();
-        catalog.publish(1, 7, "f".into(), vec![0]).expect("good");
+        catalog.publish(1, 7, "f".into(), None, vec![0]).expect("good");
         let first = catalog.find(1, 7).expect("there").id;
-        let replaced = catalog.publish(1, 7, "g".into(), vec![0]).expect("good");
+        let replaced = catalog.publish(1, 7, "g".into(), None, vec![0]).expect("good");
         assert_eq!(replaced.map(|output| output.id), Some(first));
-        catalog.publish(1, 8, "h".into(), vec![0]).expect("good");
+        catalog.publish(1, 8, "h".into(), None, vec![0]).expect("good");
         assert!(catalog.withdraw(1, 7).is_some());
         assert!(catalog.withdraw(1, 7).is_none());
         assert_eq!(catalog.withdraw_shuffle(1).len(), 1);
@@ -142,7 +219,7 @@ mod tests {
     fn what_is_renewed_is_another_publication_of_the_same_extents() {
         let catalog = Catalog::default();
         assert!(catalog.renew(1, 7).is_none());
-        catalog.publish(1, 7, "f".into(), vec![0, 10, 30]).expect("good");
+        catalog.publish(1, 7, "f".into(), None, vec![0, 10, 30]).expect("good");
         let before = catalog.find(1, 7).expect("there");
         let replaced = catalog.renew(1, 7).expect("there");
         let after = catalog.find(1, 7).expect("there");
@@ -151,11 +228,57 @@ mod tests {
         assert_eq!((after.extent(&block(1, 2)), &after.path), (Some((10, 30)), &before.path));
     }
 
+    /// 1,000,000 reducers on an executor with 100 maps would be 800 MB of offsets.
+    #[test]
+    fn offsets_beyond_what_is_kept_are_read_from_spark_s_index_files() {
+        const PARTITIONS: u64 = 1_000_000;
+        let folder = std::env::temp_dir().join(format!("sluice-catalog-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let index = folder.join("index");
+        // Every other partition is empty.
+        let offsets: Vec<u64> = (0..=PARTITIONS).map(|partition| partition / 2 * 7).collect();
+        std::fs::write(&index, offsets.iter().flat_map(|offset| offset.to_be_bytes()).collect::<Vec<u8>>())
+            .expect("written");
+        let catalog = Catalog::keeping(20 << 20);
+        for map in 0..100 {
+            catalog.publish(1, map, "f".into(), Some(index.clone()), offsets.clone()).expect("good");
+        }
+        assert_eq!(catalog.lock().kept_bytes, 2 * 8 * (PARTITIONS as usize + 1), "two outputs fit");
+        let last = PARTITIONS as u32;
+        for (first, end) in [(0, 1), (1, 2), (499_999, 500_001), (last - 1, last), (0, last), (last, last)] {
+            let expected = Some((offsets[first as usize], offsets[end as usize]));
+            for map in [0, 1, 2, 99] {
+                assert_eq!(
+                    catalog.find(1, map).expect("there").extent(&block(first, end)),
+                    expected,
+                    "{first} {end} {map}"
+                );
+            }
+        }
+        for bad in [block(2, 1), block(last, last + 1), block(u32::MAX, u32::MAX)] {
+            assert_eq!(catalog.find(1, 99).expect("there").extent(&bad), None, "{bad:?}");
+        }
+        // An index that is of another output, too short, or gone.
+        std::fs::write(&index, [0xff; 16]).expect("written");
+        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(0, 1)), None);
+        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(1, 2)), None);
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(0, 1)), None);
+        assert!(catalog.find(1, 0).expect("there").extent(&block(0, 1)).is_some(), "kept ones need no file");
+        // What goes makes room again, and without an index there is no choice.
+        catalog.publish(1, 99, "f".into(), None, vec![0; 1000]).expect("good");
+        catalog.renew(1, 99).expect("there");
+        catalog.withdraw(1, 0).expect("there");
+        assert_eq!(catalog.lock().kept_bytes, 8 * (PARTITIONS as usize + 1) + 8000);
+        catalog.withdraw_shuffle(1);
+        assert_eq!(catalog.lock().kept_bytes, 0);
+    }
+
     #[test]
     fn bad_offsets_are_refused() {
         let catalog = Catalog::default();
-        assert!(catalog.publish(1, 1, "f".into(), vec![]).is_err());
-        assert!(catalog.publish(1, 1, "f".into(), vec![0, 5, 4]).is_err());
+        assert!(catalog.publish(1, 1, "f".into(), None, vec![]).is_err());
+        assert!(catalog.publish(1, 1, "f".into(), None, vec![0, 5, 4]).is_err());
         assert!(catalog.find(1, 1).is_none());
     }
 }

@@ -109,7 +109,7 @@ impl World {
         });
         let offsets = std::iter::once(0).chain(ends).collect();
         let catalog = &self.processes[owner].shared.catalog;
-        catalog.publish(1, map, path, offsets).expect("good offsets");
+        catalog.publish(1, map, path, None, offsets).expect("good offsets");
         bytes
     }
 
@@ -254,7 +254,7 @@ fn a_block_may_lie_in_several_windows(reads: Reads) {
     file.set_len(total).expect("sparse");
     std::os::unix::fs::FileExt::write_all_at(&file, b"over the edge", edge - 4).expect("written");
     let offsets = vec![0, edge - 10, edge + 20, total];
-    world.processes[1].shared.catalog.publish(1, 1, path, offsets).expect("good");
+    world.processes[1].shared.catalog.publish(1, 1, path, None, offsets).expect("good");
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 1, 2), block(1, 0, 3)]);
     let mut ended = world.ended(0, 2);
@@ -622,7 +622,7 @@ fn idle_windows_are_bounded(reads: Reads) {
     for map in 0..6 {
         let path = world.files.join(format!("large-{map}"));
         std::fs::File::create(&path).expect("created").set_len(WINDOW_BYTES).expect("sparse");
-        world.processes[1].shared.catalog.publish(1, map, path, vec![0, 5, WINDOW_BYTES]).expect("good");
+        world.processes[1].shared.catalog.publish(1, map, path, None, vec![0, 5, WINDOW_BYTES]).expect("good");
         world.fetch(0, 1, &[block(map, 0, 1)]);
         drop(world.ended(0, 1));
     }

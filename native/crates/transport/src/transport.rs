@@ -122,12 +122,20 @@ impl Transport {
     }
 
     /// Makes a map output readable; one of the same map is replaced. `offsets`: where each partition begins in the file,
-    /// and where the last ends. The file is opened when a block of it is asked for.
+    /// and where the last ends. `index` is a file with the same numbers as Spark writes it (big-endian, 64 bits), from which
+    /// they are read when they would take too much memory. The files are opened when a block is asked for.
     ///
     /// # Errors
     /// `offsets` is empty or descends.
-    pub fn publish(&self, shuffle: u32, map: u64, path: PathBuf, offsets: Vec<u64>) -> Result<(), String> {
-        let replaced = self.shared.catalog.publish(shuffle, map, path, offsets)?;
+    pub fn publish(
+        &self,
+        shuffle: u32,
+        map: u64,
+        path: PathBuf,
+        index: Option<PathBuf>,
+        offsets: Vec<u64>,
+    ) -> Result<(), String> {
+        let replaced = self.shared.catalog.publish(shuffle, map, path, index, offsets)?;
         replaced.into_iter().for_each(|output| self.command(Command::Withdraw(vec![output])));
         Ok(())
     }

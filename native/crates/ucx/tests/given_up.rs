@@ -27,7 +27,7 @@ fn read(reader: &Transport, map: u64) -> Result<(), Failure> {
 }
 
 fn publish(owner: &Transport, map: u64, path: &Path) {
-    owner.publish(1, map, path.to_path_buf(), vec![0, 100]).expect("good offsets");
+    owner.publish(1, map, path.to_path_buf(), None, vec![0, 100]).expect("good offsets");
 }
 
 /// A named pipe: who opens it for reading waits until somebody writes.

@@ -67,7 +67,7 @@ impl Files {
 
     fn publish(&self, owner: &Transport, map: u64) {
         let path = self.paths[(map % OUTPUTS) as usize].clone();
-        owner.publish(1, map, path, self.offsets.clone()).expect("good offsets");
+        owner.publish(1, map, path, None, self.offsets.clone()).expect("good offsets");
     }
 
     fn block(&self, index: usize) -> &[u8] {

@@ -27,7 +27,7 @@ fn held() -> (usize, usize) {
 }
 
 fn cycle(owner: &Transport, reader: &Transport, map: u64, path: &std::path::Path, content: &[u8]) {
-    owner.publish(1, map, path.to_path_buf(), vec![0, content.len() as u64]).expect("good offsets");
+    owner.publish(1, map, path.to_path_buf(), None, vec![0, content.len() as u64]).expect("good offsets");
     reader.connect(1, owner.address());
     reader.fetch(1, vec![Block { shuffle: 1, map, first: 0, end: 1 }]).expect("connected");
     let end = Instant::now() + Duration::from_secs(30);

@@ -46,7 +46,7 @@ fn owner_process() {
     let (Some(file), Some(ucx)) = (std::env::var_os(FILE), ucx()) else { return };
     let (owner, _, _) = start(ucx);
     let offsets = (0..=BLOCKS).map(|block| (block * PARTITION) as u64).collect();
-    owner.publish(1, 1, file.into(), offsets).expect("good offsets");
+    owner.publish(1, 1, file.into(), None, offsets).expect("good offsets");
     let address: String = owner.address().iter().map(|byte| format!("{byte:02x}")).collect();
     // After the test harness's own words on this line.
     println!("\n{ADDRESS}{address}");

@@ -39,7 +39,7 @@ fn file(name: &str, bytes: usize) -> (PathBuf, Vec<u8>) {
 
 fn publish(owner: &Transport, map: u64, path: &Path, partition: usize, content: &[u8]) {
     let offsets = (0..=content.len() / partition).map(|i| (i * partition) as u64).collect();
-    owner.publish(1, map, path.to_path_buf(), offsets).expect("good offsets");
+    owner.publish(1, map, path.to_path_buf(), None, offsets).expect("good offsets");
 }
 
 fn blocks(map: u64, count: u32) -> Vec<Block> {
@@ -148,7 +148,7 @@ fn blocks_of_many_outputs_are_read_in_one_request() {
     let (path, content) = file("many", 1000 * 100);
     for map in 0..1000 {
         let start = map * 100;
-        owner.publish(1, map, path.clone(), vec![start, start + 100]).expect("good offsets");
+        owner.publish(1, map, path.clone(), None, vec![start, start + 100]).expect("good offsets");
     }
     let wanted = (0..1000).map(|map| Block { shuffle: 1, map, first: 0, end: 1 }).collect();
     reader.fetch(1, wanted).expect("known");

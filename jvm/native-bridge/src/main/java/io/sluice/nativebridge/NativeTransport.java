@@ -56,9 +56,12 @@ public final class NativeTransport {
    * Makes a committed map output readable for peers; one of the same map is replaced. The file is opened and mapped when
    * a peer asks for a block of it: if it is gone by then, the block is not found. It must never be truncated or written.
    *
+   * @param indexFile Spark's index file of it, from which offsets are read that would take too much memory; it may be empty:
+   *     then all are kept
    * @param offsets where each partition begins in the file, and where the last ends: partitions + 1, ascending
    */
-  public static native int publish(long transport, int shuffleId, long mapId, String dataFile, long[] offsets);
+  public static native int publish(
+      long transport, int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets);
 
   /**
    * Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of the
@@ -66,10 +69,9 @@ public final class NativeTransport {
    */
   public static native int renew(long transport, int shuffleId, long mapId);
 
-  /** Ends what {@link #publish} began; reads under way finish. Returns the number of outputs withdrawn: 0 or 1. */
-  public static native int withdraw(long transport, int shuffleId, long mapId);
-
-  /** Withdraws all outputs of a shuffle; returns how many there were. */
+  /**
+   * Ends what {@link #publish} began, for all outputs of a shuffle; reads under way finish. Returns how many there were.
+   */
   public static native int withdrawShuffle(long transport, int shuffleId);
 
   /**

@@ -35,7 +35,7 @@ final class PausingOwner {
     for (int i = 0; i < offsets.length; i++) {
       offsets[i] = i * distance;
     }
-    NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), offsets));
+    NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), "", offsets));
     System.out.println(ADDRESS + Base64.getEncoder().encodeToString(NativeTransport.address(transport)));
     Map<Integer, String> heap = new HashMap<>();
     for (int i = 0; i < OBJECTS; i++) {

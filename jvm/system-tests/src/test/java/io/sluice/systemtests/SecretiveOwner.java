@@ -29,7 +29,7 @@ final class SecretiveOwner {
       byte[] secret = TransportSecret.of(arguments[1]);
       long transport = NativeException.check(NativeTransport.start("", bundled.folder(), secret, TIMEOUT_MILLIS));
       long[] offsets = {0, Files.size(data)};
-      NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), offsets));
+      NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), "", offsets));
       System.out.println(ADDRESS + Base64.getEncoder().encodeToString(NativeTransport.address(transport)));
       System.in.read();
       NativeTransport.stop(transport);

@@ -16,15 +16,12 @@ public interface BlockTransport {
   byte[] address();
 
   /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */
-  int publish(int shuffleId, long mapId, String dataFile, long[] offsets);
+  int publish(int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets);
 
   /** Says that the file of a published output lies elsewhere now, behind the same path and with the same bytes. */
   int renew(int shuffleId, long mapId);
 
-  /** Ends what {@link #publish} began. */
-  int withdraw(int shuffleId, long mapId);
-
-  /** Withdraws all outputs of a shuffle. */
+  /** Ends what {@link #publish} began, for all outputs of a shuffle. */
   int withdrawShuffle(int shuffleId);
 
   /** Makes a peer known under a number of the caller's choice, or tries one again that has failed. */

@@ -51,18 +51,13 @@ final class NativeBlockTransport implements BlockTransport {
   }
 
   @Override
-  public int publish(int shuffleId, long mapId, String dataFile, long[] offsets) {
-    return NativeTransport.publish(handle, shuffleId, mapId, dataFile, offsets);
+  public int publish(int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets) {
+    return NativeTransport.publish(handle, shuffleId, mapId, dataFile, indexFile, offsets);
   }
 
   @Override
   public int renew(int shuffleId, long mapId) {
     return NativeTransport.renew(handle, shuffleId, mapId);
-  }
-
-  @Override
-  public int withdraw(int shuffleId, long mapId) {
-    return NativeTransport.withdraw(handle, shuffleId, mapId);
   }
 
   @Override

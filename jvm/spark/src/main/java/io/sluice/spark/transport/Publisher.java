@@ -26,9 +26,10 @@ public final class Publisher {
    * Publishes a map output.
    *
    * @param data Spark's data file, committed
+   * @param index Spark's index file of it
    * @param lengths of the partitions in it; null when the writer does not know them
    */
-  public void publish(int shuffleId, long mapId, File data, long[] lengths) {
+  public void publish(int shuffleId, long mapId, File data, File index, long[] lengths) {
     if (closed) {
       return;
     }
@@ -38,7 +39,7 @@ public final class Publisher {
       // Nobody asks for empty blocks, and there may be no file.
       return;
     }
-    String failure = failure(shuffleId, mapId, data, offsets, bytes);
+    String failure = failure(shuffleId, mapId, data, index, offsets, bytes);
     if (failure == null) {
       counters.increment(Counter.TRANSPORT_PUBLISHED);
     } else {
@@ -48,14 +49,15 @@ public final class Publisher {
   }
 
   /** Publishes and says why that failed, or null. */
-  private String failure(int shuffleId, long mapId, File data, long[] offsets, long bytes) {
+  private String failure(int shuffleId, long mapId, File data, File index, long[] offsets, long bytes) {
     // Another length means that Spark keeps the output elsewhere; reading beyond a mapped file would be fatal.
     long fileBytes = data.length();
     if (fileBytes != bytes) {
       return data + " has " + fileBytes + " bytes, not " + bytes;
     }
     try {
-      return transport.publish(shuffleId, mapId, data.getPath(), offsets) < 0 ? transport.lastError() : null;
+      int status = transport.publish(shuffleId, mapId, data.getPath(), index.getPath(), offsets);
+      return status < 0 ? transport.lastError() : null;
     } catch (RuntimeException e) {
       return e.toString();
     }
@@ -80,13 +82,6 @@ public final class Publisher {
   public void withdrawShuffle(int shuffleId) {
     if (!closed) {
       transport.withdrawShuffle(shuffleId);
-    }
-  }
-
-  /** Ends the publication of one map output. */
-  public void withdraw(int shuffleId, long mapId) {
-    if (!closed) {
-      transport.withdraw(shuffleId, mapId);
     }
   }
 

@@ -35,7 +35,8 @@ public final class PublishingWriter<K, V> extends ShuffleWriter<K, V> {
   public Option<MapStatus> stop(boolean success) {
     Option<MapStatus> status = writer.stop(success);
     if (success && status.isDefined()) {
-      publisher.publish(shuffleId, mapId, resolver.getDataFile(shuffleId, mapId), writer.getPartitionLengths());
+      publisher.publish(shuffleId, mapId, resolver.getDataFile(shuffleId, mapId),
+          resolver.getIndexFile(shuffleId, mapId, Option.empty()), writer.getPartitionLengths());
     }
     return status;
   }

@@ -26,7 +26,7 @@ final class FakeBlockTransport implements BlockTransport {
   }
 
   /** A published output. */
-  record Published(String dataFile, long[] offsets) {}
+  record Published(String dataFile, String indexFile, long[] offsets) {}
 
   private final LinkedBlockingQueue<Fetch> fetches = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<long[]> completions = new LinkedBlockingQueue<>();
@@ -94,8 +94,8 @@ final class FakeBlockTransport implements BlockTransport {
   }
 
   @Override
-  public int publish(int shuffleId, long mapId, String dataFile, long[] offsets) {
-    published.put(shuffleId + "/" + mapId, new Published(dataFile, offsets));
+  public int publish(int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets) {
+    published.put(shuffleId + "/" + mapId, new Published(dataFile, indexFile, offsets));
     return publishResult;
   }
 
@@ -104,11 +104,6 @@ final class FakeBlockTransport implements BlockTransport {
     String output = shuffleId + "/" + mapId;
     renewed.add(output);
     return published.containsKey(output) ? 1 : 0;
-  }
-
-  @Override
-  public int withdraw(int shuffleId, long mapId) {
-    return published.remove(shuffleId + "/" + mapId) == null ? 0 : 1;
   }
 
   @Override

@@ -157,7 +157,8 @@ class OneSidedReadTest {
           new ShuffleBlockId(dependency.shuffleId(), mapId, partition), Option.empty()).size();
     }
     service.publisher().publish(
-        dependency.shuffleId(), mapId, resolver.getDataFile(dependency.shuffleId(), mapId), lengths);
+        dependency.shuffleId(), mapId, resolver.getDataFile(dependency.shuffleId(), mapId),
+        resolver.getIndexFile(dependency.shuffleId(), mapId, Option.empty()), lengths);
   }
 
   private static void inTask(Consumer<TaskContext> body) {

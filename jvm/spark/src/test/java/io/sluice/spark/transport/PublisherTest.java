@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class PublisherTest {
+  private static final File INDEX = new File("/some/index");
+
   @TempDir
   private Path directory;
 
@@ -30,25 +32,26 @@ class PublisherTest {
   @Test
   void partitionsLieOneAfterTheOther() throws IOException {
     File file = file(12);
-    publisher.publish(3, 44, file, new long[] {5, 0, 7});
+    publisher.publish(3, 44, file, INDEX, new long[] {5, 0, 7});
     FakeBlockTransport.Published published = transport.published.get("3/44");
     assertEquals(file.getPath(), published.dataFile());
+    assertEquals(INDEX.getPath(), published.indexFile());
     assertArrayEquals(new long[] {0, 5, 5, 12}, published.offsets());
     assertEquals(1, counters.get(Counter.TRANSPORT_PUBLISHED));
   }
 
   @Test
   void anOutputWithoutBytesIsNotPublished() {
-    publisher.publish(3, 44, new File("/absent"), new long[] {0, 0});
-    publisher.publish(3, 45, new File("/absent"), null);
+    publisher.publish(3, 44, new File("/absent"), INDEX, new long[] {0, 0});
+    publisher.publish(3, 45, new File("/absent"), INDEX, null);
     assertEquals(0, transport.published.size());
     assertEquals(0, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
   }
 
   @Test
   void aFileOfAnotherLengthIsNotPublished() throws IOException {
-    publisher.publish(3, 44, file(11), new long[] {5, 7});
-    publisher.publish(3, 45, new File("/absent"), new long[] {5});
+    publisher.publish(3, 44, file(11), INDEX, new long[] {5, 7});
+    publisher.publish(3, 45, new File("/absent"), INDEX, new long[] {5});
     assertEquals(0, transport.published.size());
     assertEquals(2, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
   }
@@ -64,18 +67,16 @@ class PublisherTest {
   @Test
   void whatCannotBePublishedIsCounted() throws IOException {
     transport.publishResult = NativeCore.IO;
-    publisher.publish(3, 44, file(5), new long[] {5});
+    publisher.publish(3, 44, file(5), INDEX, new long[] {5});
     assertEquals(1, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
     assertEquals(0, counters.get(Counter.TRANSPORT_PUBLISHED));
   }
 
   @Test
   void whatIsWithdrawnIsGone() throws IOException {
-    publisher.publish(3, 44, file(5), new long[] {5});
-    publisher.publish(3, 45, file(5), new long[] {5});
-    publisher.publish(4, 44, file(5), new long[] {5});
-    publisher.withdraw(3, 45);
-    assertEquals(Set.of("3/44", "4/44"), transport.published.keySet());
+    publisher.publish(3, 44, file(5), INDEX, new long[] {5});
+    publisher.publish(3, 45, file(5), INDEX, new long[] {5});
+    publisher.publish(4, 44, file(5), INDEX, new long[] {5});
     publisher.withdrawShuffle(3);
     assertEquals(Set.of("4/44"), transport.published.keySet());
   }
@@ -83,7 +84,7 @@ class PublisherTest {
   @Test
   void afterTheEndNothingHappens() throws IOException {
     publisher.close();
-    publisher.publish(3, 44, file(5), new long[] {5});
+    publisher.publish(3, 44, file(5), INDEX, new long[] {5});
     assertEquals(0, transport.published.size());
     assertEquals(0, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
   }
