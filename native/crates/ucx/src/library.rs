@@ -116,6 +116,12 @@ impl Ucx {
         self.version
     }
 
+    /// The same library, of which a test may replace functions.
+    #[cfg(test)]
+    pub(crate) fn copy(&self) -> Self {
+        Self::open_at(&self.place).unwrap_or_else(|_| unreachable!("it is open"))
+    }
+
     /// One line: version and file.
     pub fn describe(&self) -> String {
         let (major, minor, release) = self.version;
