@@ -92,7 +92,9 @@ pub struct EpParams {
 
 pub const MEM_MAP_PARAM_FIELD_ADDRESS: u64 = 1 << 0;
 pub const MEM_MAP_PARAM_FIELD_LENGTH: u64 = 1 << 1;
+pub const MEM_MAP_PARAM_FIELD_FLAGS: u64 = 1 << 2;
 pub const MEM_MAP_PARAM_FIELD_PROT: u64 = 1 << 3;
+pub const MEM_MAP_NONBLOCK: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_LOCAL_READ: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_REMOTE_READ: c_uint = 1 << 8;
 

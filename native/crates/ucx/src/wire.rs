@@ -415,10 +415,14 @@ impl Wire for UcxWire {
         let calls = &self.ucx.calls;
         // SAFETY: as in `make_worker`.
         let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
-        params.field_mask =
-            sys::MEM_MAP_PARAM_FIELD_ADDRESS | sys::MEM_MAP_PARAM_FIELD_LENGTH | sys::MEM_MAP_PARAM_FIELD_PROT;
+        params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
+            | sys::MEM_MAP_PARAM_FIELD_LENGTH
+            | sys::MEM_MAP_PARAM_FIELD_FLAGS
+            | sys::MEM_MAP_PARAM_FIELD_PROT;
         params.address = std::ptr::with_exposed_provenance_mut(address);
         params.length = bytes;
+        // Of what is registered little may be read: where the device pages on demand, only that is brought into memory.
+        params.flags = sys::MEM_MAP_NONBLOCK;
         params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
         let mut mem = null_mut();
         // SAFETY: the caller keeps the memory mapped until `unregister`.
