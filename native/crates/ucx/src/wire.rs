@@ -318,6 +318,7 @@ fn meaning(status: sys::Status) -> String {
         -7 => "invalid address",
         -8 => "not implemented",
         -14 => "no such device",
+        sys::ERR_BUSY => "a device or port is busy",
         -16 => "cancelled",
         -17 => "shared memory error",
         -20 => "timed out",
