@@ -13,10 +13,11 @@ use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
 use sluice_ucx::Ucx;
 
-use crate::measure::{Figure, Plan, Reading, figure, median, publish};
+use crate::TIMEOUT;
+use crate::bare::{Bare, BareFigure};
+use crate::measure::{Figure, Plan, Reading, figure, publish};
 use crate::report::Row;
 use crate::sizes::Bytes;
-use crate::{TIMEOUT, bare};
 
 const ARENA_BYTES: usize = 8 << 30;
 const PEER: u64 = 0;
@@ -119,10 +120,10 @@ pub(crate) fn both(
             for _ in 0..plan.repeat {
                 ours.push(pair(&tls, library, size, plan)?);
                 if let Some(program) = bare {
-                    theirs.push(bare::bandwidth(program, library, &tls, size, plan.window, plan.time)?);
+                    theirs.push(Bare { program, library, tls: &tls, size }.figure(plan.window, plan.time)?);
                 }
             }
-            let theirs = bare.map(|_| median(&mut theirs));
+            let theirs = bare.map(|_| BareFigure::median(&theirs));
             rows.push(Figure::median(&ours).row(transport, theirs));
         }
     }

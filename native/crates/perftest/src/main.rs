@@ -57,7 +57,8 @@ struct Arguments {
     #[arg(long, env = "SLUICE_UCX_PERFTEST", value_name = "PATH")]
     ucx_perftest: Option<PathBuf>,
     /// Writes the figures to a file: an array of transport, size, window, mb_per_s, latency_us,
-    /// owner_cpu (processor seconds of the process that is read, per second), library_mb_per_s, ratio_vs_library.
+    /// owner_cpu (processor seconds of the process that is read, per second), library_mb_per_s, library_latency_us,
+    /// ratio_vs_library (of the bandwidths).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use sluice_transport::{Block, Transport};
 
 use crate::TIMEOUT;
+use crate::bare::BareFigure;
 use crate::report::Row;
 
 /// What both ends are to do.
@@ -39,8 +40,8 @@ impl Figure {
         Figure { mb_per_s, latency_us, owner_cpu: of(|run| run.owner_cpu), ..runs[0] }
     }
 
-    pub(crate) fn row(self, transport: &str, bare_mb_per_s: Option<f64>) -> Row {
-        Row { transport: transport.into(), figure: self, bare_mb_per_s }
+    pub(crate) fn row(self, transport: &str, bare: Option<BareFigure>) -> Row {
+        Row { transport: transport.into(), figure: self, bare }
     }
 }
 

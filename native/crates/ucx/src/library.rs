@@ -5,6 +5,7 @@
 //! all who ask later: UCX has hooks and handlers of its own in the process, and a second copy would meet the first one's.
 
 use std::ffi::OsStr;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
 use sluice_transport::WireError;
 
-use crate::sys::Functions;
+use crate::sys::{self, Functions};
 
 /// The oldest release whose interface and peer-failure handling Sluice relies on.
 pub const OLDEST: (u32, u32) = (1, 14);
@@ -41,8 +42,9 @@ pub struct Ucx {
 /// Why a place has no usable library.
 enum Refusal {
     NotLoaded(String),
-    /// It is in the process now, and a second UCX beside it would end the process (an assertion of libucs).
-    Loaded(String),
+    /// What was loaded, and why it does not do. It is in the process now, and a second UCX beside it would end the process
+    /// (an assertion of libucs).
+    Loaded(PathBuf, String),
 }
 
 /// What was opened in this process.
@@ -64,8 +66,8 @@ impl Ucx {
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
                 Ok(ucx) => return Ok(Arc::clone(opened.insert(Arc::new(ucx)))),
-                Err(Refusal::Loaded(why)) => {
-                    tried.push(format!("{}: {why}; remove or update it, or say where another one is", place.display()));
+                Err(Refusal::Loaded(file, why)) => {
+                    tried.push(format!("{}: {why}; remove or update it, or say where another one is", file.display()));
                     break;
                 }
                 Err(Refusal::NotLoaded(why)) => tried.push(format!("{}: {why}", place.display())),
@@ -96,24 +98,35 @@ impl Ucx {
             }
         }
         let library = load(place.as_os_str()).map_err(Refusal::NotLoaded)?;
-        // SAFETY: a library of this name is UCX; it stays loaded.
-        let calls = unsafe { Functions::of(&library) };
         // Never closed: see above. It goes for one that cannot be used, too.
-        std::mem::forget(library);
-        let calls = calls.map_err(|e| Refusal::Loaded(e.to_string()))?;
+        let library = ManuallyDrop::new(library);
+        // First, because one that is too old may lack other functions.
+        // SAFETY: a library of this name is UCX; it stays loaded.
+        let get_version = unsafe { sys::get_version(&library) };
+        let get_version = get_version.map_err(|e| Refusal::Loaded(place.to_path_buf(), e.to_string()))?;
+        let path = path_of(get_version as *const ()).unwrap_or_else(|| place.to_path_buf());
         let (mut major, mut minor, mut release) = (0, 0, 0);
         // SAFETY: writes three numbers.
-        unsafe { (calls.get_version)(&mut major, &mut minor, &mut release) };
+        unsafe { get_version(&mut major, &mut minor, &mut release) };
         if (major, minor) < OLDEST {
-            return Err(Refusal::Loaded(format!("it is UCX {major}.{minor}.{release}")));
+            return Err(Refusal::Loaded(path, format!("it is UCX {major}.{minor}.{release}")));
         }
-        let path = path_of(calls.get_version as *const ()).unwrap_or_else(|| place.to_path_buf());
-        Ok(Self { calls, version: (major, minor, release), path, place: place.to_path_buf() })
+        // SAFETY: as above.
+        match unsafe { Functions::of(&library) } {
+            Ok(calls) => Ok(Self { calls, version: (major, minor, release), path, place: place.to_path_buf() }),
+            Err(why) => Err(Refusal::Loaded(path, why.to_string())),
+        }
     }
 
     /// Major, minor, release.
     pub fn version(&self) -> (u32, u32, u32) {
         self.version
+    }
+
+    /// The same library, of which a test may replace functions.
+    #[cfg(test)]
+    pub(crate) fn copy(&self) -> Self {
+        Self::open_at(&self.place).unwrap_or_else(|_| unreachable!("it is open"))
     }
 
     /// One line: version and file.

@@ -92,7 +92,9 @@ pub struct EpParams {
 
 pub const MEM_MAP_PARAM_FIELD_ADDRESS: u64 = 1 << 0;
 pub const MEM_MAP_PARAM_FIELD_LENGTH: u64 = 1 << 1;
+pub const MEM_MAP_PARAM_FIELD_FLAGS: u64 = 1 << 2;
 pub const MEM_MAP_PARAM_FIELD_PROT: u64 = 1 << 3;
+pub const MEM_MAP_NONBLOCK: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_LOCAL_READ: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_REMOTE_READ: c_uint = 1 << 8;
 
@@ -157,6 +159,19 @@ pub struct AmHandlerParam {
     pub arg: *mut c_void,
 }
 
+/// Writes major, minor and release.
+pub type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
+
+/// # Errors
+/// It is no UCX.
+///
+/// # Safety
+/// As [`Functions::of`].
+pub unsafe fn get_version(library: &Library) -> Result<GetVersion, libloading::Error> {
+    // SAFETY: the caller promises that the symbol has this type.
+    unsafe { library.get(b"ucp_get_version\0") }.map(|symbol| *symbol)
+}
+
 /// Declares the table of functions and how it is filled from a library.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal: fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
@@ -182,7 +197,6 @@ macro_rules! functions {
 }
 
 functions! {
-    get_version = b"ucp_get_version\0": fn(*mut c_uint, *mut c_uint, *mut c_uint);
     config_read = b"ucp_config_read\0": fn(*const c_char, *const c_char, *mut Config) -> Status;
     config_modify = b"ucp_config_modify\0": fn(Config, *const c_char, *const c_char) -> Status;
     config_release = b"ucp_config_release\0": fn(Config);

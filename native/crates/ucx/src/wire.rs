@@ -13,6 +13,9 @@ use sluice_transport::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
 use crate::library::Ucx;
 use crate::sys;
 
+#[cfg(test)]
+mod send_tests;
+
 /// The one kind of active message; what it is stands in it.
 const AM_ID: c_uint = 1;
 /// Calls of UCX's progress before the wire looks at what they brought.
@@ -22,6 +25,7 @@ const PROGRESS_CALLS: usize = 32;
 #[derive(Default)]
 struct Inbox {
     messages: RefCell<Vec<Vec<u8>>>,
+    /// Of sends that failed, too. An endpoint may be in it more than once, or closed meanwhile.
     failures: RefCell<Vec<(Endpoint, sys::Status)>>,
 }
 
@@ -38,6 +42,8 @@ struct OpenEndpoint {
     rkeys: HashMap<Vec<u8>, sys::Rkey>,
     /// Reads under way; they refer to their keys.
     gets: usize,
+    /// Whether its failure has been reported.
+    failed: bool,
 }
 
 /// A request under way.
@@ -54,6 +60,7 @@ enum End {
     },
     /// The bytes were kept for it.
     Sent {
+        endpoint: Endpoint,
         _message: Vec<u8>,
     },
     /// The endpoint's callback argument was kept for it.
@@ -170,12 +177,31 @@ impl UcxWire {
 
     /// What the end of a request means to the protocol.
     fn ended(&mut self, end: End, status: sys::Status) -> Option<Event> {
-        let End::Got { token, endpoint } = end else { return None };
-        if let Some(open) = self.endpoints.get_mut(&endpoint) {
-            open.gets -= 1;
+        match end {
+            End::Got { token, endpoint } => {
+                if let Some(open) = self.endpoints.get_mut(&endpoint) {
+                    open.gets -= 1;
+                }
+                Some(Event::Got { token, result: check("a read", status) })
+            }
+            End::Sent { endpoint, .. } => {
+                if status != sys::OK {
+                    self.inbox.failures.borrow_mut().push((endpoint, status));
+                }
+                None
+            }
+            End::Closed { .. } => None,
         }
-        let result = if status == sys::OK { Ok(()) } else { Err(error("a read", status)) };
-        Some(Event::Got { token, result })
+    }
+
+    /// Reports what has failed: each endpoint once, and none that was closed meanwhile.
+    fn collect_failures(&mut self, events: &mut Vec<Event>) {
+        for (endpoint, status) in self.inbox.failures.borrow_mut().drain(..) {
+            if let Some(open) = self.endpoints.get_mut(&endpoint).filter(|open| !open.failed) {
+                open.failed = true;
+                events.push(Event::Failed { endpoint, error: error("the connection", status) });
+            }
+        }
     }
 
     fn collect_ended(&mut self, events: &mut Vec<Event>) {
@@ -292,6 +318,7 @@ fn meaning(status: sys::Status) -> String {
         -7 => "invalid address",
         -8 => "not implemented",
         -14 => "no such device",
+        sys::ERR_BUSY => "a device or port is busy",
         -16 => "cancelled",
         -17 => "shared memory error",
         -20 => "timed out",
@@ -363,7 +390,7 @@ impl Wire for UcxWire {
         let mut ep = null_mut();
         // SAFETY: the worker is live, the address copied by the call, the argument kept until the endpoint is closed.
         check("connecting", unsafe { (self.ucx.calls.ep_create)(self.worker, &params, &mut ep) })?;
-        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: HashMap::new(), gets: 0 });
+        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: HashMap::new(), gets: 0, failed: false });
         Ok(endpoint)
     }
 
@@ -382,17 +409,21 @@ impl Wire for UcxWire {
         let (data, length) = (message.as_ptr().cast(), message.len());
         // SAFETY: the endpoint is live, the message is kept until the request has ended.
         let status = unsafe { (self.ucx.calls.am_send)(open.ep, AM_ID, null(), 0, data, length, &param) };
-        self.started(status, End::Sent { _message: message });
+        self.started(status, End::Sent { endpoint, _message: message });
     }
 
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
         let calls = &self.ucx.calls;
         // SAFETY: as in `make_worker`.
         let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
-        params.field_mask =
-            sys::MEM_MAP_PARAM_FIELD_ADDRESS | sys::MEM_MAP_PARAM_FIELD_LENGTH | sys::MEM_MAP_PARAM_FIELD_PROT;
+        params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
+            | sys::MEM_MAP_PARAM_FIELD_LENGTH
+            | sys::MEM_MAP_PARAM_FIELD_FLAGS
+            | sys::MEM_MAP_PARAM_FIELD_PROT;
         params.address = std::ptr::with_exposed_provenance_mut(address);
         params.length = bytes;
+        // Of what is registered little may be read: where the device pages on demand, only that is brought into memory.
+        params.flags = sys::MEM_MAP_NONBLOCK;
         params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
         let mut mem = null_mut();
         // SAFETY: the caller keeps the memory mapped until `unregister`.
@@ -449,15 +480,11 @@ impl Wire for UcxWire {
         events.append(&mut self.pending);
         self.collect_ended(events);
         events.extend(self.inbox.messages.borrow_mut().drain(..).map(Event::Message));
-        for (endpoint, status) in self.inbox.failures.borrow_mut().drain(..) {
-            if self.endpoints.contains_key(&endpoint) {
-                events.push(Event::Failed { endpoint, error: error("the connection", status) });
-            }
-        }
+        self.collect_failures(events);
     }
 
     fn wait(&mut self, longest: Duration) {
-        if !self.pending.is_empty() {
+        if !self.pending.is_empty() || !self.inbox.failures.borrow().is_empty() {
             return;
         }
         // SAFETY: the worker is live. Anything but OK means that there is something to do.
