@@ -109,8 +109,9 @@ impl Windows {
     fn open<W: Wire>(&mut self, wire: &mut W, output: &MapOutput, index: u64) -> Result<Region, WireError> {
         let offset = index * WINDOW_BYTES;
         let bytes = WINDOW_BYTES.min(output.bytes() - offset) as usize;
+        let writable = wire.wants_writable();
         let map = || {
-            Mapping::of(&output.path, output.bytes(), offset, bytes)
+            Mapping::of(&output.path, output.bytes(), offset, bytes, writable)
                 .map_err(|e| WireError(format!("mapping {}: {e}", output.path.display())))
         };
         let mapping = map().or_else(|_| {

@@ -95,6 +95,12 @@ pub trait Wire {
     /// The memory cannot be registered.
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError>;
 
+    /// Whether memory must be writable to be registered, though nobody writes to it. UCX's drivers of RDMA devices register all
+    /// memory for writing by the device, and the kernel does not pin read-only mappings for that.
+    fn wants_writable(&self) -> bool {
+        false
+    }
+
     /// Ends what `register` began. Unknown ones are ignored.
     fn unregister(&mut self, region: Region);
 

@@ -1,6 +1,6 @@
 //! The part of UCX's C interface that Sluice uses, as `ucp/api/ucp.h` declares it (API 1.14 and later), found in a library
 //! that is opened at run time. Structures end where the oldest supported version's do: a `field_mask` tells UCX which
-//! fields there are. `tests/layout.rs` compares them with the header where one is installed.
+//! fields there are. A test compares them with the header where there is one.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -223,4 +223,78 @@ functions! {
         fn(Ep, c_uint, *const c_void, usize, *const c_void, usize, *const RequestParam) -> StatusPtr;
     request_check = b"ucp_request_check_status\0": fn(*mut c_void) -> Status;
     request_free = b"ucp_request_free\0": fn(*mut c_void);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+    use std::mem::offset_of;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    fn size_of_field<T, F>(_: fn(&T) -> &F) -> usize {
+        size_of::<F>()
+    }
+
+    /// What the compilers must agree on, as lines: ours, and a C program that prints its own.
+    macro_rules! layouts {
+        ($($ours:ident = $theirs:literal { $($field:ident $(= $c_field:literal)?),* })*) => {{
+            let (mut lines, mut program) = (String::new(), String::new());
+            $($(
+                #[allow(unused_mut, unused_assignments)]
+                let mut c_field = stringify!($field);
+                $(c_field = $c_field;)?
+                let size = size_of_field(|it: &$ours| &it.$field);
+                let _ = writeln!(lines, "{}.{c_field} at {} has {size}", $theirs, offset_of!($ours, $field));
+                let _ = writeln!(
+                    program,
+                    "printf(\"{0}.{c_field} at %zu has %zu\\n\", offsetof({0}, {c_field}), sizeof((({0} *)0)->{c_field}));",
+                    $theirs
+                );
+            )*)*
+            (lines, program)
+        }};
+    }
+
+    #[test]
+    fn structures_are_those_of_the_header() {
+        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../build/ucx/wheel/libucx/include");
+        let folders = [bundled.as_path(), Path::new("/usr/include")];
+        let Some(include) = folders.into_iter().find(|folder| folder.join("ucp/api/ucp.h").exists()) else {
+            eprintln!("skipped: structures_are_those_of_the_header: no ucp.h");
+            return;
+        };
+        let (expected, prints) = layouts! {
+            Params = "ucp_params_t" { field_mask, features, request_size, mt_workers_shared, estimated_num_eps, name }
+            WorkerParams = "ucp_worker_params_t" {
+                field_mask, thread_mode, cpu_mask, events, user_data, event_fd, flags, name, am_alignment, client_id
+            }
+            ErrHandler = "ucp_err_handler_t" { cb, arg }
+            EpParams = "ucp_ep_params_t" {
+                field_mask, address, err_mode, err_handler, user_data, flags, sockaddr, conn_request, name, local_sockaddr
+            }
+            MemMapParams = "ucp_mem_map_params_t" { field_mask, address, length, flags, prot, memory_type }
+            RequestParam = "ucp_request_param_t" {
+                op_attr_mask, flags, request, cb, datatype, user_data, reply_buffer, memory_type, recv_info, memh
+            }
+            AmRecvParam = "ucp_am_recv_param_t" { recv_attr, reply_ep }
+            AmHandlerParam = "ucp_am_handler_param_t" { field_mask, id, flags, cb, arg }
+        };
+        let folder = std::env::temp_dir().join(format!("sluice-layout-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("made");
+        let (source, program) = (folder.join("layout.c"), folder.join("layout"));
+        let text = format!(
+            "#include <stdio.h>\n#include <stddef.h>\n#include <ucp/api/ucp.h>\nint main(void) {{\n{prints}return 0; }}\n"
+        );
+        std::fs::write(&source, text).expect("written");
+        match Command::new("cc").arg("-I").arg(include).arg("-o").args([&program, &source]).status() {
+            Ok(status) => assert!(status.success(), "cc: {status}"),
+            Err(why) => return eprintln!("skipped: structures_are_those_of_the_header: no C compiler (cc): {why}"),
+        }
+        let printed = Command::new(&program).output().expect("runs").stdout;
+        assert_eq!(String::from_utf8_lossy(&printed), expected);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
 }

@@ -481,6 +481,12 @@ impl Wire for UcxWire {
         self.collect_ended(events);
         events.extend(self.inbox.messages.borrow_mut().drain(..).map(Event::Message));
         self.collect_failures(events);
+        // The reads that a connection's failure has ended come after it, so that they count as the peer's failure.
+        events.sort_by_key(|event| matches!(event, Event::Got { result: Err(_), .. }));
+    }
+
+    fn wants_writable(&self) -> bool {
+        std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
     }
 
     fn wait(&mut self, longest: Duration) {

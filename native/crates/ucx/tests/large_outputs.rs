@@ -72,7 +72,7 @@ where
 /// Reads all blocks of `owner`'s one map output, and compares them.
 fn read(owner: &Transport, reader: &Transport, name: &str) {
     let file = Sparse::write(name);
-    owner.publish(1, 1, file.0.clone(), Sparse::offsets()).expect("good offsets");
+    owner.publish(1, 1, file.0.clone(), None, Sparse::offsets()).expect("good offsets");
     reader.connect(1, owner.address());
     let partitions = (0..STARTS.len() as u32).map(|index| 2 * index);
     let wanted = partitions.map(|first| Block { shuffle: 1, map: 1, first, end: first + 1 }).collect();

@@ -270,6 +270,10 @@ impl<W: Wire> Wire for Near<W> {
         Ok((region, key))
     }
 
+    fn wants_writable(&self) -> bool {
+        self.inner.wants_writable()
+    }
+
     fn unregister(&mut self, region: Region) {
         // First: what is reported after this was read before.
         drop(self.cells.remove(&region));
