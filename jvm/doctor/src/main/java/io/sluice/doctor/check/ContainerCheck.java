@@ -32,13 +32,13 @@ public final class ContainerCheck implements Check {
     String text = where + "; own namespaces: " + String.join(", ", own) + unclear;
     return List.of(separates(namespaces)
         ? new Finding(CONTAINER, Verdict.NOTE, text + ". Executors in other containers of this machine are reached over "
-            + "the network, not through shared memory",
-            "For shared memory between containers: " + Namespaces.SHARE_ADVICE)
+            + "the network, not by reads of their memory (CMA)",
+            "For CMA between containers: " + Namespaces.SHARE_ADVICE)
         : Finding.ok(CONTAINER, text));
   }
 
   private static boolean separates(Namespaces namespaces) {
-    return Stream.of(Kind.IPC, Kind.PID, Kind.USER).anyMatch(kind -> namespaces.of(kind) == Namespaces.Sharing.OWN);
+    return Stream.of(Kind.PID, Kind.USER).anyMatch(kind -> namespaces.of(kind) == Namespaces.Sharing.OWN);
   }
 
   private static List<String> signs(Host host) {

@@ -7,10 +7,13 @@ import io.sluice.doctor.host.Space;
 import java.util.List;
 import java.util.Optional;
 
-/** {@code /dev/shm}, where UCX's shared memory transports keep their queues. Containers get 64 MiB unless asked for more. */
+/**
+ * {@code /dev/shm}, where UCX's {@code posix} transport keeps its queue: some 4 MiB per executor from UCX's start on, and no more, for
+ * Sluice's connections do not use it. Containers get 64 MiB unless asked for more.
+ */
 public final class SharedMemoryCheck implements Check {
   private static final String FOLDER = "/dev/shm";
-  /** Each worker takes some MiB of it for its receive queue; UCX gives the posix transport up below 16 MiB. */
+  /** UCX does without the posix transport when less is free ({@code UCX_POSIX_SHM_MIN_SIZE}). */
   private static final long UCX_MINIMUM = 16 * Amount.MIB;
   private static final long COMFORTABLE = Amount.GIB;
   private static final String NEXT = "Docker: --shm-size=2g or --ipc=host; Kubernetes: an emptyDir with medium: Memory "
@@ -34,10 +37,12 @@ public final class SharedMemoryCheck implements Check {
     String text = FOLDER + " has " + Amount.text(space.get().totalBytes()) + ", " + Amount.text(space.get().freeBytes())
         + " free";
     if (space.get().freeBytes() < UCX_MINIMUM) {
-      return List.of(Finding.warning(SHARED_MEMORY, text + ": too little for UCX's shared memory transport", NEXT));
+      return List.of(Finding.warning(SHARED_MEMORY, text + ": too little for UCX's posix transport, which it then"
+          + " leaves out; no block is lost by that", NEXT));
     }
     return List.of(space.get().totalBytes() < COMFORTABLE
-        ? Finding.warning(SHARED_MEMORY, text + ": UCX fails when it is full, and few executors fill it", NEXT)
+        ? Finding.warning(SHARED_MEMORY, text + ": UCX takes 4 MiB of it per executor when it starts"
+            + ", and leaves its posix transport out below 16 MiB; no block is lost by that", NEXT)
         : Finding.ok(SHARED_MEMORY, text));
   }
 }

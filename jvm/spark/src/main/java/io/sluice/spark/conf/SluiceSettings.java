@@ -41,16 +41,18 @@ public final class SluiceSettings {
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
       "How blocks travel between executors. netty is Spark's block transfer. ucx reads them one-sidedly, straight "
-          + "from the other executor's files into this one's memory, over RDMA, shared memory or TCP; where UCX cannot "
-          + "be opened a warning says why and blocks travel by netty. auto does the same without the warning. A block "
-          + "that cannot be read one-sidedly always travels by netty. Needs spark.plugins, by which executors find "
-          + "each other. What Sluice receives one-sidedly takes up to spark.reducer.maxSizeInFlight per task of memory "
-          + "outside the Java heap, where Spark's block transfer would take as much of Netty's.");
+          + "from the other executor's map outputs into this one's memory, over RDMA or TCP, and within one machine by a "
+          + "system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened a warning says why and "
+          + "blocks travel by netty. auto does the same without the warning. A block that cannot be read one-sidedly always "
+          + "travels by netty. Needs spark.plugins, by which executors find each other. What Sluice receives one-sidedly "
+          + "takes up to spark.reducer.maxSizeInFlight per task of memory outside the Java heap, where Spark's block "
+          + "transfer would take as much of Netty's.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
-      "The longest that a block may take one-sidedly; then it is asked for by netty, and so is everything of that "
-          + "executor for spark.sluice.transport.retryDelay.");
+      "How long an executor that is read one-sidedly may give no sign of life while something is expected of it. Then it is "
+          + "given up: its blocks are asked for by netty, and so is everything of it for spark.sluice.transport.retryDelay. "
+          + "However slow, a read that moves on is not ended.");
 
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
       "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",

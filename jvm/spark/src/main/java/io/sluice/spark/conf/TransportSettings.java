@@ -5,7 +5,7 @@ package io.sluice.spark.conf;
  *
  * @param transport what the application asks for; the edge may still decide for Spark's block transfer
  * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
- * @param timeoutMillis the longest that a block may take one-sidedly
+ * @param timeoutMillis how long a peer of which something is expected may give no sign of life
  * @param retryDelayNanos how long a peer that failed is left alone
  */
 public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos) {
