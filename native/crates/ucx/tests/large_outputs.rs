@@ -114,6 +114,9 @@ fn large_outputs_are_read_over_ucx() {
     assert_eq!(arena.leased_bytes(), 0);
 }
 
+/// What a connection's self-test reads.
+const SAMPLE_BYTES: u64 = 64;
+
 #[test]
 fn large_outputs_are_read_near() {
     let Some(ucx) = ucx() else { return };
@@ -126,7 +129,7 @@ fn large_outputs_are_read_near() {
     let all = STARTS.len() as u64 * BLOCK_BYTES;
     match near_bytes.load(Ordering::Relaxed) {
         0 => eprintln!("skipped: large_outputs_are_read_near: process_vm_readv is not permitted here; read over UCX"),
-        near => assert_eq!(near, all),
+        near => assert_eq!(near, all + SAMPLE_BYTES),
     }
     assert_eq!(arena.leased_bytes(), 0);
 }
