@@ -33,9 +33,9 @@ import org.junit.jupiter.api.TestInstance;
 @Tag("once")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class OneSidedFaults {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  static final Duration LIMIT = Duration.ofSeconds(60);
   private static final long ROWS = 60_000;
-  private static final int MAPS = 6;
+  static final int MAPS = 6;
   private static final int REDUCERS = 8;
   private static final int ATTEMPT = 3;
   private static final String GIVEN_UP = "cannot be read one-sidedly";
@@ -127,7 +127,7 @@ abstract class OneSidedFaults {
     return after.get(counter) - before.get(counter);
   }
 
-  private Dataset<Row> events() {
+  final Dataset<Row> events() {
     return Tables.events(application.session(), ROWS, MAPS).select("id", "k", "name");
   }
 

@@ -11,6 +11,7 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -181,18 +182,45 @@ class OneSidedTransportTest {
     assertEquals(pairs, sorted);
   }
 
-  /** Whether or not UCX is there: what cannot be read one-sidedly is read. */
+  /** Whether or not UCX is there: what cannot be read one-sidedly is read, and each executor says once why it is. */
   @Tag("once")
   @Test
   void withoutUcxBlocksTravelAsEver() {
-    try (SparkApplication application = cluster(
-        Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", "/nonexistent/libucp.so.0")).start()) {
+    String missing = "/nonexistent/libucp.so.0";
+    assertReadBySpark("without-ucx", missing, Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", missing));
+  }
+
+  /** The only one that UCX may listen on, for whichever of the machine's interfaces. */
+  @Tag("once")
+  @Test
+  void withoutAFreePortBlocksTravelAsEver() throws IOException {
+    assumeUcx();
+    try (ServerSocket taken = new ServerSocket(0)) {
+      int port = taken.getLocalPort();
+      assertReadBySpark("without-a-port", "making a worker", Map.of("spark.sluice.mode", "UCX",
+          "spark.sluice.transport", "ucx", "spark.executorEnv.UCX_TCP_PORT_RANGE", port + "-" + port));
+    }
+  }
+
+  /** @param reason what each executor's one warning contains */
+  private static void assertReadBySpark(String name, String reason, Map<String, String> settings) {
+    ExecutorLogs logs = ExecutorLogs.in(name);
+    try (SparkApplication application = cluster(settings).setAll(logs.settings()).start()) {
       for (Query query : QUERIES) {
         assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
       }
       assertRecordsAreSorted(application);
       assertEquals(0, application.events().retriedStages());
       assertTrue(application.events().totals().remoteBlocks() > 0);
+      if (Engine.UNDER_TEST.isSluice()) {
+        ProcessCounters.byExecutor(application.context()).forEach((id, counters) -> {
+          assertEquals(1, counters.get(Counter.TRANSPORT_UNAVAILABLE), counters::toString);
+          assertEquals(0, counters.get(Counter.TRANSPORT_BLOCKS), counters::toString);
+          List<String> warnings = logs.lines(id, "blocks travel by Spark's block transfer on this executor");
+          assertEquals(1, warnings.size(), warnings::toString);
+          assertTrue(warnings.get(0).contains(reason), warnings::toString);
+        });
+      }
     }
   }
 

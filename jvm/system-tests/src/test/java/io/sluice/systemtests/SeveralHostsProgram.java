@@ -25,6 +25,7 @@ final class SeveralHostsProgram {
   static final String RETRIED_STAGES = "retried stages: ";
   static final String REMOTE_BLOCKS = "remote blocks: ";
   static final String ONE_SIDED_BLOCKS = "of them read one-sidedly: ";
+  static final String IN_MEMORY = "map outputs in memory: ";
   static final String ONE_SIDED_AGAIN = "whether executors that were read one-sidedly are so again: ";
   static final String LATE_FETCH_FAILURES = "fetch failures since: ";
   static final String SENT_AGAIN = "TCP segments that hosts have sent again since: ";
@@ -48,8 +49,9 @@ final class SeveralHostsProgram {
       run(queries(), spark);
       System.out.println(RETRIED_STAGES + application.events().retriedStages());
       System.out.println(REMOTE_BLOCKS + application.events().totals().remoteBlocks());
-      long oneSided = oneSidedBlocks(engine, application);
+      long oneSided = counted(engine, application, Counter.TRANSPORT_BLOCKS);
       System.out.println(ONE_SIDED_BLOCKS + oneSided);
+      System.out.println(IN_MEMORY + counted(engine, application, Counter.CACHE_OUTPUTS));
       if (arguments[2].equals("ucx")) {
         onceMore(engine, application, oneSided);
       }
@@ -70,12 +72,12 @@ final class SeveralHostsProgram {
     System.out.println(ONE_SIDED_AGAIN + (oneSided > 0 ? "yes" : "nobody was"));
     System.in.read();
     int failures = application.events().fetchFailures().size();
-    long before = oneSidedBlocks(engine, application);
+    long before = counted(engine, application, Counter.TRANSPORT_BLOCKS);
     long sentAgain = sentAgain(application);
     run(queries, application.session());
     System.out.println(SENT_AGAIN + (sentAgain(application) - sentAgain));
     System.out.println(LATE_FETCH_FAILURES + (application.events().fetchFailures().size() - failures));
-    System.out.println(ONE_SIDED_BLOCKS + (oneSidedBlocks(engine, application) - before));
+    System.out.println(ONE_SIDED_BLOCKS + (counted(engine, application, Counter.TRANSPORT_BLOCKS) - before));
   }
 
   private static long sentAgain(SparkApplication application) {
@@ -83,15 +85,17 @@ final class SeveralHostsProgram {
         .mapToLong(Long::longValue).sum();
   }
 
-  private static long oneSidedBlocks(Engine engine, SparkApplication application) {
-    return engine.isSluice() ? ProcessCounters.ofExecutors(application.context()).get(Counter.TRANSPORT_BLOCKS) : 0;
+  private static long counted(Engine engine, SparkApplication application, Counter counter) {
+    return engine.isSluice() ? ProcessCounters.ofExecutors(application.context()).get(counter) : 0;
   }
 
   /** A request over a cut link fails after seconds instead of minutes; the driver's address is the host's. */
   private static SparkApplication start(Engine engine, String transport) {
     SparkApplication.Builder builder = SparkApplication.on(engine);
     if (engine.isSluice()) {
-      builder.set("spark.sluice.transport", transport)
+      // Map outputs stay in memory, whichever way their blocks travel.
+      builder.set("spark.sluice.mode", "UCX")
+          .set("spark.sluice.transport", transport)
           .set("spark.sluice.transport.timeout", "2s")
           .set("spark.sluice.transport.retryDelay", "1s");
     }

@@ -47,6 +47,7 @@ class SeveralHostsTest {
       boolean oneSided = !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0");
       boolean possible = transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
       assertEquals(possible, oneSided, "whether blocks were read one-sidedly");
+      assertEquals(Engine.UNDER_TEST.isSluice(), !tested.await(SeveralHostsProgram.IN_MEMORY).equals("0"));
       assertEquals(possible ? "yes" : "nobody was", tested.await(SeveralHostsProgram.ONE_SIDED_AGAIN));
       losePackets(cluster);
       tested.goOn();

@@ -2,6 +2,7 @@ package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
@@ -35,29 +36,60 @@ class SpeculationTest {
     }
   }
 
-  /** They read one-sidedly, and their outputs are read so. Skipped by name where UCX cannot be opened. */
+  /** They read one-sidedly, and their outputs are read so, from files. Skipped by name where UCX cannot be opened. */
   @Nested
   @Tag("once")
-  class OneSided extends Speculation {
-    private Map<Counter, Long> before;
-
+  class OneSided extends OneSidedSpeculation {
     @BeforeAll
     void start() {
+      startOneSided(Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx"));
+    }
+  }
+
+  /** As before, with outputs in memory. */
+  @Nested
+  @Tag("once")
+  class OneSidedFromMemory extends OneSidedSpeculation {
+    @BeforeAll
+    void start() {
+      startOneSided(Map.of("spark.sluice.mode", "UCX"));
+    }
+
+    @AfterEach
+    void outputsWereInMemory() {
+      assertTrue(grown(Counter.WRITE_MAP_OUTPUTS) > 0);
+      assertEquals(grown(Counter.WRITE_MAP_OUTPUTS), grown(Counter.CACHE_OUTPUTS));
+      assertEquals(0, grown(Counter.CACHE_MOVES));
+    }
+  }
+
+  abstract static class OneSidedSpeculation extends Speculation {
+    private Map<Counter, Long> before;
+
+    final void startOneSided(Map<String, String> settings) {
       OneSidedTransportTest.assumeUcx();
-      start(cluster.masterUrl(), Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.transport", "ucx"));
+      start(cluster.masterUrl(), settings);
       // Each time another shuffle: when all of one's outputs are speculative copies, a single executor may have them.
       OneSidedReads.await(application(), () -> Fingerprint.of(events().repartition(8, col("k"))));
     }
 
     @BeforeEach
     void count() {
-      before = ProcessCounters.ofExecutors(application().context());
+      before = counters();
     }
 
     @AfterEach
     void blocksCameOneSidedly() {
-      Map<Counter, Long> after = ProcessCounters.ofExecutors(application().context());
+      Map<Counter, Long> after = counters();
       assertEquals(OneSidedReads.leftToSpark(before), OneSidedReads.leftToSpark(after), after::toString);
+    }
+
+    final long grown(Counter counter) {
+      return counters().get(counter) - before.get(counter);
+    }
+
+    private Map<Counter, Long> counters() {
+      return ProcessCounters.ofExecutors(application().context());
     }
   }
 }

@@ -6,11 +6,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** A process that stands still with all its threads (SIGSTOP) until it is closed: alive, connected, and silent. */
+/** A process that stands still with all its threads (SIGSTOP) until it is closed or killed: alive, connected, and silent. */
 final class StoppedProcess implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
   private final long pid;
+  private boolean killed;
 
   private StoppedProcess(long pid) {
     this.pid = pid;
@@ -33,10 +34,18 @@ final class StoppedProcess implements AutoCloseable {
     }
   }
 
-  /** It goes on. */
+  /** It ends where it stands, without goodbye. */
+  void kill() throws IOException {
+    killed = true;
+    send("KILL", pid);
+  }
+
+  /** It goes on, unless it was killed. */
   @Override
   public void close() throws IOException {
-    send("CONT", pid);
+    if (!killed) {
+      send("CONT", pid);
+    }
   }
 
   @Override

@@ -5,7 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.metrics.Counter;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkExecutorInfo;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -33,6 +38,39 @@ class UcxFaultsTest extends OneSidedFaults {
     OneSidedReads.await(application(), () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
     assertTrue(counted(Counter.WRITE_SPILLS) > spills, "nothing was spilled");
     assertEquals(0, counted(Counter.MEMORY_TIMEOUTS));
+  }
+
+  /** The other's task stands in a read of its memory. What was there is made again. */
+  @Test
+  void anExecutorThatIsKilledWhileItsMemoryIsRead() throws Exception {
+    Map<Counter, Long> before = ProcessCounters.ofExecutors(application().context());
+    JavaRDD<InternalRow> rows = Plans.rows(events().repartition(REDUCERS, col("k")));
+    Fingerprint expected = Fingerprint.of(events()).unordered();
+    // Afterwards each of the two has outputs that the other reads.
+    OneSidedReads.await(application(), () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
+    assertEquals(before.get(Counter.CACHE_OUTPUTS) + MAPS, counted(Counter.CACHE_OUTPUTS));
+    assertEquals(before.get(Counter.CACHE_MOVES), counted(Counter.CACHE_MOVES));
+    Collection<Long> processes =
+        ExecutorSurvey.ask(application().context(), () -> ProcessHandle.current().pid()).values();
+    int retried = application().events().retriedStages();
+
+    CompletableFuture<Fingerprint> job;
+    try (StoppedProcess stopped = StoppedProcess.stop(processes.iterator().next())) {
+      job = CompletableFuture.supplyAsync(() -> Fingerprint.of(rows).unordered());
+      Await.until(LIMIT, () -> "no task reads", () -> runningTasks() == processes.size());
+      stopped.kill();
+    }
+
+    assertEquals(expected, job.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
+    assertTrue(application().events().retriedStages() > retried, "no stage was retried");
+    // Each time another shuffle: the executor that was left may have all outputs of the one that was made again.
+    OneSidedReads.await(application(),
+        () -> assertEquals(expected, Fingerprint.of(events().repartition(REDUCERS, col("k"))).unordered()));
+  }
+
+  private int runningTasks() {
+    return Arrays.stream(application().session().sparkContext().statusTracker().getExecutorInfos())
+        .mapToInt(SparkExecutorInfo::numRunningTasks).sum();
   }
 
   private long counted(Counter counter) {
