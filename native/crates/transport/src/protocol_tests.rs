@@ -59,8 +59,11 @@ impl World {
         let near_bytes = Arc::new(AtomicU64::new(0));
         let process = |secret: &&str| {
             let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
-            let options =
-                Options { secret: secret.as_bytes().to_vec(), timeout: TIMEOUT, idle_window_bytes: 256 << 20 };
+            let options = Options {
+                secret: secret.as_bytes().to_vec(),
+                timeout: TIMEOUT,
+                idle_window_bytes: 4 * WINDOW_BYTES as usize,
+            };
             let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
             let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
             Process { agent, shared, arena, requests: 0 }
@@ -626,7 +629,7 @@ fn idle_windows_are_bounded(reads: Reads) {
         world.fetch(0, 1, &[block(map, 0, 1)]);
         drop(world.ended(0, 1));
     }
-    assert_eq!(world.network.regions(), 5, "the sample, and 256 MiB of windows of 64 MiB");
+    assert_eq!(world.network.regions(), 5, "the sample, and the windows that may be idle");
     world.fetch(0, 1, &[block(0, 0, 1)]);
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 5], "what was given up is mapped again");
 }

@@ -7,8 +7,10 @@ use crate::catalog::{MapOutput, OutputId};
 use crate::mapping::Mapping;
 use crate::wire::{Region, Wire, WireError};
 
-/// How much of a file is mapped at once. A multiple of every page size.
-pub(crate) const WINDOW_BYTES: u64 = 64 << 20;
+/// How much of a file is mapped at once; a multiple of every page size. Reducers read neighbouring partitions at about the same
+/// time, so that a window serves many of them; and one question pins at most one window for each of its blocks (but for larger
+/// blocks), which where registering pins memory must not be whole data sets.
+pub(crate) const WINDOW_BYTES: u64 = 4 << 20;
 
 /// How many windows are kept at most that nobody reads: the kernel allows 65,530 mappings per process.
 const MAX_IDLE_WINDOWS: usize = 4096;

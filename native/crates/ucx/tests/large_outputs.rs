@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const GIB: u64 = 1 << 30;
 const FILE_BYTES: u64 = 5 * GIB;
 /// How much of a file is mapped, and so registered, at once.
-const WINDOW_BYTES: u64 = 64 << 20;
+const WINDOW_BYTES: u64 = 4 << 20;
 const BLOCK_BYTES: u64 = 9001;
 /// Where blocks begin: around what 31 and 32 bits address, one of them across it; across the end of a window beyond; and
 /// at the file's end.
