@@ -30,6 +30,10 @@ const DEFAULTS: [(&str, &str); 2] = [
     ("UCX_MEMTYPE_CACHE", "n"),
 ];
 
+/// The same, for releases that know it: others say that they do not.
+/// A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15 minutes.
+const DEFAULT_SINCE: ((u32, u32), (&str, &str)) = ((1, 22), ("UCX_TCP_USER_TIMEOUT", "60s"));
+
 /// An opened UCX.
 pub struct Ucx {
     pub(crate) calls: Functions,
@@ -65,7 +69,14 @@ impl Ucx {
         let mut tried = Vec::new();
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
-                Ok(ucx) => return Ok(Arc::clone(opened.insert(Arc::new(ucx)))),
+                Ok(ucx) => {
+                    let (since, default) = DEFAULT_SINCE;
+                    let (major, minor, _) = ucx.version();
+                    if (major, minor) >= since {
+                        set_default(default);
+                    }
+                    return Ok(Arc::clone(opened.insert(Arc::new(ucx))));
+                }
                 Err(Refusal::Loaded(file, why)) => {
                     tried.push(format!("{}: {why}; remove or update it, or say where another one is", file.display()));
                     break;
@@ -156,19 +167,21 @@ fn load(name: &OsStr) -> Result<Library, String> {
     library.map(Library::from).map_err(|e| e.to_string())
 }
 
-/// UCX reads these when it is loaded.
+/// UCX reads some of these when it is loaded.
 fn set_defaults() {
     static ONCE: Mutex<bool> = Mutex::new(false);
     let mut done = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
     if std::mem::replace(&mut *done, true) {
         return;
     }
-    for (name, value) in DEFAULTS {
-        if std::env::var_os(name).is_none() {
-            // SAFETY: a JVM sets no variables of its process after its start, and Rust's own readers take the same lock;
-            // a C library that reads a variable in this very moment is the risk that is left, once per process.
-            unsafe { std::env::set_var(name, value) };
-        }
+    DEFAULTS.into_iter().for_each(set_default);
+}
+
+fn set_default((name, value): (&str, &str)) {
+    if std::env::var_os(name).is_none() {
+        // SAFETY: a JVM sets no variables of its process after its start, and Rust's own readers take the same lock;
+        // a C library that reads a variable in this very moment is the risk that is left, once per process.
+        unsafe { std::env::set_var(name, value) };
     }
 }
 
