@@ -90,6 +90,8 @@ pub(crate) struct Agent<W: Wire> {
     checked: Option<Instant>,
 }
 
+/// What owners need not keep any more is told with the next question, when there is nothing else to do, or after so many turns.
+const TURNS_BEFORE_DONE: u64 = 64;
 /// How often silent peers are looked for.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -144,15 +146,23 @@ impl<W: Wire> Agent<W> {
         commands.into_iter().for_each(|command| self.command(command, now));
         events.drain(..).for_each(|event| self.event(event, now));
         self.events = events;
-        let done = self.reader.start_gets(&mut self.wire);
-        self.send_all(done);
+        self.reader.start_gets(&mut self.wire);
+        let turns = self.shared.turns.fetch_add(1, Ordering::Relaxed);
+        if !worked || turns.is_multiple_of(TURNS_BEFORE_DONE) {
+            let done = self.reader.take_done();
+            self.send_all(done);
+        }
         if self.checked.is_none_or(|last| now.saturating_duration_since(last) >= CHECK_EVERY) {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
         }
         self.reader.deliver();
-        self.shared.turns.fetch_add(1, Ordering::Relaxed);
         worked
+    }
+
+    /// Whether something is waited for that may come at any moment.
+    pub(crate) fn expects(&self) -> bool {
+        self.reader.expects()
     }
 
     /// Ends everything; no block is completed any more.
@@ -216,8 +226,7 @@ impl<W: Wire> Agent<W> {
     fn disconnect(&mut self, peer: PeerNumber) {
         let Some(other) = self.reader.owner_of(peer) else { return };
         if self.owner.has_session(other) {
-            let done = self.reader.give_up(peer, Failure::Peer);
-            self.send_all(done);
+            self.reader.give_up(peer, Failure::Peer);
         } else {
             self.close_link(other, Failure::Peer, "it was disconnected");
         }
@@ -271,10 +280,7 @@ impl<W: Wire> Agent<W> {
             Event::Got { token, result } => match self.reader.tested(token, &result, now) {
                 Some(Ok(messages)) => self.send_all(messages),
                 Some(Err(broken)) => self.give_up(broken),
-                None => {
-                    let done = self.reader.got(token, result.is_ok(), now);
-                    self.send_all(done);
-                }
+                None => self.reader.got(token, result.is_ok(), now),
             },
             Event::Failed { endpoint, error } => {
                 let other = self.links.iter().find(|(_, known)| **known == endpoint).map(|(other, _)| *other);
@@ -303,15 +309,17 @@ impl<W: Wire> Agent<W> {
             Body::Sample { address, content, key } => {
                 self.reader.sample(&mut self.wire, sender, address, content, &key, now);
             }
-            Body::Locate { batch, blocks } => {
+            Body::Locate { batch, done, blocks } => {
+                self.owner.done(&mut self.wire, sender, &done);
                 let answer = self.owner.locate(&mut self.wire, sender, batch, &blocks);
                 self.answer(sender, Some(answer));
             }
-            Body::Located { batch, keys, found } => match self.reader.located(sender, batch, &keys, &found, now) {
-                Ok(done) => self.send_all(done),
-                Err(broken) => self.give_up(broken),
-            },
-            Body::Done { batch } => self.owner.done(&mut self.wire, sender, batch),
+            Body::Located { batch, keys, found } => {
+                if let Err(broken) = self.reader.located(sender, batch, &keys, &found, now) {
+                    self.give_up(broken);
+                }
+            }
+            Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
             Body::Refused { why } => {
                 if let Some(peer) = self.reader.peer_of(sender) {
                     self.give_up(Broken { peer, failure: Failure::Peer, why: format!("it refuses: {why}") });

@@ -6,12 +6,12 @@
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
 //! PROOF           proof 32                              reader → owner
 //! SAMPLE          address u64 · content 64 · key …      owner → reader: it may ask, once it has read this content there
-//! LOCATE          batch u64 · block × n                 reader → owner
+//! LOCATE          batch u64 · done u16 · batch u64 × done · block × n     reader → owner: where are these, and DONE
 //!                 block: shuffle u32 · map u64 · first u32 · end u32
 //! LOCATED         batch u64 · keys u16 · key × keys · blocks u32 · found × blocks
 //!                 key: region u64 · length u16 · bytes    found: status u8 · ranges u16 · range × ranges
 //!                 range: index of the key u16 · address u64 · bytes u64
-//! DONE            batch u64                             reader → owner: what LOCATED said is not used any more
+//! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
 //! REFUSED         why, UTF-8                            owner → reader
 //! ```
 
@@ -68,9 +68,9 @@ pub(crate) enum Body {
     Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
     Proof { proof: Proof },
     Sample { address: u64, content: [u8; SAMPLE_BYTES], key: Vec<u8> },
-    Locate { batch: u64, blocks: Vec<Block> },
+    Locate { batch: u64, done: Vec<u64>, blocks: Vec<Block> },
     Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
-    Done { batch: u64 },
+    Done { batches: Vec<u64> },
     Refused { why: String },
 }
 
@@ -134,12 +134,14 @@ impl Body {
                 out.extend(proof);
             }
             Self::Proof { proof } => out.extend(proof),
-            Self::Locate { batch, blocks } => {
+            Self::Locate { batch, done, blocks } => {
                 out.extend(batch.to_le_bytes());
+                out.extend((done.len() as u16).to_le_bytes());
+                done.iter().for_each(|batch| out.extend(batch.to_le_bytes()));
                 blocks.iter().for_each(|block| block.encode(out));
             }
             Self::Located { batch, keys, found } => encode_located(*batch, keys, found, out),
-            Self::Done { batch } => out.extend(batch.to_le_bytes()),
+            Self::Done { batches } => batches.iter().for_each(|batch| out.extend(batch.to_le_bytes())),
             Self::Refused { why } => out.extend(why.as_bytes()),
             Self::Sample { address, content, key } => {
                 out.extend(address.to_le_bytes());
@@ -156,14 +158,21 @@ impl Body {
             3 => Self::Proof { proof: input.array()? },
             4 => {
                 let batch = input.u64()?;
+                let done = (0..input.u16()?).map(|_| input.u64()).collect::<Result<_, _>>()?;
                 let mut blocks = Vec::with_capacity(input.0.len() / Block::BYTES);
                 while !input.0.is_empty() {
                     blocks.push(Block::decode(input)?);
                 }
-                Self::Locate { batch, blocks }
+                Self::Locate { batch, done, blocks }
             }
             5 => decode_located(input)?,
-            6 => Self::Done { batch: input.u64()? },
+            6 => {
+                let mut batches = Vec::with_capacity(input.0.len() / 8);
+                while !input.0.is_empty() {
+                    batches.push(input.u64()?);
+                }
+                Self::Done { batches }
+            }
             7 => Self::Refused { why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)? },
             8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
             _ => return Err(Malformed),
@@ -295,13 +304,17 @@ mod tests {
                 proof
             }),
             any::<Proof>().prop_map(|proof| Body::Proof { proof }),
-            (any::<u64>(), vec(block, 0..50)).prop_map(|(batch, blocks)| Body::Locate { batch, blocks }),
+            (any::<u64>(), vec(any::<u64>(), 0..4), vec(block, 0..50)).prop_map(|(batch, done, blocks)| Body::Locate {
+                batch,
+                done,
+                blocks
+            }),
             (any::<u64>(), vec(key, 1..4), vec(found(), 0..20)).prop_map(|(batch, keys, found)| Body::Located {
                 batch,
                 keys,
                 found
             }),
-            any::<u64>().prop_map(|batch| Body::Done { batch }),
+            vec(any::<u64>(), 1..4).prop_map(|batches| Body::Done { batches }),
             ".*".prop_map(|why| Body::Refused { why }),
             (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
                 address,

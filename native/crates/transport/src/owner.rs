@@ -80,10 +80,11 @@ impl Owner {
         Body::Located { batch, keys: located.keys, found: located.found }
     }
 
-    /// The reader has read what this batch's answer told of.
-    pub(crate) fn done<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batch: u64) {
-        let pins = self.sessions.get_mut(&reader).and_then(|session| session.pins.remove(&batch));
-        pins.into_iter().flatten().for_each(|region| self.windows.unpin(wire, region));
+    /// The reader has read what these batches' answers told of.
+    pub(crate) fn done<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batches: &[u64]) {
+        let Some(session) = self.sessions.get_mut(&reader) else { return };
+        let pins = batches.iter().filter_map(|batch| session.pins.remove(batch));
+        pins.flatten().for_each(|region| self.windows.unpin(wire, region));
     }
 
     /// The connection to the reader has been closed on this side.

@@ -335,9 +335,9 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
     let challenge = say(&mut world, Body::Hello { version: VERSION, nonce, address: address.clone() });
     assert_eq!(challenge.len(), 1, "the owner proves itself and asks for the same");
     for body in [
-        Body::Locate { batch: 1, blocks: vec![block(1, 0, 1)] },
+        Body::Locate { batch: 1, done: vec![], blocks: vec![block(1, 0, 1)] },
         Body::Proof { proof: [0; 32] },
-        Body::Done { batch: 1 },
+        Body::Done { batches: vec![1] },
     ] {
         for event in say(&mut world, body) {
             assert!(is_refusal(&event), "{event:?}");

@@ -101,6 +101,8 @@ pub(crate) struct Reader {
     gets: HashMap<u64, Started>,
     /// By token: the samples that are being read.
     probes: HashMap<u64, Probe>,
+    /// Batches that have come to their end and of which their owners are not told yet.
+    done: HashMap<InstanceId, Vec<u64>>,
     next: u64,
     /// Blocks that have ended in this turn.
     ended: Vec<Completion>,
@@ -125,7 +127,7 @@ impl Reader {
         completions: Arc<Completions>,
         timeout: Duration,
     ) -> Self {
-        let (peers, by_owner, batches, gets, probes, ended) = Default::default();
+        let (peers, by_owner, batches, gets, probes, done, ended) = Default::default();
         let next = 0;
         Self {
             instance,
@@ -139,6 +141,7 @@ impl Reader {
             batches,
             gets,
             probes,
+            done,
             next,
             ended,
         }
@@ -213,9 +216,10 @@ impl Reader {
         let owner = known.owner;
         let unasked = std::mem::take(&mut known.unasked);
         known.asked.extend(&unasked);
+        let mut done = if unasked.is_empty() { Vec::new() } else { self.done.remove(&owner).unwrap_or_default() };
         let ask = |batch: u64| {
             let blocks = self.batches.get(&batch)?.blocks.clone();
-            Some((owner, Body::Locate { batch, blocks }))
+            Some((owner, Body::Locate { batch, done: std::mem::take(&mut done), blocks }))
         };
         unasked.into_iter().filter_map(ask).collect()
     }
@@ -292,7 +296,7 @@ impl Reader {
         Some(Err(Broken { peer: number, failure, why }))
     }
 
-    /// Where the blocks of a batch are. Answers DONE when nothing of it is to be read.
+    /// Where the blocks of a batch are.
     pub(crate) fn located(
         &mut self,
         owner: InstanceId,
@@ -300,11 +304,12 @@ impl Reader {
         keys: &[Key],
         found: &[Found],
         now: Instant,
-    ) -> Result<Option<Outgoing>, Broken> {
+    ) -> Result<(), Broken> {
         let peer = self.by_owner.get(&owner).and_then(|number| Some((*number, self.peers.get_mut(number)?)));
         let known = self.batches.get_mut(&batch).filter(|known| known.owner == owner && known.open > 0);
         let (Some((number, peer)), Some(known)) = (peer, known) else {
-            return Ok(Some((owner, Body::Done { batch })));
+            self.done.entry(owner).or_default().push(batch);
+            return Ok(());
         };
         peer.last_sign = now;
         // A second answer must not move memory that reads are filling.
@@ -325,7 +330,8 @@ impl Reader {
                 Err(failure) => known.end(index, Err(failure), &mut self.ended),
             }
         }
-        Ok(self.finish(batch))
+        self.finish(batch);
+        Ok(())
     }
 
     /// Hands the blocks that have ended to the callers.
@@ -333,8 +339,8 @@ impl Reader {
         self.completions.append(&mut self.ended);
     }
 
-    /// Starts as many reads as may be under way. Answers DONE for batches of which there was no memory for the last block.
-    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) -> Vec<Outgoing> {
+    /// Starts as many reads as may be under way.
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
         let mut over = Vec::new();
         let Self { peers, batches, arena, gets, next, ended, .. } = self;
         for peer in peers.values_mut() {
@@ -365,13 +371,13 @@ impl Reader {
                 unsafe { wire.get(peer.endpoint, get) };
             }
         }
-        over.into_iter().filter_map(|batch| self.finish(batch)).collect()
+        over.into_iter().for_each(|batch| self.finish(batch));
     }
 
     /// A read has ended.
-    pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) -> Option<Outgoing> {
-        let Started { batch: number, part, bytes } = self.gets.remove(&token)?;
-        let batch = self.batches.get_mut(&number)?;
+    pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
+        let Some(Started { batch: number, part, bytes }) = self.gets.remove(&token) else { return };
+        let Some(batch) = self.batches.get_mut(&number) else { return };
         batch.in_flight -= 1;
         if let Some(peer) = self.peers.get_mut(&batch.peer).filter(|peer| peer.open.contains(&number)) {
             peer.in_flight -= 1;
@@ -389,33 +395,36 @@ impl Reader {
             // Its lease stays with the batch: other reads may be filling it.
             batch.end(part, Err(Failure::NotRead), &mut self.ended);
         }
-        self.finish(number)
+        self.finish(number);
     }
 
-    /// Forgets a batch that has come to its end; its owner is to know.
-    fn finish(&mut self, number: u64) -> Option<Outgoing> {
-        let batch = self.batches.get(&number).filter(|batch| batch.open == 0 && batch.in_flight == 0)?;
-        let owner = batch.owner;
+    /// Forgets a batch if it has come to its end; its owner is to know.
+    fn finish(&mut self, number: u64) {
+        let ended = self.batches.get(&number).filter(|batch| batch.open == 0 && batch.in_flight == 0);
+        let Some(batch) = ended else { return };
+        self.done.entry(batch.owner).or_default().push(number);
         if let Some(peer) = self.peers.get_mut(&batch.peer) {
             peer.open.remove(&number);
         }
         self.batches.remove(&number);
-        Some((owner, Body::Done { batch: number }))
+    }
+
+    /// What owners are to know that no question has told them.
+    pub(crate) fn take_done(&mut self) -> Vec<Outgoing> {
+        self.done.drain().map(|(owner, batches)| (owner, Body::Done { batches })).collect()
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.
-    pub(crate) fn give_up(&mut self, peer: PeerNumber, failure: Failure) -> Vec<Outgoing> {
-        let Some(lost) = self.peers.remove(&peer) else { return Vec::new() };
+    pub(crate) fn give_up(&mut self, peer: PeerNumber, failure: Failure) {
+        let Some(lost) = self.peers.remove(&peer) else { return };
         self.by_owner.remove(&lost.owner);
-        let mut done = Vec::new();
         for number in lost.open {
             let Some(batch) = self.batches.get_mut(&number) else { continue };
             for part in 0..batch.parts.len() {
                 batch.end(part, Err(failure), &mut self.ended);
             }
-            done.extend(self.finish(number));
+            self.finish(number);
         }
-        done
     }
 
     /// Peers from which something is expected and nothing has come for too long.
@@ -431,6 +440,11 @@ impl Reader {
         let broken =
             |(number, peer): (&PeerNumber, &Peer)| Broken { peer: *number, failure: Failure::Timeout, why: why(peer) };
         self.peers.iter().filter(|(_, peer)| silent(peer)).map(broken).collect()
+    }
+
+    /// Whether an answer or a read is waited for.
+    pub(crate) fn expects(&self) -> bool {
+        self.peers.values().any(|peer| peer.stage != Stage::Ready || !peer.open.is_empty())
     }
 
     /// Whether any read is under way.

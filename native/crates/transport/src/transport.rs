@@ -23,7 +23,8 @@ const LONGEST_START: Duration = Duration::from_secs(30);
 const LONGEST_STOP: Duration = Duration::from_secs(10);
 /// The agent is never said to be stuck earlier than this.
 const SHORTEST_STUCK: Duration = Duration::from_secs(10);
-/// Turns without work before the agent sleeps: an answer that comes at once finds it awake.
+/// Turns without work before the agent sleeps when it expects something: an answer that comes at once finds it awake. Who is only
+/// read sleeps at once, so that being read takes next to no processor time.
 const IDLE_TURNS: u32 = 64;
 
 /// Why a fetch was not accepted.
@@ -270,7 +271,7 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
     let mut idle = 0;
     while !stopped.load(Ordering::Acquire) {
         idle = if agent.turn(Instant::now()) { 0 } else { idle + 1 };
-        if idle >= IDLE_TURNS {
+        if idle >= IDLE_TURNS || (idle > 0 && !agent.expects()) {
             agent.wire().wait(LONGEST_WAIT);
             idle = 0;
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use sluice_transport::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
 
 use crate::library::Ucx;
+use crate::rkeys::Rkeys;
 use crate::sys;
 
 #[cfg(test)]
@@ -38,10 +39,7 @@ struct EndpointArg {
 struct OpenEndpoint {
     ep: sys::Ep,
     arg: Box<EndpointArg>,
-    /// Remote keys unpacked for this endpoint, by their bytes.
-    rkeys: HashMap<Vec<u8>, sys::Rkey>,
-    /// Reads under way; they refer to their keys.
-    gets: usize,
+    rkeys: Rkeys<sys::Rkey>,
     /// Whether its failure has been reported.
     failed: bool,
 }
@@ -57,16 +55,13 @@ enum End {
     Got {
         token: u64,
         endpoint: Endpoint,
+        /// Of its key.
+        generation: u64,
     },
     /// The bytes were kept for it.
-    Sent {
-        endpoint: Endpoint,
-        _message: Vec<u8>,
-    },
+    Sent { endpoint: Endpoint, _message: Vec<u8> },
     /// The endpoint's callback argument was kept for it.
-    Closed {
-        arg: Box<EndpointArg>,
-    },
+    Closed { arg: Box<EndpointArg> },
 }
 
 impl End {
@@ -178,10 +173,9 @@ impl UcxWire {
     /// What the end of a request means to the protocol.
     fn ended(&mut self, end: End, status: sys::Status) -> Option<Event> {
         match end {
-            End::Got { token, endpoint } => {
-                if let Some(open) = self.endpoints.get_mut(&endpoint) {
-                    open.gets -= 1;
-                }
+            End::Got { token, endpoint, generation } => {
+                let unused = self.endpoints.get_mut(&endpoint).map(|open| open.rkeys.ended(generation));
+                unused.into_iter().flatten().for_each(|rkey| destroy(&self.ucx, rkey));
                 Some(Event::Got { token, result: check("a read", status) })
             }
             End::Sent { endpoint, .. } => {
@@ -237,7 +231,7 @@ impl UcxWire {
     fn rkey(&mut self, endpoint: Endpoint, key: &[u8]) -> Result<(sys::Ep, sys::Rkey), WireError> {
         let open = self.endpoints.get_mut(&endpoint).ok_or_else(|| WireError("the connection is closed".into()))?;
         if let Some(rkey) = open.rkeys.get(key) {
-            return Ok((open.ep, *rkey));
+            return Ok((open.ep, rkey));
         }
         let mut rkey = null_mut();
         // SAFETY: the endpoint is live. The key's bytes come from its peer, which has proven itself; UCX reads as many
@@ -246,10 +240,7 @@ impl UcxWire {
         // SAFETY: as above.
         let status = unsafe { (self.ucx.calls.rkey_unpack)(open.ep, padded.as_ptr().cast(), &mut rkey) };
         check("a remote key", status)?;
-        if open.rkeys.len() >= MAX_RKEYS && open.gets == 0 {
-            open.rkeys.drain().for_each(|(_, rkey)| destroy(&self.ucx, rkey));
-        }
-        open.rkeys.insert(key.to_vec(), rkey);
+        open.rkeys.insert(key, rkey).into_iter().for_each(|rkey| destroy(&self.ucx, rkey));
         Ok((open.ep, rkey))
     }
 
@@ -266,9 +257,6 @@ impl UcxWire {
         }
     }
 }
-
-/// Unpacked keys kept for an endpoint; beyond that they are dropped when no read is under way.
-const MAX_RKEYS: usize = 4096;
 
 fn destroy(ucx: &Ucx, rkey: sys::Rkey) {
     // SAFETY: unpacked by us, destroyed once, and no request under way refers to it.
@@ -390,13 +378,13 @@ impl Wire for UcxWire {
         let mut ep = null_mut();
         // SAFETY: the worker is live, the address copied by the call, the argument kept until the endpoint is closed.
         check("connecting", unsafe { (self.ucx.calls.ep_create)(self.worker, &params, &mut ep) })?;
-        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: HashMap::new(), gets: 0, failed: false });
+        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: Rkeys::default(), failed: false });
         Ok(endpoint)
     }
 
     fn close(&mut self, endpoint: Endpoint) {
         let Some(open) = self.endpoints.remove(&endpoint) else { return };
-        self.orphans.push((endpoint, open.rkeys.into_values().collect()));
+        self.orphans.push((endpoint, open.rkeys.into_all()));
         let param = request_param(sys::EP_CLOSE_FLAG_FORCE);
         // SAFETY: the endpoint is live and closed once; its requests end and are reported.
         let status = unsafe { (self.ucx.calls.ep_close)(open.ep, &param) };
@@ -461,10 +449,8 @@ impl Wire for UcxWire {
                 let param = request_param(0);
                 // SAFETY: endpoint and key are live; the caller keeps `local` for this read until it is reported.
                 let status = unsafe { (self.ucx.calls.get)(ep, local.cast(), bytes, remote, rkey, &param) };
-                if let Some(open) = self.endpoints.get_mut(&endpoint) {
-                    open.gets += 1;
-                }
-                self.started(status, End::Got { token, endpoint });
+                let generation = self.endpoints.get_mut(&endpoint).map_or(0, |open| open.rkeys.begun());
+                self.started(status, End::Got { token, endpoint, generation });
             }
             Err(error) => self.pending.push(Event::Got { token, result: Err(error) }),
         }

@@ -42,6 +42,7 @@ final class PeerTable {
     private final byte[] address;
     private int episode;
     private boolean connected;
+    private boolean warnedOf;
     private long retryAtNanos;
 
     Peer(long number, byte[] address) {
@@ -118,7 +119,14 @@ final class PeerTable {
     peer.connected = false;
     peer.retryAtNanos = clockNanos.getAsLong() + retryDelayNanos;
     counters.increment(Counter.TRANSPORT_PEER_FAILURES);
-    LOG.warn("Executor {} cannot be read one-sidedly: {}. Its blocks travel by Spark's block transfer for {} s, then it"
-        + " is tried again", executorId, reason, retryDelayNanos / NANOS_PER_SECOND);
+    String text = "Executor {} cannot be read one-sidedly: {}. Its blocks travel by Spark's block transfer for {} s, then it"
+        + " is tried again{}";
+    double seconds = retryDelayNanos / NANOS_PER_SECOND;
+    if (peer.warnedOf) {
+      LOG.debug(text, executorId, reason, seconds, "");
+    } else {
+      LOG.warn(text, executorId, reason, seconds, " (said once; when it fails again, at debug level)");
+      peer.warnedOf = true;
+    }
   }
 }
