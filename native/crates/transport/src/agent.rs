@@ -47,8 +47,8 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
     pub(crate) commands: Mutex<Vec<Command>>,
-    /// How often the agent has come round; it stands still while a call of the system or the library does not return.
-    pub(crate) turns: AtomicU64,
+    /// Grows with every small step of the agent: it stands still while a call of the system or the library does not return.
+    pub(crate) steps: AtomicU64,
     /// The peers that were connected and not disconnected since.
     pub(crate) peers: Mutex<HashMap<PeerNumber, PeerState>>,
 }
@@ -65,6 +65,11 @@ pub(crate) struct PeerState {
 impl Shared {
     fn take_commands(&self) -> Vec<Command> {
         std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The agent has come one step on.
+    pub(crate) fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
     fn failed(&self, peer: PeerNumber, attempt: u64, why: &str) {
@@ -88,8 +93,11 @@ pub(crate) struct Agent<W: Wire> {
     links: HashMap<InstanceId, Endpoint>,
     events: Vec<Event>,
     checked: Option<Instant>,
+    turns: u64,
 }
 
+/// A turn that takes longer, or that comes later, is a pause of this process.
+const LONGEST_TURN: Duration = Duration::from_millis(200);
 /// What owners need not keep any more is told with the next question, when there is nothing else to do, or after so many turns.
 const TURNS_BEFORE_DONE: u64 = 64;
 /// How often silent peers are looked for.
@@ -114,6 +122,7 @@ impl<W: Wire> Agent<W> {
             links: HashMap::new(),
             events: Vec::new(),
             checked: None,
+            turns: 0,
         }
     }
 
@@ -143,12 +152,20 @@ impl<W: Wire> Agent<W> {
         // After the wire's turn: who asks for an output can have heard of it only after it was published.
         let commands = self.shared.take_commands();
         let worked = !events.is_empty() || !commands.is_empty();
-        commands.into_iter().for_each(|command| self.command(command, now));
-        events.drain(..).for_each(|event| self.event(event, now));
+        self.excuse_pause(now);
+        for command in commands {
+            self.shared.step();
+            self.command(command, now);
+        }
+        for event in events.drain(..) {
+            self.shared.step();
+            self.event(event, now);
+        }
         self.events = events;
         self.reader.start_gets(&mut self.wire);
-        let turns = self.shared.turns.fetch_add(1, Ordering::Relaxed);
-        if !worked || turns.is_multiple_of(TURNS_BEFORE_DONE) {
+        self.shared.step();
+        self.turns += 1;
+        if !worked || self.turns.is_multiple_of(TURNS_BEFORE_DONE) {
             let done = self.reader.take_done();
             self.send_all(done);
         }
@@ -158,6 +175,14 @@ impl<W: Wire> Agent<W> {
         }
         self.reader.deliver();
         worked
+    }
+
+    /// Time in which this agent did not run is no silence of its peers.
+    fn excuse_pause(&mut self, now: Instant) {
+        let pause = self.checked.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        if pause > LONGEST_TURN {
+            self.reader.excuse(pause, now);
+        }
     }
 
     /// Whether something is waited for that may come at any moment.
@@ -311,7 +336,7 @@ impl<W: Wire> Agent<W> {
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);
-                let answer = self.owner.locate(&mut self.wire, sender, batch, &blocks);
+                let answer = self.owner.locate(&mut self.wire, sender, batch, &blocks, || self.shared.step());
                 self.answer(sender, Some(answer));
             }
             Body::Located { batch, keys, found } => {

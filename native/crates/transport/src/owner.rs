@@ -66,8 +66,15 @@ impl Owner {
         Some(self.sample.message(wire).unwrap_or_else(|error| refusal(format!("nothing can be read here: {error}"))))
     }
 
-    /// Where the blocks are. They stay there until DONE or the end of the connection.
-    pub(crate) fn locate<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batch: u64, blocks: &[Block]) -> Body {
+    /// Where the blocks are. They stay there until DONE or the end of the connection. `step` is called after each.
+    pub(crate) fn locate<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        reader: InstanceId,
+        batch: u64,
+        blocks: &[Block],
+        step: impl Fn(),
+    ) -> Body {
         let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
             return refusal("it asked for locations without having proven that it knows the secret".into());
         };
@@ -75,6 +82,7 @@ impl Owner {
         for block in blocks {
             let found = locate_block(&self.catalog, &mut self.windows, wire, block, &mut located);
             located.found.push(found);
+            step();
         }
         session.pins.entry(batch).or_default().append(&mut located.pins);
         Body::Located { batch, keys: located.keys, found: located.found }

@@ -218,6 +218,7 @@ suite! {
     who_cannot_be_read_is_never_asked
     a_read_that_fails_alone_ends_its_block_only
     a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again
+    a_pause_of_this_process_is_no_silence_of_its_peers
     a_dead_peer_ends_what_was_asked_of_it
     a_reader_that_dies_leaves_no_pin
     an_output_withdrawn_while_it_is_read_is_read_to_its_end
@@ -505,6 +506,27 @@ fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again(reads:
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    world.assert_nothing_left();
+}
+
+/// Nobody can give a sign to a process that stands still.
+fn a_pause_of_this_process_is_no_silence_of_its_peers(reads: Reads) {
+    let mut world = World::new(reads, 21, &["", "", ""]);
+    let data = [1, 2].map(|owner| world.publish(owner, 1, &[20 << 20]));
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    for owner in [1, 2] {
+        world.connect(0, owner);
+        world.fetch(0, owner, &[block(1, 0, 1)]);
+    }
+    while world.pins(1) == 0 || world.pins(2) == 0 {
+        world.run(1);
+    }
+    assert!(world.take(0).is_empty(), "both are being read");
+    world.step(2 * TIMEOUT);
+    let mut ended = world.ended(0, 2);
+    ended.sort_by_key(|completion| completion.request);
+    assert!(bytes_of(&ended[0]) == data[0] && bytes_of(&ended[1]) == data[1]);
+    drop(ended);
     world.assert_nothing_left();
 }
 

@@ -427,6 +427,11 @@ impl Reader {
         }
     }
 
+    /// This process has paused for so long until now: nobody could give it a sign.
+    pub(crate) fn excuse(&mut self, pause: Duration, now: Instant) {
+        self.peers.values_mut().for_each(|peer| peer.last_sign = now.min(peer.last_sign + pause));
+    }
+
     /// Peers from which something is expected and nothing has come for too long.
     pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
         let silent = |peer: &Peer| {

@@ -64,7 +64,7 @@ pub struct Transport {
     stopped: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
     watch: Mutex<Watch>,
-    longest_turn: Duration,
+    longest_step: Duration,
     /// Of fetches and of attempts to connect.
     numbers: AtomicU64,
 }
@@ -84,7 +84,7 @@ impl Transport {
         let (tell, told) = mpsc::channel();
         let (shared_there, stopped_there) = (Arc::clone(&shared), Arc::clone(&stopped));
         let completions = Arc::clone(&shared.completions);
-        let longest_turn = (2 * options.timeout).max(SHORTEST_STUCK);
+        let longest_step = (2 * options.timeout).max(SHORTEST_STUCK);
         let run = move || match make() {
             Ok(wire) => {
                 let mut agent = Agent::new(wire, arena, shared_there, &options);
@@ -114,7 +114,7 @@ impl Transport {
         let (address, waker) = made?;
         let (thread, numbers) = (Mutex::new(Some(thread)), AtomicU64::new(0));
         let watch = Mutex::default();
-        Ok(Self { shared, address, waker, stopped, thread, watch, longest_turn, numbers })
+        Ok(Self { shared, address, waker, stopped, thread, watch, longest_step, numbers })
     }
 
     /// What peers need to connect to here.
@@ -204,11 +204,16 @@ impl Transport {
     pub fn poll(&self, most: usize, longest: Duration) -> Result<Vec<Completion>, Ended> {
         let start = Instant::now();
         let taken = self.shared.completions.take(most, longest).ok_or(Ended::Stopped)?;
-        let turns = self.shared.turns.load(Ordering::Relaxed);
+        let steps = self.shared.steps.load(Ordering::Relaxed);
         // This process may have been stopped meanwhile, as a whole: no call counts for more than it was to take.
         let stuck =
-            self.watch.lock().unwrap_or_else(PoisonError::into_inner).stuck(turns, start.elapsed().min(longest));
-        if stuck < self.longest_turn { Ok(taken) } else { Err(Ended::Stuck(stuck)) }
+            self.watch.lock().unwrap_or_else(PoisonError::into_inner).stuck(steps, start.elapsed().min(longest));
+        if stuck < self.longest_step {
+            return Ok(taken);
+        }
+        // Should it come round after all, what it has read is given back.
+        self.shared.completions.close();
+        Err(Ended::Stuck(stuck))
     }
 
     /// How a peer has failed since it was connected; empty when it has not.
@@ -251,14 +256,14 @@ impl Drop for Transport {
 /// What the polls have seen of the agent.
 #[derive(Default)]
 struct Watch {
-    turns: u64,
+    steps: u64,
     unchanged: Duration,
 }
 
 impl Watch {
-    /// How long the agent has not come round, as far as it was watched; it was for another `time` now.
-    fn stuck(&mut self, turns: u64, time: Duration) -> Duration {
-        if std::mem::replace(&mut self.turns, turns) == turns {
+    /// How long the agent has not moved, as far as it was watched; it was for another `time` now.
+    fn stuck(&mut self, steps: u64, time: Duration) -> Duration {
+        if std::mem::replace(&mut self.steps, steps) == steps {
             self.unchanged += time;
         } else {
             self.unchanged = Duration::ZERO;
