@@ -117,7 +117,9 @@ impl GlobalArena {
         };
         self.frames.cover(region.address(), bytes);
         self.reserved.fetch_add(bytes, Relaxed);
-        self.grounds.add_and_take(&self.frames, region, want)
+        let (taken, unneeded) = self.grounds.add_and_take(&self.frames, region, want);
+        unneeded.into_iter().for_each(|region| self.unmap(region));
+        taken
     }
 
     /// Gives back every wholly free region beyond `keep_bytes`.

@@ -99,12 +99,21 @@ impl Grounds {
         None
     }
 
-    /// Gives a new region to the calling thread's own ground and takes the wanted part of it.
-    pub(crate) fn add_and_take(&self, frames: &FrameTable, region: MappedRegion, want: Want) -> Option<usize> {
+    /// Gives a new region to the calling thread's own ground and takes the wanted part of it. If that ground has had room made in it
+    /// since it was asked, the part comes from there, and the new region is returned to be unmapped.
+    pub(crate) fn add_and_take(
+        &self,
+        frames: &FrameTable,
+        region: MappedRegion,
+        want: Want,
+    ) -> (Option<usize>, Option<MappedRegion>) {
         let frames = &Nearby::new(frames);
         self.change(self.home(), |ground| {
+            if let Some(taken) = ground.take(frames, &self.slack, want) {
+                return (Some(taken), Some(region));
+            }
             ground.add_region(frames, &self.slack, region);
-            ground.take(frames, &self.slack, want)
+            (ground.take(frames, &self.slack, want), None)
         })
     }
 

@@ -3,9 +3,9 @@
 
 mod support;
 
-use sluice_mem::{Arena, ArenaOptions, Lease, Provider, REGION_UNIT_BYTES};
-use std::sync::{Arc, mpsc};
-use support::{AdjacentProvider, FixedProvider, Random, options};
+use sluice_mem::{Arena, ArenaOptions, Lease, MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+use std::sync::{Arc, Mutex, mpsc};
+use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, Random, options};
 
 const THREADS: usize = 6;
 
@@ -103,6 +103,40 @@ fn regions_come_and_go_beside_each_other_while_threads_work() {
     });
     arena.trim(0);
     arena.check_quiet().unwrap();
+    assert_eq!((arena.leased_bytes(), arena.reserved_bytes()), (0, 0));
+}
+
+/// Host memory; while a region is mapped, a lease ends that another call has put here.
+#[derive(Debug, Default)]
+struct SlowProvider(Mutex<Option<Lease>>);
+
+impl Provider for SlowProvider {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
+        drop(self.0.lock().unwrap().take());
+        PLAIN_HOST.map(bytes)
+    }
+
+    fn unmap(&self, region: MappedRegion) {
+        PLAIN_HOST.unmap(region);
+    }
+}
+
+#[test]
+fn a_region_that_is_not_needed_any_more_once_it_is_mapped_is_not_kept() {
+    let provider = Arc::new(SlowProvider::default());
+    let options = ArenaOptions { slack_bytes: 0, ..options(usize::MAX) };
+    let arena = Arena::with_provider(provider.clone(), &options);
+    let half = REGION_UNIT_BYTES / 2;
+    let (first, second) = (arena.lease(half).unwrap(), arena.lease(half).unwrap());
+    *provider.0.lock().unwrap() = Some(first);
+    let third = arena.lease(half).unwrap();
+    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "it lies where the first was");
+    arena.check_quiet().unwrap();
+    drop((second, third));
     assert_eq!((arena.leased_bytes(), arena.reserved_bytes()), (0, 0));
 }
 
