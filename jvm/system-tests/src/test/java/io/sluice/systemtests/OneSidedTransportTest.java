@@ -113,7 +113,8 @@ class OneSidedTransportTest {
   @Test
   void blocksAreReadOneSidedlyWhileTheyMoveToTheDisk() {
     assertReadOneSidedly(Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.store", "cache",
-        "spark.sluice.cache.hostLimit", "800k", "spark.sluice.transport", "auto", "spark.sluice.reader.threads", "0"), application -> {
+        "spark.sluice.cache.hostLimit", "1m", "spark.sluice.codec.level", "plain", "spark.sluice.transport", "auto",
+        "spark.sluice.reader.threads", "0"), application -> {
       assertTrue(counted(application, Counter.CACHE_OUTPUTS) > 0, "nothing was kept in memory");
       assertTrue(counted(application, Counter.CACHE_MOVES) > 0,
           () -> "nothing moved: " + ProcessCounters.byExecutor(application.context()));
