@@ -21,7 +21,7 @@
 //! 4. A lease is not given back while a read may write to it.
 //! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given up, and
 //!    [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
-//! 6. No block is read over a connection before a sample has come over it as it was ([`sample`]).
+//! 6. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
 //!
 //! # What it does not do
 //! Retry (the caller has another way to a block: Spark's own), order completions, move anything but bytes.

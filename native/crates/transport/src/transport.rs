@@ -50,7 +50,11 @@ impl fmt::Display for Ended {
         match self {
             Self::Stopped => f.write_str("the transport was stopped"),
             Self::Stuck(time) => {
-                write!(f, "the transport's thread has been stuck in one call for {} s", time.as_secs())
+                let time = time.as_secs();
+                write!(
+                    f,
+                    "the transport's thread has been stuck in one call for {time} s: a disk or device hangs, see the kernel's log"
+                )
             }
         }
     }

@@ -240,17 +240,15 @@ mod tests {
 
     /// What the compilers must agree on, as lines: ours, and a C program that prints its own.
     macro_rules! layouts {
-        ($($ours:ident = $theirs:literal { $($field:ident $(= $c_field:literal)?),* })*) => {{
+        ($($ours:ident = $theirs:literal { $($field:ident),* })*) => {{
             let (mut lines, mut program) = (String::new(), String::new());
             $($(
-                #[allow(unused_mut, unused_assignments)]
-                let mut c_field = stringify!($field);
-                $(c_field = $c_field;)?
+                let field = stringify!($field);
                 let size = size_of_field(|it: &$ours| &it.$field);
-                let _ = writeln!(lines, "{}.{c_field} at {} has {size}", $theirs, offset_of!($ours, $field));
+                let _ = writeln!(lines, "{}.{field} at {} has {size}", $theirs, offset_of!($ours, $field));
                 let _ = writeln!(
                     program,
-                    "printf(\"{0}.{c_field} at %zu has %zu\\n\", offsetof({0}, {c_field}), sizeof((({0} *)0)->{c_field}));",
+                    "printf(\"{0}.{field} at %zu has %zu\\n\", offsetof({0}, {field}), sizeof((({0} *)0)->{field}));",
                     $theirs
                 );
             )*)*
