@@ -13,7 +13,7 @@ use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transpor
 use sluice_ucx::Ucx;
 
 use crate::guard::{guard, java_string, jvm_error};
-use crate::memory::arena;
+use crate::memory::{receive_arena, size};
 
 static TRANSPORTS: HandleTable<Running> = HandleTable::new();
 
@@ -61,11 +61,13 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
     bundled: JString<'_>,
     secret: JByteArray<'_>,
     timeout_millis: jlong,
+    receive_bytes: jlong,
 ) -> jlong {
     guard(|| {
         let (library, bundled) = (path(&mut env, &library)?, path(&mut env, &bundled)?);
         let secret = bytes(&env, &secret)?;
         let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
+        receive_arena().set_limit(size(receive_bytes, "limit on received bytes")?);
         let unavailable = |e: sluice_transport::WireError| EngineError::new(Reason::Unavailable, e.to_string());
         let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
         let description = ucx.describe();
@@ -73,7 +75,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let near_bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&near_bytes);
         let make = move || sluice_ucx::wire(ucx, counted);
-        let transport = Transport::start(make, arena().clone(), options).map_err(unavailable)?;
+        let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
         Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
     })
 }
@@ -262,6 +264,19 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
     }
 }
 
+/// `NativeTransport.release`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_release(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    address: jlong,
+) -> jint {
+    guard(|| {
+        receive_arena().release_raw(address as usize)?;
+        Ok(0)
+    }) as jint
+}
+
 /// `NativeTransport.nearBytes`
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_nearBytes(
@@ -270,6 +285,23 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_nearBytes(
     transport: jlong,
 ) -> jlong {
     guard(|| Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64))
+}
+
+/// `NativeTransport.peerState`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_peerState(
+    _: JNIEnv<'_>,
+    _: JClass<'_>,
+    transport: jlong,
+    peer: jlong,
+) -> jint {
+    guard(|| {
+        Ok(match TRANSPORTS.get(transport)?.transport.peer_ready(number(peer, "peer")?) {
+            None => 0,
+            Some(true) => 1,
+            Some(false) => Reason::Peer as i64,
+        })
+    }) as jint
 }
 
 /// `NativeTransport.peerError`

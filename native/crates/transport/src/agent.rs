@@ -9,12 +9,13 @@ use sluice_mem::Arena;
 
 use crate::catalog::{Catalog, MapOutput};
 use crate::completions::{Completions, Failure};
-use crate::message::{Block, Body, InstanceId, Message};
-use crate::owner::Owner;
+use crate::links::Links;
+use crate::message::{Block, Body, InstanceId, Message, VERSION};
+use crate::owner::{Answer, Owner};
 use crate::proof::{Secret, random_instance};
 use crate::reader::{Broken, Outgoing, PeerNumber, Reader};
 use crate::windows::Windows;
-use crate::wire::{Endpoint, Event, Wire};
+use crate::wire::{Endpoint, Event, Opened, Wire};
 
 /// How a transport is set up.
 #[derive(Clone)]
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
 pub(crate) struct PeerState {
     /// The number of the last attempt to connect: what earlier ones came to does not count any more.
     pub(crate) attempt: u64,
+    /// Whether its self-test was passed.
+    pub(crate) ready: bool,
     /// How that attempt has failed.
     pub(crate) error: Option<String>,
 }
@@ -72,10 +75,18 @@ impl Shared {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn ready(&self, peer: PeerNumber, attempt: u64) {
+        self.change(peer, attempt, |state| state.ready = true);
+    }
+
     fn failed(&self, peer: PeerNumber, attempt: u64, why: &str) {
+        self.change(peer, attempt, |state| state.error = Some(why.to_string()));
+    }
+
+    fn change(&self, peer: PeerNumber, attempt: u64, change: impl FnOnce(&mut PeerState)) {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = peers.get_mut(&peer).filter(|state| state.attempt == attempt) {
-            state.error = Some(why.to_string());
+            change(state);
         }
     }
 }
@@ -90,7 +101,7 @@ pub(crate) struct Agent<W: Wire> {
     address: Vec<u8>,
     owner: Owner,
     reader: Reader,
-    links: HashMap<InstanceId, Endpoint>,
+    links: Links,
     events: Vec<Event>,
     checked: Option<Instant>,
     turns: u64,
@@ -119,7 +130,7 @@ impl<W: Wire> Agent<W> {
             address,
             owner,
             reader,
-            links: HashMap::new(),
+            links: Links::default(),
             events: Vec::new(),
             checked: None,
             turns: 0,
@@ -193,8 +204,7 @@ impl<W: Wire> Agent<W> {
     /// Ends everything; no block is completed any more.
     pub(crate) fn stop(&mut self) {
         self.shared.completions.close();
-        let readers: Vec<InstanceId> = self.links.keys().copied().collect();
-        for other in readers {
+        for other in self.links.others() {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
         // Reads end before their leases go.
@@ -239,9 +249,9 @@ impl<W: Wire> Agent<W> {
             self.disconnect(peer);
         }
         match self.link(instance, address) {
-            Ok(endpoint) => {
-                let hello = self.reader.connect(peer, attempt, instance, endpoint, now);
-                self.send(endpoint, hello);
+            Ok(link) => {
+                let hello = self.reader.connect(peer, attempt, instance, link, now);
+                self.send(link.endpoint, hello);
             }
             Err(why) => self.shared.failed(peer, attempt, &why),
         }
@@ -253,26 +263,29 @@ impl<W: Wire> Agent<W> {
         if self.owner.has_session(other) {
             self.reader.give_up(peer, Failure::Peer);
         } else {
-            self.close_link(other, Failure::Peer, "it was disconnected");
+            self.end_link(other, Failure::Peer, "it was disconnected");
         }
     }
 
     /// The connection to another process, opened if there is none.
-    fn link(&mut self, other: InstanceId, address: &[u8]) -> Result<Endpoint, String> {
-        if let Some(endpoint) = self.links.get(&other) {
-            return Ok(*endpoint);
-        }
+    fn link(&mut self, other: InstanceId, address: &[u8]) -> Result<Opened, String> {
         let (_, wire_address) = split_address(address).ok_or("its address is malformed")?;
-        let endpoint = self.wire.open(wire_address).map_err(|e| e.to_string())?;
-        self.links.insert(other, endpoint);
-        Ok(endpoint)
+        self.links.open(&mut self.wire, other, wire_address).map_err(|e| e.to_string())
     }
 
-    /// Closes a connection; both sides of it are over.
-    fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
-        if let Some(endpoint) = self.links.remove(&other) {
-            self.wire.close(endpoint);
+    /// Closes a connection and tells the other side, should it ever hear again: a wire need not do that, and then what it reads
+    /// from here would have to wait for its own timeout.
+    fn end_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
+        if let Some(link) = self.links.get(other) {
+            let why = format!("it has closed the connection, because of this side: {why}");
+            self.send(link.endpoint, Body::Refused { number: link.number, why });
         }
+        self.close_link(other, failure, why);
+    }
+
+    /// Closes a connection; both roles over it are at their end.
+    fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
+        self.links.close(&mut self.wire, other);
         self.owner.forget(&mut self.wire, other);
         if let Some(peer) = self.reader.peer_of(other) {
             self.shared.failed(peer, self.reader.attempt_of(peer), why);
@@ -280,17 +293,10 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Gives a peer up. One that was silent is told, should it ever hear again: a wire need not tell it that the connection
-    /// was closed here, and then what it reads from here would have to wait for its own timeout.
+    /// Gives a peer up.
     fn give_up(&mut self, broken: Broken) {
         if let Some(other) = self.reader.owner_of(broken.peer) {
-            if broken.failure == Failure::Timeout {
-                self.answer(
-                    other,
-                    Some(Body::Refused { why: "it was kept waiting and has closed the connection".into() }),
-                );
-            }
-            self.close_link(other, broken.failure, &broken.why);
+            self.end_link(other, broken.failure, &broken.why);
         }
     }
 
@@ -303,24 +309,26 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Event::Got { token, result } => match self.reader.tested(token, &result, now) {
-                Some(Ok(messages)) => self.send_all(messages),
+                Some(Ok(tested)) => {
+                    self.send_all(tested.messages);
+                    if let Some(peer) = tested.ready {
+                        self.shared.ready(peer, self.reader.attempt_of(peer));
+                    }
+                }
                 Some(Err(broken)) => self.give_up(broken),
                 None => self.reader.got(token, result.is_ok(), now),
             },
-            Event::Failed { endpoint, error } => {
-                let other = self.links.iter().find(|(_, known)| **known == endpoint).map(|(other, _)| *other);
-                match other {
-                    Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
-                    None => self.wire.close(endpoint),
-                }
-            }
+            Event::Failed { endpoint, error } => match self.links.at(endpoint) {
+                Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
+                None => self.wire.close(endpoint),
+            },
         }
     }
 
     fn message(&mut self, message: Message, now: Instant) {
         let sender = message.sender;
         match message.body {
-            Body::Hello { version, nonce, address } => self.hello(sender, version, nonce, &address),
+            Body::Hello { version, number, nonce, address } => self.hello(sender, version, number, nonce, &address),
             Body::Challenge { reader_nonce, nonce, proof } => {
                 match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
                     Ok(messages) => self.send_all(messages),
@@ -345,36 +353,51 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
-            Body::Refused { why } => {
-                if let Some(peer) = self.reader.peer_of(sender) {
-                    self.give_up(Broken { peer, failure: Failure::Peer, why: format!("it refuses: {why}") });
-                }
-            }
+            Body::Refused { number, why } => self.refused(sender, number, &why),
         }
     }
 
-    fn hello(&mut self, reader: InstanceId, version: u16, nonce: [u8; 16], address: &[u8]) {
+    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is there a
+    /// session: closing another one here would not end the reads.
+    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8]) {
         if split_address(address).map(|(instance, _)| instance) != Some(reader) {
             return;
         }
-        // A reader greets again when it has given the connection up; then this end of it is of no use either.
-        if self.owner.has_session(reader) {
-            self.close_link(reader, Failure::Peer, "it has connected again");
+        if version == VERSION {
+            self.links.hear(reader, number);
+            if self.links.get(reader).is_some_and(|link| link.number < number) {
+                self.close_link(reader, Failure::Peer, "it has connected again");
+            }
         }
-        if self.link(reader, address).is_ok() {
-            let answer = self.owner.hello(reader, version, nonce, address);
-            self.answer(reader, Some(answer));
+        let Ok(link) = self.link(reader, address) else { return };
+        let answer = if version != VERSION {
+            Err(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
+        } else if link.number != number {
+            Err(format!("it knows connection {} where this is connection {number}", link.number))
+        } else {
+            Ok(self.owner.hello(reader, nonce, address))
+        };
+        self.answer(reader, Some(answer));
+    }
+
+    /// The other side has closed a connection, or waits at another one.
+    fn refused(&mut self, sender: InstanceId, number: u32, why: &str) {
+        self.links.hear(sender, number);
+        // Of an earlier connection it may still come.
+        if self.links.get(sender).is_some_and(|link| link.number <= number) {
+            self.close_link(sender, Failure::Peer, &format!("it refuses: {why}"));
         }
     }
 
-    fn answer(&mut self, to: InstanceId, body: Option<Body>) {
-        if let (Some(endpoint), Some(body)) = (self.links.get(&to).copied(), body) {
-            self.send(endpoint, body);
-        }
+    /// Over the connection that there is; a refusal is of that.
+    fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
+        let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
+        let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, why });
+        self.send(link.endpoint, body);
     }
 
     fn send_all(&mut self, messages: impl IntoIterator<Item = Outgoing>) {
-        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(body)));
+        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(Ok(body))));
     }
 
     fn send(&mut self, endpoint: Endpoint, body: Body) {

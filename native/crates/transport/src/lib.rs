@@ -21,7 +21,9 @@
 //! 4. A lease is not given back while a read may write to it.
 //! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given up, and
 //!    [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
-//! 6. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
+//! 6. A session is of one connection that both sides have opened with the same number, so that closing it here ends all reads of
+//!    the session (`links.rs`).
+//! 7. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
 //!
 //! # What it does not do
 //! Retry (the caller has another way to a block: Spark's own), order completions, move anything but bytes.
@@ -29,6 +31,7 @@
 mod agent;
 mod catalog;
 mod completions;
+mod links;
 pub mod loopback;
 mod mapping;
 mod message;
@@ -50,4 +53,4 @@ pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use near::Near;
 pub use transport::{Ended, FetchError, Transport};
-pub use wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
+pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
+use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 /// What can go wrong.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,8 @@ struct State {
     faults: Faults,
     nodes: HashMap<u64, Node>,
     connections: Vec<Connection>,
+    /// By who opens and to whom.
+    openings: HashMap<(u64, u64), u32>,
     regions: HashMap<Region, (u64, u64, u64)>,
 }
 
@@ -43,6 +45,7 @@ struct Node {
 }
 
 struct Connection {
+    number: u32,
     nodes: [u64; 2],
     ends: [Option<Endpoint>; 2],
     closed: bool,
@@ -213,24 +216,28 @@ impl Wire for Loopback {
         &self.address
     }
 
-    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError> {
+    fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
         let mut state = self.network.lock();
         let other = node_of(address).filter(|other| state.nodes.contains_key(other));
         let other = other.ok_or_else(|| WireError("nobody is there".into()))?;
         state.next += 1;
         let endpoint = Endpoint(state.next);
+        let number = state.openings.entry((self.node, other)).or_default();
+        *number += 1;
+        let number = *number;
         let joined = state.connections.iter_mut().find(|connection| {
-            !connection.closed && connection.nodes == [other, self.node] && connection.ends[1].is_none()
+            !connection.closed && connection.nodes == [other, self.node] && connection.number == number
         });
         match joined {
             Some(connection) => connection.ends[1] = Some(endpoint),
             None => state.connections.push(Connection {
+                number,
                 nodes: [self.node, other],
                 ends: [Some(endpoint), None],
                 closed: false,
             }),
         }
-        Ok(endpoint)
+        Ok(Opened { endpoint, number })
     }
 
     fn close(&mut self, endpoint: Endpoint) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! every message   kind u8 · sender u64 · body          (little endian throughout)
-//! HELLO           version u16 · nonce 16 · address …    reader → owner: the first message of a connection
+//! HELLO           version u16 · number u32 · nonce 16 · address …   reader → owner: the first message of a connection
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
 //! PROOF           proof 32                              reader → owner
 //! SAMPLE          address u64 · content 64 · key …      owner → reader: it may ask, once it has read this content there
@@ -12,13 +12,13 @@
 //!                 key: region u64 · length u16 · bytes    found: status u8 · ranges u16 · range × ranges
 //!                 range: index of the key u16 · address u64 · bytes u64
 //! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
-//! REFUSED         why, UTF-8                            owner → reader
+//! REFUSED         number u32 · why, UTF-8               either way: the connection is over, or never was one
 //! ```
 
 use std::fmt;
 
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 3;
+pub(crate) const VERSION: u16 = 4;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
@@ -64,14 +64,14 @@ pub(crate) type Found = Option<Vec<Range>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
-    Hello { version: u16, nonce: Nonce, address: Vec<u8> },
+    Hello { version: u16, number: u32, nonce: Nonce, address: Vec<u8> },
     Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
     Proof { proof: Proof },
     Sample { address: u64, content: [u8; SAMPLE_BYTES], key: Vec<u8> },
     Locate { batch: u64, done: Vec<u64>, blocks: Vec<Block> },
     Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
     Done { batches: Vec<u64> },
-    Refused { why: String },
+    Refused { number: u32, why: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +123,9 @@ impl Body {
 
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Hello { version, nonce, address } => {
+            Self::Hello { version, number, nonce, address } => {
                 out.extend(version.to_le_bytes());
+                out.extend(number.to_le_bytes());
                 out.extend(nonce);
                 out.extend(address);
             }
@@ -142,7 +143,10 @@ impl Body {
             }
             Self::Located { batch, keys, found } => encode_located(*batch, keys, found, out),
             Self::Done { batches } => batches.iter().for_each(|batch| out.extend(batch.to_le_bytes())),
-            Self::Refused { why } => out.extend(why.as_bytes()),
+            Self::Refused { number, why } => {
+                out.extend(number.to_le_bytes());
+                out.extend(why.as_bytes());
+            }
             Self::Sample { address, content, key } => {
                 out.extend(address.to_le_bytes());
                 out.extend(content);
@@ -153,7 +157,12 @@ impl Body {
 
     fn decode(kind: u8, input: &mut Input<'_>) -> Result<Self, Malformed> {
         Ok(match kind {
-            1 => Self::Hello { version: input.u16()?, nonce: input.array()?, address: input.rest().to_vec() },
+            1 => Self::Hello {
+                version: input.u16()?,
+                number: input.u32()?,
+                nonce: input.array()?,
+                address: input.rest().to_vec(),
+            },
             2 => Self::Challenge { reader_nonce: input.array()?, nonce: input.array()?, proof: input.array()? },
             3 => Self::Proof { proof: input.array()? },
             4 => {
@@ -173,7 +182,10 @@ impl Body {
                 }
                 Self::Done { batches }
             }
-            7 => Self::Refused { why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)? },
+            7 => Self::Refused {
+                number: input.u32()?,
+                why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)?,
+            },
             8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
             _ => return Err(Malformed),
         })
@@ -296,8 +308,8 @@ mod tests {
             .prop_map(|(shuffle, map, first, end)| Block { shuffle, map, first, end });
         let key = (any::<u64>(), vec(any::<u8>(), 0..200)).prop_map(|(region, bytes)| Key { region, bytes });
         prop_oneof![
-            (any::<u16>(), any::<Nonce>(), vec(any::<u8>(), 0..300))
-                .prop_map(|(version, nonce, address)| Body::Hello { version, nonce, address }),
+            (any::<u16>(), any::<u32>(), any::<Nonce>(), vec(any::<u8>(), 0..300))
+                .prop_map(|(version, number, nonce, address)| Body::Hello { version, number, nonce, address }),
             (any::<Nonce>(), any::<Nonce>(), any::<Proof>()).prop_map(|(reader_nonce, nonce, proof)| Body::Challenge {
                 reader_nonce,
                 nonce,
@@ -315,7 +327,7 @@ mod tests {
                 found
             }),
             vec(any::<u64>(), 1..4).prop_map(|batches| Body::Done { batches }),
-            ".*".prop_map(|why| Body::Refused { why }),
+            (any::<u32>(), ".*").prop_map(|(number, why)| Body::Refused { number, why }),
             (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
                 address,
                 content: [byte; SAMPLE_BYTES],

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range, VERSION};
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
 use crate::sample::Sample;
 use crate::windows::{WINDOW_BYTES, Windows};
 use crate::wire::{Region, Wire};
+
+/// What a reader is told, or why it is refused.
+pub(crate) type Answer = Result<Body, String>;
 
 /// What a reader has proven and what it reads.
 struct Session {
@@ -42,28 +45,26 @@ impl Owner {
         self.sessions.contains_key(&reader)
     }
 
-    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader.
-    pub(crate) fn hello(&mut self, reader: InstanceId, version: u16, reader_nonce: Nonce, address: &[u8]) -> Body {
-        if version != VERSION {
-            return refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"));
-        }
+    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader. One that
+    /// greets again over the same connection may still be reading what it was told of before.
+    pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
         let owner_nonce = random_nonce();
-        let session =
-            Session { address: address.to_vec(), reader_nonce, owner_nonce, proven: false, pins: HashMap::new() };
+        let pins = self.sessions.remove(&reader).map(|session| session.pins).unwrap_or_default();
+        let session = Session { address: address.to_vec(), reader_nonce, owner_nonce, proven: false, pins };
         let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &session));
         self.sessions.insert(reader, session);
         Body::Challenge { reader_nonce, nonce: owner_nonce, proof }
     }
 
     /// The reader's proof; if it is right, the reader is told what to read first.
-    pub(crate) fn proof<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, proof: &Proof) -> Option<Body> {
+    pub(crate) fn proof<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, proof: &Proof) -> Option<Answer> {
         let session = self.sessions.get_mut(&reader)?;
         let about = handshake(self.instance, reader, session);
         session.proven = self.secret.verify(Role::Reader, &about, proof);
         if !session.proven {
-            return Some(refusal("this application's secret is another".into()));
+            return Some(Err("this application's secret is another".into()));
         }
-        Some(self.sample.message(wire).unwrap_or_else(|error| refusal(format!("nothing can be read here: {error}"))))
+        Some(self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}")))
     }
 
     /// Where the blocks are. They stay there until DONE or the end of the connection. `step` is called after each.
@@ -74,9 +75,9 @@ impl Owner {
         batch: u64,
         blocks: &[Block],
         step: impl Fn(),
-    ) -> Body {
+    ) -> Answer {
         let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
-            return refusal("it asked for locations without having proven that it knows the secret".into());
+            return Err("it asked for locations without having proven that it knows the secret".into());
         };
         let mut located = Located::default();
         for block in blocks {
@@ -85,7 +86,7 @@ impl Owner {
             step();
         }
         session.pins.entry(batch).or_default().append(&mut located.pins);
-        Body::Located { batch, keys: located.keys, found: located.found }
+        Ok(Body::Located { batch, keys: located.keys, found: located.found })
     }
 
     /// The reader has read what these batches' answers told of.
@@ -106,10 +107,6 @@ impl Owner {
         self.windows.clear(wire);
         self.sample.close(wire);
     }
-}
-
-fn refusal(why: String) -> Body {
-    Body::Refused { why }
 }
 
 fn handshake(owner: InstanceId, reader: InstanceId, session: &Session) -> Handshake<'_> {

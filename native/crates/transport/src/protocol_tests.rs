@@ -94,6 +94,16 @@ impl World {
         self.command(reader, Command::Connect { peer: owner as u64, attempt: 0, address });
     }
 
+    /// So many connections of which the other side never hears.
+    fn open_in_vain(&mut self, from: usize, to: usize, times: u32) {
+        let address = self.processes[to].agent.address()[8..].to_vec();
+        let wire = self.processes[from].agent.wire();
+        for _ in 0..times {
+            let opened = wire.open(&address).expect("there");
+            wire.close(opened.endpoint);
+        }
+    }
+
     fn fetch(&mut self, reader: usize, owner: usize, blocks: &[Block]) -> u64 {
         self.processes[reader].requests += 1;
         let request = self.processes[reader].requests;
@@ -219,11 +229,15 @@ suite! {
     a_read_that_fails_alone_ends_its_block_only
     a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again
     a_pause_of_this_process_is_no_silence_of_its_peers
+    pauses_one_after_another_do_not_hide_that_a_peer_is_silent
     a_dead_peer_ends_what_was_asked_of_it
     a_reader_that_dies_leaves_no_pin
     an_output_withdrawn_while_it_is_read_is_read_to_its_end
     a_file_that_is_gone_or_too_short_is_not_found
     both_read_from_each_other_over_one_connection
+    who_connects_again_cuts_nobody_off
+    a_reader_whose_connections_came_to_nothing_is_followed
+    an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt
     ten_thousand_connections_leave_nothing_behind
     idle_windows_are_bounded
     a_stopped_agent_gives_everything_back
@@ -322,18 +336,19 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
     world.publish(0, 1, &[100]);
     let mut stranger = world.stranger();
     let owner = world.processes[0].agent.address().to_vec();
-    let endpoint = stranger.open(&owner[8..]).expect("there");
+    let link = stranger.open(&owner[8..]).expect("there");
     let me = InstanceId(99);
     let address = [&me.0.to_le_bytes(), stranger.address()].concat();
     let mut say = |world: &mut World, body: Body| {
-        stranger.send(endpoint, Message { sender: me, body }.encode());
+        stranger.send(link.endpoint, Message { sender: me, body }.encode());
         world.run(5);
         let mut events = Vec::new();
         stranger.progress(&mut events);
         events
     };
     let nonce = [1; 16];
-    let challenge = say(&mut world, Body::Hello { version: VERSION, nonce, address: address.clone() });
+    let challenge =
+        say(&mut world, Body::Hello { version: VERSION, number: link.number, nonce, address: address.clone() });
     assert_eq!(challenge.len(), 1, "the owner proves itself and asks for the same");
     for body in [
         Body::Locate { batch: 1, done: vec![], blocks: vec![block(1, 0, 1)] },
@@ -344,7 +359,7 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
             assert!(is_refusal(&event), "{event:?}");
         }
     }
-    let old = say(&mut world, Body::Hello { version: 0, nonce, address });
+    let old = say(&mut world, Body::Hello { version: 0, number: link.number, nonce, address });
     assert!(old.iter().any(is_refusal), "{old:?}");
     assert_eq!(world.network.regions(), 0);
 }
@@ -368,7 +383,7 @@ impl Stranger {
         world.command(0, Command::Connect { peer: STRANGER_PEER, attempt: 0, address });
         world.run(2);
         let reader_address = world.processes[0].agent.address().to_vec();
-        let endpoint = wire.open(&reader_address[8..]).expect("there");
+        let endpoint = wire.open(&reader_address[8..]).expect("there").endpoint;
         let mut heard = Vec::new();
         wire.progress(&mut heard);
         let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
@@ -527,6 +542,19 @@ fn a_pause_of_this_process_is_no_silence_of_its_peers(reads: Reads) {
     world.assert_nothing_left();
 }
 
+fn pauses_one_after_another_do_not_hide_that_a_peer_is_silent(reads: Reads) {
+    let mut world = World::new(reads, 22, &["", ""]);
+    world.publish(1, 1, &[100]);
+    world.connect(0, 1);
+    world.run(40);
+    let owner = world.node(1);
+    world.network.silence(&owner, true);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    let late = Duration::from_millis(300);
+    (0..TIMEOUT.as_millis() / late.as_millis() + 5).for_each(|_| world.step(late));
+    assert_eq!(failure_of(&world.take(0)[0]), Failure::Timeout);
+}
+
 fn a_dead_peer_ends_what_was_asked_of_it(reads: Reads) {
     let mut world = World::new(reads, 7, &["", "", ""]);
     world.publish(1, 1, &[50 << 20]);
@@ -613,6 +641,65 @@ fn both_read_from_each_other_over_one_connection(reads: Reads) {
     world.assert_nothing_left();
 }
 
+/// The driver may have lost sight of both for a while: then each forgets the other and is told of it again.
+fn who_connects_again_cuts_nobody_off(reads: Reads) {
+    let mut world = World::new(reads, 23, &["s", "s"]);
+    let data = [world.publish(0, 1, &[60 << 20]), world.publish(1, 1, &[50 << 20])];
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    world.connect(0, 1);
+    world.connect(1, 0);
+    world.run(40);
+    let lost = world.fetch(0, 1, &[block(1, 0, 1)]);
+    world.fetch(1, 0, &[block(1, 0, 1)]);
+    world.run(12);
+    assert!(world.pins(0) > 0 && world.pins(1) > 0, "both are being read");
+    world.command(0, Command::Disconnect { peer: 1 });
+    world.connect(0, 1);
+    let again = world.fetch(0, 1, &[block(1, 0, 1)]);
+    let ended = world.ended(0, 2);
+    let of = |request| ended.iter().find(|completion| completion.request == request).expect("ended");
+    assert_eq!(failure_of(of(lost)), Failure::Peer);
+    assert!(bytes_of(of(again)) == data[1]);
+    assert!(bytes_of(&world.ended(1, 1)[0]) == data[0], "this one has heard of nothing");
+    assert_eq!(world.network.connections(), 1);
+    drop(ended);
+    world.assert_nothing_left();
+}
+
+fn a_reader_whose_connections_came_to_nothing_is_followed(reads: Reads) {
+    let mut world = World::new(reads, 24, &["s", "s"]);
+    let data = world.publish(1, 1, &[1000]);
+    world.open_in_vain(0, 1, 3);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    assert_eq!(world.network.connections(), 1, "so that the owner can end it");
+    world.assert_nothing_left();
+}
+
+fn an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt(reads: Reads) {
+    for in_vain in [1, 3, 3000] {
+        let mut world = World::new(reads, 25, &["s", "s"]);
+        let data = world.publish(1, 1, &[1000]);
+        world.open_in_vain(1, 0, in_vain);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            world.connect(0, 1);
+            world.fetch(0, 1, &[block(1, 0, 1)]);
+            let ended = world.ended(0, 1);
+            if ended[0].result.is_ok() {
+                assert_eq!(bytes_of(&ended[0]), data);
+                break;
+            }
+            assert!(world.error(0, 1).contains("it knows connection"), "{}", world.error(0, 1));
+        }
+        assert_eq!(attempts, 2 + in_vain / 1024, "{in_vain}");
+        assert_eq!(world.network.connections(), 1);
+        world.assert_nothing_left();
+    }
+}
+
 fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {
     let mut world = World::new(reads, 12, &["s", "s"]);
     let data = world.publish(1, 1, &[100]);
@@ -681,6 +768,7 @@ proptest! {
         failing_messages in 0u32..30,
         sizes in prop::collection::vec(prop_oneof![Just(0usize), 1..5000usize, 1_000_000..3_000_000usize], 1..12),
         rounds in 1usize..12,
+        in_vain in 0u32..3,
     ) {
         let reads = if near { Reads::Near } else { Reads::Loopback };
         faults::order(seed, near_not_read, near_refused);
@@ -691,6 +779,8 @@ proptest! {
                 data.insert((owner, map), world.publish(owner, map, &sizes));
             }
         }
+        world.open_in_vain(0, 1, in_vain);
+        world.open_in_vain(2, 0, in_vain);
         let delay = Duration::from_millis(delay);
         world.network.set_faults(Faults { delay, failing_reads, failing_messages });
         let (mut expected, mut total) = (HashMap::new(), 0);
@@ -716,7 +806,7 @@ proptest! {
                 let right = &data[&(*owner, block.map)][start..start + sizes[block.first as usize]];
                 prop_assert!(lease.as_ref().map_or(&[][..], |lease| lease.as_slice()) == right);
             } else {
-                prop_assert!(failing_reads + failing_messages + near_not_read > 0, "{:?}", completion);
+                prop_assert!(failing_reads + failing_messages + near_not_read + in_vain > 0, "{:?}", completion);
             }
         }
         world.network.set_faults(Faults::default());

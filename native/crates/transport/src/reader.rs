@@ -12,7 +12,7 @@ use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_B
 use crate::plan::{Planned, plan};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
 use crate::sample::Probe;
-use crate::wire::{Endpoint, Get, Wire, WireError};
+use crate::wire::{Endpoint, Get, Opened, Wire, WireError};
 
 /// The caller's number for a peer.
 pub(crate) type PeerNumber = u64;
@@ -40,6 +40,15 @@ struct Peer {
     in_flight: usize,
     bytes_in_flight: usize,
     last_sign: Instant,
+    /// Whether this process has paused since then: what came meanwhile has been heard after the pause, so the next is none of its.
+    paused: bool,
+}
+
+impl Peer {
+    fn give_sign(&mut self, now: Instant) {
+        self.last_sign = now;
+        self.paused = false;
+    }
 }
 
 /// How far a connection has come.
@@ -111,6 +120,14 @@ pub(crate) struct Reader {
 /// A message and whom it is for.
 pub(crate) type Outgoing = (InstanceId, Body);
 
+/// What the end of a sample's read has brought.
+#[derive(Default)]
+pub(crate) struct Tested {
+    /// Who may be asked from now on.
+    pub(crate) ready: Option<PeerNumber>,
+    pub(crate) messages: Vec<Outgoing>,
+}
+
 /// A peer that must be given up, and why.
 pub(crate) struct Broken {
     pub(crate) peer: PeerNumber,
@@ -165,14 +182,14 @@ impl Reader {
         peer: PeerNumber,
         attempt: u64,
         owner: InstanceId,
-        endpoint: Endpoint,
+        link: Opened,
         now: Instant,
     ) -> Body {
         let nonce = random_nonce();
         let connected = Peer {
             attempt,
             owner,
-            endpoint,
+            endpoint: link.endpoint,
             nonce,
             stage: Stage::Greeted,
             unasked: Vec::new(),
@@ -182,10 +199,11 @@ impl Reader {
             in_flight: 0,
             bytes_in_flight: 0,
             last_sign: now,
+            paused: false,
         };
         self.peers.insert(peer, connected);
         self.by_owner.insert(owner, peer);
-        Body::Hello { version: VERSION, nonce, address: self.address.clone() }
+        Body::Hello { version: VERSION, number: link.number, nonce, address: self.address.clone() }
     }
 
     /// Accepts a fetch. Of a peer that is not there, its blocks end at once.
@@ -196,7 +214,7 @@ impl Reader {
             return Vec::new();
         };
         if known.open.is_empty() {
-            known.last_sign = now;
+            known.give_sign(now);
         }
         for (chunk, blocks) in blocks.chunks(BATCH_BLOCKS).enumerate() {
             self.next += 1;
@@ -246,7 +264,7 @@ impl Reader {
             return Err(Broken { peer: number, failure: Failure::Peer, why });
         }
         peer.stage = Stage::Proven;
-        peer.last_sign = now;
+        peer.give_sign(now);
         Ok(vec![(owner, Body::Proof { proof: self.secret.prove(Role::Reader, &about) })])
     }
 
@@ -264,7 +282,7 @@ impl Reader {
         let Some(peer) = peer.filter(|peer| peer.stage == Stage::Proven) else { return };
         self.next += 1;
         peer.stage = Stage::Tested(self.next);
-        peer.last_sign = now;
+        peer.give_sign(now);
         let mut probe = Probe::new(content);
         let get = Get { token: self.next, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
         self.probes.insert(self.next, probe);
@@ -272,23 +290,24 @@ impl Reader {
         unsafe { wire.get(peer.endpoint, get) };
     }
 
-    /// A read has ended; if it was a sample's and its bytes are right, the owner is asked. `None`: it was none of these.
+    /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was none of
+    /// these.
     pub(crate) fn tested(
         &mut self,
         token: u64,
         result: &Result<(), WireError>,
         now: Instant,
-    ) -> Option<Result<Vec<Outgoing>, Broken>> {
+    ) -> Option<Result<Tested, Broken>> {
         let probe = self.probes.remove(&token)?;
         let Some((number, peer)) = self.peers.iter_mut().find(|(_, peer)| peer.stage == Stage::Tested(token)) else {
-            return Some(Ok(Vec::new()));
+            return Some(Ok(Tested::default()));
         };
         let (number, failure) = (*number, Failure::Peer);
         let why = match result {
             Ok(()) if probe.is_right() => {
                 peer.stage = Stage::Ready;
-                peer.last_sign = now;
-                return Some(Ok(self.ask(number)));
+                peer.give_sign(now);
+                return Some(Ok(Tested { ready: Some(number), messages: self.ask(number) }));
             }
             Ok(()) => "the self-test read other bytes than it has".to_string(),
             Err(error) => format!("the self-test could not read it: {error}"),
@@ -311,7 +330,7 @@ impl Reader {
             self.done.entry(owner).or_default().push(batch);
             return Ok(());
         };
-        peer.last_sign = now;
+        peer.give_sign(now);
         // A second answer must not move memory that reads are filling.
         if peer.asked.front() != Some(&batch) {
             let why = "it told out of turn where blocks are: a message was lost, or came twice".to_string();
@@ -382,7 +401,7 @@ impl Reader {
         if let Some(peer) = self.peers.get_mut(&batch.peer).filter(|peer| peer.open.contains(&number)) {
             peer.in_flight -= 1;
             peer.bytes_in_flight -= bytes;
-            peer.last_sign = now;
+            peer.give_sign(now);
         }
         if ok {
             let known = &mut batch.parts[part];
@@ -427,9 +446,13 @@ impl Reader {
         }
     }
 
-    /// This process has paused for so long until now: nobody could give it a sign.
+    /// This process has paused for so long until now: nobody could give it a sign. One pause after another without a sign between
+    /// them excuses nobody: a process that is always late would wait for ever.
     pub(crate) fn excuse(&mut self, pause: Duration, now: Instant) {
-        self.peers.values_mut().for_each(|peer| peer.last_sign = now.min(peer.last_sign + pause));
+        for peer in self.peers.values_mut().filter(|peer| !peer.paused) {
+            peer.last_sign = now.min(peer.last_sign + pause);
+            peer.paused = true;
+        }
     }
 
     /// Peers from which something is expected and nothing has come for too long.

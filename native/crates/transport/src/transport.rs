@@ -175,7 +175,7 @@ impl Transport {
     /// Makes a peer known, or tries one that has failed again.
     pub fn connect(&self, peer: u64, address: &[u8]) {
         let attempt = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        self.peers().insert(peer, PeerState { attempt, error: None });
+        self.peers().insert(peer, PeerState { attempt, ready: false, error: None });
         self.command(Command::Connect { peer, attempt, address: address.to_vec() });
     }
 
@@ -218,6 +218,14 @@ impl Transport {
         // Should it come round after all, what it has read is given back.
         self.shared.completions.close();
         Err(Ended::Stuck(stuck))
+    }
+
+    /// Whether a peer may be asked at once: true when its self-test was passed since it was connected, none while it is not known
+    /// yet, false when it has failed.
+    pub fn peer_ready(&self, peer: u64) -> Option<bool> {
+        let peers = self.peers();
+        let state = peers.get(&peer)?;
+        if state.error.is_some() { Some(false) } else { state.ready.then_some(true) }
     }
 
     /// How a peer has failed since it was connected; empty when it has not.
@@ -306,8 +314,8 @@ mod tests {
             &[]
         }
 
-        fn open(&mut self, _: &[u8]) -> Result<Endpoint, WireError> {
-            Ok(Endpoint(1))
+        fn open(&mut self, _: &[u8]) -> Result<crate::wire::Opened, WireError> {
+            Ok(crate::wire::Opened { endpoint: Endpoint(1), number: 1 })
         }
 
         fn close(&mut self, _: Endpoint) {}

@@ -8,6 +8,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint(pub u64);
 
+/// A connection that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// Its end here.
+    pub endpoint: Endpoint,
+    /// Which opening to that address by this wire it was, from 1, failed ones counted.
+    pub number: u32,
+}
+
 /// Memory that others may read; numbers are never used twice by one wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Region(pub u64);
@@ -69,6 +78,9 @@ pub trait Waker: Send + Sync {
 /// Messages and one-sided reads. Owned and used by one thread, but for its [`Waker`].
 ///
 /// Messages of one endpoint arrive in order and once, or the endpoint fails.
+///
+/// Two wires' openings to each other are the two ends of one connection when they have the same number (UCX pairs them so, by
+/// `conn_sn`). Otherwise messages pass, but [`Wire::close`] ends nothing of what comes over the other's connection.
 pub trait Wire {
     /// What others need to open an endpoint to here.
     fn address(&self) -> &[u8];
@@ -77,10 +89,11 @@ pub trait Wire {
     ///
     /// # Errors
     /// The address is malformed or cannot be reached by any means.
-    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError>;
+    fn open(&mut self, address: &[u8]) -> Result<Opened, WireError>;
 
     /// Ends a connection at once. Its gets end (most of them in error) and are reported by later calls of `progress`.
-    /// After this call nothing that the other side sends over the connection reads memory here. Unknown ones are ignored.
+    /// After this call nothing that the other side sends over the connection, its own opening of the same number, reads memory
+    /// here. Unknown ones are ignored.
     fn close(&mut self, endpoint: Endpoint);
 
     /// Sends a message; what cannot be sent shows as the endpoint's failure.

@@ -8,12 +8,14 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_transport::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
+use sluice_transport::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 use crate::library::Ucx;
 use crate::rkeys::Rkeys;
 use crate::sys;
 
+#[cfg(test)]
+mod number_tests;
 #[cfg(test)]
 mod send_tests;
 
@@ -83,6 +85,8 @@ pub struct UcxWire {
     inbox: Box<Inbox>,
     address: Vec<u8>,
     endpoints: HashMap<Endpoint, OpenEndpoint>,
+    /// By address: how often it was opened. As long as the worker lives, because UCX counts so.
+    openings: HashMap<Vec<u8>, u32>,
     regions: HashMap<Region, sys::Mem>,
     requests: Vec<Request>,
     /// Keys of closed endpoints, until their last request has ended.
@@ -109,6 +113,7 @@ impl UcxWire {
             inbox: Box::default(),
             address: Vec::new(),
             endpoints: HashMap::new(),
+            openings: HashMap::new(),
             regions: HashMap::new(),
             requests: Vec::new(),
             orphans: Vec::new(),
@@ -358,7 +363,7 @@ impl Wire for UcxWire {
         &self.address
     }
 
-    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError> {
+    fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
         if address.is_empty() {
             return Err(WireError("an empty address".into()));
         }
@@ -375,11 +380,13 @@ impl Wire for UcxWire {
         params.err_mode = sys::ERR_HANDLING_MODE_PEER;
         params.err_handler.cb = Some(on_failure);
         params.err_handler.arg = (&raw const *arg).cast_mut().cast();
-        let mut ep = null_mut();
+        let number = self.openings.entry(address.to_vec()).or_default();
+        *number += 1;
+        let (number, mut ep) = (*number, null_mut());
         // SAFETY: the worker is live, the address copied by the call, the argument kept until the endpoint is closed.
         check("connecting", unsafe { (self.ucx.calls.ep_create)(self.worker, &params, &mut ep) })?;
         self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: Rkeys::default(), failed: false });
-        Ok(endpoint)
+        Ok(Opened { endpoint, number })
     }
 
     fn close(&mut self, endpoint: Endpoint) {

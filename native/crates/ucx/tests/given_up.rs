@@ -67,7 +67,7 @@ fn who_was_given_up_learns_of_it_and_both_read_again() {
     let begun = Instant::now();
     assert_eq!(read(&late, 1), Err(Failure::Peer));
     assert!(begun.elapsed() < LONG / 4, "it took {:?}", begun.elapsed());
-    assert!(late.peer_error(1).contains("kept waiting"), "{}", late.peer_error(1));
+    assert!(late.peer_error(1).contains("because of this side: it has not answered"), "{}", late.peer_error(1));
 
     // Nothing comes late; and who was told of a failure waits a while before it tries again.
     assert!([&impatient, &late].iter().all(|it| it.poll(1, SHORT).is_ok_and(|ended| ended.is_empty())));

@@ -41,7 +41,7 @@ use std::time::Duration;
 use self::call::{Call, Failure};
 use self::cells::{Cell, Mark};
 use self::format::{Origin, RegionKey};
-use crate::wire::{Endpoint, Event, Get, Region, Waker, Wire, WireError};
+use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 #[cfg(test)]
 pub(crate) use self::call::{faults, permitted};
@@ -240,12 +240,12 @@ impl<W: Wire> Wire for Near<W> {
         &self.address
     }
 
-    fn open(&mut self, address: &[u8]) -> Result<Endpoint, WireError> {
+    fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
         let (origin, inner) = Origin::decode(address)?;
-        let endpoint = self.inner.open(inner)?;
+        let opened = self.inner.open(inner)?;
         let way = if self.enabled && origin.pid != 0 { Way::Untried } else { Way::Inner };
-        self.peers.insert(endpoint, Peer { origin, way });
-        Ok(endpoint)
+        self.peers.insert(opened.endpoint, Peer { origin, way });
+        Ok(opened)
     }
 
     fn close(&mut self, endpoint: Endpoint) {

@@ -29,7 +29,7 @@ impl Pair {
         let (network, near_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
         let owner = Near::new(network.wire(), owner_enabled, Arc::default());
         let mut reader = Near::new(network.wire(), true, Arc::clone(&near_bytes));
-        let endpoint = reader.open(&change(owner.address())).expect("well-formed");
+        let endpoint = reader.open(&change(owner.address())).expect("well-formed").endpoint;
         Self { owner, reader, endpoint, near_bytes }
     }
 

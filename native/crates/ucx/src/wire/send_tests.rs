@@ -11,7 +11,7 @@ const BACKLOG: usize = 64 << 20;
 const MESSAGE_BYTES: usize = 1 << 20;
 const NO_RESOURCE: sys::Status = -2;
 
-fn ucx() -> Option<Arc<Ucx>> {
+pub(super) fn ucx() -> Option<Arc<Ucx>> {
     let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
     match Ucx::open(configured.as_deref(), None) {
         Ok(ucx) => Some(ucx),
@@ -23,12 +23,12 @@ fn ucx() -> Option<Arc<Ucx>> {
     }
 }
 
-fn wire(ucx: &Arc<Ucx>) -> UcxWire {
+pub(super) fn wire(ucx: &Arc<Ucx>) -> UcxWire {
     UcxWire::new(Arc::clone(ucx)).expect("a wire")
 }
 
 /// The events of a time in which all wires go on.
-fn events_within(time: Duration, wires: &mut [&mut UcxWire]) -> Vec<Event> {
+pub(super) fn events_within(time: Duration, wires: &mut [&mut UcxWire]) -> Vec<Event> {
     let (begun, mut events) = (Instant::now(), Vec::new());
     while begun.elapsed() < time {
         wires.iter_mut().for_each(|wire| wire.progress(&mut events));
@@ -44,7 +44,7 @@ fn failures_of(endpoint: Endpoint, events: &[Event]) -> usize {
 /// Two wires, the first with an endpoint to the second over which a message has come.
 fn connected(ucx: &Arc<Ucx>) -> (UcxWire, UcxWire, Endpoint) {
     let (mut one, mut other) = (wire(ucx), wire(ucx));
-    let endpoint = one.open(other.address()).expect("opened");
+    let endpoint = one.open(other.address()).expect("opened").endpoint;
     one.send(endpoint, vec![1]);
     let end = Instant::now() + Duration::from_secs(10);
     while !events_within(Duration::from_millis(10), &mut [&mut one, &mut other]).contains(&Event::Message(vec![1])) {
@@ -78,7 +78,7 @@ fn a_send_that_ucx_refuses_is_one_failure_of_its_endpoint() {
     let mut refusing = ucx.copy();
     refusing.calls.am_send = refuse;
     let (other, mut sender) = (wire(&ucx), wire(&Arc::new(refusing)));
-    let [kept, closed] = [(); 2].map(|()| sender.open(other.address()).expect("opened"));
+    let [kept, closed] = [(); 2].map(|()| sender.open(other.address()).expect("opened").endpoint);
     for endpoint in [kept, kept, closed] {
         sender.send(endpoint, vec![1]);
     }
