@@ -15,7 +15,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 5;
+  public static final int ABI_VERSION = 6;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -74,7 +74,7 @@ public final class NativeCore {
   /** Gives a lease back. An address that is not leased is {@link #INVALID} and changes nothing. */
   public static native int release(long address);
 
-  /** Bytes now leased from the arena (page leases, run memory and scratch alike). */
+  /** Bytes now leased from the arena (page leases, run memory and scratch alike), and those of received blocks. */
   public static native long leasedBytes();
 
   /** Bytes the arena holds from the operating system. */

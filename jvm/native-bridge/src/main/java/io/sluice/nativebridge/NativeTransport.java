@@ -6,8 +6,9 @@ package io.sluice.nativebridge;
  *
  * <p><b>Life of a block.</b> The mapper's process {@linkplain #publish publishes} a committed map output. A reducer's
  * process {@linkplain #connect connects} to it and {@linkplain #fetch fetches} blocks: its progress thread asks the
- * peer's for their locations, leases arena memory and reads the bytes into it. Every block of an accepted fetch ends
- * in exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be had in another way.
+ * peer's for their locations, leases memory and reads the bytes into it. Every block of an accepted fetch ends in
+ * exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be had in another way. The
+ * memory is apart from what {@link NativeCore#lease} gives and has a limit of its own.
  *
  * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
  * NativeCore#lastErrorMessage} says more, a stopped handle is {@link NativeCore#STALE_HANDLE}. Every method may be
@@ -27,8 +28,8 @@ public final class NativeTransport {
   public static final int BLOCK_LONGS = 4;
   /**
    * Longs per completion in {@link #poll}: request, index of the block in it, status (0 or a negative reason), address,
-   * bytes. With status 0 and bytes above 0 the address is a lease of at least these bytes, the receiver's to {@linkplain
-   * NativeCore#release release}; otherwise it is 0.
+   * bytes. With status 0 and bytes above 0 the address is that of memory of these bytes, the receiver's to {@linkplain
+   * #release release}; otherwise it is 0.
    */
   public static final int COMPLETION_LONGS = 5;
 
@@ -42,9 +43,12 @@ public final class NativeTransport {
    * @param bundled folder of the libraries of the jar; empty: none
    * @param secret what peers must prove to know before they are told where blocks are; empty: nothing is asked
    * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
+   * @param receiveLimitBytes of received blocks that were not released, in this process; what exceeds it completes with
+   *     {@link NativeCore#NO_MEMORY}
    * @return a handle, or {@link #UNAVAILABLE}
    */
-  public static native long start(String library, String bundled, byte[] secret, long timeoutMillis);
+  public static native long start(
+      String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);
@@ -101,6 +105,9 @@ public final class NativeTransport {
    * @return how many were delivered; 0 when none came in time
    */
   public static native int poll(long transport, long[] completions, int timeoutMillis);
+
+  /** Gives back the memory of a completion; also after {@link #stop}. */
+  public static native int release(long address);
 
   /** Bytes that were read by system calls from processes of this machine since the transport's start. */
   public static native long nearBytes(long transport);

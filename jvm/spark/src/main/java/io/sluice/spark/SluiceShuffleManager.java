@@ -214,7 +214,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   private Optional<TransportService> openTransport() {
     byte[] secret = TransportSecret.of(SparkEnv.get().securityManager().getSecretKey());
-    return TransportService.open(settings.transport(), secret, counters);
+    return TransportService.open(settings.transport(), secret, receiveLimit(), counters);
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
@@ -234,7 +234,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     }
     if (executor == null) {
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
-      NativeException.check(NativeCore.setMemoryLimit(arenaLimit(transport.isPresent())));
+      NativeException.check(NativeCore.setMemoryLimit(arenaLimit()));
       executor = new ExecutorState(
           settings, counters, transport, capabilities.cache() ? openCache(transport) : Optional.empty());
     }
@@ -243,16 +243,21 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   /**
    * The budget bounds what tasks hold; the arena's own limit is a backstop that leaves room for what is not accounted
-   * before it is there, the output and scratch of encodes that run, and for what arrives one-sidedly, which is never
-   * accounted: Spark's fetch iterators bound it, by their estimates of the blocks' sizes, which may be a quarter off. A
-   * task has two of them when it joins.
+   * before it is there, the output and scratch of encodes that run.
    */
-  private long arenaLimit(boolean receives) {
+  private long arenaLimit() {
     long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
-    long received = receives
-        ? settings.cores().task() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 4 * 5)
-        : 0;
-    return settings.memoryBytes() + transientBytes + received + 64 * MIB;
+    return settings.memoryBytes() + transientBytes + 64 * MIB;
+  }
+
+  /**
+   * How much may have arrived one-sidedly and not been read by its task. Spark's fetch iterators bound it, two of them in a
+   * task that joins, but by the sizes that map tasks report: a little too small for every block, and with more than 2,000
+   * partitions an average, of which one partition's blocks may be many times as large. What exceeds this comes by Spark's
+   * block transfer.
+   */
+  private long receiveLimit() {
+    return settings.cores().task() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
   }
 
   /** Where memory files come from in a test of what goes wrong with them; before the first task. */

@@ -39,7 +39,7 @@ final class LoneReader implements AutoCloseable {
 
   private LoneReader(byte[] secret, byte[] peer) {
     Settings settings = Settings.from(new SparkConf(false).set("spark.sluice.transport", "ucx"));
-    service = TransportService.open(settings.transport(), secret, counters).orElseThrow();
+    service = TransportService.open(settings.transport(), secret, 1L << 30, counters).orElseThrow();
     discovery = PeerDiscovery.start("reader", () -> Optional.of(service),
         heartbeat -> new PeerNews(1, Map.of(PEER, peer), List.of()).toWire());
     client = service.client(new RefusingClient());

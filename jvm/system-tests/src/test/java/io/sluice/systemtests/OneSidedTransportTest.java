@@ -1,6 +1,7 @@
 package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.xxhash64;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -184,6 +185,28 @@ class OneSidedTransportTest {
     assertEquals(pairs, sorted);
   }
 
+  /** A block is larger than all that may wait to be read: 3 MiB. */
+  @Tag("once")
+  @Test
+  void whatIsTooLargeForTheMemoryComesBySpark() {
+    assumeUcx();
+    Query large = Query.of("large blocks", spark ->
+        spark.range(0, 3_000_000, 1, 3).select(col("id"), xxhash64(col("id")).as("hash")).repartition(1));
+    Fingerprint stock = Query.onStock(List.of(large)).get(large.name());
+    try (SparkApplication application = cluster(
+        Map.of("spark.sluice.transport", "ucx", "spark.reducer.maxSizeInFlight", "1m")).start()) {
+      awaitPeers(application);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      Await.until(LIMIT, () -> "all was received: " + ProcessCounters.byExecutor(application.context()), () -> {
+        assertEquals(stock, large.run(application.session()));
+        return counted(application, Counter.TRANSPORT_NETTY_NO_MEMORY) > 0;
+      });
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "small blocks still fit");
+      assertEquals(0, counted(application, Counter.TRANSPORT_PEER_FAILURES));
+    }
+  }
+
   /** Whether or not UCX is there: what cannot be read one-sidedly is read, and each executor says once why it is. */
   @Tag("once")
   @Test
@@ -271,7 +294,7 @@ class OneSidedTransportTest {
       return library.detail();
     }
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000);
+      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000, 1L << 30);
       if (transport < 0) {
         return NativeCore.lastErrorMessage();
       }

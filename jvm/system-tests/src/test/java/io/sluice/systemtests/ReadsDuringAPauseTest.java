@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeTransport;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -93,7 +92,7 @@ class ReadsDuringAPauseTest {
     if (right) {
       byte[] bytes = new byte[BLOCK_BYTES];
       Platform.copyMemory(null, completion[3], bytes, Platform.BYTE_ARRAY_OFFSET, BLOCK_BYTES);
-      assertEquals(0, NativeCore.release(completion[3]));
+      assertEquals(0, NativeTransport.release(completion[3]));
       right = Arrays.equals(bytes, 0, BLOCK_BYTES, data, block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES);
     }
     return new long[] {start, System.currentTimeMillis(), right ? 1 : 0};

@@ -45,8 +45,8 @@ public final class SluiceSettings {
           + "system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened a warning says why and "
           + "blocks travel by netty. auto does the same without the warning. A block that cannot be read one-sidedly always "
           + "travels by netty. Needs spark.plugins, by which executors find each other. What Sluice receives one-sidedly "
-          + "takes up to spark.reducer.maxSizeInFlight per task of memory outside the Java heap, where Spark's block "
-          + "transfer would take as much of Netty's.");
+          + "takes about spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three "
+          + "times as much, where Spark's block transfer would take as much of Netty's; what exceeds that travels by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",

@@ -23,21 +23,23 @@ final class NativeBlockTransport implements BlockTransport {
    * Opens UCX and starts the native progress thread.
    *
    * @param secret what peers must know; empty: nothing is asked
+   * @param receiveLimitBytes how much may have been received and not been released
    * @throws NativeException when there is no usable UCX
    * @throws LinkageError when the native library has no transport
    */
-  static NativeBlockTransport open(TransportSettings settings, byte[] secret) {
+  static NativeBlockTransport open(TransportSettings settings, byte[] secret, long receiveLimitBytes) {
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      return start(settings, bundled.folder(), secret);
+      return start(settings, bundled.folder(), secret, receiveLimitBytes);
     } catch (IOException e) {
       LOG.warn("The jar's UCX cannot be unpacked to {}: {}", System.getProperty("java.io.tmpdir"), e.toString());
-      return start(settings, "", secret);
+      return start(settings, "", secret, receiveLimitBytes);
     }
   }
 
-  private static NativeBlockTransport start(TransportSettings settings, String bundled, byte[] secret) {
-    return new NativeBlockTransport(NativeException.check(
-        NativeTransport.start(settings.ucxLibrary(), bundled, secret, settings.timeoutMillis())));
+  private static NativeBlockTransport start(
+      TransportSettings settings, String bundled, byte[] secret, long receiveLimitBytes) {
+    return new NativeBlockTransport(NativeException.check(NativeTransport.start(
+        settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes)));
   }
 
   @Override
@@ -87,7 +89,7 @@ final class NativeBlockTransport implements BlockTransport {
 
   @Override
   public void release(long address) {
-    NativeException.check(NativeCore.release(address));
+    NativeException.check(NativeTransport.release(address));
   }
 
   @Override

@@ -61,10 +61,12 @@ public final class TransportService implements AutoCloseable {
    * Opens UCX as the settings say; empty, with a line in the log, when it cannot be opened here.
    *
    * @param secret what peers must know; empty: nothing is asked
+   * @param receiveLimitBytes how much may have been received and not been released
    */
-  public static Optional<TransportService> open(TransportSettings settings, byte[] secret, Counters counters) {
+  public static Optional<TransportService> open(
+      TransportSettings settings, byte[] secret, long receiveLimitBytes, Counters counters) {
     try {
-      NativeBlockTransport transport = NativeBlockTransport.open(settings, secret);
+      NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes);
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
       return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
     } catch (NativeException | LinkageError e) {
