@@ -24,6 +24,9 @@ public final class NativeTransport {
   /** The peer did not answer in time; it stays failed until it is connected again. */
   public static final int TIMEOUT = -11;
 
+  /** Of {@link #peerState}: the peer may be read. */
+  public static final int PEER_READY = 1;
+
   /** Longs per block in {@link #fetch}: shuffle id, map id, first partition, partition after the last. */
   public static final int BLOCK_LONGS = 4;
   /**
@@ -111,6 +114,14 @@ public final class NativeTransport {
 
   /** Bytes that were read by system calls from processes of this machine since the transport's start. */
   public static native long nearBytes(long transport);
+
+  /**
+   * How far the connection to a peer has come. Does not wait.
+   *
+   * @return 0: unknown or still connecting; {@link #PEER_READY}: its self-test was passed in this connection; negative:
+   *     failed, and {@link #peerError} says how
+   */
+  public static native int peerState(long transport, long peer);
 
   /** Why the peer last failed, for the log; empty when it has not. Null for a stopped transport. */
   public static native String peerError(long transport, long peer);

@@ -56,7 +56,8 @@ public final class SluiceSettings {
 
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
       "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",
-      "How long an executor that could not be read one-sidedly is read by netty before it is tried again.");
+      "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try that "
+          + "fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
 
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",

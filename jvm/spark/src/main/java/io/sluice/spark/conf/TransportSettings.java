@@ -6,7 +6,7 @@ package io.sluice.spark.conf;
  * @param transport what the application asks for; the edge may still decide for Spark's block transfer
  * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
  * @param timeoutMillis how long a peer of which something is expected may give no sign of life
- * @param retryDelayNanos how long a peer that failed is left alone
+ * @param retryDelayNanos how long a peer that failed is left alone at first; doubled while it goes on failing
  */
 public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos) {
   /** Whether anything but Spark's block transfer is asked for. */

@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
@@ -30,6 +31,12 @@ import org.slf4j.LoggerFactory;
  */
 public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);
+  /**
+   * The first pause after the arena refused what the quota granted; each further one is twice as long, up to
+   * {@link MemoryBudget#WAIT_SLICE_NANOS}. It is a pause because nobody signals when the arena has room again: what fills it
+   * beyond the quota is given back by native code, and by readers of blocks that came one-sidedly.
+   */
+  private static final long FIRST_ARENA_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final TaskContext context;
   private final Counters counters;
@@ -74,14 +81,14 @@ public final class TaskMemory {
     return fresh;
   }
 
-  /** Whom to ask for memory when the quota refuses: the task's writer; null when it has ended. */
+  /** Whom to ask for memory when the quota or the arena refuses: the task's writer; null when it has ended. */
   public void setSpillable(Spillable spillable) {
     this.spillable = spillable;
   }
 
-  /** A lease of {@code bytes}, or null when neither the quota nor the task's own spilling can provide it. */
+  /** A lease of {@code bytes}, or null when neither quota and arena nor the task's own spilling can provide it. */
   public Lease tryLease(long bytes) {
-    return tryReserve(bytes) ? leaseReserved(bytes) : null;
+    return tryReserve(bytes) ? leaseOrSpill(bytes) : null;
   }
 
   /**
@@ -131,15 +138,18 @@ public final class TaskMemory {
   private Lease waitForLease(long bytes, String what) {
     counters.increment(Counter.MEMORY_WAITS);
     long start = System.nanoTime();
+    long arenaPause = FIRST_ARENA_PAUSE_NANOS;
     try {
       long left = waitNanos;
       while (left > 0) {
         context.killTaskIfInterrupted();
         if (reserve(bytes, Math.min(left, MemoryBudget.WAIT_SLICE_NANOS))) {
-          Lease lease = leaseReserved(bytes);
+          Lease lease = leaseOrSpill(bytes);
           if (lease != null) {
             return lease;
           }
+          TimeUnit.NANOSECONDS.sleep(Math.min(left, arenaPause));
+          arenaPause = Math.min(2 * arenaPause, MemoryBudget.WAIT_SLICE_NANOS);
         }
         left = waitNanos - (System.nanoTime() - start);
       }
@@ -157,6 +167,16 @@ public final class TaskMemory {
         + ": raise the limit, or run fewer tasks at once");
   }
 
+  /** A lease for quota that was taken; when the arena refuses it, the task spills and both are asked once more. */
+  private Lease leaseOrSpill(long bytes) {
+    Lease lease = leaseReserved(bytes);
+    if (lease != null || !spillOwn(bytes) || !tryReserve(bytes)) {
+      return lease;
+    }
+    return leaseReserved(bytes);
+  }
+
+  /** A lease for quota that was taken; the quota is given back when the arena refuses. */
   private Lease leaseReserved(long bytes) {
     Lease lease = Lease.tryTake(bytes);
     if (lease == null) {
@@ -178,12 +198,10 @@ public final class TaskMemory {
         return true;
       }
       counters.increment(Counter.MEMORY_REFUSALS);
-      return spillFor(bytes) > 0 && reserve(bytes, 0);
+      return spillOwn(bytes) && reserve(bytes, 0);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;
-    } catch (IOException e) {
-      throw new UncheckedIOException("spilling to make room for " + bytes + " bytes", e);
     }
   }
 
@@ -264,6 +282,15 @@ public final class TaskMemory {
       return spillable.spill(bytes);
     } finally {
       spilling = false;
+    }
+  }
+
+  /** Whether the task's spillable gave anything back for the task's own needs. */
+  private boolean spillOwn(long bytes) {
+    try {
+      return spillFor(bytes) > 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException("spilling to make room for " + bytes + " bytes", e);
     }
   }
 

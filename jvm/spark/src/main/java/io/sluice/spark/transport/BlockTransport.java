@@ -52,6 +52,12 @@ public interface BlockTransport {
   /** Bytes that were read by system calls from processes of this machine; negative after {@link #stop}. */
   long nearBytes();
 
+  /**
+   * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in this
+   * connection), negative = failed ({@link #peerError} says how).
+   */
+  int peerState(long peer);
+
   /** Why a peer last failed. */
   String peerError(long peer);
 

@@ -98,6 +98,11 @@ final class NativeBlockTransport implements BlockTransport {
   }
 
   @Override
+  public int peerState(long peer) {
+    return NativeTransport.peerState(handle, peer);
+  }
+
+  @Override
   public String peerError(long peer) {
     return NativeTransport.peerError(handle, peer);
   }

@@ -1,5 +1,6 @@
 package io.sluice.spark.transport;
 
+import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.util.Arrays;
@@ -14,13 +15,20 @@ import org.slf4j.LoggerFactory;
  * waits.
  *
  * <pre>
- *   unknown ── learn ──→ connected ── failed ──→ failed until ── link, after the delay ──→ connected
- *      ↑ forget: from everywhere
+ *   unknown ── learn ──→ connected ── failed ──→ resting ── link, after the delay ──→ probed
+ *      ↑ forget:             ↑                      ↑───── link, when it failed ────────┤
+ *        from everywhere     └──────────────────────────── link, when it is ready ──────┘
  * </pre>
+ *
+ * A first connection is taken for good, since it is begun when the peer announces itself, before blocks of it are wanted. One
+ * that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven, because a peer that
+ * Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time.
  */
 final class PeerTable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerTable.class);
   private static final double NANOS_PER_SECOND = 1e9;
+  /** The delay doubles as often: up to 16 times the setting. */
+  private static final int MOST_DOUBLINGS = 4;
 
   private final BlockTransport transport;
   private final Counters counters;
@@ -37,11 +45,15 @@ final class PeerTable {
    */
   record Link(String executorId, long number, int episode) {}
 
+  private enum State { CONNECTED, RESTING, PROBED }
+
   private static final class Peer {
     private final long number;
     private final byte[] address;
+    private State state;
     private int episode;
-    private boolean connected;
+    /** Failures since a connection was last seen ready. */
+    private int failures;
     private boolean warnedOf;
     private long retryAtNanos;
 
@@ -68,7 +80,7 @@ final class PeerTable {
     forget(executorId);
     Peer fresh = new Peer(nextNumber++, address);
     peers.put(executorId, fresh);
-    connect(executorId, fresh);
+    connect(executorId, fresh, State.CONNECTED);
   }
 
   /** An executor is gone: its fetches under way fail. */
@@ -84,29 +96,52 @@ final class PeerTable {
     return peers.containsKey(executorId);
   }
 
-  /** The way to an executor; null when it is unknown or failed. One that failed long enough ago is tried again. */
+  /**
+   * The way to an executor; null when it is unknown, failed or being probed. One that failed long enough ago is probed from
+   * now on.
+   */
   synchronized Link link(String executorId) {
     Peer peer = peers.get(executorId);
     if (peer == null) {
       return null;
     }
-    if (!peer.connected && clockNanos.getAsLong() - peer.retryAtNanos >= 0) {
-      connect(executorId, peer);
+    switch (peer.state) {
+      case RESTING -> probeWhenItIsTime(executorId, peer);
+      case PROBED -> lookAtProbe(executorId, peer);
+      case CONNECTED -> { }
     }
-    return peer.connected ? new Link(executorId, peer.number, peer.episode) : null;
+    return peer.state == State.CONNECTED ? new Link(executorId, peer.number, peer.episode) : null;
+  }
+
+  private void probeWhenItIsTime(String executorId, Peer peer) {
+    if (clockNanos.getAsLong() - peer.retryAtNanos >= 0) {
+      connect(executorId, peer, State.PROBED);
+    }
+  }
+
+  private void lookAtProbe(String executorId, Peer peer) {
+    int state = transport.peerState(peer.number);
+    if (state < 0) {
+      fail(executorId, peer, transport.peerError(peer.number));
+    } else if (state == NativeTransport.PEER_READY) {
+      peer.state = State.CONNECTED;
+      peer.failures = 0;
+      LOG.debug("Executor {} is read one-sidedly again", executorId);
+    }
   }
 
   /** A fetch found that the peer failed; what is already known to have failed stays as it is. */
   synchronized void failed(Link link) {
     Peer peer = peers.get(link.executorId());
-    if (peer != null && peer.number == link.number() && peer.connected && peer.episode == link.episode()) {
+    if (peer != null && peer.number == link.number() && peer.state == State.CONNECTED
+        && peer.episode == link.episode()) {
       fail(link.executorId(), peer, transport.peerError(peer.number));
     }
   }
 
-  private void connect(String executorId, Peer peer) {
+  private void connect(String executorId, Peer peer, State state) {
     peer.episode++;
-    peer.connected = true;
+    peer.state = state;
     if (transport.connect(peer.number, peer.address) < 0) {
       fail(executorId, peer, transport.lastError());
       return;
@@ -116,12 +151,14 @@ final class PeerTable {
   }
 
   private void fail(String executorId, Peer peer, String reason) {
-    peer.connected = false;
-    peer.retryAtNanos = clockNanos.getAsLong() + retryDelayNanos;
+    long delayNanos = retryDelayNanos << Math.min(peer.failures, MOST_DOUBLINGS);
+    peer.state = State.RESTING;
+    peer.failures++;
+    peer.retryAtNanos = clockNanos.getAsLong() + delayNanos;
     counters.increment(Counter.TRANSPORT_PEER_FAILURES);
     String text = "Executor {} cannot be read one-sidedly: {}. Its blocks travel by Spark's block transfer for {} s, then it"
         + " is tried again{}";
-    double seconds = retryDelayNanos / NANOS_PER_SECOND;
+    double seconds = delayNanos / NANOS_PER_SECOND;
     if (peer.warnedOf) {
       LOG.debug(text, executorId, reason, seconds, "");
     } else {

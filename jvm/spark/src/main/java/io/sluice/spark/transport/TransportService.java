@@ -92,6 +92,11 @@ public final class TransportService implements AutoCloseable {
     return publisher;
   }
 
+  /** Whether it was closed, or its thread ended: nothing is read from here or by this executor any more. */
+  boolean hasEnded() {
+    return closed;
+  }
+
   /** What other executors need to reach this one. */
   byte[] address() {
     return transport.address();

@@ -14,6 +14,8 @@ import io.sluice.spark.ExecutorState;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.metrics.Counter;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -22,6 +24,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -33,6 +36,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 class TaskMemoryTest {
   private static final long MIB = 1 << 20;
+  /** Far from what any test needs; some of them lower it, and the arena is the process's. */
+  private static final long ARENA_LIMIT = 1 << 30;
 
   /** What the tasks below do; runs in this process, so it may talk to the test through statics. */
   interface Body {
@@ -51,6 +56,7 @@ class TaskMemoryTest {
   void stop() {
     body = null;
     spark.close();
+    NativeCore.setMemoryLimit(ARENA_LIMIT);
     assertEquals(0, NativeCore.leasedBytes());
     assertEquals(0, NativeCore.checkArena());
   }
@@ -125,6 +131,78 @@ class TaskMemoryTest {
       memory.free(next);
       memory.setSpillable(null);
     });
+  }
+
+  @Test
+  void asksItsOwnSpillableWhenTheArenaRefusesWhatTheQuotaGrants() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      NativeCore.setMemoryLimit(8 * MIB);
+      Lease most = memory.tryLease(6 * MIB);
+      assertNull(memory.tryLease(5 * MIB), "nobody can be asked");
+      memory.setSpillable(bytes -> {
+        assertEquals(5 * MIB, bytes);
+        assertEquals(6 * MIB, executor.budget().usedBytes(), "what was refused counts no more");
+        memory.free(most);
+        return 6 * MIB;
+      });
+      assertNull(memory.tryLeaseResident(5 * MIB, 16 * MIB), "no room");
+      assertEquals(6 * MIB, memory.heldBytes(), "what stays asked somebody");
+      Lease next = memory.tryLease(5 * MIB);
+      assertNotNull(next);
+      memory.free(next);
+      memory.setSpillable(null);
+    });
+  }
+
+  @Test
+  void asksItsOwnSpillableAgainWhileItWaitsForTheArena() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      NativeCore.setMemoryLimit(8 * MIB);
+      Deque<Lease> held = new ArrayDeque<>(List.of(memory.tryLease(3 * MIB), memory.tryLease(3 * MIB)));
+      memory.setSpillable(bytes -> {
+        if (held.isEmpty()) {
+          return 0;
+        }
+        memory.free(held.pop());
+        return 3 * MIB;
+      });
+      memory.free(memory.lease(6 * MIB, "more than one spill gives"));
+      memory.setSpillable(null);
+    });
+  }
+
+  @Test
+  void waitsForTheArenaWithoutAskingItAllTheTime() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      NativeCore.setMemoryLimit(8 * MIB);
+      Lease others = Lease.tryTake(6 * MIB);
+      Thread other = new Thread(() -> {
+        Await.until("the task waits", () -> executor.counters().get(Counter.MEMORY_WAITS) > 0);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+        others.close();
+      });
+      other.start();
+      memory.free(memory.lease(5 * MIB, "what the others hold"));
+      other.join();
+    });
+    long refusals = spark.counter(Counter.MEMORY_REFUSALS);
+    assertTrue(refusals < 100, refusals + " refusals in a third of a second");
+  }
+
+  @Test
+  void waitingForTheArenaEndsInTime() {
+    start("spark.sluice.memory.waitTimeout", "100ms");
+    String timeout = failure((memory, executor) -> {
+      NativeCore.setMemoryLimit(8 * MIB);
+      try (Lease others = Lease.tryTake(6 * MIB)) {
+        memory.lease(5 * MIB, "what the others hold");
+      }
+    });
+    assertTrue(timeout.contains("what the others hold"), timeout);
+    assertEquals(1, spark.counter(Counter.MEMORY_TIMEOUTS));
   }
 
   @Test

@@ -42,6 +42,7 @@ final class FakeBlockTransport implements BlockTransport {
   volatile Consumer<Fetch> onFetch = fetches::add;
   volatile int publishResult;
   volatile int connectResult;
+  volatile boolean connecting;
   volatile boolean stopped;
 
   /** The next request that nobody has handled. */
@@ -173,6 +174,15 @@ final class FakeBlockTransport implements BlockTransport {
   @Override
   public long nearBytes() {
     return nearBytes.get();
+  }
+
+  /** A connection is ready unless the test says that it is still connecting, or has failed it. */
+  @Override
+  public int peerState(long peer) {
+    if (failedPeers.contains(peer)) {
+      return NativeTransport.PEER;
+    }
+    return connecting ? 0 : NativeTransport.PEER_READY;
   }
 
   @Override

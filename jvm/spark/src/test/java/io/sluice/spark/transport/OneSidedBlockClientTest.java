@@ -238,9 +238,13 @@ class OneSidedBlockClientTest {
 
     clock.addAndGet(1);
     fetch("shuffle_4_21_0");
+    assertArrayEquals(FakeSparkClient.content("shuffle_4_21_0"), listener.of("shuffle_4_21_0").bytes());
+    assertEquals(2, counters.get(Counter.TRANSPORT_NETTY_PEER_FAILED), "a probe was waited for");
+
+    fetch("shuffle_4_22_0");
     transport.deliver(transport.nextFetch(), 0, bytes("again"));
-    awaitTold(5);
-    assertArrayEquals(bytes("again"), listener.of("shuffle_4_21_0").bytes());
+    awaitTold(6);
+    assertArrayEquals(bytes("again"), listener.of("shuffle_4_22_0").bytes());
     assertEquals(List.of(0L, 0L), transport.connects);
     assertEquals(2, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
   }
@@ -255,15 +259,16 @@ class OneSidedBlockClientTest {
     awaitTold(1);
     clock.addAndGet(DELAY_NANOS);
     fetch("shuffle_4_3_0");
+    fetch("shuffle_4_4_0");
     FakeBlockTransport.Fetch next = transport.nextFetch();
     transport.fail(late, 0, NativeTransport.PEER);
-    awaitTold(2);
+    awaitTold(3);
     assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
     transport.deliver(next, 0, bytes("fine"));
-    awaitTold(3);
-    fetch("shuffle_4_4_0");
-    transport.deliver(transport.nextFetch(), 0, bytes("fine too"));
     awaitTold(4);
+    fetch("shuffle_4_5_0");
+    transport.deliver(transport.nextFetch(), 0, bytes("fine too"));
+    awaitTold(5);
   }
 
   @Test

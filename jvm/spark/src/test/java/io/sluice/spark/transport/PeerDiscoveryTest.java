@@ -28,8 +28,9 @@ class PeerDiscoveryTest {
 
   private final class End {
     private final Counters counters = new Counters();
+    private final FakeBlockTransport transport = new FakeBlockTransport();
     private final TransportService service =
-        new TransportService(new FakeBlockTransport(), counters, 1_000_000_000L, System::nanoTime);
+        new TransportService(transport, counters, 1_000_000_000L, System::nanoTime);
     private final FakeSparkClient sparks = new FakeSparkClient();
     private final String id;
     private PeerDiscovery discovery;
@@ -112,6 +113,22 @@ class PeerDiscoveryTest {
       Thread.sleep(5);
     }
     assertTrue(beats.get() <= 6, beats + " heartbeats in three seconds");
+  }
+
+  /** It also does not speak up when blocks of others are wanted. */
+  @Test
+  void anExecutorWhoseTransportEndedFallsSilent() throws InterruptedException {
+    one.start();
+    Await.until("it has announced itself", () -> beats.get() >= 1);
+    one.transport.stop();
+    Await.until("its service has ended", one.service::hasEnded);
+    int before = beats.get();
+    long end = System.nanoTime() + 2_000_000_000L;
+    while (System.nanoTime() < end) {
+      one.fetchFrom("2");
+      Thread.sleep(5);
+    }
+    assertTrue(beats.get() <= before + 1, "heartbeats went on: " + (beats.get() - before));
   }
 
   @Test

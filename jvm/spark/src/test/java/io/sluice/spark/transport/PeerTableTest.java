@@ -1,0 +1,130 @@
+package io.sluice.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sluice.nativebridge.NativeTransport;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** One peer's life, in virtual time. */
+class PeerTableTest {
+  private static final long DELAY_NANOS = 30_000_000_000L;
+  private static final long PEER = 0;
+
+  private final FakeBlockTransport transport = new FakeBlockTransport();
+  private final Counters counters = new Counters();
+  /** Near the end of {@link Long}, as {@link System#nanoTime} may be. */
+  private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - DELAY_NANOS);
+  private final PeerTable peers = new PeerTable(transport, counters, DELAY_NANOS, clock::get);
+
+  @BeforeEach
+  void learn() {
+    peers.learn("5", new byte[] {1});
+  }
+
+  /** The peer fails its connection: a fetch finds it out, or whoever looks after the probe. */
+  private void fail() {
+    PeerTable.Link link = peers.link("5");
+    transport.failedPeers.add(PEER);
+    if (link == null) {
+      assertNull(peers.link("5"));
+    } else {
+      peers.failed(link);
+    }
+  }
+
+  /** Nothing is tried until {@code delayNanos} have passed, then a probe is begun. */
+  private void assertRestsFor(long delayNanos) {
+    int connects = transport.connects.size();
+    clock.addAndGet(delayNanos - 1);
+    assertNull(peers.link("5"));
+    assertEquals(connects, transport.connects.size(), "it was tried too early");
+    clock.addAndGet(1);
+    assertNull(peers.link("5"), "a probe is not waited for");
+    assertEquals(connects + 1, transport.connects.size(), "it was not tried");
+  }
+
+  @Test
+  void theFirstConnectionIsUsedBeforeItIsReady() {
+    transport.connecting = true;
+    assertNotNull(peers.link("5"));
+    assertEquals(1, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
+  }
+
+  @Test
+  void aProbeIsUsedOnlyWhenItIsReady() {
+    PeerTable.Link first = peers.link("5");
+    fail();
+    transport.connecting = true;
+    assertRestsFor(DELAY_NANOS);
+    clock.addAndGet(100 * DELAY_NANOS);
+    assertNull(peers.link("5"));
+    assertEquals(2, transport.connects.size(), "a probe under way was begun again");
+    transport.connecting = false;
+    PeerTable.Link second = peers.link("5");
+    assertNotNull(second);
+    assertNotEquals(first.episode(), second.episode());
+    assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
+  }
+
+  @Test
+  void lateFailuresOfAnEarlierConnectionDoNotEndAProbe() {
+    PeerTable.Link first = peers.link("5");
+    fail();
+    assertRestsFor(DELAY_NANOS);
+    peers.failed(first);
+    assertNotNull(peers.link("5"));
+    peers.failed(first);
+    assertNotNull(peers.link("5"));
+    assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
+  }
+
+  @Test
+  void theDelayDoublesUpToSixteenTimes() {
+    transport.connecting = true;
+    for (long times : new long[] {1, 2, 4, 8, 16, 16, 16}) {
+      fail();
+      assertRestsFor(times * DELAY_NANOS);
+    }
+    assertEquals(7, counters.get(Counter.TRANSPORT_PEER_FAILURES));
+  }
+
+  @Test
+  void theDelayIsBackWhenAConnectionWasReady() {
+    fail();
+    assertRestsFor(DELAY_NANOS);
+    fail();
+    transport.connecting = true;
+    assertRestsFor(DELAY_NANOS);
+    fail();
+    assertRestsFor(2 * DELAY_NANOS);
+    transport.connecting = false;
+    fail();
+    assertRestsFor(DELAY_NANOS);
+  }
+
+  @Test
+  void aProbeThatCannotBeBegunIsAFailure() {
+    fail();
+    transport.connectResult = NativeTransport.UNAVAILABLE;
+    assertRestsFor(DELAY_NANOS);
+    assertEquals(2, counters.get(Counter.TRANSPORT_PEER_FAILURES));
+    assertRestsFor(2 * DELAY_NANOS);
+  }
+
+  @Test
+  void anExecutorThatAnnouncesItselfAnewIsANewPeer() {
+    fail();
+    assertNull(peers.link("5"));
+    peers.learn("5", new byte[] {1});
+    assertNull(peers.link("5"), "it said nothing new");
+    peers.learn("5", new byte[] {2});
+    assertNotNull(peers.link("5"));
+  }
+}
