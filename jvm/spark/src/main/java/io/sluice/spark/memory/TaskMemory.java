@@ -34,7 +34,7 @@ public final class TaskMemory {
   /**
    * The first pause after the arena refused what the quota granted; each further one is twice as long, up to
    * {@link MemoryBudget#WAIT_SLICE_NANOS}. It is a pause because nobody signals when the arena has room again: what fills it
-   * beyond the quota is given back by native code, and by readers of blocks that came one-sidedly.
+   * beyond the quota, output and scratch of encodes, is given back by native code.
    */
   private static final long FIRST_ARENA_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 

@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.Platform;
  * reference; who takes away the last gives the memory back, once.
  *
  * <p>Any thread. Reading through {@link #createInputStream} excludes giving back, so that a thread that still reads
- * when its task ends gets an exception and never other data.
+ * when its task ends gets an {@link IllegalStateException} and never other data.
  */
 final class LeasedBuffer extends ManagedBuffer {
   private final long address;
@@ -99,18 +99,22 @@ final class LeasedBuffer extends ManagedBuffer {
     return (int) bytes;
   }
 
-  private void checkHeld() throws IOException {
+  /**
+   * Not an {@link IOException}: Spark takes one for a failed fetch from the block's executor, which is healthy, and makes its
+   * map stage again, and the error for which the task is ending is lost.
+   */
+  private void checkHeld() {
     if (references == 0) {
-      throw new IOException(this + " is read after its memory was given back");
+      throw new IllegalStateException(this + " is read after its memory was given back");
     }
   }
 
-  private synchronized void copy(long from, byte[] target, int offset, int length) throws IOException {
+  private synchronized void copy(long from, byte[] target, int offset, int length) {
     checkHeld();
     Platform.copyMemory(null, address + from, target, Platform.BYTE_ARRAY_OFFSET + offset, length);
   }
 
-  private synchronized int byteAt(long at) throws IOException {
+  private synchronized int byteAt(long at) {
     checkHeld();
     return Byte.toUnsignedInt(Platform.getByte(null, address + at));
   }
@@ -125,12 +129,12 @@ final class LeasedBuffer extends ManagedBuffer {
     private long position;
 
     @Override
-    public int read() throws IOException {
+    public int read() {
       return position < bytes ? byteAt(position++) : -1;
     }
 
     @Override
-    public int read(byte[] target, int offset, int length) throws IOException {
+    public int read(byte[] target, int offset, int length) {
       Objects.checkFromIndexSize(offset, length, target.length);
       if (length == 0) {
         return 0;

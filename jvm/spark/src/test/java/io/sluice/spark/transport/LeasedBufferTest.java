@@ -80,12 +80,13 @@ class LeasedBufferTest {
   }
 
   @Test
-  void whatWasGivenBackIsNotRead() throws IOException {
+  void whatWasGivenBackIsNotRead() {
     InputStream stream = buffer.createInputStream();
     buffer.release();
-    assertThrows(IOException.class, stream::read);
-    assertThrows(IOException.class, () -> stream.read(new byte[4]));
-    assertThrows(IOException.class, buffer::nioByteBuffer);
+    assertThrows(IllegalStateException.class, stream::read);
+    assertThrows(IllegalStateException.class, () -> stream.read(new byte[4]));
+    assertThrows(IllegalStateException.class, buffer::nioByteBuffer);
+    assertThrows(IllegalStateException.class, buffer::convertToNetty);
   }
 
   @Test
