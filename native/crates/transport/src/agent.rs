@@ -278,7 +278,7 @@ impl<W: Wire> Agent<W> {
     fn end_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         if let Some(link) = self.links.get(other) {
             let why = format!("it has closed the connection, because of this side: {why}");
-            self.send(link.endpoint, Body::Refused { number: link.number, why });
+            self.send(link.endpoint, Body::Refused { number: link.number, refused: link.number, why });
         }
         self.close_link(other, failure, why);
     }
@@ -353,7 +353,7 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
-            Body::Refused { number, why } => self.refused(sender, number, &why),
+            Body::Refused { number, refused, why } => self.refused(sender, number, refused, &why),
         }
     }
 
@@ -370,29 +370,30 @@ impl<W: Wire> Agent<W> {
             }
         }
         let Ok(link) = self.link(reader, address) else { return };
+        let refusal = |why| Body::Refused { number: link.number, refused: number, why };
         let answer = if version != VERSION {
-            Err(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
+            refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
         } else if link.number != number {
-            Err(format!("it knows connection {} where this is connection {number}", link.number))
+            refusal(format!("it knows connection {} where this is connection {number}", link.number))
         } else {
-            Ok(self.owner.hello(reader, nonce, address))
+            self.owner.hello(reader, nonce, address)
         };
-        self.answer(reader, Some(answer));
+        self.send(link.endpoint, answer);
     }
 
     /// The other side has closed a connection, or waits at another one.
-    fn refused(&mut self, sender: InstanceId, number: u32, why: &str) {
+    fn refused(&mut self, sender: InstanceId, number: u32, refused: u32, why: &str) {
         self.links.hear(sender, number);
-        // Of an earlier connection it may still come.
-        if self.links.get(sender).is_some_and(|link| link.number <= number) {
+        // It may come late, when there is another connection.
+        if self.links.get(sender).is_some_and(|link| link.number <= refused) {
             self.close_link(sender, Failure::Peer, &format!("it refuses: {why}"));
         }
     }
 
-    /// Over the connection that there is; a refusal is of that.
+    /// Over the connection that there is; a refusal is of this connection.
     fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
         let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
-        let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, why });
+        let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, refused: link.number, why });
         self.send(link.endpoint, body);
     }
 

@@ -12,7 +12,7 @@
 //!                 key: region u64 · length u16 · bytes    found: status u8 · ranges u16 · range × ranges
 //!                 range: index of the key u16 · address u64 · bytes u64
 //! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
-//! REFUSED         number u32 · why, UTF-8               either way: the connection is over, or never was one
+//! REFUSED         number u32 · refused u32 · why, UTF-8 either way: the receiver's connection `refused` and all before are over
 //! ```
 
 use std::fmt;
@@ -71,7 +71,7 @@ pub(crate) enum Body {
     Locate { batch: u64, done: Vec<u64>, blocks: Vec<Block> },
     Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
     Done { batches: Vec<u64> },
-    Refused { number: u32, why: String },
+    Refused { number: u32, refused: u32, why: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,8 +143,9 @@ impl Body {
             }
             Self::Located { batch, keys, found } => encode_located(*batch, keys, found, out),
             Self::Done { batches } => batches.iter().for_each(|batch| out.extend(batch.to_le_bytes())),
-            Self::Refused { number, why } => {
+            Self::Refused { number, refused, why } => {
                 out.extend(number.to_le_bytes());
+                out.extend(refused.to_le_bytes());
                 out.extend(why.as_bytes());
             }
             Self::Sample { address, content, key } => {
@@ -184,6 +185,7 @@ impl Body {
             }
             7 => Self::Refused {
                 number: input.u32()?,
+                refused: input.u32()?,
                 why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)?,
             },
             8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
@@ -327,7 +329,11 @@ mod tests {
                 found
             }),
             vec(any::<u64>(), 1..4).prop_map(|batches| Body::Done { batches }),
-            (any::<u32>(), ".*").prop_map(|(number, why)| Body::Refused { number, why }),
+            (any::<u32>(), any::<u32>(), ".*").prop_map(|(number, refused, why)| Body::Refused {
+                number,
+                refused,
+                why
+            }),
             (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
                 address,
                 content: [byte; SAMPLE_BYTES],

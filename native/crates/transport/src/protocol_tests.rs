@@ -238,6 +238,7 @@ suite! {
     who_connects_again_cuts_nobody_off
     a_reader_whose_connections_came_to_nothing_is_followed
     an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt
+    greetings_that_cross_leave_one_good_connection
     ten_thousand_connections_leave_nothing_behind
     idle_windows_are_bounded
     a_stopped_agent_gives_everything_back
@@ -551,7 +552,7 @@ fn pauses_one_after_another_do_not_hide_that_a_peer_is_silent(reads: Reads) {
     world.network.silence(&owner, true);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     let late = Duration::from_millis(300);
-    (0..TIMEOUT.as_millis() / late.as_millis() + 5).for_each(|_| world.step(late));
+    (0..2 * TIMEOUT.as_millis() / late.as_millis() + 5).for_each(|_| world.step(late));
     assert_eq!(failure_of(&world.take(0)[0]), Failure::Timeout);
 }
 
@@ -698,6 +699,24 @@ fn an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt(re
         assert_eq!(world.network.connections(), 1);
         world.assert_nothing_left();
     }
+}
+
+/// The one with the lower number is refused by one who was followed meanwhile.
+fn greetings_that_cross_leave_one_good_connection(reads: Reads) {
+    let mut world = World::new(reads, 26, &["s", "s"]);
+    let data = world.publish(1, 1, &[1000]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(5), ..Faults::default() });
+    world.open_in_vain(0, 1, 5);
+    world.connect(0, 1);
+    world.connect(1, 0);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    assert!(world.error(1, 0).contains("connected again"), "{}", world.error(1, 0));
+    world.connect(1, 0);
+    world.run(100);
+    assert_eq!((world.error(0, 1).as_str(), world.error(1, 0).as_str()), ("", ""));
+    assert_eq!(world.network.connections(), 1);
+    world.assert_nothing_left();
 }
 
 fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {

@@ -40,14 +40,14 @@ struct Peer {
     in_flight: usize,
     bytes_in_flight: usize,
     last_sign: Instant,
-    /// Whether this process has paused since then: what came meanwhile has been heard after the pause, so the next is none of its.
-    paused: bool,
+    /// What of the time since then this process has paused.
+    excused: Duration,
 }
 
 impl Peer {
     fn give_sign(&mut self, now: Instant) {
         self.last_sign = now;
-        self.paused = false;
+        self.excused = Duration::ZERO;
     }
 }
 
@@ -199,7 +199,7 @@ impl Reader {
             in_flight: 0,
             bytes_in_flight: 0,
             last_sign: now,
-            paused: false,
+            excused: Duration::ZERO,
         };
         self.peers.insert(peer, connected);
         self.by_owner.insert(owner, peer);
@@ -446,12 +446,14 @@ impl Reader {
         }
     }
 
-    /// This process has paused for so long until now: nobody could give it a sign. One pause after another without a sign between
-    /// them excuses nobody: a process that is always late would wait for ever.
+    /// This process has paused for so long until now: nobody could give it a sign. But it has listened between its pauses, so
+    /// pauses as long as the timeout, without a sign between them, are the last that excuse: a process that is always late would
+    /// wait for ever.
     pub(crate) fn excuse(&mut self, pause: Duration, now: Instant) {
-        for peer in self.peers.values_mut().filter(|peer| !peer.paused) {
+        let timeout = self.timeout;
+        for peer in self.peers.values_mut().filter(|peer| peer.excused < timeout) {
             peer.last_sign = now.min(peer.last_sign + pause);
-            peer.paused = true;
+            peer.excused += pause;
         }
     }
 

@@ -12,7 +12,6 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
@@ -31,12 +30,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);
-  /**
-   * The first pause after the arena refused what the quota granted; each further one is twice as long, up to
-   * {@link MemoryBudget#WAIT_SLICE_NANOS}. It is a pause because nobody signals when the arena has room again: what fills it
-   * beyond the quota, output and scratch of encodes, is given back by native code.
-   */
-  private static final long FIRST_ARENA_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final TaskContext context;
   private final Counters counters;
@@ -135,10 +128,16 @@ public final class TaskMemory {
     return lease != null ? lease : waitForLease(bytes, what);
   }
 
+  /** Begins a wait for what the arena, not the quota, has refused; counted. */
+  public ArenaWait waitForArena(String what) {
+    counters.increment(Counter.MEMORY_WAITS);
+    return new ArenaWait(context, what, waitNanos);
+  }
+
   private Lease waitForLease(long bytes, String what) {
     counters.increment(Counter.MEMORY_WAITS);
     long start = System.nanoTime();
-    long arenaPause = FIRST_ARENA_PAUSE_NANOS;
+    ArenaWait arena = new ArenaWait(context, what, waitNanos);
     try {
       long left = waitNanos;
       while (left > 0) {
@@ -148,8 +147,7 @@ public final class TaskMemory {
           if (lease != null) {
             return lease;
           }
-          TimeUnit.NANOSECONDS.sleep(Math.min(left, arenaPause));
-          arenaPause = Math.min(2 * arenaPause, MemoryBudget.WAIT_SLICE_NANOS);
+          arena.pause();
         }
         left = waitNanos - (System.nanoTime() - start);
       }

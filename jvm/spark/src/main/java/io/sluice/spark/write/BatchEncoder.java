@@ -4,6 +4,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.WorkerPool;
+import io.sluice.spark.memory.ArenaWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -72,26 +73,40 @@ final class BatchEncoder {
     encodeWithRetry(batch, nextSequence++);
   }
 
-  /** The arena may refuse memory for a run even where the quota has room; spilling what is there gives room. */
   private void encodeWithRetry(RowBatch batch, long sequence) throws IOException {
     boolean settled = false;
     try {
-      long runBytes;
-      try {
-        runBytes = output.encode(batch, sequence);
-      } catch (NativeException e) {
-        if (e.reason() != NativeCore.NO_MEMORY) {
-          throw e;
-        }
-        settleAll();
-        output.spill();
-        runBytes = output.encode(batch, sequence);
-      }
+      long runBytes = encodeWhenThereIsRoom(batch, sequence);
       output.settle(batch, runBytes);
       settled = true;
     } finally {
       if (!settled) {
         batch.release(memory);
+      }
+    }
+  }
+
+  /**
+   * The arena may refuse memory for a run even where the quota has room. Spilling what is there gives room; where there is
+   * nothing, others' encodes hold it, which end.
+   */
+  private long encodeWhenThereIsRoom(RowBatch batch, long sequence) throws IOException {
+    ArenaWait wait = null;
+    while (true) {
+      try {
+        return output.encode(batch, sequence);
+      } catch (NativeException e) {
+        if (e.reason() != NativeCore.NO_MEMORY) {
+          throw e;
+        }
+        settleAll();
+        if (output.spill() == 0) {
+          wait = wait == null ? memory.waitForArena("the encoded form of a batch") : wait;
+          if (!wait.pause()) {
+            counters.increment(Counter.MEMORY_TIMEOUTS);
+            throw e;
+          }
+        }
       }
     }
   }

@@ -6,18 +6,24 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
+import io.sluice.spark.ExecutorState;
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.MapFunction;
@@ -100,6 +106,39 @@ class SluiceShuffleWriterTest {
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 0);
     assertEquals(100_000, spark.counter(Counter.WRITE_RECORDS) - recordsOfTheAggregate());
+  }
+
+  /** Others have filled the arena when the last batch is to be encoded, and give it back while the task waits. */
+  @Test
+  void encodingWaitsForRoomInTheArena() {
+    start("spark.sluice.writer.threads", "0");
+    Dataset<Long> numbers = spark.session().range(0, 1_000, 1, 1).map((MapFunction<Long, Long>) id -> {
+      if (id == 999) {
+        fillArenaUntilSomebodyWaits();
+      }
+      return id;
+    }, Encoders.LONG());
+    List<Long> moved = new ArrayList<>(numbers.repartition(3).collectAsList());
+    Collections.sort(moved);
+    assertEquals(LongStream.range(0, 1_000).boxed().collect(Collectors.toList()), moved);
+    assertEquals(1, spark.counter(Counter.MEMORY_WAITS));
+    assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
+  }
+
+  private static void fillArenaUntilSomebodyWaits() {
+    List<Lease> all = new ArrayList<>();
+    for (long bytes : new long[] {1 << 20, 64 << 10, 4 << 10, 64}) {
+      for (Lease lease = Lease.tryTake(bytes); lease != null; lease = Lease.tryTake(bytes)) {
+        all.add(lease);
+      }
+    }
+    ExecutorState executor = ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).executorState();
+    Thread others = new Thread(() -> {
+      Await.until("the task waits", () -> executor.counters().get(Counter.MEMORY_WAITS) > 0);
+      all.forEach(Lease::close);
+    });
+    others.setDaemon(true);
+    others.start();
   }
 
   /** The aggregate above shuffles one row per partition. */
