@@ -77,10 +77,10 @@ public final class NativeCore {
   /** Bytes now leased from the arena (page leases, run memory and scratch alike), and those of received blocks. */
   public static native long leasedBytes();
 
-  /** Bytes the arena holds from the operating system. */
+  /** Bytes the arena, and that of received blocks, hold from the operating system. */
   public static native long reservedBytes();
 
-  /** Checks the arena's invariants: 0, or {@link #INVALID} with what is broken as the message. For tests. */
+  /** Checks the invariants of both arenas: 0, or {@link #INVALID} with what is broken as the message. For tests. */
   public static native int checkArena();
 
   /**

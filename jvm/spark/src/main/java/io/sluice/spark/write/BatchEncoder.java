@@ -70,10 +70,10 @@ final class BatchEncoder {
   void encodeHere(RowBatch batch) throws IOException {
     output.open();
     counters.increment(Counter.WRITE_BATCHES_BY_TASK);
-    encodeWithRetry(batch, nextSequence++);
+    encodeAndSettle(batch, nextSequence++);
   }
 
-  private void encodeWithRetry(RowBatch batch, long sequence) throws IOException {
+  private void encodeAndSettle(RowBatch batch, long sequence) throws IOException {
     boolean settled = false;
     try {
       long runBytes = encodeWhenThereIsRoom(batch, sequence);
@@ -157,7 +157,7 @@ final class BatchEncoder {
 
   private void retryHere(EncodeJob job, Throwable failure) throws IOException {
     if (failure instanceof NativeException e && e.reason() == NativeCore.NO_MEMORY) {
-      encodeWithRetry(job.batch(), job.sequence());
+      encodeAndSettle(job.batch(), job.sequence());
       return;
     }
     job.batch().release(memory);
