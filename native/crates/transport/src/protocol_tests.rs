@@ -1,203 +1,24 @@
 //! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own reads, and
-//! with reads by system calls before them ([`Near`]).
+//! with reads by system calls before them ([`crate::near::Near`]).
+
+mod stranger;
+mod world;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use proptest::prelude::*;
-use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, Options, PeerState, Shared};
-use crate::completions::{Completion, Failure};
-use crate::loopback::{Faults, Loopback, Network};
+use self::stranger::{STRANGER_PEER, Stranger};
+use self::world::{Reads, STEP, TIMEOUT, World, block, bytes_of, failure_of};
+use crate::agent::Command;
+use crate::completions::Failure;
+use crate::loopback::Faults;
 use crate::message::{Block, Body, InstanceId, Message, SAMPLE_BYTES, VERSION};
-use crate::near::{Near, faults, permitted};
-use crate::proof::{Handshake, Role, Secret};
+use crate::near::{faults, permitted};
 use crate::windows::WINDOW_BYTES;
 use crate::wire::{Event, Wire};
-
-const TIMEOUT: Duration = Duration::from_secs(20);
-const STEP: Duration = Duration::from_millis(1);
-
-/// Who reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    Loopback,
-    Near,
-}
-
-/// A process: its agent, and what its callers see of it.
-struct Process {
-    agent: Agent<Near<Loopback>>,
-    shared: Arc<Shared>,
-    arena: Arc<Arena>,
-    requests: u64,
-}
-
-/// Processes on one network, run in turn.
-struct World {
-    network: Network,
-    start: Instant,
-    elapsed: Duration,
-    processes: Vec<Process>,
-    files: PathBuf,
-    reads: Reads,
-    /// What was read by system calls, by all processes.
-    near_bytes: Arc<AtomicU64>,
-}
-
-impl World {
-    fn new(reads: Reads, seed: u64, secrets: &[&str]) -> Self {
-        static WORLDS: AtomicU64 = AtomicU64::new(0);
-        let world = WORLDS.fetch_add(1, Ordering::Relaxed);
-        let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
-        std::fs::create_dir_all(&files).expect("a folder");
-        let network = Network::new(seed);
-        let near_bytes = Arc::new(AtomicU64::new(0));
-        let process = |secret: &&str| {
-            let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
-            let options = Options {
-                secret: secret.as_bytes().to_vec(),
-                timeout: TIMEOUT,
-                idle_window_bytes: 4 * WINDOW_BYTES as usize,
-            };
-            let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
-            let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
-            Process { agent, shared, arena, requests: 0 }
-        };
-        let processes = secrets.iter().map(process).collect();
-        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
-    }
-
-    /// A wire of this network without an agent: the test speaks for it.
-    fn stranger(&self) -> Near<Loopback> {
-        Near::new(self.network.wire(), self.reads == Reads::Near, Arc::clone(&self.near_bytes))
-    }
-
-    /// A process's place on the network, which ends its address.
-    fn node(&self, process: usize) -> Vec<u8> {
-        let address = self.processes[process].agent.address();
-        address[address.len() - 8..].to_vec()
-    }
-
-    fn command(&self, process: usize, command: Command) {
-        self.processes[process].shared.commands.lock().expect("no panic").push(command);
-    }
-
-    /// The reader knows the owner by the owner's index.
-    fn connect(&self, reader: usize, owner: usize) {
-        let address = self.processes[owner].agent.address().to_vec();
-        self.processes[reader].shared.peers.lock().expect("no panic").insert(owner as u64, PeerState::default());
-        self.command(reader, Command::Connect { peer: owner as u64, attempt: 0, address });
-    }
-
-    /// So many connections of which the other side never hears.
-    fn open_in_vain(&mut self, from: usize, to: usize, times: u32) {
-        let address = self.processes[to].agent.address()[8..].to_vec();
-        let wire = self.processes[from].agent.wire();
-        for _ in 0..times {
-            let opened = wire.open(&address).expect("there");
-            wire.close(opened.endpoint);
-        }
-    }
-
-    fn fetch(&mut self, reader: usize, owner: usize, blocks: &[Block]) -> u64 {
-        self.processes[reader].requests += 1;
-        let request = self.processes[reader].requests;
-        self.command(reader, Command::Fetch { request, peer: owner as u64, blocks: blocks.to_vec() });
-        request
-    }
-
-    /// Publishes a map output with these partitions; returns its bytes.
-    fn publish(&self, owner: usize, map: u64, partitions: &[usize]) -> Vec<u8> {
-        let bytes: Vec<u8> = (0..partitions.iter().sum()).map(|i: usize| (i * 31 + map as usize * 7) as u8).collect();
-        let path = self.files.join(format!("{owner}-{map}"));
-        std::fs::write(&path, &bytes).expect("written");
-        let ends = partitions.iter().scan(0u64, |end, bytes| {
-            *end += *bytes as u64;
-            Some(*end)
-        });
-        let offsets = std::iter::once(0).chain(ends).collect();
-        let catalog = &self.processes[owner].shared.catalog;
-        catalog.publish(1, map, path, None, offsets).expect("good offsets");
-        bytes
-    }
-
-    fn withdraw(&self, owner: usize, map: u64) {
-        let output = self.processes[owner].shared.catalog.withdraw(1, map).expect("published");
-        self.command(owner, Command::Withdraw(vec![output]));
-    }
-
-    fn step(&mut self, time: Duration) {
-        self.network.advance(time);
-        self.elapsed += time;
-        let now = self.start + self.elapsed;
-        self.processes.iter_mut().for_each(|process| _ = process.agent.turn(now));
-    }
-
-    fn run(&mut self, steps: usize) {
-        (0..steps).for_each(|_| self.step(STEP));
-    }
-
-    /// Runs until so many blocks have ended, and a little longer: too many would show.
-    fn ended(&mut self, reader: usize, blocks: usize) -> Vec<Completion> {
-        let mut ended = Vec::new();
-        for _ in 0..60_000 {
-            self.step(STEP);
-            ended.extend(self.take(reader));
-            if ended.len() >= blocks {
-                break;
-            }
-        }
-        self.run(200);
-        ended.extend(self.take(reader));
-        assert_eq!(ended.len(), blocks, "each block ends once");
-        ended
-    }
-
-    fn take(&self, process: usize) -> Vec<Completion> {
-        self.processes[process].shared.completions.take(usize::MAX, Duration::ZERO).expect("not stopped")
-    }
-
-    fn error(&self, reader: usize, owner: usize) -> String {
-        let peers = self.processes[reader].shared.peers.lock().expect("no panic");
-        peers.get(&(owner as u64)).and_then(|state| state.error.clone()).unwrap_or_default()
-    }
-
-    fn pins(&self, owner: usize) -> usize {
-        self.processes[owner].agent.windows().counts().1
-    }
-
-    fn assert_nothing_left(&self) {
-        for process in &self.processes {
-            assert!(process.agent.reader().is_idle(), "nothing is under way");
-            assert_eq!(process.agent.windows().counts().1, 0, "no window is pinned");
-            assert_eq!(process.arena.leased_bytes(), 0, "no memory is leased");
-        }
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.files);
-    }
-}
-
-fn block(map: u64, first: u32, end: u32) -> Block {
-    Block { shuffle: 1, map, first, end }
-}
-
-fn bytes_of(completion: &Completion) -> Vec<u8> {
-    let lease = completion.result.as_ref().expect("the block was read");
-    lease.as_ref().map_or_else(Vec::new, |lease| lease.as_slice().to_vec())
-}
-
-fn failure_of(completion: &Completion) -> Failure {
-    *completion.result.as_ref().expect_err("the block was not read")
-}
 
 /// Each of these, with both ways of reading.
 macro_rules! suite {
@@ -363,82 +184,6 @@ fn locations_and_proofs_without_a_right_proof_before_are_refused(reads: Reads) {
     let old = say(&mut world, Body::Hello { version: 0, number: link.number, nonce, address });
     assert!(old.iter().any(is_refusal), "{old:?}");
     assert_eq!(world.network.regions(), 0);
-}
-
-/// An owner that the test plays, of a reader that is process 0 of a world and knows it as peer 7. It has proven itself.
-struct Stranger {
-    world: World,
-    wire: Near<Loopback>,
-    endpoint: crate::wire::Endpoint,
-}
-
-const STRANGER: InstanceId = InstanceId(99);
-const STRANGER_PEER: u64 = 7;
-
-impl Stranger {
-    fn new(reads: Reads, seed: u64) -> Self {
-        let mut world = World::new(reads, seed, &[""]);
-        let mut wire = world.stranger();
-        let address = [&STRANGER.0.to_le_bytes(), wire.address()].concat();
-        world.processes[0].shared.peers.lock().expect("no panic").insert(STRANGER_PEER, PeerState::default());
-        world.command(0, Command::Connect { peer: STRANGER_PEER, attempt: 0, address });
-        world.run(2);
-        let reader_address = world.processes[0].agent.address().to_vec();
-        let endpoint = wire.open(&reader_address[8..]).expect("there").endpoint;
-        let mut heard = Vec::new();
-        wire.progress(&mut heard);
-        let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
-        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
-            Message::decode(hello).expect("good")
-        else {
-            panic!("{heard:?}")
-        };
-        let owner_nonce = [2; 16];
-        let about = Handshake { owner: STRANGER, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
-        let proof = Secret::new(b"").prove(Role::Owner, &about);
-        let mut stranger = Self { world, wire, endpoint };
-        stranger.say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
-        stranger.world.run(2);
-        stranger
-    }
-
-    fn say(&mut self, body: Body) {
-        self.wire.send(self.endpoint, Message { sender: STRANGER, body }.encode());
-    }
-
-    /// Shows `memory` as what the reader is to read first, and says that it is `content`.
-    fn show(&mut self, memory: &[u8; 64], content: [u8; 64]) {
-        let address = memory.as_ptr().expose_provenance();
-        // SAFETY: the tests keep `memory` for as long as the world runs.
-        let (_, key) = unsafe { self.wire.register(address, 64) }.expect("registered");
-        self.say(Body::Sample { address: address as u64, content, key });
-        self.world.run(3);
-    }
-
-    /// Has the reader ask for one block more; batch numbers begin with the token of the sample, 1.
-    fn fetch(&mut self) {
-        self.world.processes[0].requests += 1;
-        let request = self.world.processes[0].requests;
-        self.world.command(0, Command::Fetch { request, peer: STRANGER_PEER, blocks: vec![block(1, 0, 1)] });
-        self.world.run(2);
-    }
-
-    /// Memory that the reader cannot read.
-    fn locate(&mut self, batch: u64) {
-        let keys = vec![crate::message::Key { region: 1, bytes: vec![0; 40] }];
-        let range = crate::message::Range { key: 0, address: 1, bytes: 4096 };
-        self.say(Body::Located { batch, keys, found: vec![Some(vec![range])] });
-    }
-
-    fn assert_given_up(&mut self, blocks: usize, why: &str) {
-        self.world.run(5);
-        let ended = self.world.take(0);
-        assert_eq!(ended.len(), blocks, "each block ends once");
-        assert!(ended.iter().all(|completion| failure_of(completion) == Failure::Peer), "{ended:?}");
-        let error = self.world.error(0, STRANGER_PEER as usize);
-        assert!(error.contains(why), "{error}");
-        assert_eq!(self.world.processes[0].arena.leased_bytes(), 0);
-    }
 }
 
 fn an_owner_that_answers_twice_is_given_up_and_no_memory_is_lost(reads: Reads) {

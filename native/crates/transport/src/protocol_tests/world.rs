@@ -1,0 +1,197 @@
+//! Processes on one network whose time and faults the test decides, and what a test asks of them. Threading: none; everything
+//! runs in the calling thread, when [`World::step`] is called.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sluice_mem::Arena;
+
+use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::completions::{Completion, Failure};
+use crate::loopback::{Loopback, Network};
+use crate::message::Block;
+use crate::near::Near;
+use crate::windows::WINDOW_BYTES;
+use crate::wire::Wire;
+
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const STEP: Duration = Duration::from_millis(1);
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    Loopback,
+    Near,
+}
+
+/// A process: its agent, and what its callers see of it.
+pub(super) struct Process {
+    pub(super) agent: Agent<Near<Loopback>>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) arena: Arc<Arena>,
+    pub(super) requests: u64,
+}
+
+/// Processes on one network, run in turn.
+pub(super) struct World {
+    pub(super) network: Network,
+    start: Instant,
+    elapsed: Duration,
+    pub(super) processes: Vec<Process>,
+    pub(super) files: PathBuf,
+    reads: Reads,
+    /// What was read by system calls, by all processes.
+    pub(super) near_bytes: Arc<AtomicU64>,
+}
+
+impl World {
+    pub(super) fn new(reads: Reads, seed: u64, secrets: &[&str]) -> Self {
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let world = WORLDS.fetch_add(1, Ordering::Relaxed);
+        let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
+        std::fs::create_dir_all(&files).expect("a folder");
+        let network = Network::new(seed);
+        let near_bytes = Arc::new(AtomicU64::new(0));
+        let process = |secret: &&str| {
+            let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
+            let options = Options {
+                secret: secret.as_bytes().to_vec(),
+                timeout: TIMEOUT,
+                idle_window_bytes: 4 * WINDOW_BYTES as usize,
+            };
+            let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
+            let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
+            Process { agent, shared, arena, requests: 0 }
+        };
+        let processes = secrets.iter().map(process).collect();
+        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
+    }
+
+    /// A wire of this network without an agent: the test speaks for it.
+    pub(super) fn stranger(&self) -> Near<Loopback> {
+        Near::new(self.network.wire(), self.reads == Reads::Near, Arc::clone(&self.near_bytes))
+    }
+
+    /// A process's place on the network, which ends its address.
+    pub(super) fn node(&self, process: usize) -> Vec<u8> {
+        let address = self.processes[process].agent.address();
+        address[address.len() - 8..].to_vec()
+    }
+
+    pub(super) fn command(&self, process: usize, command: Command) {
+        self.processes[process].shared.commands.lock().expect("no panic").push(command);
+    }
+
+    /// The reader knows the owner by the owner's index.
+    pub(super) fn connect(&self, reader: usize, owner: usize) {
+        let address = self.processes[owner].agent.address().to_vec();
+        self.processes[reader].shared.peers.lock().expect("no panic").insert(owner as u64, PeerState::default());
+        self.command(reader, Command::Connect { peer: owner as u64, attempt: 0, address });
+    }
+
+    /// So many connections of which the other side never hears.
+    pub(super) fn open_in_vain(&mut self, from: usize, to: usize, times: u32) {
+        let address = self.processes[to].agent.address()[8..].to_vec();
+        let wire = self.processes[from].agent.wire();
+        for _ in 0..times {
+            let opened = wire.open(&address).expect("there");
+            wire.close(opened.endpoint);
+        }
+    }
+
+    pub(super) fn fetch(&mut self, reader: usize, owner: usize, blocks: &[Block]) -> u64 {
+        self.processes[reader].requests += 1;
+        let request = self.processes[reader].requests;
+        self.command(reader, Command::Fetch { request, peer: owner as u64, blocks: blocks.to_vec() });
+        request
+    }
+
+    /// Publishes a map output with these partitions; returns its bytes.
+    pub(super) fn publish(&self, owner: usize, map: u64, partitions: &[usize]) -> Vec<u8> {
+        let bytes: Vec<u8> = (0..partitions.iter().sum()).map(|i: usize| (i * 31 + map as usize * 7) as u8).collect();
+        let path = self.files.join(format!("{owner}-{map}"));
+        std::fs::write(&path, &bytes).expect("written");
+        let ends = partitions.iter().scan(0u64, |end, bytes| {
+            *end += *bytes as u64;
+            Some(*end)
+        });
+        let offsets = std::iter::once(0).chain(ends).collect();
+        let catalog = &self.processes[owner].shared.catalog;
+        catalog.publish(1, map, path, None, offsets).expect("good offsets");
+        bytes
+    }
+
+    pub(super) fn withdraw(&self, owner: usize, map: u64) {
+        let output = self.processes[owner].shared.catalog.withdraw(1, map).expect("published");
+        self.command(owner, Command::Withdraw(vec![output]));
+    }
+
+    pub(super) fn step(&mut self, time: Duration) {
+        self.network.advance(time);
+        self.elapsed += time;
+        let now = self.start + self.elapsed;
+        self.processes.iter_mut().for_each(|process| _ = process.agent.turn(now));
+    }
+
+    pub(super) fn run(&mut self, steps: usize) {
+        (0..steps).for_each(|_| self.step(STEP));
+    }
+
+    /// Runs until so many blocks have ended, and a little longer: too many would show.
+    pub(super) fn ended(&mut self, reader: usize, blocks: usize) -> Vec<Completion> {
+        let mut ended = Vec::new();
+        for _ in 0..60_000 {
+            self.step(STEP);
+            ended.extend(self.take(reader));
+            if ended.len() >= blocks {
+                break;
+            }
+        }
+        self.run(200);
+        ended.extend(self.take(reader));
+        assert_eq!(ended.len(), blocks, "each block ends once");
+        ended
+    }
+
+    pub(super) fn take(&self, process: usize) -> Vec<Completion> {
+        self.processes[process].shared.completions.take(usize::MAX, Duration::ZERO).expect("not stopped")
+    }
+
+    pub(super) fn error(&self, reader: usize, owner: usize) -> String {
+        let peers = self.processes[reader].shared.peers.lock().expect("no panic");
+        peers.get(&(owner as u64)).and_then(|state| state.error.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn pins(&self, owner: usize) -> usize {
+        self.processes[owner].agent.windows().counts().1
+    }
+
+    pub(super) fn assert_nothing_left(&self) {
+        for process in &self.processes {
+            assert!(process.agent.reader().is_idle(), "nothing is under way");
+            assert_eq!(process.agent.windows().counts().1, 0, "no window is pinned");
+            assert_eq!(process.arena.leased_bytes(), 0, "no memory is leased");
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.files);
+    }
+}
+
+pub(super) fn block(map: u64, first: u32, end: u32) -> Block {
+    Block { shuffle: 1, map, first, end }
+}
+
+pub(super) fn bytes_of(completion: &Completion) -> Vec<u8> {
+    let lease = completion.result.as_ref().expect("the block was read");
+    lease.as_ref().map_or_else(Vec::new, |lease| lease.as_slice().to_vec())
+}
+
+pub(super) fn failure_of(completion: &Completion) -> Failure {
+    *completion.result.as_ref().expect_err("the block was not read")
+}
