@@ -35,10 +35,13 @@ class DecommissionTest {
       assertEquals(2, executors.size());
 
       ClusterExecutors.decommission(context, executors.get(0));
-      Await.until(LIMIT, () -> "still there: " + ClusterExecutors.ids(context), () -> ClusterExecutors.ids(context).size() == 1);
+      StageEvents events = application.events();
+      Await.until(LIMIT, () -> "still there: " + ClusterExecutors.ids(context),
+          () -> events.removedExecutors().contains(executors.get(0)));
 
       assertEquals(before, Fingerprint.of(rows).unordered());
-      assertEquals(0, application.events().retriedStages(), "map outputs were written again instead of moved");
+      assertEquals(0, application.events().retriedStages(),
+          () -> "map outputs were written again instead of moved, after " + events.fetchFailures());
     }
   }
 }

@@ -1,20 +1,24 @@
 package io.sluice.systemtests;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskKilled;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
-/** What the scheduler saw: retried stages, fetch failures, killed tasks, and the sums of shuffle metrics. Thread-safe. */
+/** What the scheduler saw: retried stages, fetch failures, killed tasks, lost executors, sums of metrics. Thread-safe. */
 final class StageEvents extends SparkListener {
   private static final long SETTLE_MILLIS = 30_000;
 
   private final List<FetchFailed> fetchFailures = new ArrayList<>();
+  private final Set<String> removedExecutors = new HashSet<>();
   private int retriedStages;
   private int killedTasks;
   private int submittedStages;
@@ -39,6 +43,11 @@ final class StageEvents extends SparkListener {
     }
   }
 
+  @Override
+  public synchronized void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+    removedExecutors.add(event.executorId());
+  }
+
   /** Waits until every event so far has arrived here. */
   void settle(SparkContext context) {
     try {
@@ -58,6 +67,14 @@ final class StageEvents extends SparkListener {
 
   synchronized int submittedStages() {
     return submittedStages;
+  }
+
+  /**
+   * The executors that are gone for every part of the scheduler. A job that starts before, though the executor has left
+   * the list of executors, may still read from it: tasks get the old locations, and a stage is retried.
+   */
+  synchronized Set<String> removedExecutors() {
+    return Set.copyOf(removedExecutors);
   }
 
   synchronized int killedTasks() {
