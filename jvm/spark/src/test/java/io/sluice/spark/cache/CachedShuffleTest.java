@@ -8,18 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.metrics.Counter;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.MigratableResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.Dataset;
@@ -72,18 +68,8 @@ class CachedShuffleTest {
         .agg(functions.count("*"), functions.max("t"), functions.min("u"));
   }
 
-  private static Stream<Path> links(String start) {
-    return Arrays.stream(SparkEnv.get().blockManager().diskBlockManager().localDirs()).map(File::toPath)
-        .flatMap(CachedShuffleTest::walk)
-        .filter(file -> file.getFileName().toString().startsWith(start) && Files.isSymbolicLink(file));
-  }
-
-  private static Stream<Path> walk(Path folder) {
-    try (Stream<Path> files = Files.walk(folder)) {
-      return files.toList().stream();
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
+  private static long links(String start) {
+    return ShuffleFiles.named(start).stream().filter(Files::isSymbolicLink).count();
   }
 
   @Test
@@ -95,7 +81,7 @@ class CachedShuffleTest {
     assertEquals(outputs, spark.counter(Counter.CACHE_OUTPUTS));
     assertEquals(spark.counter(Counter.WRITE_BLOCK_BYTES), spark.counter(Counter.CACHE_BYTES));
     assertEquals(0, spark.counter(Counter.CACHE_MOVES));
-    assertEquals(outputs, links("shuffle_").count());
+    assertEquals(outputs, links("shuffle_"));
   }
 
   /** The limit holds about a third of one side: most outputs move, and are read from where they are then. */
@@ -128,9 +114,8 @@ class CachedShuffleTest {
     assertTrue(spark.manager().unregisterShuffle(0));
     assertTrue(spark.manager().unregisterShuffle(1));
     assertEquals(0, cache.usedBytes());
-    assertEquals(0, links("shuffle_").count());
-    assertEquals(List.of(), Arrays.stream(SparkEnv.get().blockManager().diskBlockManager().localDirs())
-        .flatMap(folder -> walk(folder.toPath())).filter(Files::isRegularFile).toList());
+    assertEquals(0, links("shuffle_"));
+    assertEquals(List.of(), ShuffleFiles.all());
   }
 
   @Test
@@ -172,7 +157,7 @@ class CachedShuffleTest {
     start(key, "true");
     assertSame(join(1_000));
     assertFalse(spark.manager().executorState().cache().isPresent());
-    assertEquals(0, links("shuffle_").count());
+    assertEquals(0, links("shuffle_"));
   }
 
   @Test
@@ -180,7 +165,7 @@ class CachedShuffleTest {
     start("spark.sluice.records.enabled", "false");
     assertEquals(7, spark.session().sparkContext().range(0, 1000, 1, 3).toJavaRDD()
         .mapToPair(n -> new scala.Tuple2<>((Long) n % 7, n)).groupByKey(4).count());
-    assertEquals(0, links("shuffle_").count());
+    assertEquals(0, links("shuffle_"));
     assertTrue(spark.manager().executorState().cache().isPresent());
   }
 

@@ -11,6 +11,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
 import io.sluice.spark.ExecutorState;
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.ShuffleFiles;
 import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
