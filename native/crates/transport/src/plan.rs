@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::completions::Failure;
 use crate::message::{Found, Range};
 
-/// A larger range is read in pieces of this many bytes.
-const GET_BYTES: usize = 1 << 20;
+/// A larger range is read in pieces of this many bytes: what one thread reads within a machine while another reads the next.
+const GET_BYTES: usize = 512 << 10;
 
 /// A range of a block that waits to be read.
 pub(crate) struct Planned {

@@ -1,5 +1,6 @@
 //! The wire that executors use: UCX, and before it system calls for what lies on the same machine.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -11,14 +12,16 @@ use crate::wire::UcxWire;
 /// A wire on UCX that reads near where `UCX_TLS` lets UCX itself read so: when it is not set or names `cma` or what shared
 /// memory is called, and when it excludes none of those that are or contain CMA.
 ///
-/// `read_bytes` counts the bytes read near; any thread may look at it. To be called on the thread that uses the wire.
+/// On more than one core a second thread helps to read. `read_bytes` counts the bytes read near; any thread may look at it. To be called on the thread that uses the wire.
 ///
 /// # Errors
 /// Those of [`UcxWire::new`].
 pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>) -> Result<Near<UcxWire>, WireError> {
     let transports = std::env::var_os("UCX_TLS").map(|value| value.to_string_lossy().into_owned());
     let enabled = transports.as_deref().is_none_or(allow_near);
-    Ok(Near::new(UcxWire::new(ucx)?, enabled, read_bytes))
+    let near = Near::new(UcxWire::new(ucx)?, enabled, read_bytes);
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if cores > 1 { near.with_helper() } else { Ok(near) }
 }
 
 /// CMA, and what stands for several transports of which it is one.

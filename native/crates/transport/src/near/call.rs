@@ -45,6 +45,8 @@ impl Call {
         let Ok(pid) = libc::pid_t::try_from(pid) else { return Err(Failure::Refused) };
         #[cfg(test)]
         faults::next()?;
+        #[cfg(test)]
+        stalls::pass(&self.remote);
         // SAFETY: both lists have `count` entries. The kernel writes to the local ones, which the caller lends for that, and
         // reads what the remote ones name only with this process's permission to.
         let read = unsafe { libc::process_vm_readv(pid, local, count, remote, count, 0) };
@@ -102,6 +104,55 @@ pub(crate) mod faults {
             chance if chance < u64::from(not_read) => Err(Failure::NotRead),
             chance if chance < u64::from(not_read + refused) => Err(Failure::Refused),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Calls that a test holds up, on whatever thread they are made.
+#[cfg(test)]
+pub(crate) mod stalls {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
+
+    static STALLS: Mutex<Vec<(u64, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
+
+    /// Dropping it lets the call go on.
+    pub(crate) struct Stall {
+        at: u64,
+        entered: Arc<AtomicBool>,
+    }
+
+    /// Holds up calls whose first piece is at this address.
+    pub(crate) fn at(address: u64) -> Stall {
+        let entered = Arc::new(AtomicBool::new(false));
+        STALLS.lock().unwrap_or_else(PoisonError::into_inner).push((address, Arc::clone(&entered)));
+        Stall { at: address, entered }
+    }
+
+    impl Stall {
+        pub(crate) fn wait_for_entry(&self) {
+            while !self.entered.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    impl Drop for Stall {
+        fn drop(&mut self) {
+            STALLS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(at, _)| *at != self.at);
+        }
+    }
+
+    pub(super) fn pass(remote: &[libc::iovec]) {
+        let Some(first) = remote.first().map(|piece| piece.iov_base.expose_provenance() as u64) else { return };
+        let entered = || {
+            let stalls = STALLS.lock().unwrap_or_else(PoisonError::into_inner);
+            stalls.iter().find(|(at, _)| *at == first).map(|(_, entered)| Arc::clone(entered))
+        };
+        while let Some(entered) = entered() {
+            entered.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }

@@ -24,42 +24,44 @@
 //! a call that finds other pages has taken the lock of the owner's address space after it. A region of memory that its owner
 //! writes to right after `unregister`, instead of unmapping it, has this promise only where loads keep their order (x86-64).
 //!
+//! # Two threads
+//! The wire's thread and its helper take calls' worth of gets from one queue ([`queue`]), and a call is one thread's from its
+//! first piece to its cells, so none of the above depends on who reads. The inner wire is touched by the wire's thread only.
+//!
 //! # What it does not do
 //! Look for who is near: an endpoint is when its process's cell can be read, which is tried before its first get.
 
 mod call;
 mod cells;
 mod format;
+mod job;
+mod queue;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use self::call::{Call, Failure};
+use self::call::Call;
 use self::cells::{Cell, Mark};
 use self::format::{Origin, RegionKey};
+use self::job::{Ended, Outcome, Queued, Reading};
+use self::queue::{CALL_BYTES, Queue};
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 #[cfg(test)]
 pub(crate) use self::call::{faults, permitted};
 
-/// Bytes after which one call of `progress` begins no other read. What is under way and what has just been delivered then fit
-/// into a core's cache together: blocks of 64 KiB took 9.5 us of the thread's time, 11.2 with 1 MiB, 13 with 2 MiB (medians
-/// on a busy machine).
-const TURN_BYTES: usize = 512 << 10;
-/// System calls that one call of `progress` makes at most.
+/// System calls that one call of `progress` makes at most; after [`CALL_BYTES`] it begins no other either.
 const TURN_CALLS: usize = 32;
-/// Gets that one system call serves at most. Each is a piece and may need a cell; the kernel takes 1024 pieces.
-const CALL_GETS: usize = 64;
 
 /// A wire whose gets are system calls where the owner is a process of this machine that this one may read, and the inner
 /// wire's elsewhere.
 ///
 /// Both ends must be wrapped, whether or not they read near themselves: addresses and keys have more in them. Owned and
-/// used by one thread, as every wire.
+/// used by one thread, as every wire; a second one may help it to read ([`Near::with_helper`]).
 pub struct Near<W: Wire> {
     // Before `inner`, so that no cell stands any more when the inner wire gives its regions up.
     cells: HashMap<Region, Cell>,
@@ -69,14 +71,12 @@ pub struct Near<W: Wire> {
     address: Vec<u8>,
     enabled: bool,
     peers: HashMap<Endpoint, Peer>,
-    /// Gets of endpoints whose way is [`Way::Near`], in the order in which they came.
-    queue: VecDeque<Queued>,
-    /// So many at the queue's front were in a call that failed: each is tried alone.
-    alone: usize,
+    /// Gets of endpoints whose way is [`Way::Near`].
+    queue: Queue,
+    reading: Reading,
+    /// What was read and not looked at yet.
+    read: Vec<Ended>,
     ended: Vec<Event>,
-    call: Call,
-    marks: Vec<Mark>,
-    held: Vec<u64>,
     read_bytes: Arc<AtomicU64>,
 }
 
@@ -92,16 +92,6 @@ enum Way {
     Inner,
 }
 
-struct Queued {
-    endpoint: Endpoint,
-    mark: Mark,
-    token: u64,
-    inner_key: Vec<u8>,
-    remote: u64,
-    local: *mut u8,
-    bytes: usize,
-}
-
 impl<W: Wire> Near<W> {
     /// Puts itself before a wire. Unless `enabled`, nothing is read near, neither here nor by others from here.
     /// `read_bytes` counts the bytes that are; any thread may look at it.
@@ -110,122 +100,90 @@ impl<W: Wire> Near<W> {
         let mark = own.as_ref().map_or(Mark { address: 0, value: 0 }, Cell::mark);
         let pid = if enabled { std::process::id() } else { 0 };
         let address = Origin { pid, mark }.encode(inner.address());
-        let (cells, peers, queue, ended, call, marks, held) = Default::default();
-        let alone = 0;
-        Self { cells, _own: own, inner, address, enabled, peers, queue, alone, ended, call, marks, held, read_bytes }
+        let (cells, peers, reading, read, ended) = Default::default();
+        let queue = Queue::new();
+        Self { cells, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
     }
 
-    /// Whether the endpoint's gets are made here; tried before its first.
-    fn is_near(&mut self, endpoint: Endpoint) -> bool {
-        let Some(peer) = self.peers.get_mut(&endpoint) else { return false };
+    /// The same with a thread that helps to read when there is much, unless this wire does not read near.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub fn with_helper(mut self) -> Result<Self, WireError> {
+        if self.enabled {
+            self.queue.start_helper(self.inner.waker())?;
+        }
+        Ok(self)
+    }
+
+    /// The process to read from, if the endpoint's gets are made here; tried before its first.
+    fn pid_near(&mut self, endpoint: Endpoint) -> Option<u32> {
+        let peer = self.peers.get_mut(&endpoint)?;
         if peer.way == Way::Untried {
             let Origin { pid, mark } = peer.origin;
-            let mut value = 0u64;
-            self.call.clear();
-            self.call.push(mark.address, (&raw mut value).cast(), size_of::<u64>());
+            let (mut call, mut value) = (Call::default(), 0u64);
+            call.push(mark.address, (&raw mut value).cast(), size_of::<u64>());
             // SAFETY: the one piece is `value`.
-            let read = unsafe { self.call.run(pid) };
+            let read = unsafe { call.run(pid) };
             peer.way = if read.is_ok() && value == mark.value { Way::Near } else { Way::Inner };
         }
-        peer.way == Way::Near
+        (peer.way == Way::Near).then_some(peer.origin.pid)
     }
 
     /// Moves the queue on, within the limits of one turn.
     fn read_queued(&mut self) {
         let (mut bytes, mut calls) = (0, 0);
-        while bytes < TURN_BYTES && calls < TURN_CALLS && !self.queue.is_empty() {
-            let (count, count_bytes) = self.next_call(TURN_BYTES - bytes);
-            bytes += count_bytes;
-            calls += 1;
-            let read = self.read_front(count);
-            self.alone = self.alone.saturating_sub(1);
-            match read {
-                Ok(()) => self.end_front(count),
-                Err(Failure::Refused) => self.hand_over_endpoint(),
-                Err(Failure::NotRead) if count > 1 => self.alone = count,
-                Err(Failure::NotRead) => self.fail_front(),
-            }
-        }
-    }
-
-    /// How many gets at the front go into one call, and their bytes: one endpoint's, up to `room` bytes, at least one.
-    fn next_call(&self, room: usize) -> (usize, usize) {
-        let most = if self.alone > 0 { 1 } else { CALL_GETS };
-        let Some(endpoint) = self.queue.front().map(|front| front.endpoint) else { return (0, 0) };
-        let (mut count, mut bytes) = (0, 0usize);
-        for get in self.queue.iter().take(most).take_while(|get| get.endpoint == endpoint) {
-            let with = bytes.saturating_add(get.bytes);
-            if count > 0 && with > room {
+        while bytes < CALL_BYTES && calls < TURN_CALLS {
+            let gets = self.queue.take(CALL_BYTES - bytes);
+            if gets.is_empty() {
                 break;
             }
-            (count, bytes) = (count + 1, with);
+            bytes += gets.iter().map(|get| get.bytes).sum::<usize>();
+            calls += 1;
+            self.reading.read(gets, &mut self.read);
+            self.end_read();
         }
-        (count, bytes)
+        self.queue.take_ended(&mut self.read);
+        self.end_read();
+        if let Some(endpoint) = self.queue.stuck() {
+            let error =
+                WireError("a read of its memory does not end: a disk or device hangs, see the kernel's log".into());
+            self.ended.push(Event::Failed { endpoint, error });
+        }
     }
 
-    /// Reads the first `count` gets' data, then the cells of their regions into `held`, in one call.
-    fn read_front(&mut self, count: usize) -> Result<(), Failure> {
-        let Self { call, marks, held, queue, peers, .. } = self;
-        let Some(peer) = queue.front().and_then(|front| peers.get(&front.endpoint)) else {
-            return Err(Failure::Refused);
-        };
-        call.clear();
-        marks.clear();
-        for get in queue.iter().take(count) {
-            call.push(get.remote, get.local, get.bytes);
-            if !marks.contains(&get.mark) {
-                marks.push(get.mark);
+    /// Ends the gets that were read. Those that are none of this wire's are the inner one's.
+    fn end_read(&mut self) {
+        let (mut read, mut bytes) = (std::mem::take(&mut self.read), 0);
+        for (get, outcome) in read.drain(..) {
+            match outcome {
+                Outcome::Read => {
+                    bytes += get.bytes as u64;
+                    self.ended.push(Event::Got { token: get.token, result: Ok(()) });
+                }
+                Outcome::Stale => self.hand_over(&get),
+                // The file behind it has been cut short, say. The inner wire might have the owner's process touch it, which
+                // would end that process.
+                Outcome::NotRead => {
+                    let result = Err(WireError("the owner's memory cannot be read".into()));
+                    self.ended.push(Event::Got { token: get.token, result });
+                }
+                Outcome::Refused => {
+                    self.hand_over(&get);
+                    self.hand_over_endpoint(get.endpoint);
+                }
             }
         }
-        held.clear();
-        held.resize(marks.len(), 0);
-        for (mark, word) in marks.iter().zip(held.iter_mut()) {
-            call.push(mark.address, std::ptr::from_mut(word).cast(), size_of::<u64>());
-        }
-        // SAFETY: each get's memory is its own until it is reported (contract of `get`); the words are `held`'s.
-        unsafe { call.run(peer.origin.pid) }
-    }
-
-    /// Ends the first `count` gets, which have been read: those whose region's cell holds its value. The others are the inner
-    /// wire's.
-    fn end_front(&mut self, count: usize) {
-        let mut bytes = 0;
-        for _ in 0..count {
-            let Some(get) = self.queue.pop_front() else { break };
-            let stands = self.marks.iter().zip(&self.held).any(|(mark, held)| *mark == get.mark && mark.value == *held);
-            if stands {
-                bytes += get.bytes as u64;
-                self.ended.push(Event::Got { token: get.token, result: Ok(()) });
-            } else {
-                self.hand_over(&get);
-            }
-        }
+        self.read = read;
         self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The front's memory cannot be read: the file behind it has been cut short, say. The inner wire might have the owner's
-    /// process touch it, which would end that process.
-    fn fail_front(&mut self) {
-        if let Some(Queued { token, .. }) = self.queue.pop_front() {
-            let result = Err(WireError("the owner's memory cannot be read".into()));
-            self.ended.push(Event::Got { token, result });
-        }
-    }
-
-    /// The front's endpoint is not near, or not any more.
-    fn hand_over_endpoint(&mut self) {
-        let Some(endpoint) = self.queue.front().map(|front| front.endpoint) else { return };
+    /// The endpoint is not near, or not any more.
+    fn hand_over_endpoint(&mut self, endpoint: Endpoint) {
         if let Some(peer) = self.peers.get_mut(&endpoint) {
             peer.way = Way::Inner;
         }
-        self.take_queued(endpoint).iter().for_each(|get| self.hand_over(get));
-    }
-
-    fn take_queued(&mut self, endpoint: Endpoint) -> VecDeque<Queued> {
-        let (taken, left) = std::mem::take(&mut self.queue).into_iter().partition(|get| get.endpoint == endpoint);
-        self.queue = left;
-        self.alone = 0;
-        taken
+        self.queue.take_all(endpoint).iter().for_each(|get| self.hand_over(get));
     }
 
     fn hand_over(&mut self, get: &Queued) {
@@ -252,7 +210,7 @@ impl<W: Wire> Wire for Near<W> {
         self.peers.remove(&endpoint);
         let closed =
             |get: Queued| Event::Got { token: get.token, result: Err(WireError("the connection is closed".into())) };
-        let closed = self.take_queued(endpoint).into_iter().map(closed);
+        let closed = self.queue.take_all(endpoint).into_iter().map(closed);
         self.ended.extend(closed);
         self.inner.close(endpoint);
     }
@@ -281,9 +239,15 @@ impl<W: Wire> Wire for Near<W> {
     }
 
     fn window(&self, endpoint: Endpoint) -> usize {
-        // What a turn reads: there is nothing to wait for.
-        let near = self.peers.get(&endpoint).is_some_and(|peer| peer.way == Way::Near);
-        if near { TURN_BYTES } else { self.inner.window(endpoint) }
+        if self.peers.get(&endpoint).is_none_or(|peer| peer.way != Way::Near) {
+            self.inner.window(endpoint)
+        } else if self.queue.has_helper() {
+            // For each of two threads what it reads, and what it reads next.
+            4 * CALL_BYTES
+        } else {
+            // What a turn reads: there is nothing to wait for.
+            CALL_BYTES
+        }
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
@@ -292,9 +256,9 @@ impl<W: Wire> Wire for Near<W> {
             Ok(parts) => parts,
             Err(error) => return self.ended.push(Event::Got { token, result: Err(error) }),
         };
-        if key.covers(remote, bytes) && self.is_near(endpoint) {
+        if let Some(pid) = self.pid_near(endpoint).filter(|_| key.covers(remote, bytes)) {
             let (mark, inner_key) = (key.mark, inner_key.to_vec());
-            self.queue.push_back(Queued { endpoint, mark, token, inner_key, remote, local, bytes });
+            self.queue.push(Queued { endpoint, pid, mark, token, inner_key, remote, local, bytes });
         } else {
             // SAFETY: the caller promises the same.
             unsafe { self.inner.get(endpoint, Get { key: inner_key, ..get }) };
@@ -308,7 +272,7 @@ impl<W: Wire> Wire for Near<W> {
     }
 
     fn wait(&mut self, longest: Duration) {
-        if self.queue.is_empty() && self.ended.is_empty() {
+        if self.ended.is_empty() && self.queue.may_sleep() {
             self.inner.wait(longest);
         }
     }

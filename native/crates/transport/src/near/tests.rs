@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use super::call::stalls;
 use super::cells::Mark;
 use super::format::{Origin, RegionKey};
-use super::{CALL_GETS, Near, TURN_BYTES, TURN_CALLS, faults, permitted};
+use super::queue::{CALL_BYTES, CALL_GETS};
+use super::{Near, TURN_CALLS, faults, permitted};
 use crate::loopback::{Loopback, Network};
 use crate::mapping::Mapping;
 use crate::wire::{Endpoint, Event, Get, Wire, WireError};
@@ -31,6 +34,12 @@ impl Pair {
         let mut reader = Near::new(network.wire(), true, Arc::clone(&near_bytes));
         let endpoint = reader.open(&change(owner.address())).expect("well-formed").endpoint;
         Self { owner, reader, endpoint, near_bytes }
+    }
+
+    /// With a second thread that reads.
+    fn helped(mut self) -> Self {
+        self.reader = self.reader.with_helper().expect("a thread");
+        self
     }
 
     fn get(&mut self, token: u64, key: &[u8], from: &[u8], to: &mut [u8]) {
@@ -213,7 +222,7 @@ fn a_turn_has_an_end() {
         while turns.concat().len() < gets {
             turns.push(pair.turn());
             let bytes = turns.last().map_or(0, Vec::len) * size;
-            assert!(bytes < TURN_BYTES + size && bytes > 0, "{bytes} in one turn");
+            assert!(bytes < CALL_BYTES + size && bytes > 0, "{bytes} in one turn");
         }
         let order: Vec<(u64, bool)> = (0..gets as u64).map(|token| (token, true)).collect();
         assert_eq!(turns.concat(), order, "in the order in which they came");
@@ -301,4 +310,111 @@ fn an_endpoint_that_is_refused_stays_with_the_inner_wire() {
     assert_eq!(pair.turn(), [(3, true)]);
     assert_eq!(pair.near_bytes(), 0);
     assert!(from == to);
+}
+
+/// Turns, with waits between them, until so many gets have ended; they and the other events, sorted.
+fn ended(pair: &mut Pair, gets: usize) -> Vec<(u64, bool)> {
+    let (end, mut ended) = (Instant::now() + Duration::from_secs(60), Vec::new());
+    while ended.len() < gets {
+        assert!(Instant::now() < end, "{} of {gets} gets have ended", ended.len());
+        let turn = pair.turn();
+        if turn.is_empty() {
+            pair.reader.wait(Duration::from_millis(50));
+        }
+        ended.extend(turn);
+    }
+    ended.sort_unstable();
+    ended
+}
+
+/// Sizes from a byte to several calls' worth, regions that end meanwhile, and both threads at work.
+#[test]
+fn two_threads_read_what_one_does() {
+    if !permitted("two_threads_read_what_one_does") {
+        return;
+    }
+    let mut pair = Pair::new().helped();
+    let from = content(4 * MIB);
+    for round in 0..60usize {
+        let mut to = vec![0; from.len()];
+        let (_, key) = pair.register(&from);
+        let (stale, stale_key) = pair.register(&from);
+        pair.owner.unregister(stale);
+        let mut parts = Vec::new();
+        let (mut from_left, mut to_left) = (&from[..], &mut to[..]);
+        for nth in 0.. {
+            let bytes = [1, 100, 5_000, 64 << 10, CALL_BYTES, CALL_BYTES + 1, MIB][(nth * 5 + round) % 7];
+            let bytes = bytes.min(from_left.len());
+            if bytes == 0 {
+                break;
+            }
+            let (part, rest) = from_left.split_at(bytes);
+            let (to_part, to_rest) = to_left.split_at_mut(bytes);
+            let stale = (nth + round) % 11 == 0;
+            pair.get(nth as u64, if stale { &stale_key } else { &key }, part, to_part);
+            parts.push((part, &to_part[..], stale));
+            (from_left, to_left) = (rest, to_rest);
+        }
+        let expected: Vec<(u64, bool)> = (0..).zip(&parts).map(|(nth, (_, _, stale))| (nth, !stale)).collect();
+        assert_eq!(ended(&mut pair, parts.len()), expected);
+        // A stale one's memory is not defined.
+        assert!(parts.iter().all(|(part, to, stale)| *stale || part == to), "round {round}");
+    }
+}
+
+/// Two calls' worth: the first is stalled, on whichever thread took it. The helper's does not keep the wire's from the rest.
+fn with_a_stalled_helper(pair: &mut Pair, from: &[u8], to: &mut [u8], key: &[u8]) -> stalls::Stall {
+    let (first, rest) = from.split_at(CALL_BYTES);
+    let (to_first, to_rest) = to.split_at_mut(CALL_BYTES);
+    let stall = stalls::at(first.as_ptr().expose_provenance() as u64);
+    pair.get(0, key, first, to_first);
+    for (token, (from, to)) in rest.chunks(CALL_BYTES).zip(to_rest.chunks_mut(CALL_BYTES)).enumerate() {
+        pair.get(token as u64 + 1, key, from, to);
+    }
+    // The helper was called when the second get came, and takes the first.
+    stall.wait_for_entry();
+    stall
+}
+
+#[test]
+fn a_helper_that_does_not_come_round_is_told_and_holds_nothing_up() {
+    if !permitted("a_helper_that_does_not_come_round_is_told_and_holds_nothing_up") {
+        return;
+    }
+    let mut pair = Pair::new().helped();
+    pair.reader.queue.longest_call = Duration::from_millis(300);
+    let (from, mut to) = (content(4 * CALL_BYTES), vec![0; 4 * CALL_BYTES]);
+    let (_, key) = pair.register(&from);
+    let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
+    assert_eq!(ended(&mut pair, 3), [(1, true), (2, true), (3, true)]);
+    let (start, mut failed) = (Instant::now(), Vec::new());
+    while start.elapsed() < Duration::from_secs(2) {
+        pair.reader.progress(&mut failed);
+        pair.reader.wait(Duration::from_millis(10));
+    }
+    assert!(matches!(&failed[..], [Event::Failed { endpoint, .. }] if *endpoint == pair.endpoint), "{failed:?}");
+    let endpoint = pair.endpoint;
+    pair.reader.close(endpoint);
+    assert_eq!(pair.turn(), [], "its memory may still be written to");
+    drop(stall);
+    assert_eq!(ended(&mut pair, 1), [(0, true)]);
+    assert!(from == to);
+}
+
+#[test]
+fn a_wire_that_ends_does_not_wait_for_a_helper_in_a_call() {
+    if !permitted("a_wire_that_ends_does_not_wait_for_a_helper_in_a_call") {
+        return;
+    }
+    let mut pair = Pair::new().helped();
+    let (from, mut to) = (content(2 * CALL_BYTES), vec![0; 2 * CALL_BYTES]);
+    let (_, key) = pair.register(&from);
+    let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
+    let start = Instant::now();
+    drop(pair);
+    assert!(start.elapsed() < Duration::from_secs(10));
+    drop(stall);
+    // Its call writes to this.
+    std::thread::sleep(Duration::from_millis(100));
+    std::mem::forget((from, to));
 }
