@@ -29,7 +29,11 @@ class ChecksumFilesTest {
     assumeTrue(!algorithm.equals("CRC32C") || !org.apache.spark.package$.MODULE$.SPARK_VERSION().startsWith("3."),
         "Spark 3 has no CRC32C");
     try (SparkApplication application =
-        SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.checksum.algorithm", algorithm).start()) {
+        SparkApplication.on(Engine.UNDER_TEST)
+            // Nobody refers to the shuffle any more when its files are looked at.
+            .set("spark.cleaner.referenceTracking", "false")
+            .set("spark.shuffle.checksum.algorithm", algorithm)
+            .start()) {
       shuffle(application);
       List<Path> outputs = ShuffleFiles.data(application.localDir());
       assertEquals(3, outputs.size());

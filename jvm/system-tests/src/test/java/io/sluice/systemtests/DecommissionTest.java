@@ -15,18 +15,18 @@ import org.junit.jupiter.api.Test;
 @Tag("UCX")
 @Tag("CACHE_ONLY")
 class DecommissionTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofSeconds(180);
 
   @Test
   void movesMapOutputs() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
-        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .set("spark.decommission.enabled", "true")
         .set("spark.storage.decommission.enabled", "true")
         .set("spark.storage.decommission.shuffleBlocks.enabled", "true")
         .set("spark.storage.decommission.replicationReattemptInterval", "1s")
-        .start()) {
+        .start()
+        .awaitExecutors(2)) {
       SparkContext context = application.session().sparkContext();
       JavaRDD<InternalRow> rows =
           Plans.rows(Tables.events(application.session(), 60_000, 6).repartition(8, col("k")));

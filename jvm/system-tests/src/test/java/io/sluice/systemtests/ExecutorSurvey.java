@@ -1,16 +1,19 @@
 package io.sluice.systemtests;
 
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /** Asks all executors of an application the same, by a small job made for asking. */
 final class ExecutorSurvey {
   private static final int TASKS_PER_CORE = 8;
+  private static final Duration LIMIT = Duration.ofSeconds(30);
 
   private ExecutorSurvey() {}
 
@@ -20,8 +23,21 @@ final class ExecutorSurvey {
     T answer() throws Exception;
   }
 
-  /** The answers by executor id; of an executor that ran several of the job's tasks, its last. */
+  /**
+   * The answers by executor id; of an executor that ran several of the job's tasks, its last. Asks again while an executor
+   * that is there had no task of it, because another job's still had its core.
+   */
   static <T> Map<String, T> ask(JavaSparkContext context, Question<T> question) {
+    AtomicReference<Map<String, T>> answers = new AtomicReference<>(Map.of());
+    Await.until(LIMIT, () -> "of " + context.sc().getExecutorMemoryStatus() + " only " + answers.get().keySet() + " answer", () -> {
+      answers.set(askOnce(context, question));
+      // The driver is one of them, and in local mode the only one.
+      return answers.get().size() >= context.sc().getExecutorMemoryStatus().size() - 1;
+    });
+    return answers.get();
+  }
+
+  private static <T> Map<String, T> askOnce(JavaSparkContext context, Question<T> question) {
     List<Integer> slots = new ArrayList<>();
     for (int i = 0; i < TASKS_PER_CORE * context.defaultParallelism(); i++) {
       slots.add(i);

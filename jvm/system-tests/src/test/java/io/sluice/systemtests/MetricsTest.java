@@ -39,10 +39,10 @@ class MetricsTest {
   private static Observed observe(Engine engine, String master) {
     try (SparkApplication application = SparkApplication.on(engine)
         .master(master)
-        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .set("spark.storage.localDiskByExecutors.cacheSize", "10")
         .set("spark.shuffle.readHostLocalDisk", "false")
-        .start()) {
+        .start()
+        .awaitExecutors(master.equals(SparkApplication.CLUSTER) ? 2 : 0)) {
       Dataset<Row> data = Tables.events(application.session(), ROWS, MAPS).repartition(PARTITIONS, col("k"));
       assertEquals(ROWS, Fingerprint.of(data).rows());
       ShuffleTotals totals = application.events().totals();

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /** Whether an application's executors read each other one-sidedly. */
 final class OneSidedReads {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofSeconds(180);
 
   private OneSidedReads() {}
 

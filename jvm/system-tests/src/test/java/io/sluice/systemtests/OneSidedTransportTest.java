@@ -34,7 +34,7 @@ import scala.Tuple2;
  * blocks did not come by Spark's block transfer. Skipped by name where UCX cannot be opened.
  */
 class OneSidedTransportTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofSeconds(180);
   private static final long ROWS = 120_000;
   private static final int SLICES = 6;
   private static final int NUMBERS = 50_000;
@@ -68,7 +68,6 @@ class OneSidedTransportTest {
   private static SparkApplication.Builder cluster(Map<String, String> settings) {
     return SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
-        .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .set("spark.shuffle.readHostLocalDisk", "false")
         .setAll(settings);
   }
@@ -129,7 +128,7 @@ class OneSidedTransportTest {
 
   private static void assertReadOneSidedly(Map<String, String> settings, Consumer<SparkApplication> more) {
     assumeUcx();
-    try (SparkApplication application = cluster(settings).start()) {
+    try (SparkApplication application = cluster(settings).start().awaitExecutors(2)) {
       awaitPeers(application);
       long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
       for (Query query : QUERIES) {
@@ -194,7 +193,7 @@ class OneSidedTransportTest {
         spark.range(0, 3_000_000, 1, 3).select(col("id"), xxhash64(col("id")).as("hash")).repartition(1));
     Fingerprint stock = Query.onStock(List.of(large)).get(large.name());
     try (SparkApplication application = cluster(
-        Map.of("spark.sluice.transport", "ucx", "spark.reducer.maxSizeInFlight", "1m")).start()) {
+        Map.of("spark.sluice.transport", "ucx", "spark.reducer.maxSizeInFlight", "1m")).start().awaitExecutors(2)) {
       awaitPeers(application);
       long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
       Await.until(LIMIT, () -> "all was received: " + ProcessCounters.byExecutor(application.context()), () -> {
@@ -230,7 +229,7 @@ class OneSidedTransportTest {
   /** @param reason what each executor's one warning contains */
   private static void assertReadBySpark(String name, String reason, Map<String, String> settings) {
     ExecutorLogs logs = ExecutorLogs.in(name);
-    try (SparkApplication application = cluster(settings).setAll(logs.settings()).start()) {
+    try (SparkApplication application = cluster(settings).setAll(logs.settings()).start().awaitExecutors(2)) {
       for (Query query : QUERIES) {
         assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
       }
@@ -254,7 +253,7 @@ class OneSidedTransportTest {
   @Test
   void anExecutorThatDiesIsSurvived() {
     assumeUcx();
-    try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx")).start()) {
+    try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx")).start().awaitExecutors(2)) {
       awaitPeers(application);
       Path marker = application.localDir().resolve("died");
       ExecutorDeath.register(application.session(), "fatal", marker, ROWS / 2);
@@ -273,7 +272,7 @@ class OneSidedTransportTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
     try (LogCapture log = LogCapture.open();
         SparkApplication application = cluster(
-            Map.of("spark.sluice.transport", "ucx", "spark.shuffle.useOldFetchProtocol", "true")).start()) {
+            Map.of("spark.sluice.transport", "ucx", "spark.shuffle.useOldFetchProtocol", "true")).start().awaitExecutors(2)) {
       assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
       assertEquals(0, counted(application, Counter.TRANSPORT_BLOCKS));
       assertEquals(1, log.messages(Level.WARN, "useOldFetchProtocol").size());

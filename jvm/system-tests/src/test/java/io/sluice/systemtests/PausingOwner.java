@@ -21,6 +21,7 @@ final class PausingOwner {
   static final String PAUSE = "pause ";
   private static final int OBJECTS = 3_000_000;
   private static final long TICK_MILLIS = 5;
+  private static volatile long ticks;
   private static volatile long longestGapNanos;
   private static volatile long gapStartMillis;
   private static volatile long gapEndMillis;
@@ -47,7 +48,10 @@ final class PausingOwner {
     // Wait for the word to stand still.
     System.in.read();
     ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
-    Thread.sleep(10 * TICK_MILLIS);
+    // The second tick from here comes after the gap has been kept.
+    for (long seen = ticks; ticks < seen + 2; ) {
+      Thread.sleep(TICK_MILLIS);
+    }
     System.out.println(PAUSE + gapStartMillis + " " + gapEndMillis + " " + heap.size());
     System.in.read();
     NativeTransport.stop(transport);
@@ -82,6 +86,7 @@ final class PausingOwner {
       }
       last = now;
       lastMillis = nowMillis;
+      ticks++;
     }
   }
 }

@@ -5,12 +5,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.Utils$;
@@ -21,13 +23,15 @@ import org.apache.spark.util.Utils$;
  * <p>Defaults: no UI, AQE off, no broadcast joins, 8 shuffle partitions, short fetch retries, leaks are errors.
  */
 final class SparkApplication implements AutoCloseable {
-  /** Two executors with a core each, in processes of their own. */
+  /** Two executors with a core each, in processes of their own. Jobs begin with whoever is there: {@link #awaitExecutors}. */
   static final String CLUSTER = "local-cluster[2,1,1024]";
   /** Driver and executor in this process, two cores. */
   static final String LOCAL = "local[2]";
 
   private static final Path WORK_DIR =
       Path.of(System.getProperty("systemtests.workDir", "target/work")).toAbsolutePath();
+  /** Two JVMs after another and what they load, beside other tests on two cores. */
+  private static final Duration EXECUTORS_LIMIT = Duration.ofSeconds(180);
   private static final AtomicInteger SERIAL = new AtomicInteger();
 
   private final SparkSession session;
@@ -44,6 +48,20 @@ final class SparkApplication implements AutoCloseable {
 
   static Builder on(Engine engine) {
     return new Builder(engine);
+  }
+
+  /** Returns this when so many executors can be read from and written to; one that fails to is an error, and closes this. */
+  SparkApplication awaitExecutors(int count) {
+    SparkContext context = session.sparkContext();
+    try {
+      // The driver is one of them.
+      Await.until(EXECUTORS_LIMIT, () -> "only there: " + context.getExecutorMemoryStatus(),
+          () -> context.getExecutorMemoryStatus().size() > count);
+    } catch (AssertionError e) {
+      close();
+      throw e;
+    }
+    return this;
   }
 
   SparkSession session() {
@@ -136,6 +154,8 @@ final class SparkApplication implements AutoCloseable {
       SparkConf conf = new SparkConf(false).setMaster(master).set("spark.shuffle.manager", engine.managerClass());
       settings.forEach(conf::set);
       if (!settings.containsKey("spark.local.dir")) {
+        // A run that was killed may have left files.
+        ShuffleFiles.deleteTree(localDir);
         conf.set("spark.local.dir", createDirectory(localDir).toString());
       }
       return new SparkApplication(engine, SparkSession.builder().config(conf).getOrCreate(), localDir);

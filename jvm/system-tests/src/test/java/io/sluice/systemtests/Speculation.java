@@ -15,7 +15,7 @@ import org.junit.jupiter.api.TestInstance;
 /** Two attempts of one task at once: one wins, the other is killed, no row is lost or doubled. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class Speculation {
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final long ROWS = 100_000;
   private static final long SLOW_ID = 61_803;
 
@@ -63,8 +63,8 @@ abstract class Speculation {
   }
 
   private void assertSpeculated(Dataset<Row> data) {
-    int killedBefore = application.events().killedTasks();
     Fingerprint expected = Fingerprint.of(events().select("id", "k", "name")).unordered();
+    int killedBefore = application.events().killedTasks();
     assertEquals(expected, Fingerprint.of(data).unordered());
     Await.until(LIMIT, () -> "no attempt was killed", () -> application.events().killedTasks() > killedBefore);
     assertTrue(application.events().fetchFailures().isEmpty());

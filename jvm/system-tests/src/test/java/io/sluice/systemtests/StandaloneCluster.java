@@ -1,16 +1,14 @@
 package io.sluice.systemtests;
 
-import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A standalone Spark master with two workers that are different hosts to the scheduler (127.0.0.2 and
@@ -18,23 +16,24 @@ import java.util.List;
  * speculative copy.
  */
 final class StandaloneCluster implements AutoCloseable {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration LIMIT = Duration.ofSeconds(180);
+  private static final String MASTER = "master";
+  private static final Pattern LISTENING = Pattern.compile("Starting Spark master at (spark://127\\.0\\.0\\.1:\\d+)\\s");
   private static final List<String> WORKER_HOSTS = List.of("127.0.0.2", "127.0.0.3");
 
   private final List<Process> processes = new ArrayList<>();
   private final Path logs;
-  private final int port;
+  private String masterUrl;
 
-  private StandaloneCluster(Path logs, int port) {
+  private StandaloneCluster(Path logs) {
     this.logs = logs;
-    this.port = port;
   }
 
   static StandaloneCluster start() throws IOException {
     Path logs = Files.createDirectories(SparkApplication.workDir().resolve("standalone"));
-    StandaloneCluster cluster = new StandaloneCluster(logs, freePort());
-    cluster.launch("master", "127.0.0.1", "org.apache.spark.deploy.master.Master",
-        "--host", "127.0.0.1", "--port", Integer.toString(cluster.port), "--webui-port", "0");
+    StandaloneCluster cluster = new StandaloneCluster(logs);
+    cluster.launch(MASTER, "127.0.0.1", "org.apache.spark.deploy.master.Master",
+        "--host", "127.0.0.1", "--port", "0", "--webui-port", "0");
     Await.until(LIMIT, () -> "no master; its log is in " + logs, cluster::masterListens);
     for (String host : WORKER_HOSTS) {
       cluster.launch("worker-" + host, host, "org.apache.spark.deploy.worker.Worker",
@@ -45,7 +44,7 @@ final class StandaloneCluster implements AutoCloseable {
   }
 
   String masterUrl() {
-    return "spark://127.0.0.1:" + port;
+    return masterUrl;
   }
 
   private void launch(String name, String host, String mainClass, String... arguments) throws IOException {
@@ -55,24 +54,26 @@ final class StandaloneCluster implements AutoCloseable {
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command)
         .redirectErrorStream(true)
-        .redirectOutput(new File(logs.toFile(), name + ".log"));
+        .redirectOutput(log(name).toFile());
     builder.environment().put("SPARK_LOCAL_IP", host);
     processes.add(builder.start());
   }
 
-  private boolean masterListens() {
-    try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress("127.0.0.1", port), 500);
-      return true;
-    } catch (IOException e) {
-      return false;
-    }
+  private Path log(String name) {
+    return logs.resolve(name + ".log");
   }
 
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
+  /** The master takes a free port and says in its log which. */
+  private boolean masterListens() {
+    try {
+      Matcher listening = LISTENING.matcher(Files.readString(log(MASTER)));
+      if (listening.find()) {
+        masterUrl = listening.group(1);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
+    return masterUrl != null;
   }
 
   @Override
