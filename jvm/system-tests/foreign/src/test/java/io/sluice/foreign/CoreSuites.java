@@ -20,6 +20,7 @@ import scala.collection.immutable.Seq;
 public final class CoreSuites {
   private CoreSuites() {}
 
+  @Repeats
   public static final class NettyNio extends ShuffleNettyNioSuite {
     @Override
     public void beforeAll() {
@@ -39,6 +40,7 @@ public final class CoreSuites {
     }
   }
 
+  @Repeats
   public static final class NettyEpoll extends ShuffleNettyEpollSuite {
     @Override
     public void beforeAll() {
