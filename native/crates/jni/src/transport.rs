@@ -74,7 +74,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let options = Options { secret, timeout, ..Options::default() };
         let near_bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&near_bytes);
-        let make = move || sluice_ucx::wire(ucx, counted);
+        let make = move || sluice_ucx::wire(ucx, counted, timeout);
         let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
         Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
     })

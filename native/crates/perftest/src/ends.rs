@@ -27,7 +27,7 @@ const LISTENING: &str = "listening at ";
 fn start(library: Option<&Path>) -> Result<Transport, String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = Options { timeout: TIMEOUT, ..Options::default() };
-    let make = move || sluice_ucx::wire(ucx, Arc::default());
+    let make = move || sluice_ucx::wire(ucx, Arc::default(), TIMEOUT);
     Transport::start(make, Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
 }
 

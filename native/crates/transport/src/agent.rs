@@ -318,6 +318,11 @@ impl<W: Wire> Agent<W> {
                 Some(Err(broken)) => self.give_up(broken),
                 None => self.reader.got(token, result.is_ok(), now),
             },
+            Event::Stuck { endpoint, error } => {
+                if let Some(other) = self.links.at(endpoint) {
+                    self.end_link(other, Failure::Timeout, &error.to_string());
+                }
+            }
             Event::Failed { endpoint, error } => match self.links.at(endpoint) {
                 Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
                 None => self.wire.close(endpoint),

@@ -60,6 +60,14 @@ pub enum Event {
         /// Whether all bytes are there. If not, this says nothing of the connection.
         result: Result<(), WireError>,
     },
+    /// A read does not end, and its memory may still be written to: its own end is reported if it ever comes. The connection is
+    /// well, as far as this side knows.
+    Stuck {
+        /// The read's connection; it may have been closed since.
+        endpoint: Endpoint,
+        /// What is known of it.
+        error: WireError,
+    },
     /// The connection is gone; reported once, and not for endpoints that were closed.
     Failed {
         /// Which one. It must still be closed.

@@ -123,7 +123,7 @@ fn large_outputs_are_read_near() {
     let (arena, near_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
     let [owner, reader] = [(); 2].map(|()| {
         let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&near_bytes));
-        start(move || sluice_ucx::wire(ucx, counted), &arena)
+        start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), &arena)
     });
     read(&owner, &reader, "near");
     let all = STARTS.len() as u64 * BLOCK_BYTES;

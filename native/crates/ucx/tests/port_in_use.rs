@@ -25,7 +25,7 @@ fn starts_a_transport() {
         Err(why) if configured.is_none() => return println!("\n{SKIPPED}: {why}"),
         Err(why) => panic!("{why}"),
     };
-    let make = move || sluice_ucx::wire(ucx, Arc::default());
+    let make = move || sluice_ucx::wire(ucx, Arc::default(), LONGEST);
     match Transport::start(make, Arena::host(1 << 20), Options::default()) {
         Ok(_) => println!("{STARTED}"),
         Err(why) => println!("{why}"),

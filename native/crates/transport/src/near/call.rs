@@ -46,7 +46,7 @@ impl Call {
         #[cfg(test)]
         faults::next()?;
         #[cfg(test)]
-        stalls::pass(&self.remote);
+        stalls::pass(&self.remote)?;
         // SAFETY: both lists have `count` entries. The kernel writes to the local ones, which the caller lends for that, and
         // reads what the remote ones name only with this process's permission to.
         let read = unsafe { libc::process_vm_readv(pid, local, count, remote, count, 0) };
@@ -111,48 +111,60 @@ pub(crate) mod faults {
 /// Calls that a test holds up, on whatever thread they are made.
 #[cfg(test)]
 pub(crate) mod stalls {
+    use super::Failure;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    static STALLS: Mutex<Vec<(u64, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
+    static STALLS: Mutex<Vec<Arc<Held>>> = Mutex::new(Vec::new());
+
+    struct Held {
+        at: u64,
+        entered: AtomicBool,
+        refused: AtomicBool,
+    }
 
     /// Dropping it lets the call go on.
-    pub(crate) struct Stall {
-        at: u64,
-        entered: Arc<AtomicBool>,
-    }
+    pub(crate) struct Stall(Arc<Held>);
 
     /// Holds up calls whose first piece is at this address.
     pub(crate) fn at(address: u64) -> Stall {
-        let entered = Arc::new(AtomicBool::new(false));
-        STALLS.lock().unwrap_or_else(PoisonError::into_inner).push((address, Arc::clone(&entered)));
-        Stall { at: address, entered }
+        let held = Held { at: address, entered: AtomicBool::new(false), refused: AtomicBool::new(false) };
+        let held = Arc::new(held);
+        STALLS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&held));
+        Stall(held)
     }
 
     impl Stall {
         pub(crate) fn wait_for_entry(&self) {
-            while !self.entered.load(Ordering::SeqCst) {
+            while !self.0.entered.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
+        }
+
+        /// Lets the call go on as one that the kernel refuses.
+        pub(crate) fn refuse(self) {
+            self.0.refused.store(true, Ordering::SeqCst);
         }
     }
 
     impl Drop for Stall {
         fn drop(&mut self) {
-            STALLS.lock().unwrap_or_else(PoisonError::into_inner).retain(|(at, _)| *at != self.at);
+            STALLS.lock().unwrap_or_else(PoisonError::into_inner).retain(|held| !Arc::ptr_eq(held, &self.0));
         }
     }
 
-    pub(super) fn pass(remote: &[libc::iovec]) {
-        let Some(first) = remote.first().map(|piece| piece.iov_base.expose_provenance() as u64) else { return };
-        let entered = || {
+    pub(super) fn pass(remote: &[libc::iovec]) -> Result<(), Failure> {
+        let Some(first) = remote.first().map(|piece| piece.iov_base.expose_provenance() as u64) else { return Ok(()) };
+        let find = || {
             let stalls = STALLS.lock().unwrap_or_else(PoisonError::into_inner);
-            stalls.iter().find(|(at, _)| *at == first).map(|(_, entered)| Arc::clone(entered))
+            stalls.iter().find(|held| held.at == first).map(Arc::clone)
         };
-        while let Some(entered) = entered() {
-            entered.store(true, Ordering::SeqCst);
+        let Some(held) = find() else { return Ok(()) };
+        held.entered.store(true, Ordering::SeqCst);
+        while find().is_some() {
             std::thread::sleep(Duration::from_millis(1));
         }
+        if held.refused.load(Ordering::SeqCst) { Err(Failure::Refused) } else { Ok(()) }
     }
 }

@@ -45,10 +45,12 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Reads gets of one endpoint: together, and if that fails each alone, so that one that cannot be read takes no other
-    /// with it.
-    pub(crate) fn read(&mut self, gets: Vec<Queued>, ended: &mut Vec<Ended>) {
+    /// with it. Says by `begins` that a system call begins.
+    pub(crate) fn read(&mut self, gets: Vec<Queued>, mut begins: impl FnMut(), ended: &mut Vec<Ended>) {
+        begins();
         match self.call(&gets) {
             Err(Failure::NotRead) if gets.len() > 1 => ended.extend(gets.into_iter().map(|get| {
+                begins();
                 let result = self.call(std::slice::from_ref(&get));
                 let outcome = self.outcome(&get, result);
                 (get, outcome)

@@ -54,7 +54,8 @@ use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 #[cfg(test)]
 pub(crate) use self::call::{faults, permitted};
 
-/// System calls that one call of `progress` makes at most; after [`CALL_BYTES`] it begins no other either.
+/// System calls that one call of `progress` makes at most, but for those after one that has failed; after [`CALL_BYTES`] it
+/// begins no other either.
 const TURN_CALLS: usize = 32;
 
 /// A wire whose gets are system calls where the owner is a process of this machine that this one may read, and the inner
@@ -105,15 +106,13 @@ impl<W: Wire> Near<W> {
         Self { cells, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
     }
 
-    /// The same with a thread that helps to read when there is much, unless this wire does not read near.
-    ///
-    /// # Errors
-    /// The system has no thread.
-    pub fn with_helper(mut self) -> Result<Self, WireError> {
+    /// The same with a thread that helps to read when there is much; without it if this wire does not read near, or the system
+    /// has no thread. When it is in one call for longer than `patience`, that is an [`Event::Stuck`].
+    pub fn with_helper(mut self, patience: Duration) -> Self {
         if self.enabled {
-            self.queue.start_helper(self.inner.waker())?;
+            self.queue.start_helper(self.inner.waker(), patience);
         }
-        Ok(self)
+        self
     }
 
     /// The process to read from, if the endpoint's gets are made here; tried before its first.
@@ -140,7 +139,7 @@ impl<W: Wire> Near<W> {
             }
             bytes += gets.iter().map(|get| get.bytes).sum::<usize>();
             calls += 1;
-            self.reading.read(gets, &mut self.read);
+            self.reading.read(gets, || {}, &mut self.read);
             self.end_read();
         }
         self.queue.take_ended(&mut self.read);
@@ -148,7 +147,7 @@ impl<W: Wire> Near<W> {
         if let Some(endpoint) = self.queue.stuck() {
             let error =
                 WireError("a read of its memory does not end: a disk or device hangs, see the kernel's log".into());
-            self.ended.push(Event::Failed { endpoint, error });
+            self.ended.push(Event::Stuck { endpoint, error });
         }
     }
 

@@ -1,5 +1,5 @@
-//! Gets that wait, and the threads that read them: the wire's own, and a helper that takes part while there is more than one
-//! call's worth.
+//! Gets that wait, and the threads that read them: the wire's own, and a helper that is woken when there is more than one
+//! call's worth, and sleeps when nothing waits.
 //!
 //! One thread fills memory at some 10 GB/s at best, and has the protocol to see to as well. The helper only reads: everything
 //! else of the wire stays with the wire's thread, to which it gives back what came of each get.
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::near::job::{Ended, Queued, Reading};
-use crate::wire::{Endpoint, Waker, WireError};
+use crate::wire::{Endpoint, Waker};
 
 /// Bytes after which a call takes no other get. What a thread reads and what has just been delivered then fit into a core's
 /// cache together: on one thread, blocks of 64 KiB took 9.5 us, 11.2 with 1 MiB, 13 with 2 MiB (medians on a busy machine).
@@ -18,8 +18,6 @@ pub(crate) const CALL_BYTES: usize = 512 << 10;
 /// Gets that one system call serves at most. Each is a piece and may need a cell; the kernel takes 1024 pieces.
 pub(crate) const CALL_GETS: usize = 64;
 
-/// A helper that is longer in one call is stuck: a disk or a device hangs behind the memory.
-const LONGEST_CALL: Duration = Duration::from_secs(10);
 /// The most that counts of the time between two looks at the helper: this process may have been stopped as a whole.
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
 
@@ -27,8 +25,9 @@ const LONGEST_LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Queue {
     shared: Arc<Shared>,
     helper: Option<JoinHandle<()>>,
+    /// The longest that the helper may be in one system call: else a disk or a device hangs behind the memory.
+    patience: Duration,
     watch: Watch,
-    pub(crate) longest_call: Duration,
 }
 
 #[derive(Default)]
@@ -46,7 +45,7 @@ struct State {
     ended: Vec<Ended>,
     /// Whose gets the helper is reading.
     helping: Option<Endpoint>,
-    /// Calls that the helper has begun.
+    /// System calls that the helper has begun.
     calls: u64,
     /// Whether the helper sleeps.
     idle: bool,
@@ -91,18 +90,14 @@ impl State {
 impl Queue {
     /// Without a helper.
     pub(crate) fn new() -> Self {
-        Self { shared: Arc::default(), helper: None, watch: Watch::default(), longest_call: LONGEST_CALL }
+        Self { shared: Arc::default(), helper: None, patience: Duration::MAX, watch: Watch::default() }
     }
 
-    /// Starts the helper, which wakes the wire's thread by `waker`.
-    ///
-    /// # Errors
-    /// The system has no thread.
-    pub(crate) fn start_helper(&mut self, waker: Arc<dyn Waker>) -> Result<(), WireError> {
+    /// Starts the helper, which wakes the wire's thread by `waker`, if the system has a thread.
+    pub(crate) fn start_helper(&mut self, waker: Arc<dyn Waker>, patience: Duration) {
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name("sluice-near".into()).spawn(move || help(&shared, &*waker));
-        self.helper = Some(thread.map_err(|e| WireError(format!("starting a thread: {e}")))?);
-        Ok(())
+        (self.helper, self.patience) = (thread.ok(), patience);
     }
 
     pub(crate) fn has_helper(&self) -> bool {
@@ -161,7 +156,7 @@ impl Queue {
         }
         let since = watch.looked.replace(now).map_or(Duration::ZERO, |looked| now.saturating_duration_since(looked));
         watch.time += since.min(LONGEST_LOOK);
-        (watch.time > self.longest_call && !std::mem::replace(&mut watch.told, true)).then_some(endpoint)
+        (watch.time > self.patience && !std::mem::replace(&mut watch.told, true)).then_some(endpoint)
     }
 }
 
@@ -192,9 +187,8 @@ fn help(shared: &Shared, waker: &dyn Waker) {
             continue;
         };
         state.helping = Some(first.endpoint);
-        state.calls += 1;
         drop(state);
-        reading.read(gets, &mut ended);
+        reading.read(gets, || shared.lock().calls += 1, &mut ended);
         state = shared.lock();
         state.ended.append(&mut ended);
         state.helping = None;

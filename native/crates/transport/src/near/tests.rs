@@ -1,7 +1,7 @@
 //! Near reads between two wires of this process, above the loopback. What the loopback reads is not counted as read near.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use super::call::stalls;
@@ -11,13 +11,13 @@ use super::queue::{CALL_BYTES, CALL_GETS};
 use super::{Near, TURN_CALLS, faults, permitted};
 use crate::loopback::{Loopback, Network};
 use crate::mapping::Mapping;
-use crate::wire::{Endpoint, Event, Get, Wire, WireError};
+use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 const MIB: usize = 1 << 20;
 
-struct Pair {
+struct Pair<W: Wire = Loopback> {
     owner: Near<Loopback>,
-    reader: Near<Loopback>,
+    reader: Near<W>,
     endpoint: Endpoint,
     near_bytes: Arc<AtomicU64>,
 }
@@ -35,10 +35,26 @@ impl Pair {
         let endpoint = reader.open(&change(owner.address())).expect("well-formed").endpoint;
         Self { owner, reader, endpoint, near_bytes }
     }
+}
+
+impl<W: Wire> Pair<W> {
+    /// The reader reads near in front of what `make` makes of the loopback.
+    fn on(make: impl FnOnce(Loopback) -> W) -> Self {
+        let (network, near_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
+        let owner = Near::new(network.wire(), true, Arc::default());
+        let mut reader = Near::new(make(network.wire()), true, Arc::clone(&near_bytes));
+        let endpoint = reader.open(owner.address()).expect("well-formed").endpoint;
+        Self { owner, reader, endpoint, near_bytes }
+    }
 
     /// With a second thread that reads.
-    fn helped(mut self) -> Self {
-        self.reader = self.reader.with_helper().expect("a thread");
+    fn helped(self) -> Self {
+        self.helped_with_patience(Duration::MAX)
+    }
+
+    fn helped_with_patience(mut self, patience: Duration) -> Self {
+        self.reader = self.reader.with_helper(patience);
+        assert!(self.reader.queue.has_helper());
         self
     }
 
@@ -49,7 +65,7 @@ impl Pair {
         unsafe { self.reader.get(self.endpoint, get) };
     }
 
-    fn register(&mut self, memory: &[u8]) -> (crate::wire::Region, Vec<u8>) {
+    fn register(&mut self, memory: &[u8]) -> (Region, Vec<u8>) {
         let address = memory.as_ptr().expose_provenance();
         // SAFETY: the tests keep `memory` while anybody reads it.
         unsafe { self.owner.register(address, memory.len()) }.expect("registered")
@@ -312,8 +328,73 @@ fn an_endpoint_that_is_refused_stays_with_the_inner_wire() {
     assert!(from == to);
 }
 
-/// Turns, with waits between them, until so many gets have ended; they and the other events, sorted.
-fn ended(pair: &mut Pair, gets: usize) -> Vec<(u64, bool)> {
+/// The loopback with a wait that a waker ends, which is all that ends it but the time.
+struct Sleeper {
+    inner: Loopback,
+    bell: Arc<Bell>,
+}
+
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    rings: Condvar,
+}
+
+impl Waker for Bell {
+    fn wake(&self) {
+        *self.rung.lock().expect("no panic") = true;
+        self.rings.notify_all();
+    }
+}
+
+impl Wire for Sleeper {
+    fn address(&self) -> &[u8] {
+        self.inner.address()
+    }
+
+    fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
+        self.inner.open(address)
+    }
+
+    fn close(&mut self, endpoint: Endpoint) {
+        self.inner.close(endpoint);
+    }
+
+    fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
+        self.inner.send(endpoint, message);
+    }
+
+    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.inner.register(address, bytes) }
+    }
+
+    fn unregister(&mut self, region: Region) {
+        self.inner.unregister(region);
+    }
+
+    unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.inner.get(endpoint, get) }
+    }
+
+    fn progress(&mut self, events: &mut Vec<Event>) {
+        self.inner.progress(events);
+    }
+
+    fn wait(&mut self, longest: Duration) {
+        let rung = self.bell.rung.lock().expect("no panic");
+        let (mut rung, _) = self.bell.rings.wait_timeout_while(rung, longest, |rung| !*rung).expect("no panic");
+        *rung = false;
+    }
+
+    fn waker(&self) -> Arc<dyn Waker> {
+        Arc::clone(&self.bell) as Arc<dyn Waker>
+    }
+}
+
+/// Turns, with waits between them, until so many gets have ended; sorted.
+fn ended<W: Wire>(pair: &mut Pair<W>, gets: usize) -> Vec<(u64, bool)> {
     let (end, mut ended) = (Instant::now() + Duration::from_secs(60), Vec::new());
     while ended.len() < gets {
         assert!(Instant::now() < end, "{} of {gets} gets have ended", ended.len());
@@ -327,19 +408,21 @@ fn ended(pair: &mut Pair, gets: usize) -> Vec<(u64, bool)> {
     ended
 }
 
-/// Sizes from a byte to several calls' worth, regions that end meanwhile, and both threads at work.
+/// Sizes from a byte to several calls' worth, regions that end meanwhile, calls that fail, and both threads at work.
 #[test]
 fn two_threads_read_what_one_does() {
     if !permitted("two_threads_read_what_one_does") {
         return;
     }
     let mut pair = Pair::new().helped();
-    let from = content(4 * MIB);
+    let (from, mut near) = (content(4 * MIB), 0);
     for round in 0..60usize {
         let mut to = vec![0; from.len()];
-        let (_, key) = pair.register(&from);
-        let (stale, stale_key) = pair.register(&from);
-        pair.owner.unregister(stale);
+        let (_, good) = pair.register(&from);
+        let (region, stale) = pair.register(&from);
+        pair.owner.unregister(region);
+        let (unreadable, inner) = RegionKey::decode(&good).expect("well-formed");
+        let unreadable = RegionKey { mark: Mark { address: 8, value: 1 }, ..unreadable }.encode(inner);
         let mut parts = Vec::new();
         let (mut from_left, mut to_left) = (&from[..], &mut to[..]);
         for nth in 0.. {
@@ -350,55 +433,103 @@ fn two_threads_read_what_one_does() {
             }
             let (part, rest) = from_left.split_at(bytes);
             let (to_part, to_rest) = to_left.split_at_mut(bytes);
-            let stale = (nth + round) % 11 == 0;
-            pair.get(nth as u64, if stale { &stale_key } else { &key }, part, to_part);
-            parts.push((part, &to_part[..], stale));
+            let (key, read) = match (nth + round) % 11 {
+                0 => (&stale, false),
+                6 => (&unreadable, false),
+                _ => (&good, true),
+            };
+            pair.get(nth as u64, key, part, to_part);
+            near += if read { bytes as u64 } else { 0 };
+            parts.push((part, &to_part[..], read));
             (from_left, to_left) = (rest, to_rest);
         }
-        let expected: Vec<(u64, bool)> = (0..).zip(&parts).map(|(nth, (_, _, stale))| (nth, !stale)).collect();
+        let expected: Vec<(u64, bool)> = (0..).zip(&parts).map(|(nth, (_, _, read))| (nth, *read)).collect();
         assert_eq!(ended(&mut pair, parts.len()), expected);
-        // A stale one's memory is not defined.
-        assert!(parts.iter().all(|(part, to, stale)| *stale || part == to), "round {round}");
+        // Otherwise its memory is not defined.
+        assert!(parts.iter().all(|(part, to, read)| !*read || part == to), "round {round}");
+        assert_eq!(pair.near_bytes(), near);
     }
 }
 
-/// Two calls' worth: the first is stalled, on whichever thread took it. The helper's does not keep the wire's from the rest.
-fn with_a_stalled_helper(pair: &mut Pair, from: &[u8], to: &mut [u8], key: &[u8]) -> stalls::Stall {
-    let (first, rest) = from.split_at(CALL_BYTES);
-    let (to_first, to_rest) = to.split_at_mut(CALL_BYTES);
-    let stall = stalls::at(first.as_ptr().expose_provenance() as u64);
-    pair.get(0, key, first, to_first);
-    for (token, (from, to)) in rest.chunks(CALL_BYTES).zip(to_rest.chunks_mut(CALL_BYTES)).enumerate() {
-        pair.get(token as u64 + 1, key, from, to);
+/// Calls' worth of gets, of which the helper's first is held up: it was called when the second get came, and takes the first.
+fn with_a_stalled_helper<W: Wire>(pair: &mut Pair<W>, from: &[u8], to: &mut [u8], key: &[u8]) -> stalls::Stall {
+    let stall = stalls::at(from.as_ptr().expose_provenance() as u64);
+    for (token, (from, to)) in from.chunks(CALL_BYTES).zip(to.chunks_mut(CALL_BYTES)).enumerate() {
+        pair.get(token as u64, key, from, to);
     }
-    // The helper was called when the second get came, and takes the first.
     stall.wait_for_entry();
     stall
 }
 
 #[test]
-fn a_helper_that_does_not_come_round_is_told_and_holds_nothing_up() {
-    if !permitted("a_helper_that_does_not_come_round_is_told_and_holds_nothing_up") {
+fn a_helper_that_does_not_come_round_is_told_once_and_holds_nothing_up() {
+    if !permitted("a_helper_that_does_not_come_round_is_told_once_and_holds_nothing_up") {
         return;
     }
-    let mut pair = Pair::new().helped();
-    pair.reader.queue.longest_call = Duration::from_millis(300);
+    let mut pair = Pair::new().helped_with_patience(Duration::from_millis(300));
     let (from, mut to) = (content(4 * CALL_BYTES), vec![0; 4 * CALL_BYTES]);
     let (_, key) = pair.register(&from);
     let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
-    assert_eq!(ended(&mut pair, 3), [(1, true), (2, true), (3, true)]);
-    let (start, mut failed) = (Instant::now(), Vec::new());
-    while start.elapsed() < Duration::from_secs(2) {
-        pair.reader.progress(&mut failed);
-        pair.reader.wait(Duration::from_millis(10));
+    let (end, mut events) = (Instant::now() + Duration::from_secs(60), Vec::new());
+    while events.len() < 4 {
+        assert!(Instant::now() < end, "{events:?}");
+        pair.reader.progress(&mut events);
+        std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(matches!(&failed[..], [Event::Failed { endpoint, .. }] if *endpoint == pair.endpoint), "{failed:?}");
+    for _ in 0..100 {
+        pair.reader.progress(&mut events);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (got, told): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|e| matches!(e, Event::Got { .. }));
+    assert_eq!(got, [1, 2, 3].map(|token| Event::Got { token, result: Ok(()) }));
+    assert!(matches!(&told[..], [Event::Stuck { endpoint, .. }] if *endpoint == pair.endpoint), "{told:?}");
     let endpoint = pair.endpoint;
     pair.reader.close(endpoint);
     assert_eq!(pair.turn(), [], "its memory may still be written to");
     drop(stall);
     assert_eq!(ended(&mut pair, 1), [(0, true)]);
     assert!(from == to);
+}
+
+/// The wire's thread sleeps without end in sight, and what the helper has read wakes it.
+#[test]
+fn what_the_helper_has_read_ends_a_wait() {
+    if !permitted("what_the_helper_has_read_ends_a_wait") {
+        return;
+    }
+    let mut pair = Pair::on(|inner| Sleeper { inner, bell: Arc::default() }).helped();
+    let (from, mut to) = (content(2 * CALL_BYTES), vec![0; 2 * CALL_BYTES]);
+    let (_, key) = pair.register(&from);
+    let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
+    assert_eq!(ended(&mut pair, 1), [(1, true)]);
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        drop(stall);
+    });
+    let start = Instant::now();
+    pair.reader.wait(Duration::from_secs(60));
+    assert!(start.elapsed() < Duration::from_secs(30), "nobody has ended the wait");
+    assert_eq!(ended(&mut pair, 1), [(0, true)]);
+    later.join().expect("no panic");
+}
+
+#[test]
+fn what_the_helper_is_refused_is_the_inner_wires() {
+    if !permitted("what_the_helper_is_refused_is_the_inner_wires") {
+        return;
+    }
+    let mut pair = Pair::new().helped();
+    let (from, mut to) = (content(3 * CALL_BYTES), vec![0; 3 * CALL_BYTES]);
+    let (_, key) = pair.register(&from);
+    let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
+    stall.refuse();
+    assert_eq!(ended(&mut pair, 3), [(0, true), (1, true), (2, true)]);
+    assert!(from == to);
+    let near = pair.near_bytes();
+    assert!(near <= 2 * CALL_BYTES as u64);
+    pair.get(3, &key, &from, &mut to);
+    assert_eq!(ended(&mut pair, 1), [(3, true)]);
+    assert_eq!(pair.near_bytes(), near, "the endpoint is not near any more");
 }
 
 #[test]
@@ -410,11 +541,15 @@ fn a_wire_that_ends_does_not_wait_for_a_helper_in_a_call() {
     let (from, mut to) = (content(2 * CALL_BYTES), vec![0; 2 * CALL_BYTES]);
     let (_, key) = pair.register(&from);
     let stall = with_a_stalled_helper(&mut pair, &from, &mut to, &key);
-    let start = Instant::now();
+    let (tell, told) = mpsc::channel();
+    let watch = std::thread::spawn(move || {
+        let in_time = told.recv_timeout(Duration::from_secs(30)).is_ok();
+        drop(stall);
+        in_time
+    });
     drop(pair);
-    assert!(start.elapsed() < Duration::from_secs(10));
-    drop(stall);
-    // Its call writes to this.
-    std::thread::sleep(Duration::from_millis(100));
+    // The helper's call writes to this when it goes on.
     std::mem::forget((from, to));
+    let _ = tell.send(());
+    assert!(watch.join().expect("no panic"), "the wire has waited");
 }
