@@ -300,7 +300,7 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    fn event(&mut self, event: Event, now: Instant) {
+    pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Message(bytes) => {
                 // What cannot be read has no sender that could be told.

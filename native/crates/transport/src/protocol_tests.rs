@@ -6,7 +6,7 @@ mod world;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ use crate::loopback::Faults;
 use crate::message::{Block, Body, InstanceId, Message, SAMPLE_BYTES, VERSION};
 use crate::near::{faults, permitted};
 use crate::windows::WINDOW_BYTES;
-use crate::wire::{Event, Wire};
+use crate::wire::{Endpoint, Event, Wire, WireError};
 
 /// Each of these, with both ways of reading.
 macro_rules! suite {
@@ -49,6 +49,7 @@ suite! {
     who_cannot_be_read_is_never_asked
     a_read_that_fails_alone_ends_its_block_only
     a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again
+    a_read_that_does_not_end_ends_its_connection
     a_pause_of_this_process_is_no_silence_of_its_peers
     pauses_one_after_another_do_not_hide_that_a_peer_is_silent
     a_dead_peer_ends_what_was_asked_of_it
@@ -264,6 +265,33 @@ fn a_silent_peer_is_given_up_after_the_timeout_and_can_be_connected_again(reads:
     assert_eq!(failure_of(&ended[0]), Failure::Timeout);
     assert!(world.error(0, 1).contains("20000 ms"), "{}", world.error(0, 1));
     world.network.silence(&owner, false);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    world.assert_nothing_left();
+}
+
+/// A thread of this side's hangs in it: the blocks end here, and the other side is told.
+fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
+    let mut world = World::new(reads, 23, &["", ""]);
+    let data = world.publish(1, 1, &[100]);
+    world.publish(0, 1, &[100]);
+    world.connect(0, 1);
+    world.connect(1, 0);
+    world.run(40);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    // It has asked, and there is no answer yet.
+    world.run(1);
+    assert!(world.take(0).is_empty());
+    // Which number the connection has is the network's business; of others nothing is known.
+    for number in 0..10 {
+        let (endpoint, error) = (Endpoint(number), WireError("it hangs".into()));
+        world.processes[0].agent.event(Event::Stuck { endpoint, error }, Instant::now());
+    }
+    assert_eq!(failure_of(&world.ended(0, 1)[0]), Failure::Timeout);
+    world.run(5);
+    assert_eq!(world.error(0, 1), "it hangs");
+    assert_ne!(world.error(1, 0), "");
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 0, 1)]);
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
