@@ -52,5 +52,5 @@ pub use agent::Options;
 pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use near::Near;
-pub use transport::{Ended, FetchError, Transport};
+pub use transport::{Ended, FetchError, Transport, longest_step};
 pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};

@@ -21,11 +21,17 @@ const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// The longest that a wire may take to be made, and that the thread may take to end.
 const LONGEST_START: Duration = Duration::from_secs(30);
 const LONGEST_STOP: Duration = Duration::from_secs(10);
-/// The agent is never said to be stuck earlier than this.
+/// No thread is said to be stuck earlier than this.
 const SHORTEST_STUCK: Duration = Duration::from_secs(10);
 /// Turns without work before the agent sleeps when it expects something: an answer that comes at once finds it awake. Who is only
 /// read sleeps at once, so that being read takes next to no processor time.
 const IDLE_TURNS: u32 = 64;
+
+/// How long a thread of a transport with this timeout may be in one call of the system or of the library before it is said to be
+/// stuck.
+pub fn longest_step(timeout: Duration) -> Duration {
+    (2 * timeout).max(SHORTEST_STUCK)
+}
 
 /// Why a fetch was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +94,7 @@ impl Transport {
         let (tell, told) = mpsc::channel();
         let (shared_there, stopped_there) = (Arc::clone(&shared), Arc::clone(&stopped));
         let completions = Arc::clone(&shared.completions);
-        let longest_step = (2 * options.timeout).max(SHORTEST_STUCK);
+        let longest_step = longest_step(options.timeout);
         let run = move || match make() {
             Ok(wire) => {
                 let mut agent = Agent::new(wire, arena, shared_there, &options);

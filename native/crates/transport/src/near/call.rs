@@ -114,7 +114,7 @@ pub(crate) mod stalls {
     use super::Failure;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     static STALLS: Mutex<Vec<Arc<Held>>> = Mutex::new(Vec::new());
 
@@ -137,7 +137,9 @@ pub(crate) mod stalls {
 
     impl Stall {
         pub(crate) fn wait_for_entry(&self) {
+            let end = Instant::now() + Duration::from_secs(60);
             while !self.0.entered.load(Ordering::SeqCst) {
+                assert!(Instant::now() < end, "nobody makes that call");
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

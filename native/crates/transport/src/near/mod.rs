@@ -1,5 +1,5 @@
 //! Reads within one machine: one system call (`process_vm_readv`, "CMA") takes the bytes out of the owner's memory, on the
-//! reader's thread and at its cost; the owner's threads have no part in it. [`Near`] does that in front of another wire, which
+//! reader's threads and at its cost; the owner's threads have no part in it. [`Near`] does that in front of another wire, which
 //! carries everything else, and every read that cannot be made so.
 //!
 //! ```text
@@ -106,13 +106,16 @@ impl<W: Wire> Near<W> {
         Self { cells, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
     }
 
-    /// The same with a thread that helps to read when there is much; without it if this wire does not read near, or the system
-    /// has no thread. When it is in one call for longer than `patience`, that is an [`Event::Stuck`].
-    pub fn with_helper(mut self, patience: Duration) -> Self {
+    /// The same with a thread that helps to read when there is much, unless this wire does not read near. When it is in one call
+    /// for longer than `patience`, that is an [`Event::Stuck`].
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub fn with_helper(mut self, patience: Duration) -> Result<Self, WireError> {
         if self.enabled {
-            self.queue.start_helper(self.inner.waker(), patience);
+            self.queue.start_helper(self.inner.waker(), patience)?;
         }
-        self
+        Ok(self)
     }
 
     /// The process to read from, if the endpoint's gets are made here; tried before its first.

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::near::job::{Ended, Queued, Reading};
-use crate::wire::{Endpoint, Waker};
+use crate::wire::{Endpoint, Waker, WireError};
 
 /// Bytes after which a call takes no other get. What a thread reads and what has just been delivered then fit into a core's
 /// cache together: on one thread, blocks of 64 KiB took 9.5 us, 11.2 with 1 MiB, 13 with 2 MiB (medians on a busy machine).
@@ -93,11 +93,20 @@ impl Queue {
         Self { shared: Arc::default(), helper: None, patience: Duration::MAX, watch: Watch::default() }
     }
 
-    /// Starts the helper, which wakes the wire's thread by `waker`, if the system has a thread.
-    pub(crate) fn start_helper(&mut self, waker: Arc<dyn Waker>, patience: Duration) {
+    /// Starts the helper, which wakes the wire's thread by `waker`.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) fn start_helper(&mut self, waker: Arc<dyn Waker>, patience: Duration) -> Result<(), WireError> {
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name("sluice-near".into()).spawn(move || help(&shared, &*waker));
-        (self.helper, self.patience) = (thread.ok(), patience);
+        let no_thread = |e| {
+            WireError(format!(
+                "starting a second thread that reads: {e}; see the limits of processes (ulimit -u, pids)"
+            ))
+        };
+        (self.helper, self.patience) = (Some(thread.map_err(no_thread)?), patience);
+        Ok(())
     }
 
     pub(crate) fn has_helper(&self) -> bool {

@@ -53,7 +53,7 @@ impl<W: Wire> Pair<W> {
     }
 
     fn helped_with_patience(mut self, patience: Duration) -> Self {
-        self.reader = self.reader.with_helper(patience);
+        self.reader = self.reader.with_helper(patience).expect("a thread");
         assert!(self.reader.queue.has_helper());
         self
     }

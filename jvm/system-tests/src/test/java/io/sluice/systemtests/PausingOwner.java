@@ -8,6 +8,7 @@ import io.sluice.nativebridge.NativeTransport;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -21,6 +22,7 @@ final class PausingOwner {
   static final String PAUSE = "pause ";
   private static final int OBJECTS = 3_000_000;
   private static final long TICK_MILLIS = 5;
+  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static volatile long ticks;
   private static volatile long longestGapNanos;
   private static volatile long gapStartMillis;
@@ -49,9 +51,8 @@ final class PausingOwner {
     System.in.read();
     ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
     // The second tick from here comes after the gap has been kept.
-    for (long seen = ticks; ticks < seen + 2; ) {
-      Thread.sleep(TICK_MILLIS);
-    }
+    long seen = ticks;
+    Await.until(LIMIT, () -> "the ticker stands still", () -> ticks >= seen + 2);
     System.out.println(PAUSE + gapStartMillis + " " + gapEndMillis + " " + heap.size());
     System.in.read();
     NativeTransport.stop(transport);
