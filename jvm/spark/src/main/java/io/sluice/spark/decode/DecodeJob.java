@@ -2,7 +2,7 @@ package io.sluice.spark.decode;
 
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.executor.WorkerPool;
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;

@@ -1,6 +1,6 @@
 package io.sluice.spark.decode;
 
-import io.sluice.spark.executor.WorkerPool;
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.IOException;
 import java.util.ArrayDeque;

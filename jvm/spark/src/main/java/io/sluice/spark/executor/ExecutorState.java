@@ -1,5 +1,6 @@
 package io.sluice.spark.executor;
 
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
 import io.sluice.spark.memory.MemoryBudget;

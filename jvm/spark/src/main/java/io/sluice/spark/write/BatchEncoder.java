@@ -3,7 +3,7 @@ package io.sluice.spark.write;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.executor.WorkerPool;
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.memory.ArenaWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.executor.WorkerPool;
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;

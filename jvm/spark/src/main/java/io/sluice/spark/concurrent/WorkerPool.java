@@ -1,4 +1,4 @@
-package io.sluice.spark.executor;
+package io.sluice.spark.concurrent;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A fixed number of threads that take work only when one of them is idle. There is no queue: who is refused
- * does the work on its own thread, so nobody ever just waits.
+ * A fixed number of threads that take work only when one of them is idle. There is no queue: if no thread is idle,
+ * {@link #trySubmit} returns null and the caller runs the work on its own thread.
  *
  * <p>Threads are daemons, start when first needed and end after half a minute without work. All methods may
  * be called from any thread.

@@ -1,4 +1,4 @@
-package io.sluice.spark.executor;
+package io.sluice.spark.concurrent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
