@@ -39,4 +39,5 @@ pub use compress::Codec;
 pub use decode::Decoder;
 pub use encode::{Encoder, Level, Options};
 pub use error::CodecError;
+pub use kernels::Kernels;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};

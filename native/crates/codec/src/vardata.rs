@@ -172,9 +172,14 @@ impl VarDecoder {
     }
 
     fn decode_words(&mut self, k: &Kernels, input: &mut Input<'_>, places: &[Place], target: &mut [u8]) -> Result<()> {
-        let longest = places.iter().map(|p| p.slot).max().unwrap_or(0) as usize;
-        if longest > MAX_WORDS * 8 {
-            return Err(CodecError::new(format!("slot of {longest} bytes stored as words")));
+        let (longest, any_bits) = places.iter().fold((0, 0), |(l, b), p| (p.slot.max(l), p.slot | b));
+        let longest = longest as usize;
+        // Words are written whole, so a slot that is no whole number of words would overlap what lies behind it.
+        if longest > MAX_WORDS * 8 || any_bits % 8 != 0 {
+            return Err(CodecError::new(format!(
+                "slots stored as words must be multiples of 8 bytes, at most {}; the longest has {longest}",
+                MAX_WORDS * 8
+            )));
         }
         for at in (0..longest).step_by(8) {
             let n = places.iter().filter(|p| p.slot as usize > at).count();
