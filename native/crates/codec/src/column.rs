@@ -35,7 +35,7 @@ const ENTRY_BITS: usize = 8;
 const SAMPLE: usize = 64;
 
 /// Encodes columns; owns scratch memory so that encoding one allocates nothing.
-pub struct ColumnEncoder {
+pub(crate) struct ColumnEncoder {
     kernels: &'static Kernels,
     scratch: Vec<u64>,
     dict: Dictionary,
@@ -72,12 +72,12 @@ impl Widths {
 
 impl ColumnEncoder {
     /// An encoder with these kernels.
-    pub fn new(kernels: &'static Kernels) -> Self {
+    pub(crate) fn new(kernels: &'static Kernels) -> Self {
         Self { kernels, scratch: Vec::new(), dict: Dictionary::new() }
     }
 
     /// Appends the smallest encoding of `values` (at least one).
-    pub fn encode(&mut self, values: &[u64], out: &mut Vec<u8>) {
+    pub(crate) fn encode(&mut self, values: &[u64], out: &mut Vec<u8>) {
         self.encode_with(values, true, out);
     }
 

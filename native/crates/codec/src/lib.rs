@@ -24,13 +24,13 @@ compile_error!("the block format is little-endian and the kernels assume 64-bit 
 
 mod bitpack;
 mod bytes;
-pub mod column;
+mod column;
 mod compress;
 mod decode;
 mod encode;
 mod error;
 pub mod header;
-pub mod kernels;
+mod kernels;
 mod layout;
 mod portions;
 mod vardata;
