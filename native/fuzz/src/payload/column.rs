@@ -88,7 +88,11 @@ fn dictionary(c: &mut Choices<'_>, values: &[u64]) -> Option<Vec<u8>> {
     // Once in a while a dictionary inside the dictionary, which is corrupt.
     let entries = if c.one_in(64) { dictionary(c, &distinct)? } else { flat(c, &distinct) };
     let width = bits(distinct.len() as u64 - 1) as usize;
-    let indexes: Vec<u64> = values.iter().map(|v| distinct.partition_point(|d| d < v) as u64).collect();
+    let mut indexes: Vec<u64> = values.iter().map(|v| distinct.partition_point(|d| d < v) as u64).collect();
+    // And an index past the last entry, where the width has room for one.
+    if c.one_in(16) && !distinct.len().is_power_of_two() {
+        indexes[c.below(values.len())] = distinct.len() as u64;
+    }
     Some([&[4, (distinct.len() - 1) as u8][..], &entries, &pack(&indexes, width)].concat())
 }
 

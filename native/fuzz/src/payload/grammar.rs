@@ -158,6 +158,7 @@ fn var_data(c: &mut Choices<'_>, slots: &[(usize, usize)], parts: &mut Vec<Vec<u
         return;
     }
     let total: usize = slots.iter().map(|s| if mode == 1 { s.1 } else { s.0 }).sum();
+    let total = if c.one_in(32) { total.saturating_sub(1) } else { total };
     let body = some_bytes(c, total.min(1 << 16));
     let codec = if c.one_in(3) { 1 + c.below(3) as u8 } else { 0 };
     parts.push(vec![mode | codec << 4]);
