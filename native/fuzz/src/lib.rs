@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! corpus/<target>/*  ─► tests/corpus.rs    every file once                                  (cargo test)
-//! random bytes       ─► tests/generator.rs a fixed number of payloads out of the grammar    (cargo test)
+//! random bytes       ─► tests/generator.rs a fixed number of generated payloads and rows    (cargo test)
 //! libFuzzer          ─► engine/            coverage decides what to try next                (./sluice fuzz)
 //! ```
 //!
@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "payload", run: raw_payload },
     Target { name: "grammar", run: grammar },
     Target { name: "rows", run: rows::run },
+    Target { name: "message", run: message },
 ];
 
 /// The target with this name.
@@ -66,4 +67,11 @@ fn raw_payload(data: &[u8]) {
 fn grammar(data: &[u8]) {
     let case = payload::generate(&mut Choices::new(data));
     payload::check(&case.header, &case.payload);
+}
+
+/// Raw bytes as a message between two agents. Each message has one form, so encoding it again gives the same bytes.
+fn message(data: &[u8]) {
+    if let Some(again) = sluice_transport::reencode_message(data) {
+        assert!(again == data, "a message that is encoded in another way than it was read");
+    }
 }

@@ -12,6 +12,8 @@ use sluice_testkit::xorshift;
 
 /// Larger vectors teach a fuzzer nothing more.
 const MOST_BYTES: usize = 12_000;
+/// How often each input is changed.
+const CHANGES: u64 = 100;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
@@ -40,6 +42,38 @@ fn every_input_passes() {
     }
 }
 
+/// Inputs with a few bytes changed, always the same ones: a short run without coverage.
+#[test]
+fn changed_inputs_pass() {
+    for target in TARGETS {
+        for (i, path) in files(&root().join(target.name)).iter().enumerate() {
+            let input = fs::read(path).expect("an input");
+            for round in 0..CHANGES {
+                let changed = change(&input, (i as u64) << 32 | round);
+                let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(&changed)));
+                assert!(outcome.is_ok(), "{} fails on {}, changed: {changed:?}", target.name, path.display());
+            }
+        }
+    }
+}
+
+/// The input with one to four bytes replaced, removed or put in.
+fn change(input: &[u8], seed: u64) -> Vec<u8> {
+    let mut changed = input.to_vec();
+    for i in 0..=xorshift(seed) % 4 {
+        let random = xorshift(seed * 8 + i);
+        let at = (random >> 16) as usize % changed.len().max(1);
+        match random % 4 {
+            _ if changed.is_empty() => changed.push(random as u8),
+            0 => drop(changed.remove(at)),
+            1 => changed.insert(at, (random >> 8) as u8),
+            2 => changed[at] ^= 1 << (random >> 8 & 7),
+            _ => changed[at] = [0, 1, 8, 0x7F, 0x80, 0xFF][(random >> 8) as usize % 6],
+        }
+    }
+    changed
+}
+
 fn write(target: &str, name: &str, input: &[u8]) {
     let folder = root().join(target);
     fs::create_dir_all(&folder).expect("the corpus' folder");
@@ -54,11 +88,35 @@ fn write_corpus() {
             write("payload", &name, &payload_input(&header, &frame[HEADER_BYTES..]));
         }
     }
+    for (name, message) in messages() {
+        assert_eq!(sluice_transport::reencode_message(&message).as_ref(), Some(&message), "{name}");
+        write("message", name, &message);
+    }
     for seed in 1..=32u64 {
         let bytes = |words| (0..words).flat_map(|i| xorshift(seed << 20 | i).to_le_bytes()).collect::<Vec<u8>>();
         write("grammar", &format!("seed-{seed:02}"), &bytes(24 + seed * 2));
         write("rows", &format!("seed-{seed:02}"), &bytes(12 + seed * 2));
     }
+}
+
+/// One message of each kind, as `transport::message` lays them out: kind, sender, body.
+fn messages() -> Vec<(&'static str, Vec<u8>)> {
+    let message = |kind: u8, body: &[&[u8]]| [&[kind][..], &7u64.to_le_bytes(), &body.concat()].concat();
+    let (one, batch) = (1u16.to_le_bytes(), 9u64.to_le_bytes());
+    let block = [&3u32.to_le_bytes()[..], &4u64.to_le_bytes(), &0u32.to_le_bytes(), &8u32.to_le_bytes()].concat();
+    let key = [&5u64.to_le_bytes()[..], &3u16.to_le_bytes(), b"key"].concat();
+    let range = [&[0, 0][..], &4096u64.to_le_bytes(), &100u64.to_le_bytes()].concat();
+    let found = [&[1][..], &one, &range, &[0, 0, 0]].concat();
+    vec![
+        ("hello", message(1, &[&4u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address"])),
+        ("challenge", message(2, &[&[1; 16], &[2; 16], &[3; 32]])),
+        ("proof", message(3, &[&[4; 32]])),
+        ("locate", message(4, &[&batch, &one, &batch, &block, &block])),
+        ("located", message(5, &[&batch, &one, &key, &2u32.to_le_bytes(), &found])),
+        ("done", message(6, &[&batch, &batch])),
+        ("refused", message(7, &[&1u32.to_le_bytes(), &2u32.to_le_bytes(), "wrong version".as_bytes()])),
+        ("sample", message(8, &[&batch, &[6; 64], b"key"])),
+    ]
 }
 
 /// The target `payload` takes the header's fields from 8 bytes.
