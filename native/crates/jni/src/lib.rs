@@ -13,7 +13,7 @@ mod writer;
 use jni::JNIEnv;
 use jni::objects::JClass;
 use jni::sys::{jint, jstring};
-use sluice_codec::kernels::Kernels;
+use sluice_codec::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
 const ABI_VERSION: jint = 6;
