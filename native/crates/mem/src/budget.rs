@@ -88,10 +88,10 @@ impl Budget {
         self.refusals.load(Relaxed)
     }
 
-    /// Charges `bytes` before thread number `thread` leases them; false, and no change, when the limit refuses.
-    pub(crate) fn charge(&self, thread: usize, bytes: usize) -> bool {
+    /// Charges `bytes` before a thread of `shard` leases them; false, and no change, when the limit refuses.
+    pub(crate) fn charge(&self, shard: usize, bytes: usize) -> bool {
         if bytes <= MAX_BYTES_FROM_QUOTA && self.quotas_on.0.load(Relaxed) {
-            let quota = self.quota(thread);
+            let quota = &self.quotas[shard].0;
             if quota.fetch_update(Relaxed, Relaxed, |unused| unused.checked_sub(bytes)).is_ok() {
                 return true;
             }
@@ -103,11 +103,11 @@ impl Budget {
         self.charge_shared(bytes) || self.charge_without_quotas(bytes)
     }
 
-    /// Takes `bytes` off after thread number `thread` released them, or when charged bytes could not be leased.
-    pub(crate) fn refund(&self, thread: usize, bytes: usize) {
+    /// Takes `bytes` off after a thread of `shard` released them, or when charged bytes could not be leased.
+    pub(crate) fn refund(&self, shard: usize, bytes: usize) {
         let quotas_on = self.quotas_on.0.load(Relaxed);
         if quotas_on && bytes <= MAX_BYTES_FROM_QUOTA {
-            return self.add_to_quota(thread, bytes);
+            return self.add_to_quota(shard, bytes);
         }
         self.charged.0.fetch_sub(bytes, Relaxed);
         if !quotas_on {
@@ -115,13 +115,9 @@ impl Budget {
         }
     }
 
-    fn quota(&self, thread: usize) -> &AtomicUsize {
-        &self.quotas[thread % self.quotas.len()].0
-    }
-
     /// Adds to the quota; when it becomes too large, half of the most stays.
-    fn add_to_quota(&self, thread: usize, bytes: usize) {
-        let quota = self.quota(thread);
+    fn add_to_quota(&self, shard: usize, bytes: usize) {
+        let quota = &self.quotas[shard].0;
         if quota.fetch_add(bytes, Relaxed) + bytes <= QUOTA_BYTES {
             return;
         }
@@ -232,8 +228,8 @@ mod tests {
     #[test]
     fn nothing_is_refused_because_other_shards_hold_quota() {
         let budget = Budget::new(64_000 * KIB, 8);
-        (0..8).for_each(|thread| assert!(budget.charge(thread, 1)));
-        (0..8).for_each(|thread| budget.refund(thread, 1));
+        (0..8).for_each(|shard| assert!(budget.charge(shard, 1)));
+        (0..8).for_each(|shard| budget.refund(shard, 1));
         assert!(budget.leased() == 0 && budget.charged() > 500 * KIB, "otherwise this test shows nothing");
         assert!(budget.charge(0, 64_000 * KIB));
         assert!(!budget.charge(0, 1));
