@@ -1,5 +1,6 @@
 //! The arena: limit, thread arenas and global arena behind one interface.
 
+use crate::asan;
 use crate::audit;
 use crate::budget::Budget;
 use crate::error::MemError;
@@ -132,6 +133,7 @@ impl Arena {
             return Err(self.refuse(bytes, RefusalCause::Limit));
         }
         let start: Option<NonNull<u8>> = self.find(shard, bytes, charged).and_then(|address| {
+            asan::unpoison(address, bytes);
             // Its provenance was exposed by `MappedRegion::new`.
             NonNull::new(std::ptr::with_exposed_provenance_mut(address))
         });

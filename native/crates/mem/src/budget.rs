@@ -14,10 +14,10 @@
 //!
 //! Relaxed order is enough: the numbers guard no other memory, and a read-modify-write always sees the latest one.
 
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock, try_lock};
 
 /// The most unused quota of a shard.
-const QUOTA_BYTES: usize = 512 << 10;
+pub(crate) const QUOTA_BYTES: usize = 512 << 10;
 /// The largest charge that is taken from quota. A larger one would nearly always have to fetch quota too, which costs more than it saves.
 const MAX_BYTES_FROM_QUOTA: usize = 128 << 10;
 
@@ -35,8 +35,9 @@ pub(crate) struct Budget {
     limit: AtomicUsize,
     peak: AtomicUsize,
     refusals: AtomicU64,
-    /// Held to switch quotas on or off.
-    switching: Mutex<()>,
+    /// Held while bytes move between `charged` and a quota, so that whoever is about to refuse finds them in one or the other; and to
+    /// switch quotas on or off.
+    moving: Mutex<()>,
 }
 
 impl Budget {
@@ -49,7 +50,7 @@ impl Budget {
             limit: AtomicUsize::new(limit),
             peak: AtomicUsize::new(0),
             refusals: AtomicU64::new(0),
-            switching: Mutex::new(()),
+            moving: Mutex::new(()),
         };
         budget.quotas_on.0.store(budget.is_far_from_limit(), Relaxed);
         budget
@@ -60,7 +61,7 @@ impl Budget {
     }
 
     pub(crate) fn set_limit(&self, bytes: usize) {
-        let _switching = lock(&self.switching);
+        let _moving = lock(&self.moving);
         self.quotas_on.0.store(false, Relaxed);
         self.limit.store(bytes, Relaxed);
         self.take_quotas_back();
@@ -95,8 +96,7 @@ impl Budget {
             if quota.fetch_update(Relaxed, Relaxed, |unused| unused.checked_sub(bytes)).is_ok() {
                 return true;
             }
-            if self.charge_shared(bytes + QUOTA_BYTES / 2) {
-                quota.fetch_add(QUOTA_BYTES / 2, Relaxed);
+            if self.charge_and_fetch_quota(quota, bytes) {
                 return true;
             }
         }
@@ -121,10 +121,25 @@ impl Budget {
         if quota.fetch_add(bytes, Relaxed) + bytes <= QUOTA_BYTES {
             return;
         }
-        let halved = |unused: usize| (unused > QUOTA_BYTES).then_some(QUOTA_BYTES / 2);
-        if let Ok(unused) = quota.fetch_update(Relaxed, Relaxed, halved) {
-            self.charged.0.fetch_sub(unused - QUOTA_BYTES / 2, Relaxed);
+        // When another thread has the lock, the quota stays too large until the next release.
+        if let Some(_moving) = try_lock(&self.moving) {
+            let halved = |unused: usize| (unused > QUOTA_BYTES).then_some(QUOTA_BYTES / 2);
+            if let Ok(unused) = quota.fetch_update(Relaxed, Relaxed, halved) {
+                self.charged.0.fetch_sub(unused - QUOTA_BYTES / 2, Relaxed);
+            }
         }
+    }
+
+    /// Charges `bytes` and half a quota; false, and no change, when the limit refuses or another thread has the lock.
+    fn charge_and_fetch_quota(&self, quota: &AtomicUsize, bytes: usize) -> bool {
+        let Some(_moving) = try_lock(&self.moving) else {
+            return false;
+        };
+        let charged = self.quotas_on.0.load(Relaxed) && self.charge_shared(bytes + QUOTA_BYTES / 2);
+        if charged {
+            quota.fetch_add(QUOTA_BYTES / 2, Relaxed);
+        }
+        charged
     }
 
     fn charge_shared(&self, bytes: usize) -> bool {
@@ -142,9 +157,9 @@ impl Budget {
     /// Charges after all quotas were taken back.
     #[cold]
     fn charge_without_quotas(&self, bytes: usize) -> bool {
-        let _switching = lock(&self.switching);
+        let _moving = lock(&self.moving);
         self.quotas_on.0.store(false, Relaxed);
-        // A thread that read `quotas_on` a moment ago may still add to a quota: repeat until all are empty.
+        // A thread that read `quotas_on` a moment ago may still release into a quota: repeat until all are empty.
         loop {
             let taken_back = self.take_quotas_back();
             if self.charge_shared(bytes) {
@@ -167,7 +182,7 @@ impl Budget {
     /// Switches quotas on if the limit is far away.
     fn switch_quotas_on(&self) {
         if self.is_far_from_limit() {
-            let _switching = lock(&self.switching);
+            let _moving = lock(&self.moving);
             self.quotas_on.0.store(self.is_far_from_limit(), Relaxed);
         }
     }
@@ -179,7 +194,7 @@ impl Budget {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -19,6 +19,7 @@
 //! the provider give its pages back, and makes it free again. It holds `growth` meanwhile, so that a thread that finds no free
 //! memory waits for the part instead of mapping a region, or being refused, for want of it.
 
+use crate::asan;
 use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, PURGE_BYTES, SEGMENT_BYTES, SLOT_BYTES};
 use crate::provider::{MappedRegion, Provider};
 use crate::purge_schedule::{self, PurgeSchedule};
@@ -151,6 +152,7 @@ impl GlobalArena {
                 return None;
             }
         };
+        asan::poison(region.address(), bytes);
         self.segments.cover(region.address(), bytes);
         self.reserved.fetch_add(bytes, Relaxed);
         let (address, unneeded) = self.sub_arenas.add_region_and_allocate(&self.segments, region, request);
@@ -215,6 +217,7 @@ impl GlobalArena {
 
     fn unmap(&self, region: MappedRegion) {
         self.reserved.fetch_sub(region.bytes(), Relaxed);
+        asan::unpoison(region.address(), region.bytes());
         self.provider.unmap(region);
     }
 

@@ -1,5 +1,6 @@
 //! A sub-arena: some regions of the global arena and their free extents. Every call is made under the sub-arena's lock.
 
+use crate::asan;
 use crate::extent::{Extent, FreeExtents};
 use crate::geometry::{GRANULE_BYTES, PURGE_BYTES, PURGE_GRANULES, SEGMENT_GRANULES, SLOT_GRANULES};
 use crate::provider::MappedRegion;
@@ -182,6 +183,8 @@ impl SubArena {
         self.large_releases += 1;
         self.cross_thread_releases += u64::from(home != self.number);
         let extent = Extent { start, granules };
+        // Before the sub-arena is unlocked: after that the extent may be on lease again.
+        asan::poison(start * GRANULE_BYTES, granules * GRANULE_BYTES);
         residency::note_released(segments, extent);
         Some((granules, self.attach(segments, slack, extent)))
     }
