@@ -1,54 +1,41 @@
-//! The one error of the engine: a reason that decides what the caller may do, and a message for people.
+//! The one error of the engine: a kind that decides what the caller may do, and a message for people.
 
 use std::fmt;
 use std::path::Path;
 
-/// What kind of failure it is; the numbers are those of `NativeCore` in the JVM half.
+/// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Reason {
+pub enum ErrorKind {
     /// The arena's limit is reached.
-    NoMemory = -1,
-    /// Bytes that should be a frame are not one.
-    Corrupt = -2,
-    /// A system call failed.
-    Io = -3,
-    /// The handle was closed or never existed.
-    StaleHandle = -4,
+    NoMemory,
     /// An argument is out of range.
-    Invalid = -5,
-    /// The core panicked.
-    Panic = -6,
+    Invalid,
+    /// The map output was closed.
+    Closed,
+    /// A system call failed.
+    Io,
     /// This directory is full or not writable; another may do.
-    DiskFull = -7,
-    /// There is no usable UCX in this process.
-    Unavailable = -8,
-    /// The peer has no such map output.
-    NotFound = -9,
-    /// The peer, or the way to it, has failed.
-    Peer = -10,
-    /// The peer has not answered in time.
-    Timeout = -11,
+    DiskFull,
 }
 
-/// A failure: reason and message.
+/// A failure: kind and message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineError {
     /// Decides what the caller may do.
-    pub reason: Reason,
+    pub kind: ErrorKind,
     /// What failed, and where.
     pub message: String,
 }
 
 impl EngineError {
-    /// An error of this reason.
-    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
+    /// An error of this kind.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
     }
 
     /// A bug in the caller.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::new(Reason::Invalid, message)
+        Self::new(ErrorKind::Invalid, message)
     }
 
     /// A failed system call on `path`.
@@ -56,14 +43,14 @@ impl EngineError {
         let elsewhere =
             [libc::ENOSPC, libc::EDQUOT, libc::EROFS, libc::EACCES, libc::EPERM, libc::ENOENT, libc::ENOTDIR];
         let full = e.raw_os_error().is_some_and(|code| elsewhere.contains(&code));
-        let reason = if full { Reason::DiskFull } else { Reason::Io };
-        Self::new(reason, format!("{doing} {}: {e}", path.display()))
+        let kind = if full { ErrorKind::DiskFull } else { ErrorKind::Io };
+        Self::new(kind, format!("{doing} {}: {e}", path.display()))
     }
 }
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.reason, self.message)
+        write!(f, "{:?}: {}", self.kind, self.message)
     }
 }
 
@@ -71,10 +58,10 @@ impl std::error::Error for EngineError {}
 
 impl From<sluice_mem::MemError> for EngineError {
     fn from(e: sluice_mem::MemError) -> Self {
-        let reason = match e {
-            sluice_mem::MemError::OutOfMemory { .. } => Reason::NoMemory,
-            sluice_mem::MemError::NotLeased { .. } => Reason::Invalid,
+        let kind = match e {
+            sluice_mem::MemError::OutOfMemory { .. } => ErrorKind::NoMemory,
+            sluice_mem::MemError::NotLeased { .. } => ErrorKind::Invalid,
         };
-        Self::new(reason, e.to_string())
+        Self::new(kind, e.to_string())
     }
 }

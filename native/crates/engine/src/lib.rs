@@ -13,7 +13,6 @@
 mod checksum;
 mod commit;
 mod error;
-mod handles;
 mod memory_file;
 mod output;
 mod row_checksums;
@@ -22,8 +21,7 @@ mod sort;
 
 pub use checksum::ChecksumAlgorithm;
 pub use commit::Committed;
-pub use error::{EngineError, Reason};
-pub use handles::HandleTable;
+pub use error::{EngineError, ErrorKind};
 pub use memory_file::MemoryFile;
 pub use output::MapOutput;
 pub use sort::Page;

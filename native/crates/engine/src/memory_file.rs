@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::commit::create;
-use crate::error::{EngineError, Reason};
+use crate::error::{EngineError, ErrorKind};
 
 /// How much is moved to the disk at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -98,7 +98,7 @@ impl MemoryFile {
 }
 
 fn failed(doing: &str, e: &io::Error) -> EngineError {
-    EngineError::new(Reason::Io, format!("{doing}: {e}"))
+    EngineError::new(ErrorKind::Io, format!("{doing}: {e}"))
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
     fn a_move_that_fails_leaves_it_in_memory() {
         let file = filled(b"abc");
         let nowhere = folder("fails").join("missing").join("file");
-        assert_eq!(file.move_to(&nowhere).expect_err("no folder").reason, Reason::DiskFull);
+        assert_eq!(file.move_to(&nowhere).expect_err("no folder").kind, ErrorKind::DiskFull);
         assert_eq!(fs::read(path(&file)).expect("readable"), b"abc");
         assert!(file.move_to(&folder("fails").join("there")).is_ok());
     }

@@ -10,7 +10,7 @@ use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
 use crate::commit::{Committed, VectoredWriter, commit, create};
-use crate::error::{EngineError, Reason};
+use crate::error::{EngineError, ErrorKind};
 use crate::row_checksums::{Hashes, RowChecksums};
 use crate::run::{Chunks, Run, SpillFile, Storage};
 use crate::sort::{Page, Sorter};
@@ -171,7 +171,7 @@ impl MapOutput {
         done
     }
 
-    /// Frees everything. Calls that are under way finish or fail with `StaleHandle`.
+    /// Frees everything. Calls that are under way finish or fail with `Closed`.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.lock().clear();
@@ -179,7 +179,7 @@ impl MapOutput {
 
     fn check_open(&self) -> Result<(), EngineError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(EngineError::new(Reason::StaleHandle, "the map output is closed"));
+            return Err(EngineError::new(ErrorKind::Closed, "the map output is closed"));
         }
         Ok(())
     }

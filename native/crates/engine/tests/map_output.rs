@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutput, Page, Reason};
+use sluice_engine::{ChecksumAlgorithm, ErrorKind, MapOutput, Page};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
@@ -122,11 +122,11 @@ fn a_failed_spill_or_commit_loses_nothing() {
     encode(&output, 0, &batch).expect("memory");
     let held = output.memory_bytes();
     let nowhere = dir.join("no-such-folder/file");
-    assert_eq!(output.spill(&nowhere).expect_err("must fail").reason, Reason::DiskFull);
-    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail").reason, Reason::DiskFull);
+    assert_eq!(output.spill(&nowhere).expect_err("must fail").kind, ErrorKind::DiskFull);
+    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail").kind, ErrorKind::DiskFull);
     assert_eq!(
-        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").reason,
-        Reason::DiskFull
+        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").kind,
+        ErrorKind::DiskFull
     );
     assert_eq!(output.memory_bytes(), held);
     let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
@@ -165,12 +165,12 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
         }
         assert!(sequence < 1000, "the limit never bites");
     };
-    assert_eq!(refused.reason, Reason::NoMemory);
+    assert_eq!(refused.kind, ErrorKind::NoMemory);
     let dir = scratch("memory");
     assert!(output.spill(&dir.join("spill")).expect("disk") > 0);
     encode(&output, sequence, &batch).expect("memory is free again");
     output.close();
-    assert_eq!(encode(&output, 9, &batch).expect_err("must fail").reason, Reason::StaleHandle);
+    assert_eq!(encode(&output, 9, &batch).expect_err("must fail").kind, ErrorKind::Closed);
     drop(output);
     assert_eq!(arena.leased_bytes(), 0);
     fs::remove_dir_all(dir).expect("scratch folder");
@@ -208,12 +208,12 @@ fn encodes_may_run_at_once() {
 fn partition_counts_out_of_range_are_refused() {
     for partitions in [0, (1 << 24) + 1] {
         assert_eq!(
-            MapOutput::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.reason),
-            Some(Reason::Invalid)
+            MapOutput::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.kind),
+            Some(ErrorKind::Invalid)
         );
     }
     let output = MapOutput::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
-    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).expect_err("must fail").reason, Reason::Invalid);
+    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).expect_err("must fail").kind, ErrorKind::Invalid);
     assert_eq!(
         output.commit(&std::env::temp_dir().join("sluice-empty"), ChecksumAlgorithm::Adler32).expect("disk").lengths,
         [0, 0]
