@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutput, Page};
+use sluice_engine::{ChecksumAlgorithm, MapOutputWriter, Page};
 use sluice_mem::{Arena, ArenaOptions, HostProvider, Lease, trace_file_of_environment};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem, xorshift};
 
@@ -30,8 +30,8 @@ struct FilledPage {
 }
 
 /// The task's side: rows into pages; every full batch is encoded, its pages reused.
-fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) -> MapOutput {
-    let output = MapOutput::new(Arc::clone(arena), partitions, OPTIONS).expect("partitions");
+fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
+    let output = MapOutputWriter::new(Arc::clone(arena), partitions, OPTIONS).expect("partitions");
     let most = batch_bytes(partitions, table);
     let mut pages: Vec<FilledPage> = Vec::new();
     let (mut sequence, mut open, mut rows_bytes) = (0, 0, 0);
@@ -62,7 +62,7 @@ fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) ->
     output
 }
 
-fn encode(output: &MapOutput, sequence: i64, fields: u32, pages: &[FilledPage]) {
+fn encode(output: &MapOutputWriter, sequence: i64, fields: u32, pages: &[FilledPage]) {
     let pages: Vec<Page<'_>> =
         pages.iter().map(|p| Page { memory: p.lease.as_slice(), used: p.used, entries: p.entries }).collect();
     output.encode(sequence, fields, &pages).expect("memory");

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::checksum::{Checksum, ChecksumAlgorithm};
 use crate::error::EngineError;
-use crate::run::{Run, SpillFile};
+use crate::run::Run;
+use crate::spill::SpillFile;
 
 /// Most pieces of one vectored write (Linux takes 1024).
 const MAX_PIECES: usize = 1024;

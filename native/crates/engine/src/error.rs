@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Invalid,
     /// The map output was closed.
     Closed,
+    /// The map output cannot take this call now, or ever again; nothing was changed.
+    WrongPhase,
     /// A system call failed.
     Io,
     /// This directory is full or not writable; another may do.

@@ -3,7 +3,7 @@
 //! ```text
 //! pages ──sort──▶ rows by partition ──codec──▶ Run (frames, partition-major, in leased chunks)
 //!                                               │ spill: the run's bytes move to a file
-//! MapOutput = runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
+//! MapOutputWriter: runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
 //! ```
 //!
 //! Invariants: a partition's records keep the order in which the task produced them (runs carry a sequence
@@ -12,16 +12,19 @@
 
 mod checksum;
 mod commit;
+mod encode;
 mod error;
 mod memory_file;
-mod output;
+mod phase;
 mod row_checksums;
 mod run;
 mod sort;
+mod spill;
+mod writer;
 
 pub use checksum::ChecksumAlgorithm;
 pub use commit::Committed;
 pub use error::{EngineError, ErrorKind};
 pub use memory_file::MemoryFile;
-pub use output::MapOutput;
 pub use sort::Page;
+pub use writer::MapOutputWriter;

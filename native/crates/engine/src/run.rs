@@ -1,13 +1,11 @@
 //! A run: the frames of one batch of pages, partition-major, in leased chunks or in a spill file.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_mem::{Arena, Lease};
 
 use crate::error::EngineError;
+use crate::spill::SpillFile;
 
 const MIN_CHUNK: usize = 16 << 10;
 const MAX_CHUNK: usize = 256 << 10;
@@ -61,12 +59,6 @@ impl Chunks {
     }
 }
 
-/// A spill file, open for reading as long as some run lies in it.
-pub(crate) struct SpillFile {
-    pub file: File,
-    pub path: PathBuf,
-}
-
 /// Where a run's bytes are.
 pub(crate) enum Storage {
     Memory(Chunks),
@@ -111,12 +103,5 @@ impl Run {
             }
             Storage::Spilled { file, start: base } => spilled(file, base + start, base + end),
         }
-    }
-}
-
-impl SpillFile {
-    /// Reads exactly; a short file is an error that names it.
-    pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), EngineError> {
-        self.file.read_exact_at(into, at).map_err(|e| EngineError::io("reading spill file", &self.path, &e))
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Reason {
     Peer = -10,
     /// The peer has not answered in time.
     Timeout = -11,
+    /// The map output's writer cannot take this call now, or ever again.
+    WrongPhase = -12,
 }
 
 /// A failed call: reason and message.
@@ -57,6 +59,7 @@ impl From<EngineError> for CallError {
             ErrorKind::Invalid => Reason::Invalid,
             ErrorKind::Io => Reason::Io,
             ErrorKind::DiskFull => Reason::DiskFull,
+            ErrorKind::WrongPhase => Reason::WrongPhase,
             ErrorKind::Closed => Reason::StaleHandle,
         };
         Self::new(reason, e.message)

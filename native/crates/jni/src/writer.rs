@@ -3,7 +3,7 @@
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutput, Page};
+use sluice_engine::{ChecksumAlgorithm, MapOutputWriter, Page};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -11,7 +11,7 @@ use crate::exports::native_methods;
 use crate::handles::HandleTable;
 use crate::memory::arena;
 
-static WRITERS: HandleTable<MapOutput> = HandleTable::new();
+static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
 
 /// Longs per page in the array given to `writerEncode`.
 const PAGE_LONGS: usize = 4;
@@ -31,7 +31,8 @@ native_methods! {
 }
 
 fn open(_: &mut Call<'_>, partitions: i32, codec: i32, level: i32, row_checksums: jboolean) -> Result<i64, CallError> {
-    let output = MapOutput::new(arena().clone(), number(partitions, "number of partitions")?, options(codec, level)?)?;
+    let partitions = number(partitions, "number of partitions")?;
+    let output = MapOutputWriter::new(arena().clone(), partitions, options(codec, level)?)?;
     Ok(WRITERS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
 }
 
@@ -71,7 +72,7 @@ fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Pag
 }
 
 fn row_checksum(call: &mut Call<'_>, writer: i64, checksum: JLongArray<'_>) -> Result<(), CallError> {
-    call.fill(&checksum, &[WRITERS.get(writer)?.row_checksum() as i64])
+    call.fill(&checksum, &[WRITERS.get(writer)?.row_checksum()? as i64])
 }
 
 fn memory_bytes(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {

@@ -10,8 +10,10 @@ package io.sluice.nativebridge;
  * <p><b>Ownership.</b> Memory from {@link #lease} belongs to the caller until {@link #release}. A writer
  * handle carries a generation: using it after {@link #writerClose} is {@link #STALE_HANDLE}, never a crash.
  *
- * <p><b>Threads.</b> Every method may be called from any thread. Calls on one writer are serialised inside,
- * except that several {@link #writerEncode} calls may run at once.
+ * <p><b>Threads.</b> Every method may be called from any thread. On one writer {@link #writerEncode} and {@link
+ * #writerSpill} may run at once, any number of them. {@link #writerCommit} must be alone: while an encode or a spill is
+ * under way on another thread it is refused with {@link #WRONG_PHASE}, and so is every encode, spill and commit during
+ * and after a commit that succeeds.
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
@@ -27,10 +29,19 @@ public final class NativeCore {
   public static final int STALE_HANDLE = -4;
   /** An argument is out of range; a bug in the caller. */
   public static final int INVALID = -5;
-  /** The native core panicked; the writer concerned is failed, the process goes on. */
+  /**
+   * The native core panicked; the process goes on. A writer whose encode, spill or commit panicked has failed: such calls
+   * on it return {@link #WRONG_PHASE} from then on.
+   */
   public static final int PANIC = -6;
   /** The file system is full (ENOSPC, EDQUOT) or not writable (EROFS, EACCES): another directory may help. */
   public static final int DISK_FULL = -7;
+
+  /**
+   * The writer cannot take this call now (a commit beside an encode or a spill), or ever again (it is committed, or has
+   * failed by a {@link #PANIC}). Nothing was changed; a bug in the caller, except after a panic.
+   */
+  public static final int WRONG_PHASE = -12;
 
   /** Checksum algorithms of {@link #writerCommit}; the names are those of Spark's setting. */
   public static final int CHECKSUM_NONE = 0;
@@ -116,7 +127,7 @@ public final class NativeCore {
    */
   public static native int writerRowChecksum(long writer, long[] checksum);
 
-  /** Bytes of arena memory that the writer's runs hold. */
+  /** Bytes of arena memory that the writer's runs hold, those included that a spill is writing at this moment. */
   public static native long writerMemoryBytes(long writer);
 
   /**
@@ -130,7 +141,7 @@ public final class NativeCore {
 
   /**
    * Writes the whole map output, partition-major, to {@code path} (created or truncated), and frees the
-   * runs. On failure the runs stay, and the call can be repeated.
+   * runs; the writer then takes no more rows. On failure the runs stay, and the call can be repeated.
    *
    * @param lengths filled with the bytes of each partition; one element per partition
    * @param checksums filled with Spark's checksum of each partition; may be null with CHECKSUM_NONE
