@@ -16,6 +16,7 @@ use crate::bitpack;
 use crate::bytes::{Input, put_short, short_len};
 use crate::error::{CodecError, Result};
 use crate::kernels::{BitRuns, Kernels, Stats};
+use crate::scratch::{Scratch, at_least, clear_for, scratch_of};
 
 const CONST: u8 = 0;
 const FOR: u8 = 1;
@@ -35,11 +36,13 @@ const ENTRY_BITS: usize = 8;
 const SAMPLE: usize = 64;
 
 /// Encodes columns; owns scratch memory so that encoding one allocates nothing.
-pub struct ColumnEncoder {
+pub(crate) struct ColumnEncoder {
     kernels: &'static Kernels,
     scratch: Vec<u64>,
     dict: Dictionary,
 }
+
+scratch_of!(ColumnEncoder: scratch, dict);
 
 fn zigzag(v: i64) -> u64 {
     ((v << 1) ^ (v >> 63)) as u64
@@ -72,12 +75,12 @@ impl Widths {
 
 impl ColumnEncoder {
     /// An encoder with these kernels.
-    pub fn new(kernels: &'static Kernels) -> Self {
+    pub(crate) fn new(kernels: &'static Kernels) -> Self {
         Self { kernels, scratch: Vec::new(), dict: Dictionary::new() }
     }
 
     /// Appends the smallest encoding of `values` (at least one).
-    pub fn encode(&mut self, values: &[u64], out: &mut Vec<u8>) {
+    pub(crate) fn encode(&mut self, values: &[u64], out: &mut Vec<u8>) {
         self.encode_with(values, true, out);
     }
 
@@ -122,7 +125,7 @@ impl ColumnEncoder {
         out.push(short_len(first) as u8);
         put_short(out, first, short_len(first));
         out.push(width as u8);
-        self.scratch.clear();
+        clear_for(&mut self.scratch, values.len());
         self.scratch.extend(values.windows(2).map(|w| w[1].wrapping_sub(w[0])));
         bitpack::pack(self.kernels, &self.scratch, s.delta_min as u64, width, out);
     }
@@ -131,9 +134,10 @@ impl ColumnEncoder {
         let mask = s.or & !s.and;
         put_first(out, MASK, s.and);
         out.extend_from_slice(&mask.to_le_bytes());
-        self.scratch.resize(values.len(), 0);
-        self.kernels.extract(values, &BitRuns::of(mask), &mut self.scratch);
-        bitpack::pack(self.kernels, &self.scratch, 0, width, out);
+        at_least(&mut self.scratch, values.len());
+        let kept = &mut self.scratch[..values.len()];
+        self.kernels.extract(values, &BitRuns::of(mask), kept);
+        bitpack::pack(self.kernels, kept, 0, width, out);
     }
 
     /// Encodes by dictionary if that beats `best` bytes; `narrow` is the best width so far.
@@ -152,7 +156,7 @@ impl ColumnEncoder {
         let sorted = std::mem::take(&mut self.dict.sorted);
         self.encode_with(&sorted, false, out);
         self.dict.sorted = sorted;
-        self.scratch.clear();
+        clear_for(&mut self.scratch, values.len());
         self.scratch.extend(values.iter().map(|v| self.dict.index_of(*v)));
         bitpack::pack(self.kernels, &self.scratch, 0, width, out);
         if out.len() - start >= best {
@@ -194,9 +198,18 @@ struct Dictionary {
     sorted: Vec<u64>,
 }
 
+impl Scratch for Dictionary {
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.keys) + size_of_val(&*self.slots) + self.sorted.bytes()
+    }
+
+    /// Nothing: it has one size.
+    fn give_back(&mut self) {}
+}
+
 impl Dictionary {
     fn new() -> Self {
-        Self { keys: Box::new([0; HASH_SLOTS]), slots: Box::new([0; HASH_SLOTS]), sorted: Vec::new() }
+        Self { keys: Box::new([0; HASH_SLOTS]), slots: Box::new([0; HASH_SLOTS]), sorted: Vec::with_capacity(MAX_DICT) }
     }
 
     fn slot(&self, value: u64) -> usize {

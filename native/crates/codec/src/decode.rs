@@ -1,15 +1,24 @@
 //! Frames to rows.
 
-use crate::bytes::Input;
+use crate::bytes::{Input, round8};
 use crate::column;
-use crate::encode::stride;
 use crate::error::{CodecError, Result};
 use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::kernels::Kernels;
-use crate::layout::{Kind, bitset_words};
+use crate::layout::{Kind, bitset_words, stride, words_fit};
+use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::tails;
 use crate::vardata::{Place, VarDecoder};
 
+/// What the arrays with an element a row take, for one row.
+const BYTES_PER_ROW: usize = 5 * size_of::<u64>();
+/// What arrays are rounded up by, and Zstandard's context.
+const EXTRA_BYTES: usize = 256 << 10;
+
 /// Decodes frames; owns all scratch memory. Not shared between threads; make one per thread.
+///
+/// Memory: while it decodes a frame, a decoder holds at most [`Decoder::scratch_bound`] bytes; between two calls at most
+/// [`crate::RETAINED_LIMIT`].
 pub struct Decoder {
     kernels: &'static Kernels,
     words: Vec<u64>,
@@ -20,6 +29,8 @@ pub struct Decoder {
     places: Vec<Place>,
     var: VarDecoder,
 }
+
+scratch_of!(Decoder: words, kinds, ends, tails, places, var);
 
 impl Default for Decoder {
     fn default() -> Self {
@@ -42,7 +53,7 @@ impl Decoder {
             ends: Vec::new(),
             tails: Vec::new(),
             places: Vec::new(),
-            var: VarDecoder::new(),
+            var: VarDecoder::default(),
         }
     }
 
@@ -72,6 +83,23 @@ impl Decoder {
         self.decode_payload(&header, payload, target, row_bytes)
     }
 
+    /// Bytes of memory that the decoder holds now: scratch and the context of Zstandard.
+    pub fn retained_bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    /// Most bytes of memory that the decoder holds while it decodes a frame with this header. Rows of many fields, few of
+    /// them in a frame, need up to eight times their bytes; others two times.
+    pub fn scratch_bound(header: &FrameHeader) -> usize {
+        let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
+        let words = bitset_words(fields) + fields;
+        if header.encoding == ENCODING_PLAIN || !words_fit(rows, words, bytes) {
+            return RETAINED_LIMIT;
+        }
+        let arrays = rows * BYTES_PER_ROW + fields + EXTRA_BYTES;
+        words * stride(rows) * 8 + bytes + arrays + RETAINED_LIMIT
+    }
+
     /// Decodes a payload whose checksum is not looked at: for fuzzing, which cannot guess checksums.
     ///
     /// # Errors
@@ -83,6 +111,7 @@ impl Decoder {
         target: &mut [u8],
         row_bytes: &mut [u32],
     ) -> Result<usize> {
+        header.check()?;
         let (rows, bytes) = (header.records as usize, header.decoded_bytes as usize);
         if bytes > target.len() || rows > row_bytes.len() {
             return Err(CodecError::new(format!(
@@ -96,7 +125,9 @@ impl Decoder {
         if header.encoding == ENCODING_PLAIN {
             decode_plain(&mut input, target, row_bytes)?;
         } else {
-            self.decode_columnar(header.fields as usize, &mut input, target, row_bytes)?;
+            let done = self.decode_columnar(header.fields as usize, &mut input, target, row_bytes);
+            self.keep_within_limit();
+            done?;
         }
         if !input.is_empty() {
             return Err(CodecError::new(format!("{} bytes after the payload's end", input.remaining())));
@@ -113,13 +144,13 @@ impl Decoder {
     ) -> Result<()> {
         let (rows, first) = (row_bytes.len(), bitset_words(fields));
         let words = first + fields;
-        if words.checked_mul(8 * rows).is_none_or(|b| b > target.len()) {
+        if !words_fit(rows, words, target.len()) {
             return Err(CodecError::new(format!("{rows} rows of {words} words do not fit {} bytes", target.len())));
         }
         let stride = stride(rows);
-        self.words.resize((words * stride).max(self.words.len()), 0);
         self.read_kinds(input, fields)?;
-        self.ends.clear();
+        at_least(&mut self.words, words * stride);
+        clear_for(&mut self.ends, rows);
         self.ends.resize(rows, words as u64 * 8);
         for w in 0..words {
             let column = &mut self.words[w * stride..(w + 1) * stride];
@@ -128,7 +159,7 @@ impl Decoder {
                 restore_words(self.kinds[w - first], &mut column[..rows], &mut self.ends, target.len())?;
             }
         }
-        self.read_tails(input, rows)?;
+        tails::read_lengths(self.kernels, input, rows, &mut self.tails)?;
         self.place_rows(words, stride, target, row_bytes)?;
         // `place_rows` left in `ends` where each row's tail lies, and in `row_bytes` the lengths.
         self.read_tail_bytes(input, target)?;
@@ -137,27 +168,13 @@ impl Decoder {
 
     fn read_kinds(&mut self, input: &mut Input<'_>, fields: usize) -> Result<()> {
         let packed = input.take(fields.div_ceil(4), "field kinds")?;
-        self.kinds.clear();
+        clear_for(&mut self.kinds, fields);
         for field in 0..fields {
             let bits = packed[field / 4] >> (2 * (field % 4)) & 3;
             let kind = Kind::from_bits(bits).ok_or_else(|| CodecError::new("unknown field kind 3"))?;
             self.kinds.push(kind);
         }
         Ok(())
-    }
-
-    fn read_tails(&mut self, input: &mut Input<'_>, rows: usize) -> Result<()> {
-        self.tails.clear();
-        match input.u8("tail flag")? {
-            0 => Ok(()),
-            1 => {
-                self.tails.resize(rows.next_multiple_of(8), 0);
-                column::decode(self.kernels, input, rows, &mut self.tails)?;
-                self.tails.truncate(rows);
-                Ok(())
-            }
-            flag => Err(CodecError::new(format!("tail flag {flag}"))),
-        }
     }
 
     /// Lays the rows out in `target` and writes their words.
@@ -195,7 +212,7 @@ impl Decoder {
         if self.tails.is_empty() {
             return Ok(());
         }
-        self.places.clear();
+        clear_for(&mut self.places, self.ends.len());
         for (at, bytes) in self.ends.iter().zip(&self.tails) {
             let (at, bytes) = (*at as u32, *bytes as u32);
             self.places.push(Place { at, slot: bytes, size: bytes });
@@ -213,19 +230,28 @@ impl Decoder {
     ) -> Result<()> {
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let column = &self.words[(first + field) * stride..][..row_bytes.len()];
-            self.places.clear();
-            let mut row = 0u32;
-            for (word, bytes) in column.iter().zip(row_bytes) {
-                let slot = kind.slot_bytes(*word) as u32;
-                let size = if *kind == Kind::Var16 { slot } else { *word as u32 };
-                let offset = if *word == 0 { 0 } else { (*word >> 32) as u32 };
-                self.places.push(Place { at: row + offset, slot, size });
-                row += *bytes;
+            clear_for(&mut self.places, self.ends.len());
+            match kind {
+                Kind::Var16 => place_slots(column, row_bytes, &mut self.places, |_| (16, 16)),
+                _ => place_slots(column, row_bytes, &mut self.places, |word| (round8(word & 0xFFFF_FFFF), word)),
             }
             self.var.decode(self.kernels, input, &self.places, target)?;
         }
         Ok(())
     }
+}
+
+/// Says where each row's slot lies; `slot_and_size` gives their lengths for a word that is not 0.
+#[inline(always)]
+fn place_slots(words: &[u64], row_bytes: &[u32], places: &mut Vec<Place>, slot_and_size: impl Fn(u64) -> (u64, u64)) {
+    let mut row = 0u32;
+    places.extend(words.iter().zip(row_bytes).map(|(word, bytes)| {
+        let (slot, size) = if *word == 0 { (0, 0) } else { slot_and_size(*word) };
+        // The offset is below the row's length (`restore_words`), and the rows' lengths add up to a u32.
+        let at = row + (*word >> 32) as u32;
+        row += *bytes;
+        Place { at, slot: slot as u32, size: size as u32 }
+    }));
 }
 
 /// Turns size codes back into words, and moves each row's end past the slot.

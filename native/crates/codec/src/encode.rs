@@ -1,32 +1,15 @@
 //! Rows to frames.
 
 use crate::column::ColumnEncoder;
-use crate::compress::Codec;
+use crate::compress::CONTEXT_BYTES;
 use crate::header::{ENCODING_COLUMNAR, ENCODING_PLAIN, FrameHeader, HEADER_BYTES, PATH_ROWS};
 use crate::kernels::Kernels;
-use crate::layout::{Columns, Kind, bitset_words, predict};
+use crate::layout::{Columns, Kind, bitset_words, predict, stride, words_fit};
+use crate::options::{Level, Options};
 use crate::portions::Portions;
-use crate::vardata::{Slot, VarEncoder, encode_tails};
-
-/// How hard to compress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Rows verbatim.
-    Plain,
-    /// By column; the general codec only where it removes a third or more.
-    Fast,
-    /// By column; the general codec wherever it helps.
-    Small,
-}
-
-/// What an encoder makes.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// The general codec for long byte columns.
-    pub codec: Codec,
-    /// How hard to compress.
-    pub level: Level,
-}
+use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::tails;
+use crate::vardata::{Slot, VarEncoder};
 
 /// Rows of a frame together have about this many bytes: rows and columns fit a 1 MiB L2 cache together.
 const FRAME_BYTES: usize = 160 << 10;
@@ -35,8 +18,17 @@ const FRAME_ROWS: usize = 4096;
 /// Frames are cut at a multiple of this many rows, a whole tile of the bit packing.
 const TILE_ROWS: usize = 512;
 
-/// Encodes rows of one shape after another; owns all scratch memory, so that a frame allocates nothing once
-/// warm. Not shared between threads; make one per thread.
+/// What a frame takes beside its rows at most: lengths and sizes of all rows, heads of columns, a dictionary that is
+/// tried and thrown away.
+const FRAME_EXTRA: usize = HEADER_BYTES + 4096;
+/// What the arrays with an element a row take, for one row.
+const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
+
+/// Encodes rows of one shape after another; owns all scratch memory, so that a frame no larger than one before allocates
+/// nothing, unless that one made the encoder give memory back. Not shared between threads; make one per thread.
+///
+/// Memory: while it encodes, an encoder holds at most [`Encoder::scratch_bound`] bytes; between two calls of
+/// [`Encoder::encode`] at most [`crate::RETAINED_LIMIT`].
 pub struct Encoder {
     options: Options,
     kernels: &'static Kernels,
@@ -51,6 +43,8 @@ pub struct Encoder {
     var: VarEncoder,
     frame: Vec<u8>,
 }
+
+scratch_of!(Encoder: words, row_bytes, portions, sizes, kinds, ends, slots, columns, var, frame);
 
 impl Encoder {
     /// An encoder with the best kernels of this CPU.
@@ -71,7 +65,7 @@ impl Encoder {
             ends: Vec::new(),
             slots: Vec::new(),
             columns: ColumnEncoder::new(kernels),
-            var: VarEncoder::new(),
+            var: VarEncoder::default(),
             frame: Vec::new(),
         }
     }
@@ -91,21 +85,56 @@ impl Encoder {
         fields: u32,
         mut sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        while !rows.is_empty() {
+        let mut done = Ok(());
+        while !rows.is_empty() && done.is_ok() {
             let (now, later) = rows.split_at(frame_rows(rows));
-            self.encode_frame(now, fields);
-            sink(&self.frame)?;
+            self.make_frame(now, fields);
+            done = sink(&self.frame);
             rows = later;
         }
-        Ok(())
+        self.keep_within_limit();
+        done
     }
 
-    /// Makes one frame of all `rows` (1 to [`crate::MAX_RECORDS`]) and returns its bytes.
+    /// Makes one frame of all `rows` (1 to [`crate::MAX_RECORDS`]) and returns its bytes. The frame stays in the encoder,
+    /// however large, until the next call.
     pub fn encode_frame(&mut self, rows: &[&[u8]], fields: u32) -> &[u8] {
+        self.keep_within_limit();
+        self.make_frame(rows, fields);
+        &self.frame
+    }
+
+    /// Bytes of memory that the encoder holds now: scratch and the contexts of the general codecs.
+    pub fn retained_bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    /// Most bytes of memory that the encoder holds while [`Encoder::encode`] encodes rows of `fields` fields, none longer
+    /// than `longest_row` bytes, however many they are: about three times the longest row, 128 bytes a field, and 6 MiB.
+    pub fn scratch_bound(&self, longest_row: usize, fields: u32) -> usize {
+        let words = bitset_words(fields as usize) + fields as usize;
+        // A frame's rows before its last are shorter than FRAME_BYTES together, and each has all its words.
+        let rows = FRAME_BYTES.saturating_add(longest_row);
+        let transposed = FRAME_BYTES + words * 8 * 16;
+        let arrays = FRAME_ROWS * BYTES_PER_ROW + fields as usize;
+        let columnar = if self.options.level == Level::Plain { 0 } else { transposed + 2 * rows + arrays };
+        columnar + self.frame_room(rows, FRAME_ROWS, words) + CONTEXT_BYTES + RETAINED_LIMIT
+    }
+
+    /// Room for any frame of so many bytes in so many rows, with what compressing takes before it is seen not to pay.
+    fn frame_room(&self, bytes: usize, rows: usize, words: usize) -> usize {
+        // Beside their values columns and var data take a few bytes each; rows that have fewer words have no columns.
+        let heads = (words * 8).min(bytes);
+        self.options.codec.bound(bytes).max(bytes) + rows * 8 + heads + FRAME_EXTRA
+    }
+
+    fn make_frame(&mut self, rows: &[&[u8]], fields: u32) {
         let decoded: usize = rows.iter().map(|r| r.len()).sum();
-        self.frame.clear();
+        let words = bitset_words(fields as usize) + fields as usize;
+        let room = self.frame_room(decoded, rows.len(), words);
+        clear_for(&mut self.frame, room);
         self.frame.extend_from_slice(&[0; HEADER_BYTES]);
-        let columnar = self.options.level != Level::Plain && self.put_columnar(rows, fields as usize);
+        let columnar = self.options.level != Level::Plain && self.put_columnar(rows, fields as usize, decoded);
         let plain_bytes = decoded + rows.len() * 4;
         let keep = columnar && self.frame.len() - HEADER_BYTES < plain_bytes;
         if !keep {
@@ -122,7 +151,6 @@ impl Encoder {
             payload_crc: crc32c::crc32c(payload),
         };
         self.frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
-        &self.frame
     }
 
     fn put_plain(&mut self, rows: &[&[u8]]) {
@@ -136,21 +164,34 @@ impl Encoder {
     }
 
     /// False if some row is too short to have its fields' words.
-    fn put_columnar(&mut self, rows: &[&[u8]], fields: usize) -> bool {
+    fn put_columnar(&mut self, rows: &[&[u8]], fields: usize, decoded: usize) -> bool {
         let words = bitset_words(fields) + fields;
+        // Before room is made for all words of all rows; `gather` looks at each row.
+        if !words_fit(rows.len(), words, decoded) {
+            return false;
+        }
         let stride = stride(rows.len());
-        self.words.resize((words * stride).max(self.words.len()), 0);
-        self.portions.bytes.clear();
+        at_least(&mut self.words, words * stride);
+        clear_for(&mut self.portions.bytes, decoded);
         if !self.kernels.gather(rows, words, stride, &mut self.words, &mut self.portions.bytes) {
             return false;
         }
-        self.row_bytes.clear();
+        clear_for(&mut self.row_bytes, rows.len());
         self.row_bytes.extend(rows.iter().map(|r| r.len() as u64));
         self.portions.index(&self.row_bytes, words * 8);
         let transposed = Columns { words: &self.words[..words * stride], stride, rows: rows.len() };
         predict(&transposed, fields, &self.row_bytes, &mut self.kinds, &mut self.ends);
-        put_kinds(&self.kinds, &mut self.frame);
+        self.put_columns(fields, stride, rows.len());
+        true
+    }
+
+    /// Appends the columnar payload of the rows that are gathered and predicted.
+    fn put_columns(&mut self, fields: usize, stride: usize, rows: usize) {
         let first = bitset_words(fields);
+        let words = first + fields;
+        let transposed = Columns { words: &self.words[..words * stride], stride, rows };
+        put_kinds(&self.kinds, &mut self.frame);
+        clear_for(&mut self.sizes, rows);
         for w in 0..words {
             let column = transposed.column(w);
             if w < first || self.kinds[w - first] == Kind::Word {
@@ -163,13 +204,13 @@ impl Encoder {
         }
         self.sizes.clear();
         self.sizes.extend(self.row_bytes.iter().zip(&self.ends).map(|(bytes, end)| bytes - end));
-        encode_tails(&self.portions, &self.ends, &self.sizes, &self.options, &mut self.columns, &mut self.frame);
+        let (columns, out) = (&mut self.columns, &mut self.frame);
+        tails::encode(&self.portions, &self.ends, &self.sizes, &self.options, columns, &mut self.var, out);
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
-            self.slots.clear();
+            clear_for(&mut self.slots, rows);
             self.slots.extend(transposed.column(first + field).iter().map(|w| slot(*kind, *w)));
-            self.var.encode(&self.portions, &self.slots, &self.options, &mut self.columns, &mut self.frame);
+            self.var.encode(&self.portions, &self.slots, &self.options, columns, out);
         }
-        true
     }
 }
 
@@ -191,13 +232,6 @@ fn put_kinds(kinds: &[Kind], out: &mut Vec<u8>) {
     for four in kinds.chunks(4) {
         out.push(four.iter().enumerate().fold(0, |b, (i, k)| b | (*k as u8) << (2 * i)));
     }
-}
-
-/// Room between the columns of a transposed frame: a multiple of 8 that is odd in cache lines, so that the
-/// columns of one row do not compete for the same cache sets.
-pub(crate) fn stride(rows: usize) -> usize {
-    let lines = rows.div_ceil(8);
-    (lines | 1) * 8
 }
 
 fn frame_rows(rows: &[&[u8]]) -> usize {

@@ -85,19 +85,20 @@ impl FrameHeader {
             encoded_bytes: word(20),
             payload_crc: word(24),
         };
-        header.check(head[6], head[7])?;
+        if head[6] != 0 || head[7] != 0 {
+            return Err(CodecError::new(format!("unknown frame flags {:#04x} {:#04x}", head[6], head[7])));
+        }
+        header.check()?;
         Ok(header)
     }
 
-    fn check(&self, flags: u8, reserved: u8) -> Result<()> {
+    /// Checks the range of every field.
+    pub(crate) fn check(&self) -> Result<()> {
         if self.path != PATH_ROWS {
             return Err(CodecError::new(format!("unknown record path {}", self.path)));
         }
         if self.encoding > ENCODING_COLUMNAR {
             return Err(CodecError::new(format!("unknown payload encoding {}", self.encoding)));
-        }
-        if flags != 0 || reserved != 0 {
-            return Err(CodecError::new(format!("unknown frame flags {flags:#04x} {reserved:#04x}")));
         }
         if self.records == 0 || self.records > MAX_RECORDS {
             return Err(CodecError::new(format!("frame of {} records", self.records)));

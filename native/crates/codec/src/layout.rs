@@ -9,6 +9,7 @@
 //! and structs round up to 8 bytes; decimals of more than 18 digits and intervals always take 16, null too.
 
 use crate::bytes::round8;
+use crate::scratch::clear_for;
 
 /// What a field's word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,18 @@ pub(crate) fn bitset_words(fields: usize) -> usize {
     fields.div_ceil(64)
 }
 
+/// Whether so many rows of so many words are no more than `bytes` bytes.
+pub(crate) fn words_fit(rows: usize, words: usize, bytes: usize) -> bool {
+    words.checked_mul(8 * rows).is_some_and(|needed| needed <= bytes)
+}
+
+/// Room between the columns of a transposed frame: a multiple of 8 that is odd in cache lines, so that the
+/// columns of one row do not compete for the same cache sets.
+pub(crate) fn stride(rows: usize) -> usize {
+    let lines = rows.div_ceil(8);
+    (lines | 1) * 8
+}
+
 /// The transposed words of a frame: word `w` of row `i` is `words[w * stride + i]`.
 pub(crate) struct Columns<'a> {
     pub words: &'a [u64],
@@ -66,9 +79,9 @@ pub(crate) fn predict(
     ends: &mut Vec<u64>,
 ) {
     let first = bitset_words(fields);
-    kinds.clear();
+    clear_for(kinds, fields);
     kinds.resize(fields, Kind::Word);
-    ends.clear();
+    clear_for(ends, columns.rows);
     ends.resize(columns.rows, (first + fields) as u64 * 8);
     if row_bytes.iter().all(|b| *b == ends[0]) {
         return;

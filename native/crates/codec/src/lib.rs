@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! frame   = header (32 bytes, own CRC) · payload (its CRC is in the header)
-//! payload = kinds[W] · word or size column[W] · tail sizes · var data[per var column] · tail data   (columnar)
-//!         | row lengths · rows                                                                     (plain)
+//! payload = field kinds · word or size column[W] · tails · var data[per var column]   (columnar)
+//!         | row lengths · rows                                                      (plain)
 //! ```
 //!
 //! An `UnsafeRow` is a null bitset, one 8-byte word per field, then a variable region. Each of the `W`
@@ -14,9 +14,9 @@
 //! recognised, verified and replaced by sizes ([`layout`]); the values themselves are stored by column
 //! ([`vardata`]). The schema is never needed, and a wrong guess costs ratio, never correctness.
 //!
-//! Invariants: no function reads outside its input slices whatever the bytes are; every kernel
-//! ([`kernels`]) gives the same bytes on every instruction set; nothing here allocates block memory or
-//! does I/O.
+//! Invariants: whatever the bytes are, decoding them neither panics nor touches anything outside the slices given to
+//! it; every kernel ([`kernels`]) gives the same bytes on every instruction set; scratch memory is bounded
+//! ([`scratch`]); nothing here allocates block memory or does I/O.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
@@ -24,19 +24,25 @@ compile_error!("the block format is little-endian and the kernels assume 64-bit 
 
 mod bitpack;
 mod bytes;
-pub mod column;
+mod column;
 mod compress;
 mod decode;
 mod encode;
 mod error;
 pub mod header;
-pub mod kernels;
+mod kernels;
 mod layout;
+mod options;
 mod portions;
+mod scratch;
+mod tails;
 mod vardata;
 
 pub use compress::Codec;
 pub use decode::Decoder;
-pub use encode::{Encoder, Level, Options};
+pub use encode::Encoder;
 pub use error::CodecError;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};
+pub use kernels::Kernels;
+pub use options::{Level, Options};
+pub use scratch::RETAINED_LIMIT;

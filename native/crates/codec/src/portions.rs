@@ -3,6 +3,8 @@
 //! Rows lie far apart in memory. Gathering copies each one's variable-length portion while its cache lines are at
 //! hand, so that the encoders of var data read sequentially and no row is fetched twice.
 
+use crate::scratch::{clear_for, scratch_of};
+
 /// The portions of the rows of one frame; scratch that is reused from frame to frame.
 #[derive(Default)]
 pub(crate) struct Portions {
@@ -12,11 +14,13 @@ pub(crate) struct Portions {
     fixed: u32,
 }
 
+scratch_of!(Portions: bytes, starts);
+
 impl Portions {
     /// Notes where each row's portion starts; `bytes` are filled, rows are `row_bytes` long, of which `fixed` are not here.
     pub(crate) fn index(&mut self, row_bytes: &[u64], fixed: usize) {
         self.fixed = fixed as u32;
-        self.starts.clear();
+        clear_for(&mut self.starts, row_bytes.len());
         let mut at = 0;
         self.starts.extend(row_bytes.iter().map(|bytes| {
             let start = at;

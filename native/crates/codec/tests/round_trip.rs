@@ -2,8 +2,7 @@
 //! the same frames.
 
 use proptest::prelude::*;
-use sluice_codec::kernels::Kernels;
-use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level, Options};
+use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level, Options};
 use sluice_testkit::{Table, Value, bench_table, incompressible, lineitem, unsafe_row};
 
 fn options() -> Vec<Options> {

@@ -5,8 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sluice_codec::kernels::Kernels;
-use sluice_codec::{Codec, Decoder, Encoder, Level, Options};
+use sluice_codec::{Codec, Decoder, Encoder, Kernels, Level, Options};
 use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row, xorshift};
 
 struct Vector {

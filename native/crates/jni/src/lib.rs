@@ -22,7 +22,7 @@ mod transport;
 mod writer;
 
 use jni::sys::{jint, jstring};
-use sluice_codec::kernels::Kernels;
+use sluice_codec::Kernels;
 
 use crate::arguments::Call;
 use crate::error::CallError;

@@ -235,7 +235,7 @@ fn append(from: &[u8], to: &mut Vec<u8>) {
 }
 
 /// # Safety
-/// `columns` has at least `words * stride` elements and `stride >= rows.len()`.
+/// `words * stride` does not overflow, `columns` has at least that many elements, and `stride >= rows.len()`.
 #[inline(always)]
 pub(super) unsafe fn gather(
     rows: &[&[u8]],
@@ -245,6 +245,7 @@ pub(super) unsafe fn gather(
     portions: &mut Vec<u8>,
 ) -> bool {
     let out = columns.as_mut_ptr();
+    // No overflow below: with a row, stride is at least 1, so words <= columns.len(), which is under isize::MAX / 8.
     for (i, row) in rows.iter().enumerate() {
         if let Some(ahead) = rows.get(i + PREFETCH_ROWS) {
             prefetch(ahead);
@@ -255,7 +256,7 @@ pub(super) unsafe fn gather(
         let from = row.as_ptr().cast::<u64>();
         for w in 0..words {
             // SAFETY: the read is inside the row, which has `words` words (checked above); the write is at
-            // w * stride + i < words * stride (the caller's promise, i < rows.len() <= stride).
+            // w * stride + i < words * stride <= columns.len(), as w < words and i < rows.len() <= stride.
             unsafe { *out.add(w * stride + i) = from.add(w).read_unaligned() };
         }
         append(&row[words * 8..], portions);

@@ -1,0 +1,104 @@
+//! Slots to var data.
+
+use super::compressed::put_bytes;
+use super::{FULL, MAX_WORDS, TRIM, WORDS};
+use crate::column::ColumnEncoder;
+use crate::compress::Compressor;
+use crate::options::Options;
+use crate::portions::Portions;
+use crate::scratch::{at_least, clear_for, scratch_of};
+
+/// One slot: where it starts in its row, its length, and the value's length (at most the slot's).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Slot {
+    pub at: u32,
+    pub slot: u32,
+    pub size: u32,
+}
+
+/// Encodes var data; owns its scratch memory.
+#[derive(Default)]
+pub(crate) struct VarEncoder {
+    words: [Vec<u64>; MAX_WORDS],
+    bytes: Vec<u8>,
+    compressor: Compressor,
+}
+
+scratch_of!(VarEncoder: words, bytes, compressor);
+
+#[inline(always)]
+fn load(word: &[u8]) -> u64 {
+    word.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+impl VarEncoder {
+    /// Appends the var data of one field; `slots[i]` lies inside row `i` and is a multiple of 8 long.
+    pub(crate) fn encode(
+        &mut self,
+        rows: &Portions,
+        slots: &[Slot],
+        options: &Options,
+        columns: &mut ColumnEncoder,
+        out: &mut Vec<u8>,
+    ) {
+        let longest = slots.iter().map(|s| s.slot).max().unwrap_or(0) as usize;
+        if longest <= MAX_WORDS * 8 {
+            return self.encode_words(rows, slots, columns, out);
+        }
+        let padded = slots.iter().enumerate().any(|(row, s)| !padding_is_zero(rows, row, s));
+        let values = slots.iter().map(|s| (s.at, if padded { s.slot } else { s.size }));
+        self.encode_bytes(if padded { FULL } else { TRIM }, rows, values, options, out);
+    }
+
+    /// Appends the var data of the rows' tails: of row `i`, `sizes[i]` bytes from `ends[i]` on.
+    pub(crate) fn encode_tails(
+        &mut self,
+        rows: &Portions,
+        ends: &[u64],
+        sizes: &[u64],
+        options: &Options,
+        out: &mut Vec<u8>,
+    ) {
+        let tails = ends.iter().zip(sizes).map(|(end, size)| (*end as u32, *size as u32));
+        self.encode_bytes(FULL, rows, tails, options, out);
+    }
+
+    fn encode_words(&mut self, rows: &Portions, slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
+        out.push(WORDS);
+        let mut filled = [0usize; MAX_WORDS];
+        for words in &mut self.words {
+            at_least(words, slots.len());
+        }
+        for (row, slot) in slots.iter().enumerate() {
+            let bytes = rows.slice(row, slot.at, slot.slot);
+            for ((word, column), n) in bytes.chunks_exact(8).zip(&mut self.words).zip(&mut filled) {
+                column[*n] = load(word);
+                *n += 1;
+            }
+        }
+        for (words, n) in self.words.iter().zip(filled).filter(|(_, n)| *n > 0) {
+            columns.encode(&words[..n], out);
+        }
+    }
+
+    /// Appends bytes of the rows (of row `i`, the `i`th position and length) one after another.
+    fn encode_bytes(
+        &mut self,
+        mode: u8,
+        rows: &Portions,
+        values: impl Iterator<Item = (u32, u32)>,
+        options: &Options,
+        out: &mut Vec<u8>,
+    ) {
+        // Values lie in the rows' variable-length portions and do not overlap, so they are never more bytes.
+        clear_for(&mut self.bytes, rows.bytes.len());
+        for (row, (at, len)) in values.enumerate() {
+            self.bytes.extend_from_slice(rows.slice(row, at, len));
+        }
+        put_bytes(mode, &self.bytes, options, &mut self.compressor, out);
+    }
+}
+
+fn padding_is_zero(rows: &Portions, row: usize, s: &Slot) -> bool {
+    rows.slice(row, s.at + s.size, s.slot - s.size).iter().all(|b| *b == 0)
+}
