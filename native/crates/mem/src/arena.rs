@@ -1,31 +1,42 @@
-//! The arena: limit, thread arenas and global arena behind one face.
+//! The arena: limit, thread arenas and global arena behind one interface.
 
 use crate::audit;
 use crate::budget::Budget;
 use crate::error::MemError;
-use crate::frame::GRANULE_BYTES;
-use crate::global::{GlobalArena, MAX_EXTENT_BYTES};
+use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, MEDIUM_BYTES, SEGMENT_BYTES};
+use crate::global::{GlobalArena, GlobalOptions};
 use crate::host::HostProvider;
-use crate::lease::Lease;
-use crate::provider::{MemoryKind, Provider, REGION_UNIT_BYTES};
-use crate::size_class::{CLASSES, MEDIUM_BYTES, class_of};
-use crate::stats::Statistics;
+use crate::provider::{MemoryKind, Provider};
+use crate::residency::Purgeable;
+use crate::size_class::{CLASSES, class_of};
+use crate::slack::default_slack;
+use crate::stats::{LastRefusal, RefusalCause, Statistics};
+use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
 use crate::thread_arena::ThreadArenas;
+use crate::thread_slot;
 use crate::trace::TraceRecorder;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Between two purge passes. Memory is given back one to two intervals after its last use. A job that uses all memory once in each
+/// interval pays at most for clearing it anew each time: some 100 ms of processor time per GiB, which is 2 % of one core.
+const PURGE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How an arena is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArenaOptions {
     /// Limit on leased bytes, rounding included.
     pub limit_bytes: usize,
-    /// Bytes of an ordinary region, rounded up to [`REGION_UNIT_BYTES`]; a larger lease gets a larger region.
+    /// Bytes of an ordinary region, rounded up to [`SEGMENT_BYTES`]; a larger lease gets a larger region.
     pub region_bytes: usize,
-    /// Bytes of wholly free regions that are kept mapped; what exceeds it goes back to the provider at once.
-    pub slack_bytes: usize,
+    /// Bytes of wholly free regions that are kept mapped; what exceeds it is unmapped at once. `None`: an eighth of the limit, whatever
+    /// the limit becomes, but at least one segment.
+    pub slack_bytes: Option<usize>,
+    /// Free memory that no lease has used for one to two of these intervals is given back to the system, and stays mapped. `None`: only
+    /// [`Arena::purge`] does that.
+    pub purge_interval: Option<Duration>,
     /// Thread arenas. Threads beyond this number share them.
     pub shards: usize,
     /// A file to record every lease and release in; see [`crate::trace_file_of_environment`]. Where it cannot be made, a line on
@@ -34,15 +45,25 @@ pub struct ArenaOptions {
 }
 
 impl ArenaOptions {
-    /// The defaults: regions of 64 MiB, 256 MiB of slack, two shards per core between 4 and 64, no trace.
+    /// The defaults: regions of 64 MiB, slack by the limit, purges every 5 s, two shards per core between 4 and 64, no trace.
     pub fn with_limit(limit_bytes: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(4, usize::from);
         Self {
             limit_bytes,
-            region_bytes: REGION_UNIT_BYTES,
-            slack_bytes: 4 * REGION_UNIT_BYTES,
+            region_bytes: SEGMENT_BYTES,
+            slack_bytes: None,
+            purge_interval: Some(PURGE_INTERVAL),
             shards: (2 * cores).clamp(4, 64),
             trace: None,
+        }
+    }
+
+    fn global(&self) -> GlobalOptions {
+        GlobalOptions {
+            region_bytes: self.region_bytes,
+            slack_bytes: self.slack_bytes.unwrap_or_else(|| default_slack(self.limit_bytes)),
+            sub_arenas: self.shards,
+            purge_interval: self.purge_interval,
         }
     }
 }
@@ -55,7 +76,10 @@ pub struct Arena {
     budget: Budget,
     threads: ThreadArenas,
     global: GlobalArena,
+    slack_follows_limit: bool,
     refused_by_provider: AtomicU64,
+    refused_by_size: AtomicU64,
+    last_refusal: Mutex<LastRefusal>,
     invalid_releases: AtomicU64,
     trace: Option<TraceRecorder>,
 }
@@ -72,8 +96,11 @@ impl Arena {
         Arc::new(Self {
             budget: Budget::new(options.limit_bytes, options.shards),
             threads: ThreadArenas::new(options.shards),
-            global: GlobalArena::new(provider, options.region_bytes, options.slack_bytes, options.shards),
+            global: GlobalArena::new(provider, options.global()),
+            slack_follows_limit: options.slack_bytes.is_none(),
             refused_by_provider: AtomicU64::new(0),
+            refused_by_size: AtomicU64::new(0),
+            last_refusal: Mutex::new(LastRefusal::default()),
             invalid_releases: AtomicU64::new(0),
             trace: options.trace.as_deref().and_then(start_trace),
         })
@@ -82,6 +109,9 @@ impl Arena {
     /// Sets the limit on leased bytes. Below what is leased, new leases are refused until enough came back.
     pub fn set_limit(&self, bytes: usize) {
         self.budget.set_limit(bytes);
+        if self.slack_follows_limit {
+            self.global.set_slack(default_slack(bytes));
+        }
     }
 
     /// Leases at least `bytes` bytes, 64-byte aligned, contents undefined (but initialised). The caller owns them until
@@ -91,11 +121,14 @@ impl Arena {
     /// [`MemError::OutOfMemory`] when the limit, or the system, refuses. The limit counts whole blocks: up to 1/8 more
     /// than asked for, and multiples of 4 KiB above 120 KiB.
     pub fn lease_raw(&self, bytes: usize) -> Result<NonNull<u8>, MemError> {
-        let booked = booked_bytes(bytes);
-        if bytes > MAX_EXTENT_BYTES || !self.budget.charge(booked) {
-            return Err(self.refuse(bytes));
+        if bytes > MAX_EXTENT_BYTES {
+            return Err(self.refuse(bytes, RefusalCause::Size));
         }
-        let start: Option<NonNull<u8>> = self.find(bytes, booked).and_then(|address| {
+        let (thread, charged) = (thread_slot::current(), charged_bytes(bytes));
+        if !self.budget.charge(thread, charged) {
+            return Err(self.refuse(bytes, RefusalCause::Limit));
+        }
+        let start: Option<NonNull<u8>> = self.find(thread, bytes, charged).and_then(|address| {
             // Its provenance was exposed by `MappedRegion::new`.
             NonNull::new(std::ptr::with_exposed_provenance_mut(address))
         });
@@ -103,32 +136,38 @@ impl Arena {
             trace.leased(start.as_ptr().addr(), bytes);
         }
         start.ok_or_else(|| {
-            self.refused_by_provider.fetch_add(1, Relaxed);
-            let refusal = self.refuse(bytes);
-            self.budget.refund(booked);
+            let refusal = self.refuse(bytes, RefusalCause::Provider);
+            self.budget.refund(thread, charged);
             refusal
         })
     }
 
     /// Finds memory; when the provider refuses a region, once more after the thread arenas gave up what they cache.
-    fn find(&self, bytes: usize, booked: usize) -> Option<usize> {
-        self.try_find(bytes, booked).or_else(|| {
+    fn find(&self, thread: usize, bytes: usize, charged: usize) -> Option<usize> {
+        self.try_find(thread, bytes, charged).or_else(|| {
             self.threads.reclaim(&self.global);
-            self.try_find(bytes, booked)
+            self.try_find(thread, bytes, charged)
         })
     }
 
-    fn try_find(&self, bytes: usize, booked: usize) -> Option<usize> {
+    fn try_find(&self, thread: usize, bytes: usize, charged: usize) -> Option<usize> {
         if bytes > MEDIUM_BYTES {
-            self.global.lease_large(booked)
+            self.global.lease_large(charged)
         } else {
-            self.threads.lease(class_of(bytes), &self.global)
+            self.threads.lease(thread, class_of(bytes), &self.global)
         }
     }
 
     #[cold]
-    fn refuse(&self, requested: usize) -> MemError {
-        MemError::OutOfMemory { requested, leased: self.budget.leased(), limit: self.budget.limit() }
+    fn refuse(&self, requested: usize, cause: RefusalCause) -> MemError {
+        match cause {
+            RefusalCause::Limit => {} // The budget has counted it.
+            RefusalCause::Provider => _ = self.refused_by_provider.fetch_add(1, Relaxed),
+            RefusalCause::Size => _ = self.refused_by_size.fetch_add(1, Relaxed),
+        }
+        let (leased, limit) = (self.budget.leased(), self.budget.limit());
+        *lock(&self.last_refusal) = LastRefusal { cause: Some(cause), requested, leased, limit };
+        MemError::OutOfMemory { requested, leased, limit }
     }
 
     /// Ends the lease that starts at `address`, from any thread.
@@ -140,13 +179,14 @@ impl Arena {
         if let Some(trace) = &self.trace {
             trace.releasing(address);
         }
-        let released = match self.global.frames().superblock_at(address) {
-            Some(superblock) => self.threads.release(superblock, address, &self.global),
+        let thread = thread_slot::current();
+        let released = match self.global.segments().superblock_at(address) {
+            Some(superblock) => self.threads.release(thread, superblock, address, &self.global),
             None => self.global.release_large(address),
         };
         match released {
             Some(bytes) => {
-                self.budget.refund(bytes);
+                self.budget.refund(thread, bytes);
                 Ok(())
             }
             None => {
@@ -156,52 +196,71 @@ impl Arena {
         }
     }
 
-    /// Leases memory that is released when the [`Lease`] is dropped.
-    ///
-    /// # Errors
-    /// As [`Self::lease_raw`].
-    pub fn lease(self: &Arc<Self>, bytes: usize) -> Result<Lease, MemError> {
-        let start = self.lease_raw(bytes)?;
-        Ok(Lease::new(Arc::clone(self), start, bytes))
-    }
-
     /// Bytes on lease, rounding included, and bytes of leases under way.
     pub fn leased_bytes(&self) -> usize {
         self.budget.leased()
     }
 
-    /// Bytes of the regions held from the provider.
+    /// Bytes of the mapped regions.
     pub fn reserved_bytes(&self) -> usize {
         self.global.reserved_bytes()
     }
 
-    /// Returns cached superblocks to the global arena, and wholly free regions beyond `keep_bytes` to the provider.
+    /// Returns cached superblocks to the global arena, and unmaps wholly free regions beyond `keep_bytes`.
     pub fn trim(&self, keep_bytes: usize) {
         self.threads.reclaim(&self.global);
         self.global.trim(keep_bytes);
     }
 
-    /// Figures of this moment. Stops every thread arena for a moment: for metrics, not for the hot path.
+    /// Gives all free memory back to the system, cached superblocks included, at once; the regions stay mapped. How many bytes it was. The
+    /// next leases have the kernel clear pages again: call it when none are expected soon.
+    pub fn purge(&self) -> u64 {
+        self.threads.reclaim(&self.global);
+        self.global.purge(Purgeable::All)
+    }
+
+    /// Makes one step of a purge pass if one is due ([`ArenaOptions::purge_interval`]), as releases of large leases do by
+    /// themselves. For moments after which no such release may come for long, and for timers. Without a pass that is due it reads a
+    /// clock.
+    pub fn purge_if_due(&self) {
+        self.global.purge_if_due();
+    }
+
+    /// Figures of this moment. Locks every bin and every sub-arena, one after another, each for some nanoseconds: beside calls of other
+    /// threads the figures are of slightly different moments.
     pub fn statistics(&self) -> Statistics {
-        let bins = self.threads.freeze();
-        let small = ThreadArenas::books(&bins);
-        let large = self.global.freeze().books();
+        let (small, large) = (self.threads.counts(), self.global.counts());
+        let (refusal, purges) = (*lock(&self.last_refusal), self.global.purges());
         Statistics {
             limit_bytes: self.budget.limit(),
             leased_bytes: self.budget.leased(),
             peak_leased_bytes: self.budget.peak(),
             leases: small.leases + large.large_leases,
             releases: small.releases + large.large_releases,
+            cross_thread_releases: self.threads.cross_thread_releases() + large.cross_thread_releases,
+            invalid_releases: self.invalid_releases.load(Relaxed),
             refused_by_limit: self.budget.refusals(),
             refused_by_provider: self.refused_by_provider.load(Relaxed),
-            invalid_releases: self.invalid_releases.load(Relaxed),
-            last_refusal: self.global.last_refusal(),
+            refused_by_size: self.refused_by_size.load(Relaxed),
+            last_refusal_cause: refusal.cause.map_or(0, |cause| cause as u64),
+            last_refusal_requested_bytes: refusal.requested,
+            last_refusal_leased_bytes: refusal.leased,
+            last_refusal_limit_bytes: refusal.limit,
             regions: large.regions,
             reserved_bytes: self.reserved_bytes(),
+            touched_bytes: large.touched_bytes,
             free_bytes: large.free_bytes,
             superblock_bytes: small.superblock_bytes,
             cached_bytes: self.threads.cached_bytes(),
+            purge_passes: purges.passes(),
+            purged_bytes: purges.purged_bytes(),
+            purge_failures: purges.failures(),
         }
+    }
+
+    /// Why the provider last mapped no region, in words.
+    pub fn last_map_error(&self) -> Option<String> {
+        self.global.map_error()
     }
 
     /// Checks every invariant of the arena, with all of it stopped meanwhile: for tests. May be called at any time, also
@@ -213,24 +272,23 @@ impl Arena {
         audit::audit(&self.budget, &self.threads, &self.global).map(|_| ())
     }
 
-    /// As [`Self::check`], and that exactly the bytes found on lease are booked: for moments when no other thread is in
+    /// As [`Self::check`], and that exactly the bytes found on lease are charged to the limit: for moments when no other thread is in
     /// a call of this arena.
     ///
     /// # Errors
     /// What is broken, in words.
     pub fn check_quiet(&self) -> Result<(), String> {
         let found = audit::audit(&self.budget, &self.threads, &self.global)?;
-        let booked = self.budget.leased();
-        if found.bytes != booked {
-            return Err(format!("{} bytes in {} leases, but {booked} are booked", found.bytes, found.leases));
+        let charged = self.budget.leased();
+        if found.bytes != charged {
+            return Err(format!("{} bytes in {} leases, but {charged} are charged", found.bytes, found.leases));
         }
         Ok(())
     }
 }
 
 impl Drop for Arena {
-    /// Gives the free regions back. A region with a raw lease that nobody released stays mapped: its holder may still
-    /// touch it.
+    /// Unmaps the free regions. One with a raw lease that nobody released stays mapped: its holder may still use the memory.
     fn drop(&mut self) {
         self.trim(0);
     }
@@ -242,7 +300,7 @@ fn start_trace(path: &Path) -> Option<TraceRecorder> {
 }
 
 /// What a lease of `bytes` counts against the limit.
-fn booked_bytes(bytes: usize) -> usize {
+fn charged_bytes(bytes: usize) -> usize {
     if bytes > MEDIUM_BYTES {
         bytes.min(MAX_EXTENT_BYTES).next_multiple_of(GRANULE_BYTES)
     } else {

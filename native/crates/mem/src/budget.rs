@@ -1,57 +1,57 @@
 //! The hard limit on leased bytes.
 //!
 //! ```text
-//! taken = bytes on lease + credit of every shard <= limit
+//! charged = bytes on lease + unused quota of every shard <= limit
 //! ```
 //!
-//! All threads meet at `taken`, so a shard keeps a little credit beside it: a lease spends it and a release earns it, and only
-//! what goes beyond moves between the two. Credit must not make a refusal: before one, the budget turns tight, which takes
-//! all credit back and has every thread charge `taken` itself. It turns roomy again when the limit is further away than all
-//! credit there can be.
+//! Every thread would change `charged` at every lease and release. So each shard holds a quota, a part of the limit that is
+//! charged in advance: a small lease takes from it, a small release adds to it, and only when it runs out or grows too large does
+//! the thread change `charged`.
+//!
+//! Unused quota must never cause a refusal. So before the budget refuses, it takes every shard's quota back and switches quotas off:
+//! all threads then change `charged` themselves. It switches them on again when the limit is so far away that all shards
+//! could hold a full quota.
 //!
 //! Relaxed order is enough: the numbers guard no other memory, and a read-modify-write always sees the latest one.
 
-use crate::lock::lock;
-use crate::thread_slot;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock};
 
-/// The most credit of a shard.
-const CREDIT_BYTES: usize = 512 << 10;
-/// The largest charge that credit pays. A larger one would nearly always move credit too, which costs more than it spares.
-const MOST_BY_CREDIT: usize = 128 << 10;
+/// The most unused quota of a shard.
+const QUOTA_BYTES: usize = 512 << 10;
+/// The largest charge that is taken from quota. A larger one would nearly always have to fetch quota too, which costs more than it saves.
+const MAX_BYTES_FROM_QUOTA: usize = 128 << 10;
 
 /// Keeps what threads write often on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
-/// Bytes on lease and how many there may be. Exact but for calls that are under way.
+/// Bytes on lease and how many there may be. Exact except for calls that are under way.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    taken: Line<AtomicUsize>,
-    credits: Box<[Line<AtomicUsize>]>,
-    roomy: Line<AtomicBool>,
+    charged: CacheLine<AtomicUsize>,
+    quotas: Box<[CacheLine<AtomicUsize>]>,
+    quotas_on: CacheLine<AtomicBool>,
     limit: AtomicUsize,
     peak: AtomicUsize,
     refusals: AtomicU64,
-    /// Held to turn tight or roomy.
-    turn: Mutex<()>,
+    /// Held to switch quotas on or off.
+    switching: Mutex<()>,
 }
 
 impl Budget {
-    /// A budget whose threads share `shards` accounts of credit (at least 1).
+    /// A budget with a quota for each of `shards` shards (at least 1).
     pub(crate) fn new(limit: usize, shards: usize) -> Self {
         let budget = Self {
-            taken: Line::default(),
-            credits: (0..shards.max(1)).map(|_| Line::default()).collect(),
-            roomy: Line::default(),
+            charged: CacheLine::default(),
+            quotas: (0..shards.max(1)).map(|_| CacheLine::default()).collect(),
+            quotas_on: CacheLine::default(),
             limit: AtomicUsize::new(limit),
             peak: AtomicUsize::new(0),
             refusals: AtomicU64::new(0),
-            turn: Mutex::new(()),
+            switching: Mutex::new(()),
         };
-        budget.roomy.0.store(budget.has_room(), Relaxed);
+        budget.quotas_on.0.store(budget.is_far_from_limit(), Relaxed);
         budget
     }
 
@@ -60,25 +60,25 @@ impl Budget {
     }
 
     pub(crate) fn set_limit(&self, bytes: usize) {
-        let _turn = lock(&self.turn);
-        self.roomy.0.store(false, Relaxed);
+        let _switching = lock(&self.switching);
+        self.quotas_on.0.store(false, Relaxed);
         self.limit.store(bytes, Relaxed);
-        self.collect_credit();
-        self.roomy.0.store(self.has_room(), Relaxed);
+        self.take_quotas_back();
+        self.quotas_on.0.store(self.is_far_from_limit(), Relaxed);
     }
 
-    /// Bytes on lease; beside calls of other threads, of about this moment.
+    /// Bytes on lease; while other threads lease and release, an approximation.
     pub(crate) fn leased(&self) -> usize {
-        let credit: usize = self.credits.iter().map(|credit| credit.0.load(Relaxed)).sum();
-        self.taken().saturating_sub(credit)
+        let unused: usize = self.quotas.iter().map(|quota| quota.0.load(Relaxed)).sum();
+        self.charged().saturating_sub(unused)
     }
 
-    /// Bytes on lease and credit together: never less than is on lease, whatever other threads do.
-    pub(crate) fn taken(&self) -> usize {
-        self.taken.0.load(Relaxed)
+    /// Bytes on lease and unused quota together: never less than is on lease, whatever other threads do.
+    pub(crate) fn charged(&self) -> usize {
+        self.charged.0.load(Relaxed)
     }
 
-    /// The most bytes ever taken at once: what was leased at most, or up to [`CREDIT_BYTES`] per shard more.
+    /// The most bytes ever charged at once: what was leased at most, or up to [`QUOTA_BYTES`] per shard more.
     pub(crate) fn peak(&self) -> usize {
         self.peak.load(Relaxed)
     }
@@ -88,55 +88,53 @@ impl Budget {
         self.refusals.load(Relaxed)
     }
 
-    /// Books `bytes` before they are leased; false, and no change, when the limit refuses.
-    pub(crate) fn charge(&self, bytes: usize) -> bool {
-        if bytes <= MOST_BY_CREDIT && self.roomy.0.load(Relaxed) {
-            let credit = self.credit();
-            let paid = credit.fetch_update(Relaxed, Relaxed, |credit| credit.checked_sub(bytes)).is_ok();
-            if paid {
+    /// Charges `bytes` before thread number `thread` leases them; false, and no change, when the limit refuses.
+    pub(crate) fn charge(&self, thread: usize, bytes: usize) -> bool {
+        if bytes <= MAX_BYTES_FROM_QUOTA && self.quotas_on.0.load(Relaxed) {
+            let quota = self.quota(thread);
+            if quota.fetch_update(Relaxed, Relaxed, |unused| unused.checked_sub(bytes)).is_ok() {
                 return true;
             }
-            if self.take(bytes + CREDIT_BYTES / 2) {
-                credit.fetch_add(CREDIT_BYTES / 2, Relaxed);
+            if self.charge_shared(bytes + QUOTA_BYTES / 2) {
+                quota.fetch_add(QUOTA_BYTES / 2, Relaxed);
                 return true;
             }
         }
-        self.take(bytes) || self.charge_tight(bytes)
+        self.charge_shared(bytes) || self.charge_without_quotas(bytes)
     }
 
-    /// Books `bytes` off after they were released, or when charged bytes could not be leased.
-    pub(crate) fn refund(&self, bytes: usize) {
-        let roomy = self.roomy.0.load(Relaxed);
-        if roomy && bytes <= MOST_BY_CREDIT {
-            return self.earn(bytes);
+    /// Takes `bytes` off after thread number `thread` released them, or when charged bytes could not be leased.
+    pub(crate) fn refund(&self, thread: usize, bytes: usize) {
+        let quotas_on = self.quotas_on.0.load(Relaxed);
+        if quotas_on && bytes <= MAX_BYTES_FROM_QUOTA {
+            return self.add_to_quota(thread, bytes);
         }
-        self.taken.0.fetch_sub(bytes, Relaxed);
-        if !roomy {
-            self.relax();
+        self.charged.0.fetch_sub(bytes, Relaxed);
+        if !quotas_on {
+            self.switch_quotas_on();
         }
     }
 
-    /// The calling thread's account.
-    fn credit(&self) -> &AtomicUsize {
-        &self.credits[thread_slot::current() % self.credits.len()].0
+    fn quota(&self, thread: usize) -> &AtomicUsize {
+        &self.quotas[thread % self.quotas.len()].0
     }
 
-    /// Adds to the credit; when it becomes too much, half of what is allowed stays.
-    fn earn(&self, bytes: usize) {
-        let credit = self.credit();
-        if credit.fetch_add(bytes, Relaxed) + bytes <= CREDIT_BYTES {
+    /// Adds to the quota; when it becomes too large, half of the most stays.
+    fn add_to_quota(&self, thread: usize, bytes: usize) {
+        let quota = self.quota(thread);
+        if quota.fetch_add(bytes, Relaxed) + bytes <= QUOTA_BYTES {
             return;
         }
-        let halved = |credit: usize| (credit > CREDIT_BYTES).then_some(CREDIT_BYTES / 2);
-        if let Ok(credit) = credit.fetch_update(Relaxed, Relaxed, halved) {
-            self.taken.0.fetch_sub(credit - CREDIT_BYTES / 2, Relaxed);
+        let halved = |unused: usize| (unused > QUOTA_BYTES).then_some(QUOTA_BYTES / 2);
+        if let Ok(unused) = quota.fetch_update(Relaxed, Relaxed, halved) {
+            self.charged.0.fetch_sub(unused - QUOTA_BYTES / 2, Relaxed);
         }
     }
 
-    fn take(&self, bytes: usize) -> bool {
+    fn charge_shared(&self, bytes: usize) -> bool {
         let limit = self.limit();
-        let within = |taken: usize| taken.checked_add(bytes).filter(|&sum| sum <= limit);
-        let Ok(before) = self.taken.0.fetch_update(Relaxed, Relaxed, within) else {
+        let within = |charged: usize| charged.checked_add(bytes).filter(|&sum| sum <= limit);
+        let Ok(before) = self.charged.0.fetch_update(Relaxed, Relaxed, within) else {
             return false;
         };
         if before + bytes > self.peak() {
@@ -145,43 +143,43 @@ impl Budget {
         true
     }
 
-    /// Charges after all credit was taken back.
+    /// Charges after all quotas were taken back.
     #[cold]
-    fn charge_tight(&self, bytes: usize) -> bool {
-        let _turn = lock(&self.turn);
-        self.roomy.0.store(false, Relaxed);
-        // Who saw the budget roomy a moment ago may still earn credit: look until a look finds none.
+    fn charge_without_quotas(&self, bytes: usize) -> bool {
+        let _switching = lock(&self.switching);
+        self.quotas_on.0.store(false, Relaxed);
+        // A thread that read `quotas_on` a moment ago may still add to a quota: repeat until all are empty.
         loop {
-            let collected = self.collect_credit();
-            if self.take(bytes) {
+            let taken_back = self.take_quotas_back();
+            if self.charge_shared(bytes) {
                 return true;
             }
-            if collected == 0 {
+            if taken_back == 0 {
                 self.refusals.fetch_add(1, Relaxed);
                 return false;
             }
         }
     }
 
-    /// Takes all credit back: how much it was.
-    fn collect_credit(&self) -> usize {
-        let credit = self.credits.iter().map(|credit| credit.0.swap(0, Relaxed)).sum();
-        self.taken.0.fetch_sub(credit, Relaxed);
-        credit
+    /// Empties every quota: how many bytes there were.
+    fn take_quotas_back(&self) -> usize {
+        let unused = self.quotas.iter().map(|quota| quota.0.swap(0, Relaxed)).sum();
+        self.charged.0.fetch_sub(unused, Relaxed);
+        unused
     }
 
-    /// Turns roomy if there is room.
-    fn relax(&self) {
-        if self.has_room() {
-            let _turn = lock(&self.turn);
-            self.roomy.0.store(self.has_room(), Relaxed);
+    /// Switches quotas on if the limit is far away.
+    fn switch_quotas_on(&self) {
+        if self.is_far_from_limit() {
+            let _switching = lock(&self.switching);
+            self.quotas_on.0.store(self.is_far_from_limit(), Relaxed);
         }
     }
 
-    /// Whether all shards could have their credit and twice as much would still be left.
-    fn has_room(&self) -> bool {
-        let margin = self.credits.len() * CREDIT_BYTES * 2;
-        self.taken().checked_add(margin).is_some_and(|sum| sum <= self.limit())
+    /// Whether all shards could have a full quota and twice as much would still be left.
+    fn is_far_from_limit(&self) -> bool {
+        let margin = self.quotas.len() * QUOTA_BYTES * 2;
+        self.charged().checked_add(margin).is_some_and(|sum| sum <= self.limit())
     }
 }
 
@@ -194,70 +192,62 @@ mod tests {
     #[test]
     fn the_limit_is_exact() {
         let budget = Budget::new(100, 4);
-        assert!(budget.charge(60) && budget.charge(40));
-        assert!(!budget.charge(1));
-        budget.refund(60);
-        assert!(!budget.charge(usize::MAX), "no overflow");
-        assert!(budget.charge(60));
+        assert!(budget.charge(0, 60) && budget.charge(0, 40));
+        assert!(!budget.charge(0, 1));
+        budget.refund(0, 60);
+        assert!(!budget.charge(0, usize::MAX), "no overflow");
+        assert!(budget.charge(0, 60));
         assert_eq!((budget.leased(), budget.peak(), budget.refusals()), (100, 100, 2));
     }
 
     #[test]
     fn a_limit_below_what_is_leased_refuses_until_enough_came_back() {
         let budget = Budget::new(100, 4);
-        assert!(budget.charge(80));
+        assert!(budget.charge(0, 80));
         budget.set_limit(50);
-        assert!(!budget.charge(0), "even an empty lease");
-        budget.refund(40);
-        assert!(budget.charge(10));
-        assert!(!budget.charge(1));
+        assert!(!budget.charge(0, 0), "even an empty lease");
+        budget.refund(0, 40);
+        assert!(budget.charge(0, 10));
+        assert!(!budget.charge(0, 1));
     }
 
     #[test]
-    fn credit_pays_small_charges_and_counts_as_free() {
+    fn small_charges_come_from_the_quota_which_counts_as_free() {
         let budget = Budget::new(100_000 * KIB, 4);
-        assert!(budget.charge(100 * KIB));
-        assert_eq!((budget.leased(), budget.taken()), (100 * KIB, 356 * KIB));
-        assert!((0..2).all(|_| budget.charge(128 * KIB)), "from credit");
-        assert_eq!((budget.leased(), budget.taken()), (356 * KIB, 356 * KIB));
-        (0..2).for_each(|_| budget.refund(128 * KIB));
-        assert_eq!((budget.leased(), budget.taken()), (100 * KIB, 356 * KIB));
-        assert!(budget.charge(129 * KIB));
-        assert_eq!(budget.taken(), 485 * KIB, "not from credit");
-        (0..20).for_each(|_| assert!(budget.charge(100 * KIB)));
-        (0..21).for_each(|_| budget.refund(100 * KIB));
-        budget.refund(129 * KIB);
+        assert!(budget.charge(0, 100 * KIB));
+        assert_eq!((budget.leased(), budget.charged()), (100 * KIB, 356 * KIB));
+        assert!((0..2).all(|_| budget.charge(0, 128 * KIB)), "from the quota");
+        assert_eq!((budget.leased(), budget.charged()), (356 * KIB, 356 * KIB));
+        (0..2).for_each(|_| budget.refund(0, 128 * KIB));
+        assert_eq!((budget.leased(), budget.charged()), (100 * KIB, 356 * KIB));
+        assert!(budget.charge(0, 129 * KIB));
+        assert_eq!(budget.charged(), 485 * KIB, "not from the quota");
+        (0..20).for_each(|_| assert!(budget.charge(0, 100 * KIB)));
+        (0..21).for_each(|_| budget.refund(0, 100 * KIB));
+        budget.refund(0, 129 * KIB);
         assert_eq!(budget.leased(), 0);
-        assert!(budget.taken() <= CREDIT_BYTES);
+        assert!(budget.charged() <= QUOTA_BYTES);
     }
 
     #[test]
-    fn nothing_is_refused_for_credit_of_others() {
+    fn nothing_is_refused_because_other_shards_hold_quota() {
         let budget = Budget::new(64_000 * KIB, 8);
-        let barrier = std::sync::Barrier::new(8);
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    assert!(budget.charge(1));
-                    barrier.wait();
-                    budget.refund(1);
-                });
-            }
-        });
-        assert!(budget.leased() == 0 && budget.taken() > 500 * KIB, "otherwise this test shows nothing");
-        assert!(budget.charge(64_000 * KIB));
-        assert!(!budget.charge(1));
-        budget.refund(64_000 * KIB);
-        assert!(budget.charge(1) && budget.taken() > 1, "roomy again");
+        (0..8).for_each(|thread| assert!(budget.charge(thread, 1)));
+        (0..8).for_each(|thread| budget.refund(thread, 1));
+        assert!(budget.leased() == 0 && budget.charged() > 500 * KIB, "otherwise this test shows nothing");
+        assert!(budget.charge(0, 64_000 * KIB));
+        assert!(!budget.charge(0, 1));
+        budget.refund(0, 64_000 * KIB);
+        assert!(budget.charge(0, 1) && budget.charged() > 1, "quotas are on again");
     }
 
     #[test]
-    fn a_lowered_limit_holds_for_credit_too() {
+    fn a_lowered_limit_holds_for_quotas_too() {
         let budget = Budget::new(100_000 * KIB, 1);
-        assert!(budget.charge(KIB));
+        assert!(budget.charge(0, KIB));
         budget.set_limit(KIB);
-        assert!(!budget.charge(1));
+        assert!(!budget.charge(0, 1));
         budget.set_limit(100_000 * KIB);
-        assert!(budget.charge(1));
+        assert!(budget.charge(0, 1));
     }
 }

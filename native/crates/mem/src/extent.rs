@@ -4,7 +4,7 @@
 //! where one does: best fit to within 1/8 ([`crate::log_linear`]), and the lowest address among equals, which keeps
 //! high regions empty. Memory grows with the number of free extents only.
 
-use crate::frame::MAX_GRANULES;
+use crate::geometry::MAX_GRANULES;
 use crate::log_linear::floor_step;
 
 const BINS: usize = floor_step(MAX_GRANULES - 1) + 1;
@@ -49,6 +49,11 @@ impl FreeExtents {
     /// Granules in all free extents.
     pub(crate) fn granules(&self) -> usize {
         self.granules
+    }
+
+    /// The free extents of the bins that hold those of `granules` granules and more; a few may be shorter.
+    pub(crate) fn at_least(&self, granules: usize) -> impl Iterator<Item = &Extent> {
+        self.bins[floor_step(granules)..].iter().flatten()
     }
 
     /// Every free extent, in no order.
@@ -146,7 +151,7 @@ impl FreeExtents {
         }
         let sum: usize = self.iter().map(|extent| extent.granules).sum();
         if sum != self.granules {
-            return Err(format!("free extents: sum is {sum}, booked {}", self.granules));
+            return Err(format!("free extents: sum is {sum}, counted {}", self.granules));
         }
         Ok(())
     }

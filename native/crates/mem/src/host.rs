@@ -1,7 +1,9 @@
 //! Regions of ordinary host memory.
 
+use crate::geometry::SEGMENT_BYTES;
 use crate::os;
-use crate::provider::{MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+use crate::provider::{MapError, MappedRegion, MemoryKind, Provider};
+use std::ptr::NonNull;
 
 /// Maps anonymous private memory; the kernel backs it page by page, on first touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Provider for HostProvider {
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
         let start =
-            os::map_aligned(bytes, REGION_UNIT_BYTES).map_err(|error| MapError { bytes, reason: error.to_string() })?;
+            os::map_aligned(bytes, SEGMENT_BYTES).map_err(|error| MapError { bytes, reason: error.to_string() })?;
         if self.huge_pages {
             os::advise_huge(start, bytes);
         }
@@ -37,5 +39,9 @@ impl Provider for HostProvider {
         // SAFETY: a `MappedRegion` owns its memory and is consumed here; its numbers came from `map_aligned` in `map`
         // (the trait: a provider gets back only what it mapped).
         unsafe { os::unmap(region.address(), region.bytes()) };
+    }
+    unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
+        // SAFETY: the caller's promise: part of a mapping of `map_aligned` that nobody refers to.
+        unsafe { os::discard(start, bytes) }
     }
 }

@@ -1,6 +1,7 @@
 //! A lease that releases itself.
 
 use crate::arena::Arena;
+use crate::error::MemError;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -20,19 +21,25 @@ unsafe impl Send for Lease {}
 // SAFETY: `&Lease` gives only `&[u8]` and a raw pointer, like `&Box<[u8]>`.
 unsafe impl Sync for Lease {}
 
-impl Lease {
-    /// `start` is a live raw lease of at least `bytes` bytes that this value takes over.
-    pub(crate) fn new(arena: Arc<Arena>, start: NonNull<u8>, bytes: usize) -> Self {
-        Self { arena, start, bytes }
+impl Arena {
+    /// Leases memory that is released when the [`Lease`] is dropped.
+    ///
+    /// # Errors
+    /// As [`Self::lease_raw`].
+    pub fn lease(self: &Arc<Self>, bytes: usize) -> Result<Lease, MemError> {
+        let start = self.lease_raw(bytes)?;
+        Ok(Lease { arena: Arc::clone(self), start, bytes })
     }
+}
 
+impl Lease {
     /// The first byte. Writing through the pointer is the caller's `unsafe`; it must not happen while a slice of this
     /// lease is borrowed.
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// Bytes asked for (the arena may have booked more, by rounding).
+    /// Bytes asked for (the arena may have leased more, by rounding).
     pub fn len(&self) -> usize {
         self.bytes
     }
@@ -45,7 +52,8 @@ impl Lease {
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY:
-        // - one live allocation of `bytes` bytes: `new`'s contract, held until drop, which needs `&mut`;
+        // - one live allocation of `bytes` bytes: `Arena::lease` made this value of a raw lease of that many, which only `drop` and
+        //   `into_raw` end, and both take the value;
         // - aligned: `u8`; not longer than `isize::MAX`: the arena leases at most 1 TiB;
         // - initialised: see the type;
         // - not written while borrowed: this value is the only owner, and `as_mut_slice` needs `&mut self`.
@@ -54,7 +62,9 @@ impl Lease {
 
     /// The bytes, to write.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as in `as_slice`; `&mut self` excludes every other slice of this lease, and leases do not overlap.
+        // SAFETY:
+        // - one live, initialised allocation of `bytes` bytes, not longer than `isize::MAX`: as `as_slice` shows;
+        // - not read or written otherwise while borrowed: `&mut self` excludes every other slice of this lease, and leases do not overlap.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 

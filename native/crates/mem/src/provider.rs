@@ -6,11 +6,6 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-/// Alignment and size unit of every region, in bytes: 64 MiB.
-///
-/// Regions of this shape make "which region is this address in?" a table look-up, and every region huge-page aligned.
-pub const REGION_UNIT_BYTES: usize = 64 << 20;
-
 /// What kind of memory a provider maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,12 +61,12 @@ impl fmt::Display for MapError {
 
 impl std::error::Error for MapError {}
 
-/// Maps and unmaps regions. Called from any thread, never with a lock of the lease path held.
+/// Maps, unmaps and purges regions. Called from any thread, never with a lock of the lease path held.
 pub trait Provider: fmt::Debug + Send + Sync {
     /// The kind of memory of every region of this provider.
     fn kind(&self) -> MemoryKind;
 
-    /// Maps `bytes` (a multiple of [`REGION_UNIT_BYTES`]) at an address that is a multiple of [`REGION_UNIT_BYTES`] and
+    /// Maps `bytes` (a multiple of [`crate::SEGMENT_BYTES`]) at an address that is a multiple of [`crate::SEGMENT_BYTES`] and
     /// below 2^48. A region of another shape is refused by the arena and unmapped.
     ///
     /// # Errors
@@ -80,4 +75,17 @@ pub trait Provider: fmt::Debug + Send + Sync {
 
     /// Takes a region back that this provider mapped; no lease lies in it.
     fn unmap(&self, region: MappedRegion);
+
+    /// Gives the physical pages behind part of a region back to the system. The part (whole units of 2 MiB) stays mapped, readable and
+    /// writable, with any initialised contents. False when nothing was given back.
+    ///
+    /// A provider of memory whose pages must stay (registered with a device, pinned) leaves this as it is: it does nothing.
+    ///
+    /// # Safety
+    /// `start .. start + bytes` lies in one region that this provider mapped and has not unmapped, and nobody refers to it during the
+    /// call.
+    unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
+        let _ = (start, bytes);
+        false
+    }
 }

@@ -1,9 +1,10 @@
 //! The mapped regions and the walk over a region's extents.
 
 use crate::extent::Extent;
-use crate::frame::{ADDRESS_END, GRANULE_BYTES, Tag};
-use crate::nearby::Nearby;
-use crate::provider::{MapError, MappedRegion, Provider, REGION_UNIT_BYTES};
+use crate::geometry::{ADDRESS_END, GRANULE_BYTES, SEGMENT_BYTES};
+use crate::provider::{MapError, MappedRegion, Provider};
+use crate::segment::Tag;
+use crate::segment_lookup::SegmentLookup;
 use std::collections::BTreeMap;
 
 /// Regions by first granule.
@@ -41,7 +42,7 @@ pub(crate) fn map(provider: &dyn Provider, bytes: usize) -> Result<MappedRegion,
     let region = provider.map(bytes)?;
     let end = region.address().checked_add(region.bytes());
     let inside = end.is_some_and(|end| end <= ADDRESS_END);
-    if inside && region.bytes() == bytes && region.address().is_multiple_of(REGION_UNIT_BYTES) {
+    if inside && region.bytes() == bytes && region.address().is_multiple_of(SEGMENT_BYTES) {
         return Ok(region);
     }
     let reason = format!("the provider mapped {} bytes at {:#x}", region.bytes(), region.address());
@@ -64,14 +65,14 @@ impl Walk {
     }
 
     /// The next extent and the tag of its first granule; `None` at the region's end.
-    pub(crate) fn next(&mut self, frames: &Nearby<'_>) -> Result<Option<(Extent, Tag)>, String> {
+    pub(crate) fn next(&mut self, segments: &SegmentLookup<'_>) -> Result<Option<(Extent, Tag)>, String> {
         if self.next == self.end {
             return Ok(None);
         }
-        let (start, tag) = (self.next, frames.tag(self.next));
+        let (start, tag) = (self.next, segments.tag(self.next));
         let (granules, free) = match tag {
             Tag::Free(granules) => (granules, true),
-            Tag::Large(granules) | Tag::Superblock(granules) => (granules, false),
+            Tag::Large(granules) | Tag::Superblock(granules) | Tag::Purging(granules) => (granules, false),
             Tag::Inside | Tag::FreeEnd(_) => {
                 return Err(format!("granule {start:#x} starts no extent: {tag:?}"));
             }
@@ -83,18 +84,18 @@ impl Walk {
         if free && self.after_free {
             return Err(format!("free extent {extent:?} was not joined with the one before it"));
         }
-        check_inside(frames, extent, free)?;
+        check_inside(segments, extent, free)?;
         (self.next, self.after_free) = (extent.end(), free);
         Ok(Some((extent, tag)))
     }
 }
 
-fn check_inside(frames: &Nearby<'_>, extent: Extent, free: bool) -> Result<(), String> {
+fn check_inside(segments: &SegmentLookup<'_>, extent: Extent, free: bool) -> Result<(), String> {
     for granule in extent.start + 1..extent.end() {
         let last = free && granule == extent.end() - 1;
         let expected = if last { Tag::FreeEnd(extent.granules) } else { Tag::Inside };
-        if frames.tag(granule) != expected {
-            return Err(format!("granule {granule:#x} of {extent:?} is tagged {:?}", frames.tag(granule)));
+        if segments.tag(granule) != expected {
+            return Err(format!("granule {granule:#x} of {extent:?} is tagged {:?}", segments.tag(granule)));
         }
     }
     Ok(())

@@ -1,18 +1,14 @@
-//! Size classes of small and medium leases, generated from [`crate::log_linear`] and tested as laws.
+//! Size classes of small and medium leases, generated from [`crate::log_linear`].
 //!
 //! A class is a block size (a multiple of 64 bytes) and the superblock that blocks of this size are cut from.
-//! Laws (the tests of this file):
+//! What holds for every class (the tests of this file):
 //! - rounding a request up to its class wastes less than 64 bytes or less than 1/8 of the request;
 //! - the tail of a superblock that holds no block is at most 1/8 of it;
 //! - a superblock holds at least 2 blocks and at most [`MAX_BLOCKS`].
 
-use crate::frame::SLOT_BYTES;
+use crate::geometry::{ALIGN_BYTES, MEDIUM_BYTES, SLOT_BYTES};
 use crate::log_linear::{ceil_step, value_of};
 
-/// Alignment of every lease and unit of every block size, in bytes: a cache line, and an AVX-512 register.
-pub const ALIGN_BYTES: usize = 64;
-/// Requests above this many bytes come straight from the global arena.
-pub(crate) const MEDIUM_BYTES: usize = 120 << 10;
 /// Blocks in the superblock of the smallest class.
 pub(crate) const MAX_BLOCKS: usize = SLOT_BYTES / ALIGN_BYTES;
 /// Number of size classes.
@@ -68,7 +64,7 @@ pub(crate) const fn class_of(bytes: usize) -> usize {
     if units == 0 { 0 } else { ceil_step(units) - 1 }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
@@ -90,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn superblocks_obey_their_laws() {
+    fn superblocks_hold_two_blocks_and_waste_little() {
         for class in &CLASSES {
             let tail = class.superblock_bytes() - class.blocks * class.block_bytes;
             assert_eq!(class.block_bytes % ALIGN_BYTES, 0);

@@ -1,4 +1,4 @@
-//! A superblock's own books: which of its equal blocks are free.
+//! A superblock: blocks of equal size, and a bitmap of the free ones.
 //!
 //! Nothing is written into the memory itself: blocks carry no header, so a lease may be given to a device or a peer, and
 //! a wild write into a block cannot break the arena.
@@ -7,13 +7,13 @@
 //! address may look at a descriptor while it changes hands; it then decides under that lock.
 
 use crate::size_class::{MAX_BLOCKS, SizeClass};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use crate::sync::{AtomicU32, AtomicU64, Relaxed};
 
 const WORDS: usize = MAX_BLOCKS / 64;
 /// `owner` of a superblock that no bin holds.
 pub(crate) const NO_OWNER: u32 = u32::MAX;
 
-/// Descriptor of the superblock that starts at one slot, kept with the slot for ever.
+/// Descriptor of the superblock that starts at one slot. It stays with the slot as long as the arena lives.
 #[derive(Debug)]
 pub(crate) struct Superblock {
     address: usize,
@@ -33,7 +33,7 @@ impl Superblock {
             owner: AtomicU32::new(NO_OWNER),
             live: AtomicU32::new(0),
             first_word: AtomicU32::new(0),
-            free: [const { AtomicU64::new(0) }; WORDS],
+            free: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 
@@ -104,7 +104,7 @@ impl Superblock {
         true
     }
 
-    /// Checks the books against each other.
+    /// Checks the bitmap against the number of live blocks.
     pub(crate) fn check(&self, class: &SizeClass) -> Result<(), String> {
         let words: Vec<u64> = self.free.iter().map(|word| word.load(Relaxed)).collect();
         let free: usize = words.iter().map(|word| word.count_ones() as usize).sum();
@@ -124,7 +124,7 @@ impl Superblock {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::size_class::CLASSES;

@@ -14,14 +14,12 @@
 //! Lock order: bin, then (never while holding a bin on the lease path) the global arena. `freeze` takes all bins in
 //! order.
 
-use crate::frame::SLOT_BYTES;
+use crate::geometry::SLOT_BYTES;
 use crate::global::GlobalArena;
-use crate::lock::lock;
 use crate::size_class::{CLASS_COUNT, CLASSES};
 use crate::superblock::{NO_OWNER, Superblock};
-use crate::thread_slot;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Relaxed, lock};
+use std::sync::Arc;
 
 /// Bytes of empty superblocks that a shard may keep.
 const CACHE_BYTES: usize = 8 * SLOT_BYTES;
@@ -47,14 +45,22 @@ struct Shard {
     bins: Box<[Padded]>,
     /// Bytes of this shard's empty superblocks.
     cached: AtomicUsize,
+    /// Releases of this shard's blocks by threads of other shards.
+    cross_thread_releases: AtomicU64,
 }
 
-/// What the books of all bins say.
+impl Shard {
+    fn new() -> Self {
+        let bins = (0..CLASS_COUNT).map(|_| Padded::default()).collect();
+        Self { bins, cached: AtomicUsize::new(0), cross_thread_releases: AtomicU64::new(0) }
+    }
+}
+
+/// Sums over all bins.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BinBooks {
+pub(crate) struct BinCounts {
     pub(crate) leases: u64,
     pub(crate) releases: u64,
-    pub(crate) live_bytes: usize,
     pub(crate) superblock_bytes: usize,
 }
 
@@ -67,9 +73,7 @@ pub(crate) struct ThreadArenas {
 impl ThreadArenas {
     /// `shards` is at least 1.
     pub(crate) fn new(shards: usize) -> Self {
-        let shard =
-            || Shard { bins: (0..CLASS_COUNT).map(|_| Padded::default()).collect(), cached: AtomicUsize::new(0) };
-        Self { shards: (0..shards.max(1)).map(|_| shard()).collect() }
+        Self { shards: (0..shards.max(1)).map(|_| Shard::new()).collect() }
     }
 
     fn bin(&self, owner: u32) -> &Mutex<Bin> {
@@ -81,9 +85,9 @@ impl ThreadArenas {
         &self.shards[owner as usize / CLASS_COUNT].cached
     }
 
-    /// Leases a block of `class` from the calling thread's shard; `None` when there is no superblock to be had.
-    pub(crate) fn lease(&self, class: usize, global: &GlobalArena) -> Option<usize> {
-        let shard = thread_slot::current() % self.shards.len();
+    /// Leases a block of `class` from the shard of thread number `thread`; `None` when there is no superblock to be had.
+    pub(crate) fn lease(&self, thread: usize, class: usize, global: &GlobalArena) -> Option<usize> {
+        let shard = thread % self.shards.len();
         let owner = (shard * CLASS_COUNT + class) as u32;
         let block = lock(self.bin(owner)).lease(class, self.cached(owner));
         block.or_else(|| self.lease_from_new(owner, class, global))
@@ -100,20 +104,31 @@ impl ThreadArenas {
     }
 
     /// Ends the lease of the block at `address`, which lies in `superblock` as far as the caller knows: its bytes, or
-    /// `None` and no change when no live block starts there.
-    pub(crate) fn release(&self, superblock: &Arc<Superblock>, address: usize, global: &GlobalArena) -> Option<usize> {
+    /// `None` and no change when no live block starts there. `thread` is the releasing thread's number.
+    pub(crate) fn release(
+        &self,
+        thread: usize,
+        superblock: &Arc<Superblock>,
+        address: usize,
+        global: &GlobalArena,
+    ) -> Option<usize> {
         let owner = superblock.owner();
         if owner == NO_OWNER {
             return None;
         }
         let class = owner as usize % CLASS_COUNT;
         let mut bin = lock(self.bin(owner));
-        // Only under its bin's lock does an owner stay; a live block's superblock has had the same one all the time.
+        // The owner changes only under its bin's lock, and while a block is on lease not at all. So for a stale address it may be another
+        // one by now, for a valid one it is the same.
         if superblock.owner() != owner || !superblock.release(&CLASSES[class], address) {
             return None;
         }
         let emptied = bin.released(superblock, class, self.cached(owner));
         drop(bin);
+        let shard = owner as usize / CLASS_COUNT;
+        if thread % self.shards.len() != shard {
+            self.shards[shard].cross_thread_releases.fetch_add(1, Relaxed);
+        }
         if emptied {
             global.return_superblock(superblock, CLASSES[class].slots);
         }
@@ -137,17 +152,23 @@ impl ThreadArenas {
         self.shards.iter().flat_map(|shard| &shard.bins).map(|bin| lock(&bin.0)).collect()
     }
 
-    /// Sums the books of frozen bins.
-    pub(crate) fn books(bins: &[MutexGuard<'_, Bin>]) -> BinBooks {
-        let mut books = BinBooks::default();
-        for (owner, bin) in bins.iter().enumerate() {
-            let class = &CLASSES[owner % CLASS_COUNT];
-            books.leases += bin.leases;
-            books.releases += bin.releases;
-            books.live_bytes += (bin.leases - bin.releases) as usize * class.block_bytes;
-            books.superblock_bytes += bin.superblocks * class.superblock_bytes();
+    /// The sums over all bins, locked one after another.
+    pub(crate) fn counts(&self) -> BinCounts {
+        let mut counts = BinCounts::default();
+        for shard in &self.shards {
+            for (bin, class) in shard.bins.iter().zip(&CLASSES) {
+                let bin = lock(&bin.0);
+                counts.leases += bin.leases;
+                counts.releases += bin.releases;
+                counts.superblock_bytes += bin.superblocks * class.superblock_bytes();
+            }
         }
-        books
+        counts
+    }
+
+    /// Releases by threads of other shards than the block's.
+    pub(crate) fn cross_thread_releases(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.cross_thread_releases.load(Relaxed)).sum()
     }
 
     /// Bytes of empty superblocks that the shards keep.
@@ -171,7 +192,7 @@ impl Bin {
         Some(address)
     }
 
-    /// Books a block's release; true when the superblock became empty and left the bin.
+    /// Counts a block's release; true when the superblock became empty and left the bin.
     fn released(&mut self, superblock: &Arc<Superblock>, class: usize, cached: &AtomicUsize) -> bool {
         self.releases += 1;
         let live = superblock.live();
@@ -195,7 +216,7 @@ impl Bin {
         self.open.insert(at, superblock);
     }
 
-    /// Disowns an empty superblock.
+    /// Gives up an empty superblock.
     fn remove(&mut self, superblock: &Arc<Superblock>) {
         let at = self.position(superblock);
         self.open.remove(at);
@@ -212,12 +233,12 @@ impl Bin {
         self.open.get(self.position(superblock)).is_some_and(|found| found.address() == superblock.address())
     }
 
-    /// Compares the books with what was found: superblocks, the open ones among them, and live blocks.
+    /// Compares the bin with what was found: superblocks, the open ones among them, and live blocks.
     pub(crate) fn check(&self, superblocks: usize, open: usize, live: usize) -> Result<(), String> {
-        let booked = (self.leases - self.releases) as usize;
-        if (self.superblocks, self.open.len(), booked) != (superblocks, open, live) {
+        let live_blocks = (self.leases - self.releases) as usize;
+        if (self.superblocks, self.open.len(), live_blocks) != (superblocks, open, live) {
             return Err(format!(
-                "{superblocks} superblocks, {open} open, {live} live blocks; booked {}, {}, {booked}",
+                "{superblocks} superblocks, {open} open, {live} live blocks; counted {}, {}, {live_blocks}",
                 self.superblocks,
                 self.open.len()
             ));
@@ -228,7 +249,7 @@ impl Bin {
         Ok(())
     }
 
-    /// Disowns every empty superblock.
+    /// Gives up every empty superblock.
     fn take_empty(&mut self) -> Vec<Arc<Superblock>> {
         let empty: Vec<_> = self.open.iter().filter(|superblock| superblock.live() == 0).cloned().collect();
         empty.iter().for_each(|superblock| self.remove(superblock));
@@ -236,33 +257,36 @@ impl Bin {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::geometry::SEGMENT_BYTES;
+    use crate::global::GlobalOptions;
     use crate::host::HostProvider;
-    use crate::provider::REGION_UNIT_BYTES;
     use crate::size_class::class_of;
 
     const BLOCK: usize = 64 << 10;
 
     fn arenas() -> (ThreadArenas, GlobalArena) {
         let provider = Arc::new(HostProvider { huge_pages: false });
-        (ThreadArenas::new(1), GlobalArena::new(provider, REGION_UNIT_BYTES, 0, 1))
+        let options =
+            GlobalOptions { region_bytes: SEGMENT_BYTES, slack_bytes: 0, sub_arenas: 1, purge_interval: None };
+        (ThreadArenas::new(1), GlobalArena::new(provider, options))
     }
 
     fn lease(threads: &ThreadArenas, global: &GlobalArena, bytes: usize) -> usize {
-        threads.lease(class_of(bytes), global).expect("memory")
+        threads.lease(0, class_of(bytes), global).expect("memory")
     }
 
     fn release(threads: &ThreadArenas, global: &GlobalArena, address: usize) -> Option<usize> {
-        global.frames().superblock_at(address).and_then(|superblock| threads.release(superblock, address, global))
+        global.segments().superblock_at(address).and_then(|superblock| threads.release(0, superblock, address, global))
     }
 
     #[test]
     fn a_bin_keeps_one_empty_superblock_and_returns_the_others() {
         let (threads, global) = arenas();
         let blocks: Vec<usize> = (0..9).map(|_| lease(&threads, &global, BLOCK)).collect();
-        let held = |threads: &ThreadArenas| ThreadArenas::books(&threads.freeze()).superblock_bytes;
+        let held = |threads: &ThreadArenas| threads.counts().superblock_bytes;
         assert_eq!(held(&threads), 3 * SLOT_BYTES);
         for block in blocks {
             assert_eq!(release(&threads, &global, block), Some(BLOCK));
@@ -290,10 +314,10 @@ mod tests {
     fn a_stale_descriptor_frees_nothing() {
         let (threads, global) = arenas();
         let block = lease(&threads, &global, BLOCK);
-        let superblock = Arc::clone(global.frames().superblock_at(block).expect("a superblock"));
-        assert!(threads.release(&superblock, block, &global).is_some());
+        let superblock = Arc::clone(global.segments().superblock_at(block).expect("a superblock"));
+        assert!(threads.release(0, &superblock, block, &global).is_some());
         threads.reclaim(&global);
         assert_eq!(superblock.owner(), NO_OWNER);
-        assert_eq!(threads.release(&superblock, block, &global), None);
+        assert_eq!(threads.release(0, &superblock, block, &global), None);
     }
 }

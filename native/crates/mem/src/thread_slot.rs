@@ -4,48 +4,75 @@
 //! threads at a time use the N lowest shards however many threads come and go, and what a dead thread's shard still
 //! caches is used by the next thread that takes its number.
 
-use crate::lock::lock;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::Mutex;
+#[cfg(not(loom))]
+pub(crate) use dense::current;
+#[cfg(loom)]
+pub(crate) use given::{current, set};
 
-#[derive(Debug)]
-struct Numbers {
-    free: BinaryHeap<Reverse<usize>>,
-    next: usize,
+/// Numbers that a loom model gives its threads, so that they are the same in every execution; 0 at first.
+#[cfg(loom)]
+mod given {
+    use std::cell::Cell;
+
+    loom::thread_local! {
+        static NUMBER: Cell<usize> = Cell::new(0);
+    }
+
+    /// Sets the calling thread's number.
+    pub(crate) fn set(number: usize) {
+        NUMBER.with(|own| own.set(number));
+    }
+
+    pub(crate) fn current() -> usize {
+        NUMBER.with(Cell::get)
+    }
 }
 
-static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BinaryHeap::new(), next: 0 });
+#[cfg(not(loom))]
+mod dense {
+    use crate::sync::lock;
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+    use std::sync::Mutex;
 
-struct ThreadSlot(usize);
+    #[derive(Debug)]
+    struct Numbers {
+        free: BinaryHeap<Reverse<usize>>,
+        next: usize,
+    }
 
-impl ThreadSlot {
-    fn take() -> Self {
-        let mut numbers = lock(&NUMBERS);
-        if let Some(Reverse(number)) = numbers.free.pop() {
-            return Self(number);
+    static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BinaryHeap::new(), next: 0 });
+
+    struct ThreadSlot(usize);
+
+    impl ThreadSlot {
+        fn take() -> Self {
+            let mut numbers = lock(&NUMBERS);
+            if let Some(Reverse(number)) = numbers.free.pop() {
+                return Self(number);
+            }
+            numbers.next += 1;
+            Self(numbers.next - 1)
         }
-        numbers.next += 1;
-        Self(numbers.next - 1)
+    }
+
+    impl Drop for ThreadSlot {
+        fn drop(&mut self) {
+            lock(&NUMBERS).free.push(Reverse(self.0));
+        }
+    }
+
+    thread_local! {
+        static SLOT: ThreadSlot = ThreadSlot::take();
+    }
+
+    /// The calling thread's number; 0 for a thread that is ending, which may share it.
+    pub(crate) fn current() -> usize {
+        SLOT.try_with(|slot| slot.0).unwrap_or(0)
     }
 }
 
-impl Drop for ThreadSlot {
-    fn drop(&mut self) {
-        lock(&NUMBERS).free.push(Reverse(self.0));
-    }
-}
-
-thread_local! {
-    static SLOT: ThreadSlot = ThreadSlot::take();
-}
-
-/// The calling thread's number; 0 for a thread that is ending, which may share it.
-pub(crate) fn current() -> usize {
-    SLOT.try_with(|slot| slot.0).unwrap_or(0)
-}
-
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::collections::HashSet;

@@ -11,7 +11,7 @@
 //! Thread numbers are dense: a thread that starts takes the lowest number that no living one has. Refused leases and invalid releases are
 //! not recorded. All threads meet at one lock here, which makes a traced run slower, and is the order of the lines.
 
-use crate::lock::lock;
+use crate::sync::lock;
 use crate::thread_slot;
 use std::collections::HashMap;
 use std::fs::File;

@@ -3,9 +3,7 @@
 
 mod support;
 
-use sluice_mem::{
-    Arena, ArenaOptions, Counted, HostProvider, Limited, MemError, OnRefusal, Provider, REGION_UNIT_BYTES,
-};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, MemError, Provider, SEGMENT_BYTES};
 use std::sync::Arc;
 use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, options};
 
@@ -27,8 +25,8 @@ const SIZES: [usize; 17] = [
     262_144,
     262_145,
     MIB,
-    REGION_UNIT_BYTES,
-    REGION_UNIT_BYTES + 1,
+    SEGMENT_BYTES,
+    SEGMENT_BYTES + 1,
 ];
 
 fn arena<P: Provider + 'static>(provider: P, options: &ArenaOptions) -> Arc<Arena> {
@@ -80,11 +78,11 @@ fn everything_comes_back<P: Provider + 'static>(provider: P) {
 fn slack_is_kept_and_the_rest_goes_back<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &roomy());
     let leases: Vec<_> = (0..4).map(|_| arena.lease(48 * MIB).unwrap()).collect();
-    assert_eq!(arena.reserved_bytes(), 4 * REGION_UNIT_BYTES);
+    assert_eq!(arena.reserved_bytes(), 4 * SEGMENT_BYTES);
     drop(leases);
-    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "the slack of these tests");
+    assert_eq!(arena.reserved_bytes(), SEGMENT_BYTES, "the slack of these tests");
     let again = arena.lease(48 * MIB).unwrap();
-    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "the kept region is used");
+    assert_eq!(arena.reserved_bytes(), SEGMENT_BYTES, "the kept region is used");
     drop(again);
     arena.trim(0);
     assert_eq!(arena.reserved_bytes(), 0);
@@ -93,24 +91,24 @@ fn slack_is_kept_and_the_rest_goes_back<P: Provider + 'static>(provider: P) {
 
 fn regions_do_not_join<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &roomy());
-    let first = arena.lease(REGION_UNIT_BYTES).unwrap();
-    let second = arena.lease(REGION_UNIT_BYTES).unwrap();
+    let first = arena.lease(SEGMENT_BYTES).unwrap();
+    let second = arena.lease(SEGMENT_BYTES).unwrap();
     drop(second);
     arena.check_quiet().unwrap();
     drop(first);
     arena.check_quiet().unwrap();
-    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES);
+    assert_eq!(arena.reserved_bytes(), SEGMENT_BYTES);
 }
 
 fn a_region_joins_over_the_borders_of_regions_gone<P: Provider + 'static>(provider: P) {
     let arena = arena(provider, &roomy());
-    drop([0, 1].map(|_| arena.lease(REGION_UNIT_BYTES).unwrap()));
+    drop([0, 1].map(|_| arena.lease(SEGMENT_BYTES).unwrap()));
     arena.trim(0);
-    let wide = arena.lease(REGION_UNIT_BYTES + MIB).unwrap();
+    let wide = arena.lease(SEGMENT_BYTES + MIB).unwrap();
     let behind = arena.lease(MIB).unwrap();
     drop(wide);
-    let unit = arena.lease(REGION_UNIT_BYTES).unwrap();
-    assert_eq!(arena.reserved_bytes(), 2 * REGION_UNIT_BYTES);
+    let unit = arena.lease(SEGMENT_BYTES).unwrap();
+    assert_eq!(arena.reserved_bytes(), 2 * SEGMENT_BYTES);
     drop(unit);
     arena.check_quiet().unwrap();
     drop(behind);
@@ -150,7 +148,7 @@ fn garbage_is_refused<P: Provider + 'static>(provider: P) {
     garbage.extend([&raw const on_stack as usize, garbage_is_refused::<P> as *const () as usize]);
     for start in [small, medium, large] {
         garbage.extend([start + 1, start + 8, start + 64, start + 4096, start + 262_144, start - 1]);
-        garbage.extend([start + 100_352, start ^ (1 << 40), start & !(REGION_UNIT_BYTES - 1), start + (5 << 20)]);
+        garbage.extend([start + 100_352, start ^ (1 << 40), start & !(SEGMENT_BYTES - 1), start + (5 << 20)]);
     }
     garbage.retain(|address| ![small, medium, large].contains(address));
     for address in garbage {
@@ -187,5 +185,4 @@ conformance! {
     host_without_huge_pages => PLAIN_HOST;
     fixed => FixedProvider::new(1 << 30);
     adjacent => AdjacentProvider::new(16);
-    decorated => OnRefusal::new(Limited::new(Counted::new(PLAIN_HOST), 1 << 30), |_| false);
 }

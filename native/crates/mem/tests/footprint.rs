@@ -19,13 +19,13 @@ const MEDIUM: usize = 120 << 10;
 
 /// Live bytes, and superblocks that are allowed: one per class that the thread has used.
 #[derive(Default)]
-struct Tally {
+struct SuperblockCounts {
     live: AtomicUsize,
     superblocks: AtomicUsize,
 }
 
 /// Replaces leases at random and stops at the barrier, twice, every [`STEPS`].
-fn churn(arena: &Arc<Arena>, seed: u64, turn: &Barrier, tally: &Tally) {
+fn churn(arena: &Arc<Arena>, seed: u64, turn: &Barrier, tally: &SuperblockCounts) {
     let (mut random, mut slots) = (Random(seed), Vec::<Lease>::new());
     let mut classes = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -51,7 +51,7 @@ fn churn(arena: &Arc<Arena>, seed: u64, turn: &Barrier, tally: &Tally) {
 fn worst(threads: usize) -> f64 {
     let options = sluice_mem::ArenaOptions { shards: 64, ..options(usize::MAX) };
     let arena = Arena::with_provider(Arc::new(PLAIN_HOST), &options);
-    let (turn, tally) = (Barrier::new(threads + 1), Tally::default());
+    let (turn, tally) = (Barrier::new(threads + 1), SuperblockCounts::default());
     let mut worst = 0f64;
     std::thread::scope(|scope| {
         for seed in 0..threads as u64 {

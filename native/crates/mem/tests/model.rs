@@ -115,7 +115,7 @@ impl Model {
 
     fn add(&mut self, start: usize, requested: usize, booked: usize) {
         assert!(start.is_multiple_of(64) && booked >= requested.max(64));
-        assert!(booked - requested <= most_rounding(requested), "{requested} books {booked}");
+        assert!(booked - requested <= most_rounding(requested), "{requested} counts {booked}");
         self.booked += booked;
         assert!(self.booked <= self.limit, "limit {} passed: {}", self.limit, self.booked);
         if let Some((before, lease)) = self.live.range(..start + booked).next_back() {

@@ -3,13 +3,13 @@
 
 mod support;
 
-use sluice_mem::{Arena, Lease, Provider, REGION_UNIT_BYTES};
+use sluice_mem::{Arena, Lease, Provider, SEGMENT_BYTES};
 use std::sync::Arc;
 use support::{FixedProvider, Random, host_arena, options};
 
-const FULL: usize = 4 * REGION_UNIT_BYTES;
+const FULL: usize = 4 * SEGMENT_BYTES;
 const TARGET: usize = FULL / 100 * 95;
-/// More than any size of the distribution books.
+/// More than any size of the distribution counts.
 const LARGEST: usize = 5 << 20;
 
 /// Leases and releases at random around [`TARGET`] bytes: (leases tried, refused).
@@ -58,7 +58,7 @@ fn reserved_memory_stays_near_what_is_leased() {
         worst = worst.max(arena.reserved_bytes());
     }
     // Fragmentation and rounding to regions together cost at most one region more than the limit.
-    assert!(worst <= FULL + REGION_UNIT_BYTES, "{} MiB for {} MiB", worst >> 20, FULL >> 20);
+    assert!(worst <= FULL + SEGMENT_BYTES, "{} MiB for {} MiB", worst >> 20, FULL >> 20);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_pool_of_fixed_size_works_at_95_percent() {
     // A quarter of the leases is above 2 MB in a pool of 256 MiB that cannot grow: the last 5 % lie in many holes. Best
     // fit, this arena's, was measured at 8 %; address-ordered first fit at 27 %.
     assert!(refused * 8 <= tried, "{refused} of {tried}");
-    let whole: Vec<_> = (0..4).map(|_| arena.lease(REGION_UNIT_BYTES).unwrap()).collect();
+    let whole: Vec<_> = (0..4).map(|_| arena.lease(SEGMENT_BYTES).unwrap()).collect();
     assert_eq!(arena.statistics().refused_by_provider, refused as u64);
     drop(whole);
     arena.trim(0);

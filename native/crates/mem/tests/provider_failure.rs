@@ -3,7 +3,7 @@
 
 mod support;
 
-use sluice_mem::{Arena, MapError, MappedRegion, MemError, MemoryKind, Provider, REGION_UNIT_BYTES};
+use sluice_mem::{Arena, MapError, MappedRegion, MemError, MemoryKind, Provider, SEGMENT_BYTES};
 use std::sync::Arc;
 use support::{FixedProvider, PLAIN_HOST, options};
 
@@ -18,8 +18,8 @@ fn a_refusal_is_out_of_memory_and_changes_nothing() {
     }
     let statistics = arena.statistics();
     assert_eq!((statistics.refused_by_provider, statistics.refused_by_limit), (4, 0));
-    assert!(statistics.last_refusal.unwrap().contains("0 bytes are mapped already"));
-    provider.set_capacity(REGION_UNIT_BYTES);
+    assert!(arena.last_map_error().unwrap().contains("0 bytes are mapped already"));
+    provider.set_capacity(SEGMENT_BYTES);
     drop(arena.lease(1).unwrap());
     arena.check_quiet().unwrap();
 }
@@ -33,12 +33,12 @@ fn booked(error: &MemError) -> usize {
 
 #[test]
 fn cached_superblocks_give_way_to_a_large_lease() {
-    let provider = Arc::new(FixedProvider::new(REGION_UNIT_BYTES));
+    let provider = Arc::new(FixedProvider::new(SEGMENT_BYTES));
     let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(1 << 30));
     let small: Vec<_> = [64, 512, 4096, 65_536].iter().map(|&size| arena.lease(size).unwrap()).collect();
     drop(small);
     assert!(arena.statistics().cached_bytes > 0, "otherwise this test shows nothing");
-    let whole = arena.lease(REGION_UNIT_BYTES).unwrap();
+    let whole = arena.lease(SEGMENT_BYTES).unwrap();
     assert_eq!(arena.statistics().cached_bytes, 0);
     arena.check_quiet().unwrap();
     drop(whole);
@@ -64,7 +64,7 @@ fn memory_under_a_raw_lease_outlives_the_arena() {
     drop(arena.lease(100 << 20).unwrap());
     drop(arena.lease(100).unwrap());
     drop(arena);
-    assert_eq!(provider.mapped_bytes(), REGION_UNIT_BYTES);
+    assert_eq!(provider.mapped_bytes(), SEGMENT_BYTES);
     // SAFETY: a lease that was never released; the provider still has its region mapped, as just asserted.
     unsafe { leaked.as_ptr().write(1) };
 }
@@ -92,7 +92,7 @@ impl Provider for Crooked {
 
 #[test]
 fn a_region_of_another_shape_is_refused_and_given_back() {
-    let provider = Arc::new(Crooked { inner: FixedProvider::new(1 << 30), surplus: REGION_UNIT_BYTES });
+    let provider = Arc::new(Crooked { inner: FixedProvider::new(1 << 30), surplus: SEGMENT_BYTES });
     let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(1 << 30));
     assert!(matches!(arena.lease_raw(1 << 20), Err(MemError::OutOfMemory { .. })));
     assert_eq!((provider.inner.mapped_bytes(), arena.reserved_bytes()), (0, 0));

@@ -1,10 +1,11 @@
 //! What the arena's integration tests and its benchmark share.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
-use sluice_mem::{Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider, SEGMENT_BYTES};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Buffer sizes and their counts in the seed's recording of one query: the ten most frequent.
 pub const SEED_TABLE: [(usize, usize); 10] = [
@@ -23,11 +24,12 @@ pub const SEED_TABLE: [(usize, usize); 10] = [
 /// Host memory without huge pages: tests touch little of what they lease.
 pub const PLAIN_HOST: HostProvider = HostProvider { huge_pages: false };
 
-/// Options with two shards, so that threads also share one, and one region of slack.
+/// Options with two shards, so that threads also share one, one region of slack, and a step of a purge at each large release.
 pub fn options(limit_bytes: usize) -> ArenaOptions {
     ArenaOptions {
-        region_bytes: REGION_UNIT_BYTES,
-        slack_bytes: REGION_UNIT_BYTES,
+        region_bytes: SEGMENT_BYTES,
+        slack_bytes: Some(SEGMENT_BYTES),
+        purge_interval: Some(Duration::ZERO),
         shards: 2,
         ..ArenaOptions::with_limit(limit_bytes)
     }
@@ -65,7 +67,7 @@ impl Provider for FixedProvider {
     }
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
-        assert!(bytes > 0 && bytes.is_multiple_of(REGION_UNIT_BYTES), "a region of {bytes} bytes");
+        assert!(bytes > 0 && bytes.is_multiple_of(SEGMENT_BYTES), "a region of {bytes} bytes");
         let mut mapped = self.mapped.lock().expect("lock");
         let used: usize = mapped.iter().map(|(_, bytes)| bytes).sum();
         if used + bytes > self.capacity.load(SeqCst) {
@@ -84,6 +86,14 @@ impl Provider for FixedProvider {
         drop(mapped);
         PLAIN_HOST.unmap(region);
     }
+
+    unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
+        let (first, end) = (start.as_ptr() as usize, start.as_ptr() as usize + bytes);
+        let inside = |(address, bytes): &(usize, usize)| *address <= first && end <= address + bytes;
+        assert!(self.mapped.lock().expect("lock").iter().any(inside), "a purge of {first:#x}..{end:#x}");
+        // SAFETY: the caller's promise; the region is from `PLAIN_HOST`, as just checked.
+        unsafe { PLAIN_HOST.purge(start, bytes) }
+    }
 }
 
 /// Regions that lie side by side in one mapping, lowest address first: what is free in one must not join the next.
@@ -95,7 +105,7 @@ pub struct AdjacentProvider {
 
 impl AdjacentProvider {
     pub fn new(units: usize) -> Self {
-        let area = PLAIN_HOST.map(units * REGION_UNIT_BYTES).expect("address space");
+        let area = PLAIN_HOST.map(units * SEGMENT_BYTES).expect("address space");
         Self { area: Some(area), taken: Mutex::new(vec![false; units]) }
     }
 
@@ -110,20 +120,20 @@ impl Provider for AdjacentProvider {
     }
 
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
-        let units = bytes / REGION_UNIT_BYTES;
+        let units = bytes / SEGMENT_BYTES;
         let mut taken = self.taken.lock().expect("lock");
         let first = taken.windows(units).position(|run| !run.contains(&true));
         let first = first.ok_or_else(|| MapError { bytes, reason: "the area is full".to_owned() })?;
         taken[first..first + units].fill(true);
-        let start = std::ptr::with_exposed_provenance_mut(self.start() + first * REGION_UNIT_BYTES);
+        let start = std::ptr::with_exposed_provenance_mut(self.start() + first * SEGMENT_BYTES);
         let start = NonNull::new(start).expect("inside the area");
         // SAFETY: units of the mapped, initialised area that `taken` says nobody else has until `unmap`.
         Ok(unsafe { MappedRegion::new(start, bytes) })
     }
 
     fn unmap(&self, region: MappedRegion) {
-        let first = (region.address() - self.start()) / REGION_UNIT_BYTES;
-        let units = region.bytes() / REGION_UNIT_BYTES;
+        let first = (region.address() - self.start()) / SEGMENT_BYTES;
+        let units = region.bytes() / SEGMENT_BYTES;
         self.taken.lock().expect("lock")[first..first + units].fill(false);
     }
 }

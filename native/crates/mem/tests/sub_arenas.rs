@@ -1,20 +1,20 @@
-//! Regions that several threads mapped: what is free in one thread's ground is everybody's, and grounds keep apart.
+//! Regions that several threads mapped: what is free in one thread's sub-arena is everybody's, and sub-arenas keep apart.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
-use sluice_mem::{Arena, ArenaOptions, Lease, MapError, MappedRegion, MemoryKind, Provider, REGION_UNIT_BYTES};
+use sluice_mem::{Arena, ArenaOptions, Lease, MapError, MappedRegion, MemoryKind, Provider, SEGMENT_BYTES};
 use std::sync::{Arc, Mutex, mpsc};
 use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, Random, options};
 
 const THREADS: usize = 6;
 
 fn arena<P: Provider + 'static>(provider: P) -> Arc<Arena> {
-    let options = ArenaOptions { slack_bytes: 16 * REGION_UNIT_BYTES, shards: 8, ..options(usize::MAX) };
+    let options = ArenaOptions { slack_bytes: Some(16 * SEGMENT_BYTES), shards: 8, ..options(usize::MAX) };
     Arena::with_provider(Arc::new(provider), &options)
 }
 
-/// Leases made by threads that all live at the same time, so that each has a ground of its own.
+/// Leases made by threads that all live at the same time, so that each has a sub-arena of its own.
 fn lease_apart(arena: &Arc<Arena>, bytes: &[usize]) -> Vec<Lease> {
     let (turn, made) = (std::sync::Barrier::new(bytes.len()), std::sync::Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -32,14 +32,14 @@ fn lease_apart(arena: &Arc<Arena>, bytes: &[usize]) -> Vec<Lease> {
 
 #[test]
 fn what_one_thread_freed_serves_every_other_before_memory_grows() {
-    let arena = arena(FixedProvider::new(REGION_UNIT_BYTES));
+    let arena = arena(FixedProvider::new(SEGMENT_BYTES));
     for _ in 0..20 {
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
-                scope.spawn(|| drop(arena.lease(REGION_UNIT_BYTES / THREADS - 4096).unwrap()));
+                scope.spawn(|| drop(arena.lease(SEGMENT_BYTES / THREADS - 4096).unwrap()));
             }
         });
-        drop(arena.lease(REGION_UNIT_BYTES).unwrap());
+        drop(arena.lease(SEGMENT_BYTES).unwrap());
     }
     assert_eq!(arena.statistics().regions, 1);
     arena.check_quiet().unwrap();
@@ -47,18 +47,18 @@ fn what_one_thread_freed_serves_every_other_before_memory_grows() {
 
 #[test]
 fn a_full_pool_refuses_nothing_while_any_ground_has_room() {
-    let arena = arena(FixedProvider::new(THREADS * REGION_UNIT_BYTES));
-    // Every ground gets a region, wholly on lease.
-    let mut regions = lease_apart(&arena, &[REGION_UNIT_BYTES; THREADS]);
+    let arena = arena(FixedProvider::new(THREADS * SEGMENT_BYTES));
+    // Every sub-arena gets a region, wholly on lease.
+    let mut regions = lease_apart(&arena, &[SEGMENT_BYTES; THREADS]);
     assert!(arena.lease(1).is_err(), "full");
     let mut parts = Vec::new();
     while let Some(region) = regions.pop() {
         drop(region);
-        parts.extend((0..16).map(|_| arena.lease(REGION_UNIT_BYTES / 16).unwrap()));
+        parts.extend((0..16).map(|_| arena.lease(SEGMENT_BYTES / 16).unwrap()));
         assert!(arena.lease(200_000).is_err(), "full again");
         arena.check_quiet().unwrap();
     }
-    assert_eq!(arena.leased_bytes(), THREADS * REGION_UNIT_BYTES);
+    assert_eq!(arena.leased_bytes(), THREADS * SEGMENT_BYTES);
 }
 
 #[test]
@@ -66,16 +66,16 @@ fn neighbours_of_different_grounds_do_not_join() {
     let arena = arena(AdjacentProvider::new(16));
     for round in 0..50 {
         let mut random = Random(round);
-        let mut leases = lease_apart(&arena, &[REGION_UNIT_BYTES; THREADS]);
-        assert_eq!(arena.reserved_bytes() / REGION_UNIT_BYTES, THREADS);
+        let mut leases = lease_apart(&arena, &[SEGMENT_BYTES; THREADS]);
+        assert_eq!(arena.reserved_bytes() / SEGMENT_BYTES, THREADS);
         while !leases.is_empty() {
             leases.swap_remove(random.below(leases.len()));
             arena.check_quiet().unwrap();
         }
     }
-    assert_eq!(arena.statistics().free_bytes, THREADS * REGION_UNIT_BYTES, "the slack keeps all of them");
-    arena.trim(2 * REGION_UNIT_BYTES);
-    assert_eq!(arena.reserved_bytes(), 2 * REGION_UNIT_BYTES);
+    assert_eq!(arena.statistics().free_bytes, THREADS * SEGMENT_BYTES, "the slack keeps all of them");
+    arena.trim(2 * SEGMENT_BYTES);
+    assert_eq!(arena.reserved_bytes(), 2 * SEGMENT_BYTES);
     arena.trim(0);
     arena.check_quiet().unwrap();
     assert_eq!(arena.reserved_bytes(), 0);
@@ -83,7 +83,7 @@ fn neighbours_of_different_grounds_do_not_join() {
 
 #[test]
 fn regions_come_and_go_beside_each_other_while_threads_work() {
-    let options = ArenaOptions { slack_bytes: 0, shards: 8, ..options(usize::MAX) };
+    let options = ArenaOptions { slack_bytes: Some(0), shards: 8, ..options(usize::MAX) };
     let arena = Arena::with_provider(Arc::new(AdjacentProvider::new(64)), &options);
     std::thread::scope(|scope| {
         for seed in 0..THREADS as u64 {
@@ -128,13 +128,13 @@ impl Provider for SlowProvider {
 #[test]
 fn a_region_that_is_not_needed_any_more_once_it_is_mapped_is_not_kept() {
     let provider = Arc::new(SlowProvider::default());
-    let options = ArenaOptions { slack_bytes: 0, ..options(usize::MAX) };
+    let options = ArenaOptions { slack_bytes: Some(0), ..options(usize::MAX) };
     let arena = Arena::with_provider(provider.clone(), &options);
-    let half = REGION_UNIT_BYTES / 2;
+    let half = SEGMENT_BYTES / 2;
     let (first, second) = (arena.lease(half).unwrap(), arena.lease(half).unwrap());
     *provider.0.lock().unwrap() = Some(first);
     let third = arena.lease(half).unwrap();
-    assert_eq!(arena.reserved_bytes(), REGION_UNIT_BYTES, "it lies where the first was");
+    assert_eq!(arena.reserved_bytes(), SEGMENT_BYTES, "it lies where the first was");
     arena.check_quiet().unwrap();
     drop((second, third));
     assert_eq!((arena.leased_bytes(), arena.reserved_bytes()), (0, 0));
@@ -142,7 +142,7 @@ fn a_region_that_is_not_needed_any_more_once_it_is_mapped_is_not_kept() {
 
 #[test]
 fn threads_that_end_leave_their_regions_to_all() {
-    let arena = arena(FixedProvider::new(2 * REGION_UNIT_BYTES));
+    let arena = arena(FixedProvider::new(2 * SEGMENT_BYTES));
     let (send, receive) = mpsc::channel();
     for _ in 0..100 {
         let (arena, send) = (&arena, send.clone());
@@ -151,6 +151,6 @@ fn threads_that_end_leave_their_regions_to_all() {
     }
     assert_eq!(arena.statistics().regions, 2, "as one thread would have packed them");
     drop(receive.try_iter().collect::<Vec<_>>());
-    drop([0, 1].map(|_| arena.lease(REGION_UNIT_BYTES).unwrap()));
+    drop([0, 1].map(|_| arena.lease(SEGMENT_BYTES).unwrap()));
     arena.check_quiet().unwrap();
 }
