@@ -32,7 +32,7 @@ pub(crate) fn create(path: &Path) -> Result<File, EngineError> {
         .create(true)
         .truncate(true)
         .open(path)
-        .map_err(|e| EngineError::io("creating", path, &e))
+        .map_err(|e| EngineError::writing("creating", path, &e))
 }
 
 /// Collects pieces and writes many with one call.
@@ -55,7 +55,7 @@ impl<'a> VectoredWriter<'a> {
     pub(crate) fn flush(&mut self) -> Result<(), EngineError> {
         let written = write_all(self.file, &mut self.pieces);
         self.pieces.clear();
-        written.map_err(|e| EngineError::io("writing", self.path, &e))
+        written.map_err(|e| EngineError::writing("writing", self.path, &e))
     }
 }
 
@@ -131,7 +131,7 @@ fn put_segment<'a>(
                 spill.read_at(at, &mut buffer[..n])?;
                 checksum.borrow_mut().update(&buffer[..n]);
                 let path = out.borrow().path;
-                file.write_all(&buffer[..n]).map_err(|e| EngineError::io("writing", path, &e))?;
+                file.write_all(&buffer[..n]).map_err(|e| EngineError::writing("writing", path, &e))?;
                 at += n as u64;
             }
             Ok(())

@@ -62,7 +62,7 @@ impl MemoryFile {
     /// that has opened or mapped it is done; they see the same bytes until then. Returns how many there are.
     ///
     /// # Errors
-    /// `DiskFull` or `Io`; then it stays in memory, and there is no file.
+    /// `DiskFull`, `DirectoryFailed` or `Io`; then it stays in memory, and there is no file.
     pub fn move_to(&self, path: &Path) -> Result<u64, EngineError> {
         let moved = self.copy_to(path).and_then(|bytes| self.become_file(path).map(|()| bytes));
         if moved.is_err() {
@@ -82,13 +82,13 @@ impl MemoryFile {
             if read == 0 {
                 return Ok(copied);
             }
-            target.write_all(&buffer[..read]).map_err(|e| EngineError::io("writing", path, &e))?;
+            target.write_all(&buffer[..read]).map_err(|e| EngineError::writing("writing", path, &e))?;
             copied += read as u64;
         }
     }
 
     fn become_file(&self, path: &Path) -> Result<(), EngineError> {
-        let file = File::open(path).map_err(|e| EngineError::io("opening", path, &e))?;
+        let file = File::open(path).map_err(|e| EngineError::writing("opening", path, &e))?;
         // SAFETY: both descriptors are open; the one replaced is this value's, and stays its.
         if unsafe { libc::dup3(file.as_raw_fd(), self.file.as_raw_fd(), libc::O_CLOEXEC) } < 0 {
             return Err(failed("replacing a memory file", &io::Error::last_os_error()));
@@ -151,7 +151,7 @@ mod tests {
     fn a_move_that_fails_leaves_it_in_memory() {
         let file = filled(b"abc");
         let nowhere = folder("fails").join("missing").join("file");
-        assert_eq!(file.move_to(&nowhere).expect_err("no folder").kind, ErrorKind::DiskFull);
+        assert_eq!(file.move_to(&nowhere).expect_err("no folder").kind, ErrorKind::DirectoryFailed);
         assert_eq!(fs::read(path(&file)).expect("readable"), b"abc");
         assert!(file.move_to(&folder("fails").join("there")).is_ok());
     }

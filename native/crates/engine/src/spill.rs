@@ -18,7 +18,7 @@ pub(crate) struct SpillFile {
 impl SpillFile {
     /// Reads exactly; a short file is an error that names it.
     pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), EngineError> {
-        self.file.read_exact_at(into, at).map_err(|e| EngineError::io("reading spill file", &self.path, &e))
+        self.file.read_exact_at(into, at).map_err(|e| EngineError::reading("reading spill file", &self.path, &e))
     }
 }
 
@@ -26,7 +26,7 @@ impl SpillFile {
 /// written.
 ///
 /// # Errors
-/// `DiskFull` or `Io`; the runs are unchanged then, and there is no file.
+/// `DiskFull`, `DirectoryFailed` or `Io`; the runs are unchanged then, and there is no file.
 pub(crate) fn write_spill(runs: &mut [Run], path: &Path) -> Result<u64, EngineError> {
     let file = match write_file(runs, path) {
         Ok(file) => Arc::new(SpillFile { file, path: path.to_owned() }),

@@ -107,7 +107,7 @@ impl MapOutputWriter {
     /// Moves every run in memory to a new file at `path`; returns the bytes written (0, and no file, if none).
     ///
     /// # Errors
-    /// `DiskFull` or `Io`; the runs then stay in memory and the half-written file is removed. `WrongPhase` during or
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay in memory and the half-written file is removed. `WrongPhase` during or
     /// after a commit.
     pub fn spill(&self, path: &Path) -> Result<u64, EngineError> {
         let operation = self.begin(Call::Spill)?;
@@ -127,7 +127,7 @@ impl MapOutputWriter {
     /// Writes all runs partition-major to a new file at `path`, and frees them. The output takes no more calls then.
     ///
     /// # Errors
-    /// `DiskFull` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an encode or a spill is
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an encode or a spill is
     /// under way on another thread, or the output is committed already.
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         let operation = self.begin(Call::Commit)?;

@@ -122,8 +122,10 @@ fn a_failed_spill_or_commit_loses_nothing() {
     encode(&output, 0, &batch).expect("memory");
     let held = output.memory_bytes();
     let nowhere = dir.join("no-such-folder/file");
-    assert_eq!(output.spill(&nowhere).expect_err("must fail").kind, ErrorKind::DiskFull);
-    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail").kind, ErrorKind::DiskFull);
+    let failed = output.spill(&nowhere).expect_err("must fail");
+    assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
+    let failed = output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail");
+    assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
     assert_eq!(
         output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").kind,
         ErrorKind::DiskFull

@@ -1,5 +1,7 @@
 //! What a call answers when it fails: a negative number for Java to decide by, and a message for people.
 
+use std::path::PathBuf;
+
 use sluice_codec::CodecError;
 use sluice_engine::{EngineError, ErrorKind};
 use sluice_mem::MemError;
@@ -20,7 +22,7 @@ pub(crate) enum Reason {
     Invalid = -5,
     /// The core panicked.
     Panic = -6,
-    /// This directory is full or not writable; another may do.
+    /// The file system is full; a directory on another one may do.
     DiskFull = -7,
     /// There is no usable UCX in this process.
     Unavailable = -8,
@@ -32,18 +34,21 @@ pub(crate) enum Reason {
     Timeout = -11,
     /// The map output's writer cannot take this call now, or ever again.
     WrongPhase = -12,
+    /// The directory is missing or not writable, or its device fails; another may do.
+    DirectoryFailed = -13,
 }
 
-/// A failed call: reason and message.
+/// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.
 #[derive(Debug)]
 pub(crate) struct CallError {
     pub(crate) reason: Reason,
     pub(crate) message: String,
+    pub(crate) directory: Option<PathBuf>,
 }
 
 impl CallError {
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
+        Self { reason, message: message.into(), directory: None }
     }
 
     /// A bug in the caller.
@@ -59,10 +64,11 @@ impl From<EngineError> for CallError {
             ErrorKind::Invalid => Reason::Invalid,
             ErrorKind::Io => Reason::Io,
             ErrorKind::DiskFull => Reason::DiskFull,
+            ErrorKind::DirectoryFailed => Reason::DirectoryFailed,
             ErrorKind::WrongPhase => Reason::WrongPhase,
             ErrorKind::Closed => Reason::StaleHandle,
         };
-        Self::new(reason, e.message)
+        Self { reason, message: e.message, directory: e.directory }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::arguments::Call;
 use crate::error::{CallError, Reason};
 
 thread_local! {
-    static LAST_ERROR: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST_ERROR: RefCell<Option<CallError>> = const { RefCell::new(None) };
 }
 
 /// A result of a native method.
@@ -88,8 +88,8 @@ impl Answer for Vec<u8> {
     }
 }
 
-/// Runs the body of a native method. An error or a panic becomes [`Answer::failed`], and its message is kept for
-/// `lastErrorMessage` on this thread.
+/// Runs the body of a native method. An error or a panic becomes [`Answer::failed`], and is kept for
+/// `lastErrorMessage` and `lastErrorDirectory` on this thread.
 pub(crate) fn guard<A: Answer>(env: JNIEnv<'_>, body: impl FnOnce(&mut Call<'_>) -> Result<A, CallError>) -> A::Java {
     // Unwind safety: a handle table's lock is taken for single statements only. What a panic leaves half made elsewhere
     // is its owner's to give up: a map output's writer fails itself, and scratch is cleared before its next use.
@@ -102,8 +102,9 @@ pub(crate) fn guard<A: Answer>(env: JNIEnv<'_>, body: impl FnOnce(&mut Call<'_>)
         Ok(Err(error)) => error,
         Err(panic) => CallError::new(Reason::Panic, panic_message(panic.as_ref())),
     };
-    LAST_ERROR.with_borrow_mut(|last| *last = error.message);
-    A::failed(error.reason)
+    let answer = A::failed(error.reason);
+    LAST_ERROR.with_borrow_mut(|last| *last = Some(error));
+    answer
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -111,7 +112,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     format!("the native core panicked: {}", text.unwrap_or("no message"))
 }
 
-/// The message of the last failed call on this thread; empty if none has failed.
-pub(crate) fn last_error() -> String {
-    LAST_ERROR.with_borrow(Clone::clone)
+/// Of the last failed call on this thread what `get` takes from it; the default if none has failed.
+pub(crate) fn last_error<T: Default>(get: impl FnOnce(&CallError) -> T) -> T {
+    LAST_ERROR.with_borrow(|last| last.as_ref().map(get).unwrap_or_default())
 }

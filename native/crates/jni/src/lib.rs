@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Every native method is declared with [`exports::native_methods`], which enters it through [`guard::guard`]: an error
-//! becomes its negative reason, a panic [`error::Reason::Panic`], and the message is kept for `lastErrorMessage`.
+//! becomes its negative reason, a panic [`error::Reason::Panic`], and the error is kept for `lastErrorMessage`.
 //! Nothing here calls back into Java code.
 
 mod arguments;
@@ -29,13 +29,14 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 6;
+const ABI_VERSION: jint = 7;
 
 native_methods! {
     NativeCore {
         abiVersion = abi_version() -> jint;
         describe = describe() -> jstring;
         lastErrorMessage = last_error_message() -> jstring;
+        lastErrorDirectory = last_error_directory() -> jstring;
     }
 }
 
@@ -49,5 +50,11 @@ fn describe(_: &mut Call<'_>) -> Result<String, CallError> {
 }
 
 fn last_error_message(_: &mut Call<'_>) -> Result<String, CallError> {
-    Ok(guard::last_error())
+    Ok(guard::last_error(|error| error.message.clone()))
+}
+
+/// Empty where the error concerns no directory.
+fn last_error_directory(_: &mut Call<'_>) -> Result<String, CallError> {
+    let directory = |error: &CallError| error.directory.as_ref().map(|path| path.to_string_lossy().into_owned());
+    Ok(guard::last_error(directory).unwrap_or_default())
 }

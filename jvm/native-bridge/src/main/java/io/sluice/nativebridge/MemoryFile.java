@@ -48,8 +48,8 @@ public final class MemoryFile implements AutoCloseable {
    * is done.
    *
    * @return how many bytes
-   * @throws NativeException with {@link NativeCore#DISK_FULL} or {@link NativeCore#IO}; it stays in memory, and there is
-   *     no file
+   * @throws NativeException with {@link NativeCore#DISK_FULL}, {@link NativeCore#DIRECTORY_FAILED} or {@link NativeCore#IO};
+   *     it stays in memory, and there is no file
    */
   public long moveTo(File file) {
     return NativeException.check(move(handle, file.getPath()));

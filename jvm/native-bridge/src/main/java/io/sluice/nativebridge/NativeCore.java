@@ -17,13 +17,13 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 6;
+  public static final int ABI_VERSION = 7;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
   /** The bytes are not a frame this version can read: corrupt, truncated or of another version. */
   public static final int CORRUPT = -2;
-  /** An operating system call failed; the message has the path and errno. */
+  /** An operating system call failed for a reason that no other directory mends; the message has the path and errno. */
   public static final int IO = -3;
   /** The handle was closed or never existed. */
   public static final int STALE_HANDLE = -4;
@@ -34,7 +34,7 @@ public final class NativeCore {
    * on it return {@link #WRONG_PHASE} from then on.
    */
   public static final int PANIC = -6;
-  /** The file system is full (ENOSPC, EDQUOT) or not writable (EROFS, EACCES): another directory may help. */
+  /** The file system is full (ENOSPC, EDQUOT): a directory on another one may help. */
   public static final int DISK_FULL = -7;
 
   /**
@@ -42,6 +42,12 @@ public final class NativeCore {
    * failed by a {@link #PANIC}). Nothing was changed; a bug in the caller, except after a panic.
    */
   public static final int WRONG_PHASE = -12;
+
+  /**
+   * The directory of a file that was to be written is missing or not writable, or its device fails (ENOENT, EACCES, EROFS,
+   * EIO and the like): another directory may help. {@link #lastErrorDirectory} names it.
+   */
+  public static final int DIRECTORY_FAILED = -13;
 
   /** Checksum algorithms of {@link #writerCommit}; the names are those of Spark's setting. */
   public static final int CHECKSUM_NONE = 0;
@@ -67,11 +73,17 @@ public final class NativeCore {
   /** The library's {@link #ABI_VERSION}. */
   public static native int abiVersion();
 
-  /** One line for the log: version, instruction set chosen, page size. */
+  /** One line for the log: version, machine, instruction set chosen. */
   public static native String describe();
 
   /** The message of the last negative result on this thread; never null. */
   public static native String lastErrorMessage();
+
+  /**
+   * The directory that the last negative result on this thread is about, with {@link #DISK_FULL} and {@link
+   * #DIRECTORY_FAILED}; else empty, never null.
+   */
+  public static native String lastErrorDirectory();
 
   /**
    * Sets the arena's limit in bytes; call once before the first lease, later calls may raise or lower it
@@ -160,8 +172,9 @@ public final class NativeCore {
    * @param target where the rows go, back to back, each a multiple of 8 bytes long
    * @param targetBytes room at target; at least the header's decoded length
    * @param rowLengths where one int per row goes: its length in bytes
+   * @param rowLengthsCapacity for how many ints there is room there; a frame of more rows is {@link #CORRUPT}
    * @return number of rows, or {@link #CORRUPT}
    */
   public static native long decodeRows(
-      long source, long sourceBytes, long target, long targetBytes, long rowLengths);
+      long source, long sourceBytes, long target, long targetBytes, long rowLengths, int rowLengthsCapacity);
 }
