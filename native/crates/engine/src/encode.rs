@@ -1,58 +1,135 @@
 //! Pages to a run: sort by partition, then encode each partition's rows.
+//!
+//! What an encode needs before its run is kept is bounded by [`EncodeNeeds`], whatever is in the pages.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
-use sluice_codec::{Encoder, Options};
+use sluice_codec::{Encoder, HEADER_BYTES, Options};
 use sluice_mem::Arena;
 
 use crate::error::EngineError;
-use crate::row_checksums::Hashes;
-use crate::run::{Chunks, Run, Storage};
-use crate::sort::{Page, Sorter};
+use crate::heap::HeapShare;
+use crate::row_checksums::BatchHashes;
+use crate::run::{Chunks, Run, RunIndex};
+use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS, Sorter};
 
 thread_local! {
-    static SCRATCH: RefCell<Option<(Encoder, Sorter)>> = const { RefCell::new(None) };
+    /// The encoder of this thread, while no encode has it. One that panicked is not put back.
+    static ENCODER: Cell<Option<(Encoder, HeapShare)>> = const { Cell::new(None) };
+}
+
+/// What all batches of a map output have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EncodeSettings {
+    pub(crate) partitions: u32,
+    pub(crate) options: Options,
+    pub(crate) hash_rows: bool,
 }
 
 /// What a batch of pages becomes.
 pub(crate) struct Encoded {
     pub(crate) run: Run,
-    /// Of each partition that has rows, if they were asked for.
-    pub(crate) hashes: Vec<(u32, Hashes)>,
+    /// Empty if they were not asked for.
+    pub(crate) hashes: BatchHashes,
 }
 
+/// Encodes a batch with this thread's encoder.
 pub(crate) fn encode_run(
     arena: &Arc<Arena>,
-    partitions: u32,
-    options: Options,
+    settings: EncodeSettings,
     sequence: i64,
     fields: u32,
     pages: &[Page<'_>],
-    hash_rows: bool,
 ) -> Result<Encoded, EngineError> {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let (encoder, sorter) = scratch.get_or_insert_with(|| (Encoder::new(options), Sorter::default()));
-        encoder.set_options(options);
-        let raw: usize = pages.iter().map(|p| p.used).sum();
-        let sorted = sorter.sort(pages, partitions)?;
-        let mut chunks = Chunks::new(raw / 4);
-        let mut ends = Vec::new();
-        let mut hashes = Vec::new();
-        let mut total = 0u64;
-        for (partition, rows) in sorted.partitions() {
-            // Before the encoder, which then finds the rows in the cache.
-            if hash_rows {
-                hashes.push((partition, Hashes::of(rows)));
-            }
-            encoder.encode(rows, fields, |frame| {
-                total += frame.len() as u64;
-                chunks.append(arena, frame)
-            })?;
-            ends.push((partition, total));
+    let kept = ENCODER.take();
+    let (mut encoder, mut share) = kept.unwrap_or_else(|| (Encoder::new(settings.options), HeapShare::default()));
+    encoder.set_options(settings.options);
+    let encoded = encode_with(&mut encoder, &mut share, arena, settings, sequence, fields, pages);
+    share.set(encoder.retained_bytes());
+    ENCODER.set(Some((encoder, share)));
+    encoded
+}
+
+fn encode_with(
+    encoder: &mut Encoder,
+    share: &mut HeapShare,
+    arena: &Arc<Arena>,
+    settings: EncodeSettings,
+    sequence: i64,
+    fields: u32,
+    pages: &[Page<'_>],
+) -> Result<Encoded, EngineError> {
+    let sorter = Sorter::new(arena, pages, settings.partitions, SORT_ROWS)?;
+    let partitions = sorter.partitions_with_rows();
+    let mut chunks = Chunks::new(pages.iter().map(|p| p.used).sum());
+    let mut index = RunIndex::for_partitions(partitions);
+    let mut hashes = BatchHashes::for_partitions(if settings.hash_rows { partitions } else { 0 });
+    share.set(encoder.scratch_bound(sorter.longest_row(), fields) + hashes.heap_bytes());
+    let mut total = 0u64;
+    sorter.for_each_partition(|partition, rows| {
+        // Before the encoder, which then finds the rows in the cache.
+        if settings.hash_rows {
+            hashes.add(partition, rows);
         }
-        let rows = sorted.rows;
-        sorter.reuse(rows);
-        Ok(Encoded { run: Run { sequence, ends, storage: Storage::Memory(chunks) }, hashes })
-    })
+        encoder.encode(rows, fields, |frame| {
+            total += frame.len() as u64;
+            chunks.append(arena, frame)
+        })?;
+        index.extend(partition, total);
+        Ok(())
+    })?;
+    Ok(Encoded { run: Run::new(sequence, index, chunks), hashes })
+}
+
+/// What a batch is like, for [`EncodeNeeds`].
+#[derive(Debug, Clone, Copy)]
+pub struct BatchShape {
+    /// Bytes of all rows.
+    pub row_bytes: usize,
+    /// Number of rows.
+    pub rows: usize,
+    /// Bytes of the longest row.
+    pub longest_row: usize,
+    /// Fields of a row.
+    pub fields: u32,
+}
+
+/// The most memory that an encode takes while it runs, pages not included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeNeeds {
+    /// Leased from the arena: the sort's arrays, and the run.
+    pub arena_bytes: usize,
+    /// On the heap: the encoder's scratch, the run's index, the hashes of rows.
+    pub heap_bytes: usize,
+}
+
+/// A frame ends a partition or a window of the sort, or it has so many rows, or it has so many bytes.
+const FRAME_ROWS: usize = 512;
+const FRAME_ROW_BYTES: usize = 128 << 10;
+/// What a frame adds to its rows at most: a header, and a length for each row.
+const ROW_LENGTH_BYTES: usize = 4;
+
+impl EncodeNeeds {
+    /// In words: a run takes at most its rows, 4 bytes a row more, and a header a frame; the sort takes 16 bytes for each of
+    /// at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an eighth, or to 4 KiB. The encoder
+    /// takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB; the index 16 bytes for each
+    /// partition that has rows, the hashes 24.
+    pub(crate) fn of(batch: &BatchShape, settings: EncodeSettings) -> Self {
+        let partitions = batch.rows.min(settings.partitions as usize);
+        let sorted_rows = batch.rows.min(SORT_ROWS);
+        let windows = batch.rows.div_ceil(FEWEST_SORT_ROWS);
+        let frames = partitions + windows + batch.rows / FRAME_ROWS + batch.row_bytes / FRAME_ROW_BYTES;
+        let run = batch.row_bytes + batch.rows * ROW_LENGTH_BYTES + frames * HEADER_BYTES;
+        let rounded = |bytes: usize| bytes + (bytes / 8).max(4096);
+        let hash_bytes = if settings.hash_rows { BatchHashes::BYTES_EACH } else { 0 };
+        let encoder = Encoder::new(settings.options);
+        Self {
+            arena_bytes: rounded(run.next_multiple_of(Chunks::chunk_bytes(batch.row_bytes)))
+                + rounded(sorted_rows * size_of::<&[u8]>())
+                + rounded((settings.partitions as usize + 1) * size_of::<u32>()),
+            heap_bytes: encoder.scratch_bound(batch.longest_row, batch.fields)
+                + partitions * (RunIndex::BYTES_EACH + hash_bytes),
+        }
+    }
 }

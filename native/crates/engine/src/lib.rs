@@ -11,20 +11,25 @@
 //! Deliberately absent: threads (callers bring them), Spark's index and checksum files (Spark writes those).
 
 mod checksum;
-mod commit;
 mod encode;
 mod error;
+mod heap;
+mod leased;
 mod memory_file;
+mod merge;
 mod phase;
 mod row_checksums;
 mod run;
 mod sort;
 mod spill;
+mod vectored;
 mod writer;
 
 pub use checksum::ChecksumAlgorithm;
-pub use commit::Committed;
+pub use encode::{BatchShape, EncodeNeeds};
 pub use error::{EngineError, ErrorKind};
+pub use heap::{HeapShare, heap_bytes};
 pub use memory_file::MemoryFile;
+pub use merge::Committed;
 pub use sort::Page;
 pub use writer::MapOutputWriter;

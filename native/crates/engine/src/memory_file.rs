@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::commit::create;
 use crate::error::{EngineError, ErrorKind};
+use crate::vectored::create;
 
 /// How much is moved to the disk at once.
 const COPY_BYTES: usize = 1 << 20;

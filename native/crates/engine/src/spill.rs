@@ -1,13 +1,14 @@
 //! Runs in a file, until the commit merges them.
 
 use std::fs::File;
+use std::io::IoSlice;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::commit::{VectoredWriter, create};
 use crate::error::EngineError;
 use crate::run::{Run, Storage};
+use crate::vectored::{MAX_PIECES, create, write_pieces};
 
 /// A spill file, open for reading as long as some run lies in it.
 pub(crate) struct SpillFile {
@@ -46,14 +47,18 @@ pub(crate) fn write_spill(runs: &mut [Run], path: &Path) -> Result<u64, EngineEr
 
 fn write_file(runs: &[Run], path: &Path) -> Result<File, EngineError> {
     let file = create(path)?;
-    let mut out = VectoredWriter::new(&file, path);
+    let mut pieces: Vec<IoSlice<'_>> = Vec::with_capacity(MAX_PIECES);
     for run in runs {
-        if let Storage::Memory(chunks) = &run.storage {
-            for piece in chunks.pieces(0, run.len() as usize) {
-                out.push(piece)?;
+        let Storage::Memory(chunks) = &run.storage else { continue };
+        for piece in chunks.pieces() {
+            pieces.push(IoSlice::new(piece));
+            if pieces.len() == MAX_PIECES {
+                write_pieces(&file, path, &mut pieces)?;
+                pieces.clear();
             }
         }
     }
-    out.flush()?;
+    write_pieces(&file, path, &mut pieces)?;
+    drop(pieces);
     Ok(file)
 }

@@ -7,9 +7,9 @@ use sluice_codec::Options;
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
-use crate::commit::{Committed, commit};
-use crate::encode::encode_run;
+use crate::encode::{BatchShape, EncodeNeeds, EncodeSettings, encode_run};
 use crate::error::EngineError;
+use crate::merge::{Committed, merge};
 use crate::phase::{Call, End, Phases};
 use crate::row_checksums::RowChecksums;
 use crate::run::{Run, Storage};
@@ -83,8 +83,7 @@ impl MapOutputWriter {
     /// after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
-        let hash_rows = self.lock().row_checksums.is_some();
-        let encoded = encode_run(&self.arena, self.partitions, self.options, sequence, fields, pages, hash_rows)?;
+        let encoded = encode_run(&self.arena, self.encode_settings(), sequence, fields, pages)?;
         let bytes = encoded.run.memory_bytes();
         let mut state = self.lock();
         state.phases.check_alive()?;
@@ -96,6 +95,16 @@ impl MapOutputWriter {
         drop(state);
         operation.done();
         Ok(bytes)
+    }
+
+    fn encode_settings(&self) -> EncodeSettings {
+        let hash_rows = self.lock().row_checksums.is_some();
+        EncodeSettings { partitions: self.partitions, options: self.options, hash_rows }
+    }
+
+    /// The most memory that [`Self::encode`] takes for such a batch while it runs.
+    pub fn encode_needs(&self, batch: &BatchShape) -> EncodeNeeds {
+        EncodeNeeds::of(batch, self.encode_settings())
     }
 
     /// Bytes of arena memory that the runs hold, those included that a spill or commit is writing.
@@ -132,7 +141,7 @@ impl MapOutputWriter {
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         let operation = self.begin(Call::Commit)?;
         let (taken, bytes) = self.take_runs(|_| true);
-        let committed = commit(&taken, self.partitions, algorithm, path);
+        let committed = merge(&self.arena, &taken, self.partitions, algorithm, path);
         if committed.is_ok() {
             drop(taken);
             self.put_back(Vec::new(), bytes);

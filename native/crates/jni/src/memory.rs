@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jni::sys::{jint, jlong};
-use sluice_mem::{Arena, ArenaOptions, HostProvider, trace_file_of_environment};
+use jni::objects::JLongArray;
+use jni::sys::{jboolean, jint, jlong, jstring};
+use sluice_engine::heap_bytes;
+use sluice_mem::{Arena, ArenaOptions, HostProvider, Statistics, trace_file_of_environment};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -19,6 +21,9 @@ native_methods! {
         release = release(address: jlong) -> jint;
         leasedBytes = leased_bytes() -> jlong;
         reservedBytes = reserved_bytes() -> jlong;
+        scratchBytes = scratch_bytes() -> jlong;
+        arenaStatisticsNames = arena_statistics_names() -> jstring;
+        arenaStatistics = arena_statistics(received: jboolean, values: JLongArray<'_>) -> jint;
         checkArena = check_arena() -> jint;
     }
 }
@@ -62,6 +67,21 @@ fn leased_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
 
 fn reserved_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
     Ok(arenas().iter().map(|arena| arena.reserved_bytes() as i64).sum())
+}
+
+fn scratch_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
+    Ok(heap_bytes() as i64)
+}
+
+/// The names of what `arenaStatistics` gives, in its order.
+fn arena_statistics_names(_: &mut Call<'_>) -> Result<String, CallError> {
+    Ok(Statistics::NAMES.join(","))
+}
+
+fn arena_statistics(call: &mut Call<'_>, received: jboolean, values: JLongArray<'_>) -> Result<(), CallError> {
+    let arena = if received == 0 { arena() } else { receive_arena() };
+    let longs = arena.statistics().to_array().map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+    call.fill(&values, &longs)
 }
 
 fn check_arena(_: &mut Call<'_>) -> Result<(), CallError> {

@@ -1,16 +1,18 @@
 //! Decoding frames.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use jni::sys::{jint, jlong};
-use sluice_codec::Decoder;
+use sluice_codec::{Decoder, FrameHeader};
+use sluice_engine::HeapShare;
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
 use crate::exports::native_methods;
 
 thread_local! {
-    static DECODER: RefCell<Decoder> = RefCell::new(Decoder::new());
+    /// The decoder of this thread, while no call has it. One that panicked is not put back.
+    static DECODER: Cell<Option<(Decoder, HeapShare)>> = const { Cell::new(None) };
 }
 
 native_methods! {
@@ -54,7 +56,14 @@ fn decode(source: [i64; 2], target: [i64; 2], row_lengths: [i64; 2]) -> Result<i
             std::slice::from_raw_parts_mut(row_lengths as *mut u32, capacity),
         )
     };
-    Ok(DECODER.with_borrow_mut(|d| d.decode(frame, target, lengths))? as i64)
+    let (mut decoder, mut share) = DECODER.take().unwrap_or_default();
+    let decoded = FrameHeader::parse(frame).and_then(|header| {
+        share.set(Decoder::scratch_bound(&header));
+        decoder.decode(frame, target, lengths)
+    });
+    share.set(decoder.retained_bytes());
+    DECODER.set(Some((decoder, share)));
+    Ok(decoded? as i64)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutputWriter, Page};
+use sluice_engine::{BatchShape, ChecksumAlgorithm, MapOutputWriter, Page};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -20,6 +20,9 @@ native_methods! {
     NativeCore {
         writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
+        writerEncodeNeeds = encode_needs(
+            writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint,
+        ) -> jlong;
         writerRowChecksum = row_checksum(writer: jlong, checksum: JLongArray<'_>) -> jint;
         writerMemoryBytes = memory_bytes(writer: jlong) -> jlong;
         writerSpill = spill(writer: jlong, file: JString<'_>) -> jlong;
@@ -69,6 +72,33 @@ fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Pag
     // this call returns (contract of NativeCore.writerEncode); arena memory is always initialised.
     let memory = unsafe { std::slice::from_raw_parts(address as *const u8, number(capacity, "page capacity")?) };
     Ok(Page { memory, used: number(used, "bytes of rows")?, entries: number(entries, "number of entries")? })
+}
+
+fn encode_needs(
+    _: &mut Call<'_>,
+    writer: i64,
+    row_bytes: i64,
+    rows: i64,
+    longest_row: i64,
+    fields: i32,
+) -> Result<i64, CallError> {
+    let size = |value, what| number(value, what).and_then(|size: usize| check_size(size, what));
+    let shape = BatchShape {
+        row_bytes: size(row_bytes, "bytes of rows")?,
+        rows: size(rows, "number of rows")?,
+        longest_row: size(longest_row, "bytes of the longest row")?,
+        fields: number(fields, "number of fields")?,
+    };
+    let needs = WRITERS.get(writer)?.encode_needs(&shape);
+    Ok(needs.arena_bytes.saturating_add(needs.heap_bytes) as i64)
+}
+
+/// Far above what a batch can have, and far below where sums overflow.
+fn check_size(size: usize, what: &str) -> Result<usize, CallError> {
+    if size > 1 << 40 {
+        return Err(CallError::invalid(format!("{what} is {size}")));
+    }
+    Ok(size)
 }
 
 fn row_checksum(call: &mut Call<'_>, writer: i64, checksum: JLongArray<'_>) -> Result<(), CallError> {
