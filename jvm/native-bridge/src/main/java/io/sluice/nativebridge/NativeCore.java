@@ -97,11 +97,44 @@ public final class NativeCore {
   /** Gives a lease back. An address that is not leased is {@link #INVALID} and changes nothing. */
   public static native int release(long address);
 
-  /** Bytes now leased from the arena (page leases, run memory and scratch alike), and those of received blocks. */
+  /**
+   * Bytes now leased from both arenas, roundings included: what {@link #lease} gave (pages, frames, decoded rows), the
+   * encoded runs of all writers, the arrays of sorts and the read buffers of commits while they run, and received blocks.
+   * Not in it: {@link #scratchBytes}, memory files, and what is mapped for peers that read here.
+   */
   public static native long leasedBytes();
+
+  /**
+   * Bytes of heap outside the arenas that the native core holds now: the scratch memory of encoders and decoders of all
+   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs (16
+   * bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition), and
+   * read buffers of commits where the arena was at its limit.
+   */
+  public static native long scratchBytes();
 
   /** Bytes the arena, and that of received blocks, hold from the operating system. */
   public static native long reservedBytes();
+
+  /** The names of what {@link #arenaStatistics} gives, in its order, with commas between them. */
+  static native String arenaStatisticsNames();
+
+  /**
+   * The figures of an arena at this moment.
+   *
+   * @param received whether it is the arena of received blocks
+   * @param values one for each of {@link #arenaStatisticsNames}
+   */
+  static native int arenaStatistics(boolean received, long[] values);
+
+  /** The figures, at this moment, of the arena that {@link #lease} and the writers take memory from. */
+  public static ArenaStatistics arenaStatistics() {
+    return ArenaStatistics.now(false);
+  }
+
+  /** The figures, at this moment, of the arena of blocks that were read one-sidedly. */
+  public static ArenaStatistics receiveArenaStatistics() {
+    return ArenaStatistics.now(true);
+  }
 
   /** Checks the invariants of both arenas: 0, or {@link #INVALID} with what is broken as the message. For tests. */
   public static native int checkArena();
@@ -131,6 +164,21 @@ public final class NativeCore {
    * @return bytes of memory that the run now holds
    */
   public static native long writerEncode(long writer, long sequence, int fields, long[] pages);
+
+  /**
+   * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most
+   *
+   * <ul>
+   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame for the run; 16 bytes for each of at most 1,048,576 rows
+   *       and 4 bytes a partition for the sort; an eighth more for rounding;
+   *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16 bytes,
+   *       with row checksums 40, for each partition that has rows.
+   * </ul>
+   *
+   * @param rowBytes of all rows
+   * @param longestRow bytes of the longest row
+   */
+  public static native long writerEncodeNeeds(long writer, long rowBytes, long rows, long longestRow, int fields);
 
   /**
    * Spark's row-based checksum of all rows encoded so far: of all partitions together, whatever the rows' order.
