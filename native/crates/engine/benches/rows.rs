@@ -32,6 +32,16 @@ struct FilledPage {
 /// The task's side: rows into pages; every full batch is encoded, its pages reused.
 fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
     let output = MapOutputWriter::new(Arc::clone(arena), partitions, OPTIONS).expect("partitions");
+    write_to(output, table, partitions, targets, arena)
+}
+
+fn write_to(
+    output: MapOutputWriter,
+    table: &Table,
+    partitions: u32,
+    targets: &[u32],
+    arena: &Arc<Arena>,
+) -> MapOutputWriter {
     let most = batch_bytes(partitions, table);
     let mut pages: Vec<FilledPage> = Vec::new();
     let (mut sequence, mut open, mut rows_bytes) = (0, 0, 0);
@@ -110,6 +120,14 @@ fn rows(c: &mut Criterion) {
                 (0..table.rows() as u64).map(|i| (xorshift(i) % u64::from(partitions)) as u32).collect();
             group.bench_function(BenchmarkId::new("encode", partitions), |b| {
                 b.iter_custom(|n| cpu_time(n, || write(&table, partitions, &targets, &arena).memory_bytes()));
+            });
+            group.bench_function(BenchmarkId::new("encode with row checksums", partitions), |b| {
+                b.iter_custom(|n| {
+                    cpu_time(n, || {
+                        let output = MapOutputWriter::new(Arc::clone(&arena), partitions, OPTIONS).expect("partitions");
+                        write_to(output.with_row_checksums(), &table, partitions, &targets, &arena).memory_bytes()
+                    })
+                });
             });
             let path = std::env::temp_dir().join(format!("sluice-bench-{}", std::process::id()));
             let done =
