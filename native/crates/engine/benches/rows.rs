@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p sluice-engine`; the figures are CPU time of the one thread (so that a busy machine disturbs less),
 //! ns a row = time / rows. Rows come from memory in order, partitions are random, pages and batches are sized as
-//! the JVM's writer does. With `SLUICE_ARENA_TRACE=FILE` the arena records what it is asked for (`sluice-mem`'s bench replays it).
+//! the JVM's writer does. With `SLUICE_ARENA_TRACE=FILE` the arena records what it is asked for (`sluice-mem`'s bench
+//! replays it).
 
 use std::hint::black_box;
 use std::sync::Arc;

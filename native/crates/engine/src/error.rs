@@ -58,8 +58,8 @@ impl EngineError {
     }
 }
 
-/// A write fails because the process lacks something, or because the file system or its device refuses. In the second case
-/// (EIO, EROFS, EACCES, ENOENT and the like) another directory may do.
+/// A write fails because the process lacks something, or because the file system or its device refuses. In the second
+/// case (EIO, EROFS, EACCES, ENOENT and the like) another directory may do.
 fn kind_of_failed_write(e: &io::Error) -> ErrorKind {
     const NO_FAULT_OF_THE_DIRECTORY: [i32; 6] =
         [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EBADF, libc::EFAULT, libc::EINVAL];

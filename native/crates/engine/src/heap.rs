@@ -10,7 +10,8 @@ pub fn heap_bytes() -> usize {
     BYTES.load(Relaxed)
 }
 
-/// What one holder of heap memory counts in [`heap_bytes`], until it is dropped. The holder sets it when it allocates and frees.
+/// What one holder of heap memory counts in [`heap_bytes`], until it is dropped. The holder sets it when it allocates
+/// and frees.
 #[derive(Debug, Default)]
 pub struct HeapShare {
     bytes: usize,

@@ -12,6 +12,7 @@
 
 mod checksum;
 mod encode;
+mod encode_needs;
 mod error;
 mod heap;
 mod leased;
@@ -26,7 +27,7 @@ mod vectored;
 mod writer;
 
 pub use checksum::ChecksumAlgorithm;
-pub use encode::{BatchShape, EncodeNeeds};
+pub use encode_needs::{BatchShape, EncodeNeeds};
 pub use error::{EngineError, ErrorKind};
 pub use heap::{HeapShare, heap_bytes};
 pub use memory_file::MemoryFile;

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::error::{EngineError, ErrorKind};
 use crate::vectored::create;
@@ -19,19 +21,20 @@ const MAX_NAME_BYTES: usize = 249;
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
 /// The descriptor's number stands for the same bytes all the time, wherever they are: who opens that path finds the
-/// output in memory before [`MemoryFile::move_to`] and on the disk afterwards, and nothing else in between. Any thread may
-/// call anything; two moves at once are the caller's mistake.
+/// output in memory before [`MemoryFile::move_to`] and on the disk afterwards, and nothing else in between. Any thread
+/// may call anything; a move beside another one is refused.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: File,
+    moving: AtomicBool,
 }
 
 impl MemoryFile {
     /// An empty file; `name` is for people who look at `/proc`.
     ///
     /// # Errors
-    /// `Io` when the system gives none: no descriptors left, or it knows no memory files. `Invalid` for a name with a zero byte
-    /// or of more than 249 bytes.
+    /// `Io` when the system gives none: no descriptors left, or it knows no memory files. `Invalid` for a name with a
+    /// zero byte or of more than 249 bytes.
     pub fn create(name: &str) -> Result<Self, EngineError> {
         if name.len() > MAX_NAME_BYTES {
             return Err(EngineError::invalid(format!("a memory file's name of {} bytes", name.len())));
@@ -39,7 +42,7 @@ impl MemoryFile {
         let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
         let descriptor = with_best_flags(|flags| memfd_create(&name, flags));
         let descriptor = descriptor.map_err(|e| failed("making a memory file", &e))?;
-        Ok(Self { file: File::from(descriptor) })
+        Ok(Self { file: File::from(descriptor), moving: AtomicBool::new(false) })
     }
 
     /// The number under which it is found in `/proc/<process>/fd`.
@@ -47,8 +50,8 @@ impl MemoryFile {
         self.file.as_raw_fd()
     }
 
-    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too would make
-    /// the kernel look at each page, and wait for whoever has it in hand.)
+    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too
+    /// would make the kernel look at each page, and wait for transfers that hold references to it.)
     ///
     /// # Errors
     /// `Io` when it is not in memory any more.
@@ -65,13 +68,18 @@ impl MemoryFile {
     /// that has opened or mapped it is done; they see the same bytes until then. Returns how many there are.
     ///
     /// # Errors
-    /// `DiskFull`, `DirectoryFailed` or `Io`; then it stays in memory, and there is no file.
+    /// `DiskFull`, `DirectoryFailed` or `Io`: it stays in memory, and there is no file. `WrongPhase` while another
+    /// thread moves it; nothing was changed.
     pub fn move_to(&self, path: &Path) -> Result<u64, EngineError> {
+        if self.moving.swap(true, Acquire) {
+            return Err(EngineError::new(ErrorKind::WrongPhase, "the memory file is being moved by another thread"));
+        }
         let moved = self.copy_to(path).and_then(|bytes| self.become_file(path).map(|()| bytes));
         if moved.is_err() {
             // Best effort: the error that matters is the one being returned.
             let _ = std::fs::remove_file(path);
         }
+        self.moving.store(false, Release);
         moved
     }
 
@@ -89,8 +97,8 @@ impl MemoryFile {
     }
 }
 
-/// Calls `make` with the flags that a system with `vm.memfd_noexec=2` asks for, and, where the kernel does not know them
-/// (before 6.3), without.
+/// Calls `make` with the flags that a system with `vm.memfd_noexec=2` asks for, and, where the kernel does not know
+/// them (before 6.3), without.
 fn with_best_flags<T>(make: impl Fn(libc::c_uint) -> io::Result<T>) -> io::Result<T> {
     let known_everywhere = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     match make(known_everywhere | libc::MFD_NOEXEC_SEAL) {
@@ -109,8 +117,8 @@ fn memfd_create(name: &CStr, flags: libc::c_uint) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Writes all that `read` gives to `target`, the file at `path`: in as many pieces as it takes, and again where a signal
-/// interrupts. Returns how many bytes there were.
+/// Writes all that `read` gives to `target`, the file at `path`: in as many pieces as it takes, and again where a
+/// signal interrupts. Returns how many bytes there were.
 fn copy(
     read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
     target: &mut impl Write,
@@ -188,7 +196,12 @@ mod tests {
         let nowhere = folder("fails").join("missing").join("file");
         assert_eq!(file.move_to(&nowhere).expect_err("no folder").kind, ErrorKind::DirectoryFailed);
         assert_eq!(fs::read(path(&file)).expect("readable"), b"abc");
-        assert!(file.move_to(&folder("fails").join("there")).is_ok());
+        file.moving.store(true, Release);
+        let there = folder("fails").join("there");
+        assert_eq!(file.move_to(&there).expect_err("beside another move").kind, ErrorKind::WrongPhase);
+        assert!(!there.exists(), "it is the other move's");
+        file.moving.store(false, Release);
+        assert!(file.move_to(&there).is_ok());
     }
 
     #[test]

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Each run is read once from its start to its end, because it is partition-major itself. So a spilled run needs one
-//! buffer, which is refilled when all of it has been written; the segments of partitions, which may be a few bytes each,
-//! cost no system call of their own. All read buffers together have at most [`BUFFER_BYTES`], or [`MIN_BUFFER_BYTES`] a run.
+//! buffer, which is refilled when all of it has been written; the segments of partitions, which may be a few bytes
+//! each, cost no system call of their own. All read buffers together have at most [`BUFFER_BYTES`], or
+//! [`MIN_BUFFER_BYTES`] a run.
 
 use std::fs::File;
 use std::io::IoSlice;

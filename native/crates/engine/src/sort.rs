@@ -49,24 +49,24 @@ pub(crate) const SORT_ROWS: usize = 1 << 20;
 /// As many rows must be sorted at a time even where the arena refuses more.
 pub(crate) const FEWEST_SORT_ROWS: usize = 1 << 16;
 
-/// The stable counting sort of a batch's rows by partition, in leased memory: a count for each partition, and a reference
-/// to each row.
+/// The stable counting sort of a batch's rows by partition, in leased memory: a count for each partition, and a
+/// reference to each row.
 ///
 /// The sorted order is made in windows of at most so many rows, one after another, so that the references of a batch of
 /// many small rows do not take more memory than its pages. Each window costs a pass over all entries of the pages.
 pub(crate) struct Sorter<'p, 'a> {
     pages: &'p [Page<'a>],
     rows: LeasedArray<&'a [u8]>,
-    /// Where each partition's rows end in the sorted order, and the number of rows. While a window is filled they come down
-    /// to where each partition's rows start.
+    /// Where each partition's rows end in the sorted order, and the number of rows. While a window is filled they come
+    /// down to where each partition's rows start.
     bounds: LeasedArray<u32>,
     total: usize,
     longest_row: usize,
 }
 
 impl<'p, 'a> Sorter<'p, 'a> {
-    /// Counts the rows of each partition and fills the first window. Every page, partition and row is checked, since they
-    /// come from the other side.
+    /// Counts the rows of each partition and fills the first window. Every page, partition and row is checked, since
+    /// they come from the other side.
     ///
     /// # Errors
     /// `Invalid`, or `NoMemory` when the arena refuses.
@@ -100,8 +100,8 @@ impl<'p, 'a> Sorter<'p, 'a> {
         self.longest_row
     }
 
-    /// Hands each partition that has rows to `visit`, in ascending order, with its rows in order. A partition whose rows
-    /// lie in more than one window comes once for each.
+    /// Hands each partition that has rows to `visit`, in ascending order, with its rows in order. A partition whose
+    /// rows lie in more than one window comes once for each.
     ///
     /// # Errors
     /// Those of `visit`.

@@ -23,8 +23,8 @@ impl SpillFile {
     }
 }
 
-/// Writes runs that are in memory to a new file at `path`, one after another, and has them refer to it. Returns the bytes
-/// written.
+/// Writes runs that are in memory to a new file at `path`, one after another, and has them refer to it. Returns the
+/// bytes written.
 ///
 /// # Errors
 /// `DiskFull`, `DirectoryFailed` or `Io`; the runs are unchanged then, and there is no file.

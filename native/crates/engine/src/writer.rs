@@ -7,7 +7,8 @@ use sluice_codec::Options;
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
-use crate::encode::{BatchShape, EncodeNeeds, EncodeSettings, encode_run};
+use crate::encode::{EncodeSettings, encode_run};
+use crate::encode_needs::{BatchShape, EncodeNeeds};
 use crate::error::EngineError;
 use crate::merge::{Committed, merge};
 use crate::phase::{Call, End, Phases};
@@ -79,8 +80,9 @@ impl MapOutputWriter {
     /// Encodes pages to a run and keeps it. Returns the bytes of memory the run holds.
     ///
     /// # Errors
-    /// `NoMemory` when the arena refuses (nothing is kept), `Invalid` when a page is malformed, `WrongPhase` during or
-    /// after a commit.
+    /// `NoMemory` when the arena refuses: nothing is kept, and what was encoded before the refusal is encoded again by
+    /// the next call, which a caller avoids who has set aside [`Self::encode_needs`]. `Invalid` when a page is
+    /// malformed, `WrongPhase` during or after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
         let encoded = encode_run(&self.arena, self.encode_settings(), sequence, fields, pages)?;
@@ -116,8 +118,8 @@ impl MapOutputWriter {
     /// Moves every run in memory to a new file at `path`; returns the bytes written (0, and no file, if none).
     ///
     /// # Errors
-    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay in memory and the half-written file is removed. `WrongPhase` during or
-    /// after a commit.
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay in memory and the half-written file is removed.
+    /// `WrongPhase` during or after a commit.
     pub fn spill(&self, path: &Path) -> Result<u64, EngineError> {
         let operation = self.begin(Call::Spill)?;
         let (mut taken, bytes) = self.take_runs(|r| matches!(r.storage, Storage::Memory(_)));
@@ -136,8 +138,8 @@ impl MapOutputWriter {
     /// Writes all runs partition-major to a new file at `path`, and frees them. The output takes no more calls then.
     ///
     /// # Errors
-    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an encode or a spill is
-    /// under way on another thread, or the output is committed already.
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an
+    /// encode or a spill is under way on another thread, or the output is committed already.
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         let operation = self.begin(Call::Commit)?;
         let (taken, bytes) = self.take_runs(|_| true);

@@ -44,7 +44,7 @@ fn batch(name: &'static str, partitions: u32, rows: usize, row: impl Fn(u64) -> 
     let (mut memory, mut entries, mut longest_row) = (Vec::new(), Vec::new(), 0);
     for i in 0..rows as u64 {
         let row = row(i);
-        entries.push(xorshift(i) % u64::from(partitions) << 32 | memory.len() as u64);
+        entries.push(((xorshift(i) % u64::from(partitions)) << 32) | memory.len() as u64);
         longest_row = longest_row.max(row.len());
         memory.extend(row);
     }

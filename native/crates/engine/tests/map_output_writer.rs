@@ -87,7 +87,8 @@ proptest! {
         let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
         let mut made: Vec<(i64, Batch, bool)> = Vec::new();
         for (sequence, (keys, spill)) in batches.iter().enumerate() {
-            let batch: Batch = keys.iter().enumerate().map(|(i, p)| (*p, row(sequence as u64 * 1000 + i as u64))).collect();
+            let key = |i: usize| sequence as u64 * 1000 + i as u64;
+            let batch: Batch = keys.iter().enumerate().map(|(i, p)| (*p, row(key(i)))).collect();
             for (p, r) in &batch { expected.entry(*p).or_default().push(r.clone()); }
             made.push((sequence as i64, batch, *spill));
         }

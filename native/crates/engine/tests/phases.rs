@@ -54,8 +54,8 @@ fn await_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A named pipe, which stops a spill when it is full. Both ends must be open for the reader not to block at its open, so it
-/// is opened for writing too.
+/// A named pipe, which stops a spill when it is full. Both ends must be open for the reader not to block at its open,
+/// so it is opened for writing too.
 fn pipe(path: &Path) -> fs::File {
     let name = CString::new(path.to_str().expect("utf-8")).expect("no zero");
     // SAFETY: the name is a C string that outlives the call.

@@ -30,8 +30,8 @@ public final class NativeCore {
   /** An argument is out of range; a bug in the caller. */
   public static final int INVALID = -5;
   /**
-   * The native core panicked; the process goes on. A writer whose encode, spill or commit panicked has failed: such calls
-   * on it return {@link #WRONG_PHASE} from then on.
+   * The native core panicked; the process goes on. A writer whose encode, spill or commit panicked has failed: such
+   * calls on it return {@link #WRONG_PHASE} from then on.
    */
   public static final int PANIC = -6;
   /** The file system is full (ENOSPC, EDQUOT): a directory on another one may help. */
@@ -44,8 +44,8 @@ public final class NativeCore {
   public static final int WRONG_PHASE = -12;
 
   /**
-   * The directory of a file that was to be written is missing or not writable, or its device fails (ENOENT, EACCES, EROFS,
-   * EIO and the like): another directory may help. {@link #lastErrorDirectory} names it.
+   * The directory of a file that was to be written is missing or not writable, or its device fails (ENOENT, EACCES,
+   * EROFS, EIO and the like): another directory may help. {@link #lastErrorDirectory} names it.
    */
   public static final int DIRECTORY_FAILED = -13;
 
@@ -99,16 +99,16 @@ public final class NativeCore {
 
   /**
    * Bytes now leased from both arenas, roundings included: what {@link #lease} gave (pages, frames, decoded rows), the
-   * encoded runs of all writers, the arrays of sorts and the read buffers of commits while they run, and received blocks.
-   * Not in it: {@link #scratchBytes}, memory files, and what is mapped for peers that read here.
+   * encoded runs of all writers, the arrays of sorts and the read buffers of commits while they run, and received
+   * blocks. Not in it: {@link #scratchBytes}, memory files, and what is mapped for peers that read here.
    */
   public static native long leasedBytes();
 
   /**
    * Bytes of heap outside the arenas that the native core holds now: the scratch memory of encoders and decoders of all
-   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs (16
-   * bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition), and
-   * read buffers of commits where the arena was at its limit.
+   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs
+   * (16 bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition),
+   * and read buffers of commits where the arena was at its limit.
    */
   public static native long scratchBytes();
 
@@ -169,10 +169,10 @@ public final class NativeCore {
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most
    *
    * <ul>
-   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame for the run; 16 bytes for each of at most 1,048,576 rows
-   *       and 4 bytes a partition for the sort; an eighth more for rounding;
-   *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16 bytes,
-   *       with row checksums 40, for each partition that has rows.
+   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame for the run; 16 bytes for each of at most
+   *       1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
+   *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16
+   *       bytes, with row checksums 40, for each partition that has rows.
    * </ul>
    *
    * @param rowBytes of all rows

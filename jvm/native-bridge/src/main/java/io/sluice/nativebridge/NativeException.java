@@ -48,7 +48,8 @@ public final class NativeException extends RuntimeException {
   public static long check(long result) {
     if (result < 0) {
       String directory = NativeCore.lastErrorDirectory();
-      throw new NativeException((int) result, NativeCore.lastErrorMessage(), directory.isEmpty() ? null : new File(directory));
+      throw new NativeException(
+          (int) result, NativeCore.lastErrorMessage(), directory.isEmpty() ? null : new File(directory));
     }
     return result;
   }

@@ -50,7 +50,8 @@ final class NativeCoreTest {
     assertEquals(NativeCore.WRONG_PHASE, refused.reason());
     assertTrue(refused.getMessage().contains("already committed"), refused.getMessage());
     assertEquals(NativeCore.WRONG_PHASE, NativeCore.writerSpill(writer, data));
-    assertEquals(NativeCore.WRONG_PHASE, NativeCore.writerCommit(writer, data, NativeCore.CHECKSUM_NONE, lengths, null));
+    assertEquals(NativeCore.WRONG_PHASE,
+        NativeCore.writerCommit(writer, data, NativeCore.CHECKSUM_NONE, lengths, null));
     assertEquals(0, NativeCore.writerClose(writer));
     assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerSpill(writer, data));
   }
