@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn copies_everything_through_signals_and_partial_reads_and_writes() {
-        let bytes: Vec<u8> = (0..50_000u32).map(|i| (i * 31 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..50_000u32).map(|i| ((i * 31) >> 3) as u8).collect();
         let reads = std::cell::Cell::new(0);
         let read = |at: u64, buffer: &mut [u8]| {
             reads.set(reads.get() + 1);

@@ -44,7 +44,7 @@ fn decode(source: [i64; 2], target: [i64; 2], row_lengths: [i64; 2]) -> Result<i
     if source == 0 || target == 0 || row_lengths == 0 || row_lengths % 4 != 0 {
         return Err(CallError::invalid("null or misaligned address"));
     }
-    // SAFETY, for all three slices:
+    // SAFETY: for all three slices:
     // - live, not written by others until this returns, and disjoint: the contract of NativeCore.decodeRows;
     // - long enough: each length came with its address from the caller that made the lease; none is the frame's;
     // - initialised: arena memory always is;
