@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p sluice-engine`; the figures are CPU time of the one thread (so that a busy machine disturbs less),
 //! ns a row = time / rows. Rows come from memory in order, partitions are random, pages and batches are sized as
-//! the JVM's writer does. With `SLUICE_ARENA_TRACE=FILE` the arena records what it is asked for (`sluice-mem`'s bench replays it).
+//! the JVM's writer does. With `SLUICE_ARENA_TRACE=FILE` the arena records what it is asked for (`sluice-mem`'s bench
+//! replays it).
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutput, Page};
+use sluice_engine::{ChecksumAlgorithm, MapOutputWriter, Page};
 use sluice_mem::{Arena, ArenaOptions, HostProvider, Lease, trace_file_of_environment};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem, xorshift};
 
@@ -30,8 +31,18 @@ struct FilledPage {
 }
 
 /// The task's side: rows into pages; every full batch is encoded, its pages reused.
-fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) -> MapOutput {
-    let output = MapOutput::new(Arc::clone(arena), partitions, OPTIONS).expect("partitions");
+fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
+    let output = MapOutputWriter::new(Arc::clone(arena), partitions, OPTIONS).expect("partitions");
+    write_to(output, table, partitions, targets, arena)
+}
+
+fn write_to(
+    output: MapOutputWriter,
+    table: &Table,
+    partitions: u32,
+    targets: &[u32],
+    arena: &Arc<Arena>,
+) -> MapOutputWriter {
     let most = batch_bytes(partitions, table);
     let mut pages: Vec<FilledPage> = Vec::new();
     let (mut sequence, mut open, mut rows_bytes) = (0, 0, 0);
@@ -62,7 +73,7 @@ fn write(table: &Table, partitions: u32, targets: &[u32], arena: &Arc<Arena>) ->
     output
 }
 
-fn encode(output: &MapOutput, sequence: i64, fields: u32, pages: &[FilledPage]) {
+fn encode(output: &MapOutputWriter, sequence: i64, fields: u32, pages: &[FilledPage]) {
     let pages: Vec<Page<'_>> =
         pages.iter().map(|p| Page { memory: p.lease.as_slice(), used: p.used, entries: p.entries }).collect();
     output.encode(sequence, fields, &pages).expect("memory");
@@ -110,6 +121,14 @@ fn rows(c: &mut Criterion) {
                 (0..table.rows() as u64).map(|i| (xorshift(i) % u64::from(partitions)) as u32).collect();
             group.bench_function(BenchmarkId::new("encode", partitions), |b| {
                 b.iter_custom(|n| cpu_time(n, || write(&table, partitions, &targets, &arena).memory_bytes()));
+            });
+            group.bench_function(BenchmarkId::new("encode with row checksums", partitions), |b| {
+                b.iter_custom(|n| {
+                    cpu_time(n, || {
+                        let output = MapOutputWriter::new(Arc::clone(&arena), partitions, OPTIONS).expect("partitions");
+                        write_to(output.with_row_checksums(), &table, partitions, &targets, &arena).memory_bytes()
+                    })
+                });
             });
             let path = std::env::temp_dir().join(format!("sluice-bench-{}", std::process::id()));
             let done =

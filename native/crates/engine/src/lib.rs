@@ -3,7 +3,7 @@
 //! ```text
 //! pages ──sort──▶ rows by partition ──codec──▶ Run (frames, partition-major, in leased chunks)
 //!                                               │ spill: the run's bytes move to a file
-//! MapOutput = runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
+//! MapOutputWriter: runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
 //! ```
 //!
 //! Invariants: a partition's records keep the order in which the task produced them (runs carry a sequence
@@ -11,19 +11,26 @@
 //! Deliberately absent: threads (callers bring them), Spark's index and checksum files (Spark writes those).
 
 mod checksum;
-mod commit;
+mod encode;
+mod encode_needs;
 mod error;
-mod handles;
+mod heap;
+mod leased;
 mod memory_file;
-mod output;
+mod merge;
+mod phase;
 mod row_checksums;
 mod run;
 mod sort;
+mod spill;
+mod vectored;
+mod writer;
 
 pub use checksum::ChecksumAlgorithm;
-pub use commit::Committed;
-pub use error::{EngineError, Reason};
-pub use handles::HandleTable;
+pub use encode_needs::{BatchShape, EncodeNeeds};
+pub use error::{EngineError, ErrorKind};
+pub use heap::{HeapShare, heap_bytes};
 pub use memory_file::MemoryFile;
-pub use output::MapOutput;
+pub use merge::Committed;
 pub use sort::Page;
+pub use writer::MapOutputWriter;

@@ -1,42 +1,48 @@
 //! A file without a name, in memory: where a committed map output is kept until memory is short.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::commit::create;
-use crate::error::{EngineError, Reason};
+use crate::error::{EngineError, ErrorKind};
+use crate::vectored::create;
 
 /// How much is moved to the disk at once.
 const COPY_BYTES: usize = 1 << 20;
 
+/// Longest name of a memory file (`memfd_create(2)`).
+const MAX_NAME_BYTES: usize = 249;
+
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
 /// The descriptor's number stands for the same bytes all the time, wherever they are: who opens that path finds the
-/// output in memory before [`MemoryFile::move_to`] and on the disk afterwards, and nothing else in between. Any thread may
-/// call anything; two moves at once are the caller's mistake.
+/// output in memory before [`MemoryFile::move_to`] and on the disk afterwards, and nothing else in between. Any thread
+/// may call anything; a move beside another one is refused.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: File,
+    moving: AtomicBool,
 }
 
 impl MemoryFile {
     /// An empty file; `name` is for people who look at `/proc`.
     ///
     /// # Errors
-    /// `Io` when the system gives none: no descriptors left, or it knows no memory files.
+    /// `Io` when the system gives none: no descriptors left, or it knows no memory files. `Invalid` for a name with a
+    /// zero byte or of more than 249 bytes.
     pub fn create(name: &str) -> Result<Self, EngineError> {
-        let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
-        // SAFETY: the name is a C string that outlives the call.
-        let descriptor = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-        if descriptor < 0 {
-            return Err(failed("making a memory file", &io::Error::last_os_error()));
+        if name.len() > MAX_NAME_BYTES {
+            return Err(EngineError::invalid(format!("a memory file's name of {} bytes", name.len())));
         }
-        // SAFETY: a fresh descriptor that nobody else knows.
-        Ok(Self { file: File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }) })
+        let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
+        let descriptor = with_best_flags(|flags| memfd_create(&name, flags));
+        let descriptor = descriptor.map_err(|e| failed("making a memory file", &e))?;
+        Ok(Self { file: File::from(descriptor), moving: AtomicBool::new(false) })
     }
 
     /// The number under which it is found in `/proc/<process>/fd`.
@@ -44,8 +50,8 @@ impl MemoryFile {
         self.file.as_raw_fd()
     }
 
-    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too would make
-    /// the kernel look at each page, and wait for whoever has it in hand.)
+    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too
+    /// would make the kernel look at each page, and wait for transfers that hold references to it.)
     ///
     /// # Errors
     /// `Io` when it is not in memory any more.
@@ -62,33 +68,27 @@ impl MemoryFile {
     /// that has opened or mapped it is done; they see the same bytes until then. Returns how many there are.
     ///
     /// # Errors
-    /// `DiskFull` or `Io`; then it stays in memory, and there is no file.
+    /// `DiskFull`, `DirectoryFailed` or `Io`: it stays in memory, and there is no file. `WrongPhase` while another
+    /// thread moves it; nothing was changed.
     pub fn move_to(&self, path: &Path) -> Result<u64, EngineError> {
+        if self.moving.swap(true, Acquire) {
+            return Err(EngineError::new(ErrorKind::WrongPhase, "the memory file is being moved by another thread"));
+        }
         let moved = self.copy_to(path).and_then(|bytes| self.become_file(path).map(|()| bytes));
         if moved.is_err() {
             // Best effort: the error that matters is the one being returned.
             let _ = std::fs::remove_file(path);
         }
+        self.moving.store(false, Release);
         moved
     }
 
     fn copy_to(&self, path: &Path) -> Result<u64, EngineError> {
-        let mut target = create(path)?;
-        let mut buffer = vec![0; COPY_BYTES];
-        let mut copied = 0;
-        loop {
-            let read = self.file.read_at(&mut buffer, copied);
-            let read = read.map_err(|e| failed("reading a memory file", &e))?;
-            if read == 0 {
-                return Ok(copied);
-            }
-            target.write_all(&buffer[..read]).map_err(|e| EngineError::io("writing", path, &e))?;
-            copied += read as u64;
-        }
+        copy(|at, buffer| self.file.read_at(buffer, at), &mut create(path)?, path)
     }
 
     fn become_file(&self, path: &Path) -> Result<(), EngineError> {
-        let file = File::open(path).map_err(|e| EngineError::io("opening", path, &e))?;
+        let file = File::open(path).map_err(|e| EngineError::writing("opening", path, &e))?;
         // SAFETY: both descriptors are open; the one replaced is this value's, and stays its.
         if unsafe { libc::dup3(file.as_raw_fd(), self.file.as_raw_fd(), libc::O_CLOEXEC) } < 0 {
             return Err(failed("replacing a memory file", &io::Error::last_os_error()));
@@ -97,8 +97,51 @@ impl MemoryFile {
     }
 }
 
+/// Calls `make` with the flags that a system with `vm.memfd_noexec=2` asks for, and, where the kernel does not know
+/// them (before 6.3), without.
+fn with_best_flags<T>(make: impl Fn(libc::c_uint) -> io::Result<T>) -> io::Result<T> {
+    let known_everywhere = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    match make(known_everywhere | libc::MFD_NOEXEC_SEAL) {
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => make(known_everywhere),
+        answer => answer,
+    }
+}
+
+fn memfd_create(name: &CStr, flags: libc::c_uint) -> io::Result<OwnedFd> {
+    // SAFETY: the name is a C string that outlives the call.
+    let descriptor = unsafe { libc::memfd_create(name.as_ptr(), flags) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just made this descriptor, so nobody else closes it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Writes all that `read` gives to `target`, the file at `path`: in as many pieces as it takes, and again where a
+/// signal interrupts. Returns how many bytes there were.
+fn copy(
+    read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
+    target: &mut impl Write,
+    path: &Path,
+) -> Result<u64, EngineError> {
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut copied = 0;
+    loop {
+        match read(copied, &mut buffer) {
+            Ok(0) => return Ok(copied),
+            Ok(count) => {
+                let written = target.write_all(&buffer[..count]);
+                written.map_err(|e| EngineError::writing("writing", path, &e))?;
+                copied += count as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(failed("reading a memory file", &e)),
+        }
+    }
+}
+
 fn failed(doing: &str, e: &io::Error) -> EngineError {
-    EngineError::new(Reason::Io, format!("{doing}: {e}"))
+    EngineError::new(ErrorKind::Io, format!("{doing}: {e}"))
 }
 
 #[cfg(test)]
@@ -151,9 +194,91 @@ mod tests {
     fn a_move_that_fails_leaves_it_in_memory() {
         let file = filled(b"abc");
         let nowhere = folder("fails").join("missing").join("file");
-        assert_eq!(file.move_to(&nowhere).expect_err("no folder").reason, Reason::DiskFull);
+        assert_eq!(file.move_to(&nowhere).expect_err("no folder").kind, ErrorKind::DirectoryFailed);
         assert_eq!(fs::read(path(&file)).expect("readable"), b"abc");
-        assert!(file.move_to(&folder("fails").join("there")).is_ok());
+        file.moving.store(true, Release);
+        let there = folder("fails").join("there");
+        assert_eq!(file.move_to(&there).expect_err("beside another move").kind, ErrorKind::WrongPhase);
+        assert!(!there.exists(), "it is the other move's");
+        file.moving.store(false, Release);
+        assert!(file.move_to(&there).is_ok());
+    }
+
+    #[test]
+    fn is_made_without_the_right_to_run_it_where_the_kernel_knows_that() {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let old_kernel = |flags| {
+            asked.borrow_mut().push(flags);
+            if flags & libc::MFD_NOEXEC_SEAL == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINVAL)) }
+        };
+        with_best_flags(old_kernel).expect("the second try");
+        let old_flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        assert_eq!(asked.take(), [old_flags | libc::MFD_NOEXEC_SEAL, old_flags]);
+        let no_descriptors = with_best_flags(|_| Err::<(), _>(io::Error::from_raw_os_error(libc::EMFILE)));
+        assert_eq!(no_descriptors.expect_err("refused").raw_os_error(), Some(libc::EMFILE));
+        let file = filled(b"abc");
+        if memfd_create(c"probe", libc::MFD_NOEXEC_SEAL).is_ok() {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&file.file.metadata().expect("metadata").permissions());
+            assert_eq!(mode & 0o111, 0, "{mode:o}");
+        }
+    }
+
+    /// Interrupts every other call, and takes a few bytes in the others.
+    #[derive(Default)]
+    struct Interrupted {
+        calls: usize,
+        written: Vec<u8>,
+    }
+
+    impl Write for Interrupted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.calls += 1;
+            if self.calls % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let count = bytes.len().min(1000);
+            self.written.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn copies_everything_through_signals_and_partial_reads_and_writes() {
+        let bytes: Vec<u8> = (0..50_000u32).map(|i| ((i * 31) >> 3) as u8).collect();
+        let reads = std::cell::Cell::new(0);
+        let read = |at: u64, buffer: &mut [u8]| {
+            reads.set(reads.get() + 1);
+            if reads.get() % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let rest = &bytes[at as usize..];
+            let count = rest.len().min(7000);
+            buffer[..count].copy_from_slice(&rest[..count]);
+            Ok(count)
+        };
+        let mut target = Interrupted::default();
+        assert_eq!(copy(read, &mut target, Path::new("target")), Ok(bytes.len() as u64));
+        assert_eq!(target.written, bytes);
+        let broken = |_: u64, _: &mut [u8]| Err(io::Error::from_raw_os_error(libc::EIO));
+        assert_eq!(copy(broken, &mut target, Path::new("target")).map_err(|e| e.kind), Err(ErrorKind::Io));
+    }
+
+    #[test]
+    fn a_name_may_be_anything_without_a_zero_byte_up_to_249_bytes() {
+        let longest = "n".repeat(249);
+        for name in ["", "a/b", "../..", "  ", "\u{1F980}\n\t%s", &longest] {
+            let file = MemoryFile::create(name).expect("a good name");
+            fs::write(path(&file), name).expect("written");
+            assert_eq!(fs::read(path(&file)).expect("read"), name.as_bytes());
+        }
+        for name in ["a\0b", "\0", &format!("{longest}n")] {
+            let kind = MemoryFile::create(name).expect_err("a bad name").kind;
+            assert_eq!(kind, ErrorKind::Invalid, "{name:?}");
+        }
     }
 
     #[test]

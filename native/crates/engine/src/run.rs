@@ -1,13 +1,12 @@
 //! A run: the frames of one batch of pages, partition-major, in leased chunks or in a spill file.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluice_mem::{Arena, Lease};
 
 use crate::error::EngineError;
+use crate::heap::HeapShare;
+use crate::spill::SpillFile;
 
 const MIN_CHUNK: usize = 16 << 10;
 const MAX_CHUNK: usize = 256 << 10;
@@ -20,10 +19,13 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Empty; the chunk size suits about `expected` bytes.
-    pub(crate) fn new(expected: usize) -> Self {
-        let chunk_bytes = (expected / 8).next_power_of_two().clamp(MIN_CHUNK, MAX_CHUNK);
-        Self { leases: Vec::new(), chunk_bytes, len: 0 }
+    /// Empty; the chunk size suits the frames of about so many bytes of rows.
+    pub(crate) fn new(row_bytes: usize) -> Self {
+        Self { leases: Vec::new(), chunk_bytes: Self::chunk_bytes(row_bytes), len: 0 }
+    }
+
+    pub(crate) fn chunk_bytes(row_bytes: usize) -> usize {
+        (row_bytes / 32).next_power_of_two().clamp(MIN_CHUNK, MAX_CHUNK)
     }
 
     pub(crate) fn append(&mut self, arena: &Arc<Arena>, mut bytes: &[u8]) -> Result<(), EngineError> {
@@ -42,29 +44,21 @@ impl Chunks {
         Ok(())
     }
 
-    /// The pieces of `start..end`, in order.
-    pub(crate) fn pieces(&self, start: usize, end: usize) -> impl Iterator<Item = &[u8]> + '_ {
-        let mut at = start;
-        std::iter::from_fn(move || {
-            if at >= end {
-                return None;
-            }
-            let (chunk, from) = (at / self.chunk_bytes, at % self.chunk_bytes);
-            let to = self.chunk_bytes.min(from + end - at);
-            at += to - from;
-            Some(&self.leases[chunk].as_slice()[from..to])
-        })
+    /// The bytes at `start`, at most up to `end`, as many as lie in one chunk.
+    pub(crate) fn piece_at(&self, start: usize, end: usize) -> &[u8] {
+        let (chunk, from) = (start / self.chunk_bytes, start % self.chunk_bytes);
+        let to = self.chunk_bytes.min(from + end - start);
+        &self.leases[chunk].as_slice()[from..to]
+    }
+
+    /// All bytes, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        (0..self.len).step_by(self.chunk_bytes).map(|start| self.piece_at(start, self.len))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.leases.iter().map(Lease::len).sum()
     }
-}
-
-/// A spill file, open for reading as long as some run lies in it.
-pub(crate) struct SpillFile {
-    pub file: File,
-    pub path: PathBuf,
 }
 
 /// Where a run's bytes are.
@@ -76,15 +70,46 @@ pub(crate) enum Storage {
 /// The encoded output of one batch.
 pub(crate) struct Run {
     /// Place in the task's order of records.
-    pub sequence: i64,
-    /// Partition and end offset of each partition that has bytes, ascending.
-    pub ends: Vec<(u32, u64)>,
-    pub storage: Storage,
+    pub(crate) sequence: i64,
+    pub(crate) storage: Storage,
+    index: RunIndex,
+}
+
+/// Partition and end offset of each partition that has bytes, ascending. It stays in memory when the run is spilled.
+pub(crate) struct RunIndex {
+    ends: Vec<(u32, u64)>,
+    _share: HeapShare,
+}
+
+impl RunIndex {
+    /// Bytes of memory for each partition that has bytes.
+    pub(crate) const BYTES_EACH: usize = size_of::<(u32, u64)>();
+
+    /// Empty, with room for so many partitions.
+    pub(crate) fn for_partitions(count: usize) -> Self {
+        Self { ends: Vec::with_capacity(count), _share: HeapShare::new(count * Self::BYTES_EACH) }
+    }
+
+    /// Notes that the bytes of `partition`, which is the last one or comes after it, end at `end`.
+    pub(crate) fn extend(&mut self, partition: u32, end: u64) {
+        match self.ends.last_mut() {
+            Some(last) if last.0 == partition => last.1 = end,
+            _ => self.ends.push((partition, end)),
+        }
+    }
 }
 
 impl Run {
+    pub(crate) fn new(sequence: i64, index: RunIndex, chunks: Chunks) -> Self {
+        Self { sequence, storage: Storage::Memory(chunks), index }
+    }
+
+    pub(crate) fn ends(&self) -> &[(u32, u64)] {
+        &self.index.ends
+    }
+
     pub(crate) fn len(&self) -> u64 {
-        self.ends.last().map_or(0, |e| e.1)
+        self.ends().last().map_or(0, |e| e.1)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -92,31 +117,5 @@ impl Run {
             Storage::Memory(chunks) => chunks.memory_bytes(),
             Storage::Spilled { .. } => 0,
         }
-    }
-
-    /// Hands the bytes of `start..end` to `sink`, piece by piece; `buffer` is scratch for spilled bytes.
-    pub(crate) fn read<'a>(
-        &'a self,
-        start: u64,
-        end: u64,
-        mut memory: impl FnMut(&'a [u8]) -> Result<(), EngineError>,
-        mut spilled: impl FnMut(&SpillFile, u64, u64) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        match &self.storage {
-            Storage::Memory(chunks) => {
-                for piece in chunks.pieces(start as usize, end as usize) {
-                    memory(piece)?;
-                }
-                Ok(())
-            }
-            Storage::Spilled { file, start: base } => spilled(file, base + start, base + end),
-        }
-    }
-}
-
-impl SpillFile {
-    /// Reads exactly; a short file is an error that names it.
-    pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), EngineError> {
-        self.file.read_exact_at(into, at).map_err(|e| EngineError::io("reading spill file", &self.path, &e))
     }
 }

@@ -1,6 +1,11 @@
 //! Slotted pages, and the counting sort of their rows by partition.
 
-use crate::error::EngineError;
+use std::sync::Arc;
+
+use sluice_mem::Arena;
+
+use crate::error::{EngineError, ErrorKind};
+use crate::leased::LeasedArray;
 
 /// A sealed page, as the JVM filled it: rows from its start upward, without gaps; 8-byte entries (row offset
 /// in the low half, partition in the high half) from its end downward, in the order of insertion.
@@ -39,41 +44,38 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Rows sorted by partition, stable; scratch that is reused from batch to batch.
-#[derive(Default)]
-pub(crate) struct Sorter {
-    starts: Vec<u32>,
-    /// The allocation of the last batch's rows, empty between batches.
-    spare: Vec<&'static [u8]>,
+/// Most rows that are sorted at a time: 16 MiB of references.
+pub(crate) const SORT_ROWS: usize = 1 << 20;
+/// As many rows must be sorted at a time even where the arena refuses more.
+pub(crate) const FEWEST_SORT_ROWS: usize = 1 << 16;
+
+/// The stable counting sort of a batch's rows by partition, in leased memory: a count for each partition, and a
+/// reference to each row.
+///
+/// The sorted order is made in windows of at most so many rows, one after another, so that the references of a batch of
+/// many small rows do not take more memory than its pages. Each window costs a pass over all entries of the pages.
+pub(crate) struct Sorter<'p, 'a> {
+    pages: &'p [Page<'a>],
+    rows: LeasedArray<&'a [u8]>,
+    /// Where each partition's rows end in the sorted order, and the number of rows. While a window is filled they come
+    /// down to where each partition's rows start.
+    bounds: LeasedArray<u32>,
+    total: usize,
+    longest_row: usize,
 }
 
-/// The rows of some pages by partition: those of `p` are `rows[starts[p]..starts[p + 1]]`.
-pub(crate) struct Sorted<'a, 's> {
-    pub rows: Vec<&'a [u8]>,
-    starts: &'s [u32],
-}
-
-impl<'a> Sorted<'a, '_> {
-    /// Partition and rows of each partition that has any.
-    pub(crate) fn partitions(&self) -> impl Iterator<Item = (u32, &[&'a [u8]])> + '_ {
-        self.starts
-            .windows(2)
-            .enumerate()
-            .filter(|(_, w)| w[0] < w[1])
-            .map(|(p, w)| (p as u32, &self.rows[w[0] as usize..w[1] as usize]))
-    }
-}
-
-impl Sorter {
-    /// Takes the memory of a batch's rows back for the next one.
-    pub(crate) fn reuse(&mut self, mut rows: Vec<&[u8]>) {
-        rows.clear();
-        // Collecting an empty vector in place keeps its allocation and changes only the lifetime.
-        self.spare = rows.into_iter().map(|_| -> &'static [u8] { &[] }).collect();
-    }
-
-    /// Sorts; every entry's partition and extent is checked, since they come from the other side.
-    pub(crate) fn sort<'a>(&mut self, pages: &[Page<'a>], partitions: u32) -> Result<Sorted<'a, '_>, EngineError> {
+impl<'p, 'a> Sorter<'p, 'a> {
+    /// Counts the rows of each partition and fills the first window. Every page, partition and row is checked, since
+    /// they come from the other side.
+    ///
+    /// # Errors
+    /// `Invalid`, or `NoMemory` when the arena refuses.
+    pub(crate) fn new(
+        arena: &Arc<Arena>,
+        pages: &'p [Page<'a>],
+        partitions: u32,
+        window_rows: usize,
+    ) -> Result<Self, EngineError> {
         for page in pages {
             page.check()?;
         }
@@ -81,44 +83,122 @@ impl Sorter {
         if u32::try_from(total).is_err() {
             return Err(EngineError::invalid(format!("{total} rows in one batch")));
         }
-        self.count(pages, partitions)?;
-        let mut rows: Vec<&'a [u8]> = std::mem::take(&mut self.spare);
-        rows.resize(total, &[]);
-        // From the last row to the first: `starts[p]` comes down from where p ends to where it starts, and a
-        // row ends where the one after it starts.
-        for page in pages.iter().rev() {
-            let mut end = page.used;
-            for (partition, offset) in page.entries_backwards() {
-                if offset > end {
-                    return Err(EngineError::invalid(format!("row at {offset} after one at {end} in a page")));
-                }
-                let place = &mut self.starts[partition];
-                *place -= 1;
-                rows[*place as usize] = &page.memory[offset..end];
-                end = offset;
-            }
-        }
-        Ok(Sorted { rows, starts: &self.starts })
+        let bounds = count(arena, pages, partitions)?;
+        let rows = lease_rows(arena, total.min(window_rows))?;
+        let mut sorter = Self { pages, rows, bounds, total, longest_row: 0 };
+        sorter.longest_row = sorter.fill(0)?;
+        Ok(sorter)
     }
 
-    /// Leaves in `starts[p]` where partition p's rows end, and the total after the last.
-    fn count(&mut self, pages: &[Page<'_>], partitions: u32) -> Result<(), EngineError> {
-        self.starts.clear();
-        self.starts.resize(partitions as usize + 1, 0);
-        for page in pages {
-            for (partition, _) in page.entries_backwards() {
-                if partition >= partitions as usize {
-                    return Err(EngineError::invalid(format!("partition {partition} of {partitions}")));
-                }
-                self.starts[partition] += 1;
+    /// Number of partitions that have rows.
+    pub(crate) fn partitions_with_rows(&self) -> usize {
+        self.bounds.as_slice().windows(2).filter(|bounds| bounds[0] < bounds[1]).count()
+    }
+
+    /// Bytes of the longest row.
+    pub(crate) fn longest_row(&self) -> usize {
+        self.longest_row
+    }
+
+    /// Hands each partition that has rows to `visit`, in ascending order, with its rows in order. A partition whose
+    /// rows lie in more than one window comes once for each.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub(crate) fn for_each_partition(
+        mut self,
+        mut visit: impl FnMut(u32, &[&'a [u8]]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut first = 0;
+        while first < self.total {
+            if first > 0 {
+                // From where each partition starts back to where it ends, which is where the next one starts.
+                self.bounds.as_mut_slice().copy_within(1.., 0);
+                self.fill(first)?;
             }
-        }
-        let mut sum = 0;
-        for start in &mut self.starts {
-            sum += *start;
-            *start = sum;
+            self.visit(first, &mut visit)?;
+            first = self.end_of_window(first);
         }
         Ok(())
+    }
+
+    fn end_of_window(&self, first: usize) -> usize {
+        self.total.min(first + self.rows.as_slice().len())
+    }
+
+    /// Fills the window that starts at `first` of the sorted order. Returns the bytes of the longest of all rows.
+    fn fill(&mut self, first: usize) -> Result<usize, EngineError> {
+        let room = self.end_of_window(first) - first;
+        let (rows, bounds) = (&mut self.rows.as_mut_slice()[..room], self.bounds.as_mut_slice());
+        let mut longest = 0;
+        // From the last row to the first: `bounds[p]` comes down from where p ends to where it starts, and a row ends
+        // where the one after it starts.
+        for page in self.pages.iter().rev() {
+            let mut row_end = page.used;
+            for (partition, offset) in page.entries_backwards() {
+                if offset > row_end {
+                    return Err(EngineError::invalid(format!("row at {offset} after one at {row_end} in a page")));
+                }
+                let place = &mut bounds[partition];
+                *place -= 1;
+                // Rows before `first` wrap to beyond the window.
+                if let Some(row) = rows.get_mut((*place as usize).wrapping_sub(first)) {
+                    *row = &page.memory[offset..row_end];
+                }
+                longest = longest.max(row_end - offset);
+                row_end = offset;
+            }
+        }
+        Ok(longest)
+    }
+
+    fn visit(
+        &self,
+        first: usize,
+        visit: &mut impl FnMut(u32, &[&'a [u8]]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let (rows, end) = (self.rows.as_slice(), self.end_of_window(first));
+        for (partition, bounds) in self.bounds.as_slice().windows(2).enumerate() {
+            let (from, to) = ((bounds[0] as usize).max(first), (bounds[1] as usize).min(end));
+            if from < to {
+                visit(partition as u32, &rows[from - first..to - first])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where each partition's rows end in the sorted order, and behind them the number of all rows.
+fn count(arena: &Arc<Arena>, pages: &[Page<'_>], partitions: u32) -> Result<LeasedArray<u32>, EngineError> {
+    let mut bounds = LeasedArray::filled(arena, partitions as usize + 1, 0u32)?;
+    let counts = bounds.as_mut_slice();
+    for page in pages {
+        for (partition, _) in page.entries_backwards() {
+            if partition >= partitions as usize {
+                return Err(EngineError::invalid(format!("partition {partition} of {partitions}")));
+            }
+            counts[partition] += 1;
+        }
+    }
+    let mut sum = 0;
+    for bound in counts {
+        sum += *bound;
+        *bound = sum;
+    }
+    Ok(bounds)
+}
+
+/// Room for `wanted` rows, or for a fraction of them when the arena refuses.
+fn lease_rows<'a>(arena: &Arc<Arena>, wanted: usize) -> Result<LeasedArray<&'a [u8]>, EngineError> {
+    let empty: &'a [u8] = &[];
+    let mut room = wanted;
+    loop {
+        match LeasedArray::filled(arena, room, empty) {
+            Err(refused) if refused.kind == ErrorKind::NoMemory && room > FEWEST_SORT_ROWS => {
+                room = (room / 4).max(FEWEST_SORT_ROWS);
+            }
+            answer => return answer,
+        }
     }
 }
 
@@ -127,7 +207,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) fn page(rows: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    fn page(rows: &[(u32, Vec<u8>)]) -> Vec<u8> {
         let used: usize = rows.iter().map(|r| r.1.len()).sum();
         let mut memory: Vec<u8> = rows.iter().flat_map(|r| r.1.clone()).collect();
         memory.resize(used + 24, 0xEE);
@@ -140,9 +220,27 @@ mod tests {
         memory
     }
 
+    type Visited<'a> = Vec<(u32, &'a [u8])>;
+
+    fn sorted<'a>(pages: &[Page<'a>], partitions: u32, window: usize) -> Result<(usize, Visited<'a>), EngineError> {
+        let sorter = Sorter::new(&Arena::host(16 << 20), pages, partitions, window)?;
+        let (longest, with_rows) = (sorter.longest_row(), sorter.partitions_with_rows());
+        let mut visited: Visited<'a> = Vec::new();
+        sorter.for_each_partition(|partition, rows| {
+            visited.extend(rows.iter().map(|row| (partition, *row)));
+            Ok(())
+        })?;
+        assert_eq!(with_rows, visited.chunk_by(|a, b| a.0 == b.0).count());
+        Ok((longest, visited))
+    }
+
     proptest! {
         #[test]
-        fn is_a_stable_sort(rows in prop::collection::vec((0u32..20, prop::collection::vec(any::<u8>(), 0..30)), 0..200), cut in 0usize..200) {
+        fn is_a_stable_sort(
+            rows in prop::collection::vec((0u32..20, prop::collection::vec(any::<u8>(), 0..30)), 0..200),
+            cut in 0usize..200,
+            window in 1usize..250,
+        ) {
             let (a, b) = rows.split_at(cut.min(rows.len()));
             let memory = [page(a), page(b)];
             let pages: Vec<Page> = [a, b].iter().zip(&memory).map(|(rows, memory)| Page {
@@ -150,17 +248,30 @@ mod tests {
             }).collect();
             let mut expected: Vec<(u32, &[u8])> = rows.iter().map(|(p, r)| (*p, &r[..])).collect();
             expected.sort_by_key(|r| r.0);
-            let mut sorter = Sorter::default();
-            let sorted = sorter.sort(&pages, 20).expect("good pages");
-            let got: Vec<(u32, &[u8])> = sorted.partitions().flat_map(|(p, rows)| rows.iter().map(move |r| (p, *r))).collect();
-            prop_assert_eq!(got, expected);
+            let longest = rows.iter().map(|r| r.1.len()).max().unwrap_or(0);
+            prop_assert_eq!(sorted(&pages, 20, window).expect("good pages"), (longest, expected));
         }
 
         #[test]
-        fn any_page_sorts_or_fails(memory in prop::collection::vec(any::<u8>(), 0..200), used in 0usize..250, entries in 0usize..30) {
-            let mut sorter = Sorter::default();
-            let _ = sorter.sort(&[Page { memory: &memory, used, entries }], 3);
-            let _ = sorter.sort(&[Page { memory: &memory, used, entries: usize::MAX / 4 }], 3);
+        fn any_page_sorts_or_fails(
+            memory in prop::collection::vec(any::<u8>(), 0..200), used in 0usize..250, entries in 0usize..30,
+        ) {
+            let _ = sorted(&[Page { memory: &memory, used, entries }], 3, 7);
+            let _ = sorted(&[Page { memory: &memory, used, entries: usize::MAX / 4 }], 3, 7);
         }
+    }
+
+    #[test]
+    fn sorts_in_smaller_windows_when_the_arena_refuses() {
+        let rows: Vec<(u32, Vec<u8>)> = (0..200_000u32).map(|i| (i * 7 % 5, i.to_le_bytes().to_vec())).collect();
+        let memory = page(&rows);
+        let pages = [Page { memory: &memory, used: rows.len() * 4, entries: rows.len() }];
+        let arena = Arena::host(2 << 20);
+        let sorter = Sorter::new(&arena, &pages, 5, SORT_ROWS).expect("a window fits");
+        assert_eq!(sorter.rows.as_slice().len(), FEWEST_SORT_ROWS, "3.2 MB for all rows do not fit");
+        assert_eq!(sorter.partitions_with_rows(), 5);
+        assert_eq!(sorted(&pages, 5, FEWEST_SORT_ROWS).expect("room").1.len(), rows.len());
+        let none = Arena::host(FEWEST_SORT_ROWS * 16 / 2);
+        assert_eq!(Sorter::new(&none, &pages, 5, SORT_ROWS).err().map(|e| e.kind), Some(ErrorKind::NoMemory));
     }
 }

@@ -1,46 +1,60 @@
-//! The functions that `io.sluice.nativebridge.NativeCore`, `NativeTransport` and `MemoryFile` declare; their javadoc is the contract.
+//! The native methods of `io.sluice.nativebridge.NativeCore`, `NativeTransport` and `MemoryFile`; their javadoc is the
+//! contract.
 //!
-//! Every function is entered through [`guard`], which turns an error into its negative reason, keeps its message
-//! for `lastErrorMessage`, and turns a panic into [`Reason::Panic`]. Nothing here calls back into Java.
+//! ```text
+//! Java ──▶ exports::native_methods! ──▶ guard ──▶ a function of memory, writer, reader, memory_file or transport
+//!          (symbol, types)              (errors, panics)      (arguments by way of arguments::Call)
+//! ```
+//!
+//! Every native method is declared with [`exports::native_methods`], which enters it through [`guard::guard`]: an error
+//! becomes its negative reason, a panic [`error::Reason::Panic`], and the error is kept for `lastErrorMessage`.
+//! Nothing here calls back into Java code.
 
+mod arguments;
+mod error;
+mod exports;
 mod guard;
+mod handles;
 mod memory;
 mod memory_file;
 mod reader;
 mod transport;
 mod writer;
 
-use jni::JNIEnv;
-use jni::objects::JClass;
 use jni::sys::{jint, jstring};
 use sluice_codec::Kernels;
 
+use crate::arguments::Call;
+use crate::error::CallError;
+use crate::exports::native_methods;
+
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 6;
+const ABI_VERSION: jint = 7;
 
-/// `NativeCore.abiVersion`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_abiVersion(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
-    ABI_VERSION
+native_methods! {
+    NativeCore {
+        abiVersion = abi_version() -> jint;
+        describe = describe() -> jstring;
+        lastErrorMessage = last_error_message() -> jstring;
+        lastErrorDirectory = last_error_directory() -> jstring;
+    }
 }
 
-/// `NativeCore.describe`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_describe(env: JNIEnv<'_>, _: JClass<'_>) -> jstring {
-    let text = format!(
-        "sluice native core {} ({}, {} kernels)",
-        env!("CARGO_PKG_VERSION"),
-        std::env::consts::ARCH,
-        Kernels::best().name
-    );
-    guard::java_string(&env, &text)
+fn abi_version(_: &mut Call<'_>) -> Result<i32, CallError> {
+    Ok(ABI_VERSION)
 }
 
-/// `NativeCore.lastErrorMessage`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lastErrorMessage(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-) -> jstring {
-    guard::java_string(&env, &guard::last_error())
+fn describe(_: &mut Call<'_>) -> Result<String, CallError> {
+    let (version, machine) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    Ok(format!("sluice native core {version} ({machine}, {} kernels)", Kernels::best().name))
+}
+
+fn last_error_message(_: &mut Call<'_>) -> Result<String, CallError> {
+    Ok(guard::last_error(|error| error.message.clone()))
+}
+
+/// Empty where the error concerns no directory.
+fn last_error_directory(_: &mut Call<'_>) -> Result<String, CallError> {
+    let directory = |error: &CallError| error.directory.as_ref().map(|path| path.to_string_lossy().into_owned());
+    Ok(guard::last_error(directory).unwrap_or_default())
 }

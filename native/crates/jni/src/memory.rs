@@ -1,19 +1,34 @@
-//! Leases.
+//! The process's two arenas, and their leases.
 
 use std::sync::{Arc, OnceLock};
 
-use jni::JNIEnv;
-use jni::objects::JClass;
-use jni::sys::{jint, jlong};
-use sluice_engine::EngineError;
-use sluice_mem::{Arena, ArenaOptions, HostProvider, trace_file_of_environment};
+use jni::objects::JLongArray;
+use jni::sys::{jboolean, jint, jlong, jstring};
+use sluice_engine::heap_bytes;
+use sluice_mem::{Arena, ArenaOptions, HostProvider, Statistics, trace_file_of_environment};
 
-use crate::guard::guard;
+use crate::arguments::{Call, number};
+use crate::error::CallError;
+use crate::exports::native_methods;
 
 /// Until `setMemoryLimit` says otherwise.
 const DEFAULT_LIMIT: usize = 1 << 30;
 
-/// What tasks lease. With `SLUICE_ARENA_TRACE` set it records what it is asked for.
+native_methods! {
+    NativeCore {
+        setMemoryLimit = set_memory_limit(bytes: jlong) -> jint;
+        lease = lease(bytes: jlong) -> jlong;
+        release = release(address: jlong) -> jint;
+        leasedBytes = leased_bytes() -> jlong;
+        reservedBytes = reserved_bytes() -> jlong;
+        scratchBytes = scratch_bytes() -> jlong;
+        arenaStatisticsNames = arena_statistics_names() -> jstring;
+        arenaStatistics = arena_statistics(received: jboolean, values: JLongArray<'_>) -> jint;
+        checkArena = check_arena() -> jint;
+    }
+}
+
+/// The arena of tasks. With `SLUICE_ARENA_TRACE` set it records what it is asked for.
 pub(crate) fn arena() -> &'static Arc<Arena> {
     static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
     ARENA.get_or_init(|| {
@@ -22,75 +37,53 @@ pub(crate) fn arena() -> &'static Arc<Arena> {
     })
 }
 
-/// What holds blocks that were read one-sidedly until they are released. It is apart from [`arena`], with a limit of its own:
-/// how much arrives follows from estimates of others, and must not take what tasks count on.
+/// The arena of blocks that were read one-sidedly, until they are released. It has a limit of its own, because how much
+/// arrives follows from other executors' estimates and must not use up the memory that tasks were promised.
 pub(crate) fn receive_arena() -> &'static Arc<Arena> {
     static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
     ARENA.get_or_init(|| Arena::host(DEFAULT_LIMIT))
 }
 
-/// All of the process's.
 fn arenas() -> [&'static Arc<Arena>; 2] {
     [arena(), receive_arena()]
 }
 
-pub(crate) fn size(bytes: jlong, what: &str) -> Result<usize, EngineError> {
-    usize::try_from(bytes).map_err(|_| EngineError::invalid(format!("{what} is {bytes}")))
+fn set_memory_limit(_: &mut Call<'_>, bytes: i64) -> Result<(), CallError> {
+    arena().set_limit(number(bytes, "memory limit")?);
+    Ok(())
 }
 
-/// `NativeCore.setMemoryLimit`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_setMemoryLimit(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    bytes: jlong,
-) -> jint {
-    guard(|| {
-        arena().set_limit(size(bytes, "memory limit")?);
-        Ok(0)
-    }) as jint
+fn lease(_: &mut Call<'_>, bytes: i64) -> Result<i64, CallError> {
+    Ok(arena().lease_raw(number(bytes, "lease")?)?.as_ptr() as i64)
 }
 
-/// `NativeCore.lease`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_lease(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    bytes: jlong,
-) -> jlong {
-    guard(|| Ok(arena().lease_raw(size(bytes, "lease")?)?.as_ptr() as i64))
+fn release(_: &mut Call<'_>, address: i64) -> Result<(), CallError> {
+    Ok(arena().release_raw(address as usize)?)
 }
 
-/// `NativeCore.release`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_release(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    address: jlong,
-) -> jint {
-    guard(|| {
-        arena().release_raw(address as usize)?;
-        Ok(0)
-    }) as jint
+fn leased_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
+    Ok(arenas().iter().map(|arena| arena.leased_bytes() as i64).sum())
 }
 
-/// `NativeCore.leasedBytes`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_leasedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
-    guard(|| Ok(arenas().iter().map(|arena| arena.leased_bytes() as i64).sum()))
+fn reserved_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
+    Ok(arenas().iter().map(|arena| arena.reserved_bytes() as i64).sum())
 }
 
-/// `NativeCore.reservedBytes`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_reservedBytes(_: JNIEnv<'_>, _: JClass<'_>) -> jlong {
-    guard(|| Ok(arenas().iter().map(|arena| arena.reserved_bytes() as i64).sum()))
+fn scratch_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
+    Ok(heap_bytes() as i64)
 }
 
-/// `NativeCore.checkArena`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_checkArena(_: JNIEnv<'_>, _: JClass<'_>) -> jint {
-    guard(|| {
-        let check = |arena: &&Arc<Arena>| arena.check().map_err(EngineError::invalid);
-        arenas().iter().try_for_each(check).map(|()| 0)
-    }) as jint
+/// The names of what `arenaStatistics` gives, in its order.
+fn arena_statistics_names(_: &mut Call<'_>) -> Result<String, CallError> {
+    Ok(Statistics::NAMES.join(","))
+}
+
+fn arena_statistics(call: &mut Call<'_>, received: jboolean, values: JLongArray<'_>) -> Result<(), CallError> {
+    let arena = if received == 0 { arena() } else { receive_arena() };
+    let longs = arena.statistics().to_array().map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+    call.fill(&values, &longs)
+}
+
+fn check_arena(_: &mut Call<'_>) -> Result<(), CallError> {
+    arenas().iter().try_for_each(|arena| arena.check().map_err(CallError::invalid))
 }

@@ -1,66 +1,44 @@
 //! `MemoryFile`: map outputs that are kept in memory.
 
-use std::path::PathBuf;
-
-use jni::JNIEnv;
-use jni::objects::{JClass, JString};
+use jni::objects::JString;
 use jni::sys::{jint, jlong};
-use sluice_engine::{EngineError, HandleTable, MemoryFile};
+use sluice_engine::MemoryFile;
 
-use crate::guard::{guard, jvm_error};
+use crate::arguments::Call;
+use crate::error::CallError;
+use crate::exports::native_methods;
+use crate::handles::HandleTable;
 
 static FILES: HandleTable<MemoryFile> = HandleTable::new();
 
-fn text(env: &mut JNIEnv<'_>, text: &JString<'_>) -> Result<String, EngineError> {
-    Ok(env.get_string(text).map_err(|e| jvm_error(&e))?.into())
+native_methods! {
+    MemoryFile {
+        open = open(name: JString<'_>) -> jlong;
+        descriptor = descriptor(file: jlong) -> jint;
+        seal = seal(file: jlong) -> jint;
+        move = move_to(file: jlong, path: JString<'_>) -> jlong;
+        release = release(file: jlong) -> jint;
+    }
 }
 
-/// `MemoryFile.open`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_MemoryFile_open(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
-    name: JString<'_>,
-) -> jlong {
-    guard(|| Ok(FILES.insert(MemoryFile::create(&text(&mut env, &name)?)?)))
+fn open(call: &mut Call<'_>, name: JString<'_>) -> Result<i64, CallError> {
+    Ok(FILES.insert(MemoryFile::create(&call.text(&name)?)?))
 }
 
-/// `MemoryFile.descriptor`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_MemoryFile_descriptor(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    file: jlong,
-) -> jint {
-    guard(|| Ok(FILES.get(file)?.descriptor().into())) as jint
+fn descriptor(_: &mut Call<'_>, file: i64) -> Result<i32, CallError> {
+    Ok(FILES.get(file)?.descriptor())
 }
 
-/// `MemoryFile.seal`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_MemoryFile_seal(_: JNIEnv<'_>, _: JClass<'_>, file: jlong) -> jint {
-    guard(|| FILES.get(file)?.seal().map(|()| 0)) as jint
+fn seal(_: &mut Call<'_>, file: i64) -> Result<(), CallError> {
+    Ok(FILES.get(file)?.seal()?)
 }
 
-/// `MemoryFile.move`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_MemoryFile_move(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
-    file: jlong,
-    path: JString<'_>,
-) -> jlong {
-    guard(|| {
-        let path = PathBuf::from(text(&mut env, &path)?);
-        Ok(FILES.get(file)?.move_to(&path)? as i64)
-    })
+fn move_to(call: &mut Call<'_>, file: i64, path: JString<'_>) -> Result<i64, CallError> {
+    let path = call.path(&path)?;
+    Ok(FILES.get(file)?.move_to(&path)? as i64)
 }
 
-/// `MemoryFile.release`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_MemoryFile_release(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    file: jlong,
-) -> jint {
-    guard(|| FILES.remove(file).map(|_| 0)) as jint
+fn release(_: &mut Call<'_>, file: i64) -> Result<(), CallError> {
+    FILES.remove(file)?;
+    Ok(())
 }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use jni::JNIEnv;
-use jni::objects::{JByteArray, JClass, JLongArray, JString};
+use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jbyteArray, jint, jlong, jstring};
-use sluice_engine::{EngineError, HandleTable, Reason};
-use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transport};
+use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transport, WireError};
 use sluice_ucx::Ucx;
 
-use crate::guard::{guard, java_string, jvm_error};
-use crate::memory::{receive_arena, size};
+use crate::arguments::{Call, number};
+use crate::error::{CallError, Reason};
+use crate::exports::native_methods;
+use crate::handles::HandleTable;
+use crate::memory::receive_arena;
 
 static TRANSPORTS: HandleTable<Running> = HandleTable::new();
 
@@ -22,6 +23,32 @@ const BLOCK_LONGS: usize = 4;
 /// `NativeTransport.COMPLETION_LONGS`
 const COMPLETION_LONGS: usize = 5;
 
+native_methods! {
+    NativeTransport {
+        start = start(
+            library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, timeout_millis: jlong,
+            receive_bytes: jlong,
+        ) -> jlong;
+        describe = describe(transport: jlong) -> jstring;
+        address = address(transport: jlong) -> jbyteArray;
+        publish = publish(
+            transport: jlong, shuffle: jint, map: jlong, data_file: JString<'_>, index_file: JString<'_>,
+            offsets: JLongArray<'_>,
+        ) -> jint;
+        renew = renew(transport: jlong, shuffle: jint, map: jlong) -> jint;
+        withdrawShuffle = withdraw_shuffle(transport: jlong, shuffle: jint) -> jint;
+        connect = connect(transport: jlong, peer: jlong, address: JByteArray<'_>) -> jint;
+        disconnect = disconnect(transport: jlong, peer: jlong) -> jint;
+        fetch = fetch(transport: jlong, peer: jlong, blocks: JLongArray<'_>) -> jlong;
+        poll = poll(transport: jlong, completions: JLongArray<'_>, timeout_millis: jint) -> jint;
+        release = release(address: jlong) -> jint;
+        nearBytes = near_bytes(transport: jlong) -> jlong;
+        peerState = peer_state(transport: jlong, peer: jlong) -> jint;
+        peerError = peer_error(transport: jlong, peer: jlong) -> jstring;
+        stop = stop(transport: jlong) -> jint;
+    }
+}
+
 struct Running {
     transport: Transport,
     description: String,
@@ -29,220 +56,116 @@ struct Running {
     near_bytes: Arc<AtomicU64>,
 }
 
-fn text(env: &mut JNIEnv<'_>, text: &JString<'_>) -> Result<String, EngineError> {
-    Ok(env.get_string(text).map_err(|e| jvm_error(&e))?.into())
-}
-
-fn path(env: &mut JNIEnv<'_>, name: &JString<'_>) -> Result<Option<PathBuf>, EngineError> {
-    Ok(Some(text(env, name)?).filter(|name| !name.is_empty()).map(PathBuf::from))
-}
-
-fn bytes(env: &JNIEnv<'_>, array: &JByteArray<'_>) -> Result<Vec<u8>, EngineError> {
-    env.convert_byte_array(array).map_err(|e| jvm_error(&e))
-}
-
-fn longs(env: &JNIEnv<'_>, array: &JLongArray<'_>) -> Result<Vec<i64>, EngineError> {
-    let count = env.get_array_length(array).map_err(|e| jvm_error(&e))? as usize;
-    let mut longs = vec![0; count];
-    env.get_long_array_region(array, 0, &mut longs).map_err(|e| jvm_error(&e))?;
-    Ok(longs)
-}
-
-fn number<T: TryFrom<i64>>(value: i64, what: &str) -> Result<T, EngineError> {
-    T::try_from(value).map_err(|_| EngineError::invalid(format!("{what} is {value}")))
-}
-
-/// `NativeTransport.start`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
+fn start(
+    call: &mut Call<'_>,
     library: JString<'_>,
     bundled: JString<'_>,
     secret: JByteArray<'_>,
-    timeout_millis: jlong,
-    receive_bytes: jlong,
-) -> jlong {
-    guard(|| {
-        let (library, bundled) = (path(&mut env, &library)?, path(&mut env, &bundled)?);
-        let secret = bytes(&env, &secret)?;
-        let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
-        receive_arena().set_limit(size(receive_bytes, "limit on received bytes")?);
-        let unavailable = |e: sluice_transport::WireError| EngineError::new(Reason::Unavailable, e.to_string());
-        let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
-        let description = ucx.describe();
-        let options = Options { secret, timeout, ..Options::default() };
-        let near_bytes = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&near_bytes);
-        let make = move || sluice_ucx::wire(ucx, counted, timeout);
-        let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
-        Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
-    })
+    timeout_millis: i64,
+    receive_bytes: i64,
+) -> Result<i64, CallError> {
+    let (library, bundled) = (call.optional_path(&library)?, call.optional_path(&bundled)?);
+    let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
+    let options = Options { secret: call.bytes(&secret)?, timeout, ..Options::default() };
+    receive_arena().set_limit(number(receive_bytes, "limit on received bytes")?);
+    let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
+    let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
+    let description = ucx.describe();
+    let near_bytes = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&near_bytes);
+    let make = move || sluice_ucx::wire(ucx, counted, timeout);
+    let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
+    Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
 }
 
-/// `NativeTransport.describe`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_describe(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-) -> jstring {
-    TRANSPORTS.get(transport).map_or(std::ptr::null_mut(), |running| java_string(&env, &running.description))
+fn describe(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
+    Ok(TRANSPORTS.get(transport)?.description.clone())
 }
 
-/// `NativeTransport.address`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_address(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-) -> jbyteArray {
-    let address = TRANSPORTS.get(transport).ok().map(|running| env.byte_array_from_slice(running.transport.address()));
-    address.and_then(Result::ok).map_or(std::ptr::null_mut(), |array| array.into_raw())
+fn address(_: &mut Call<'_>, transport: i64) -> Result<Vec<u8>, CallError> {
+    Ok(TRANSPORTS.get(transport)?.transport.address().to_vec())
 }
 
-/// `NativeTransport.publish`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_publish(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    shuffle: jint,
-    map: jlong,
+fn publish(
+    call: &mut Call<'_>,
+    transport: i64,
+    shuffle: i32,
+    map: i64,
     data_file: JString<'_>,
     index_file: JString<'_>,
     offsets: JLongArray<'_>,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        let (file, index) = (PathBuf::from(text(&mut env, &data_file)?), path(&mut env, &index_file)?);
-        let offsets = longs(&env, &offsets)?;
-        let offsets = offsets.into_iter().map(|offset| number(offset, "an offset")).collect::<Result<_, _>>()?;
-        let (shuffle, map) = (number(shuffle.into(), "shuffle id")?, number(map, "map id")?);
-        running.transport.publish(shuffle, map, file, index, offsets).map_err(EngineError::invalid)?;
-        Ok(0)
-    }) as jint
+) -> Result<(), CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    let (file, index): (PathBuf, _) = (call.path(&data_file)?, call.optional_path(&index_file)?);
+    let offsets =
+        call.longs(&offsets)?.into_iter().map(|offset| number(offset, "an offset")).collect::<Result<_, _>>()?;
+    let (shuffle, map) = (number(shuffle, "shuffle id")?, number(map, "map id")?);
+    running.transport.publish(shuffle, map, file, index, offsets).map_err(CallError::invalid)
 }
 
-/// `NativeTransport.renew`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_renew(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    shuffle: jint,
-    map: jlong,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        Ok(running.transport.renew(number(shuffle.into(), "shuffle id")?, number(map, "map id")?) as i64)
-    }) as jint
+fn renew(_: &mut Call<'_>, transport: i64, shuffle: i32, map: i64) -> Result<i32, CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    Ok(running.transport.renew(number(shuffle, "shuffle id")?, number(map, "map id")?) as i32)
 }
 
-/// `NativeTransport.withdrawShuffle`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_withdrawShuffle(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    shuffle: jint,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        Ok(running.transport.withdraw_shuffle(number(shuffle.into(), "shuffle id")?) as i64)
-    }) as jint
+fn withdraw_shuffle(_: &mut Call<'_>, transport: i64, shuffle: i32) -> Result<i32, CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    Ok(running.transport.withdraw_shuffle(number(shuffle, "shuffle id")?) as i32)
 }
 
-/// `NativeTransport.connect`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_connect(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    peer: jlong,
-    address: JByteArray<'_>,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        running.transport.connect(number(peer, "peer")?, &bytes(&env, &address)?);
-        Ok(0)
-    }) as jint
+fn connect(call: &mut Call<'_>, transport: i64, peer: i64, address: JByteArray<'_>) -> Result<(), CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    running.transport.connect(number(peer, "peer")?, &call.bytes(&address)?);
+    Ok(())
 }
 
-/// `NativeTransport.disconnect`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_disconnect(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    peer: jlong,
-) -> jint {
-    guard(|| {
-        TRANSPORTS.get(transport)?.transport.disconnect(number(peer, "peer")?);
-        Ok(0)
-    }) as jint
+fn disconnect(_: &mut Call<'_>, transport: i64, peer: i64) -> Result<(), CallError> {
+    TRANSPORTS.get(transport)?.transport.disconnect(number(peer, "peer")?);
+    Ok(())
 }
 
-/// `NativeTransport.fetch`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_fetch(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    peer: jlong,
-    blocks: JLongArray<'_>,
-) -> jlong {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        let longs = longs(&env, &blocks)?;
-        if !longs.len().is_multiple_of(BLOCK_LONGS) {
-            return Err(EngineError::invalid(format!("{} longs do not describe blocks", longs.len())));
-        }
-        let blocks = longs.chunks_exact(BLOCK_LONGS).map(block).collect::<Result<_, _>>()?;
-        let request = running.transport.fetch(number(peer, "peer")?, blocks).map_err(not_accepted)?;
-        Ok(request as i64)
-    })
+fn fetch(call: &mut Call<'_>, transport: i64, peer: i64, blocks: JLongArray<'_>) -> Result<i64, CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    let blocks = call.records::<BLOCK_LONGS>(&blocks, "blocks")?;
+    let blocks = blocks.into_iter().map(block).collect::<Result<_, _>>()?;
+    let request = running.transport.fetch(number(peer, "peer")?, blocks).map_err(not_accepted)?;
+    Ok(request as i64)
 }
 
-fn block(longs: &[i64]) -> Result<Block, EngineError> {
+fn block([shuffle, map, first, end]: [i64; BLOCK_LONGS]) -> Result<Block, CallError> {
     Ok(Block {
-        shuffle: number(longs[0], "shuffle id")?,
-        map: number(longs[1], "map id")?,
-        first: number(longs[2], "first partition")?,
-        end: number(longs[3], "end partition")?,
+        shuffle: number(shuffle, "shuffle id")?,
+        map: number(map, "map id")?,
+        first: number(first, "first partition")?,
+        end: number(end, "end partition")?,
     })
 }
 
-fn not_accepted(error: FetchError) -> EngineError {
+fn not_accepted(error: FetchError) -> CallError {
     let why = match error {
         FetchError::UnknownPeer => "the peer is not connected".to_string(),
         FetchError::FailedPeer(why) => why,
     };
-    EngineError::new(Reason::Peer, why)
+    CallError::new(Reason::Peer, why)
 }
 
-/// `NativeTransport.poll`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_poll(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
+fn poll(
+    call: &mut Call<'_>,
+    transport: i64,
     completions: JLongArray<'_>,
-    timeout_millis: jint,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.get(transport)?;
-        let room = env.get_array_length(&completions).map_err(|e| jvm_error(&e))? as usize / COMPLETION_LONGS;
-        let longest = Duration::from_millis(number(timeout_millis.into(), "timeout")?);
-        let taken = running.transport.poll(room, longest);
-        let taken = taken.map_err(|ended| EngineError::new(Reason::StaleHandle, ended.to_string()))?;
-        let longs: Vec<i64> = taken.into_iter().flat_map(completion).collect();
-        env.set_long_array_region(&completions, 0, &longs).map_err(|e| jvm_error(&e))?;
-        Ok((longs.len() / COMPLETION_LONGS) as i64)
-    }) as jint
+    timeout_millis: i32,
+) -> Result<i32, CallError> {
+    let running = TRANSPORTS.get(transport)?;
+    let room = call.length(&completions)? / COMPLETION_LONGS;
+    let longest = Duration::from_millis(number(timeout_millis, "timeout")?);
+    let taken = running.transport.poll(room, longest);
+    let taken = taken.map_err(|ended| CallError::new(Reason::StaleHandle, ended.to_string()))?;
+    let longs: Vec<i64> = taken.into_iter().flat_map(completion).collect();
+    call.fill(&completions, &longs)?;
+    Ok((longs.len() / COMPLETION_LONGS) as i32)
 }
 
-/// The lease's address is its receiver's from here.
+/// One completion as Java gets it. From here on the lease at its address is the receiver's to release.
 fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
     let (request, index) = (completion.request as i64, i64::from(completion.index));
     match completion.result {
@@ -264,68 +187,27 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
     }
 }
 
-/// `NativeTransport.release`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_release(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    address: jlong,
-) -> jint {
-    guard(|| {
-        receive_arena().release_raw(address as usize)?;
-        Ok(0)
-    }) as jint
+fn release(_: &mut Call<'_>, address: i64) -> Result<(), CallError> {
+    Ok(receive_arena().release_raw(address as usize)?)
 }
 
-/// `NativeTransport.nearBytes`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_nearBytes(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-) -> jlong {
-    guard(|| Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64))
+fn near_bytes(_: &mut Call<'_>, transport: i64) -> Result<i64, CallError> {
+    Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64)
 }
 
-/// `NativeTransport.peerState`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_peerState(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    peer: jlong,
-) -> jint {
-    guard(|| {
-        Ok(match TRANSPORTS.get(transport)?.transport.peer_ready(number(peer, "peer")?) {
-            None => 0,
-            Some(true) => 1,
-            Some(false) => Reason::Peer as i64,
-        })
-    }) as jint
+fn peer_state(_: &mut Call<'_>, transport: i64, peer: i64) -> Result<i32, CallError> {
+    Ok(match TRANSPORTS.get(transport)?.transport.peer_ready(number(peer, "peer")?) {
+        None => 0,
+        Some(true) => 1,
+        Some(false) => Reason::Peer as i32,
+    })
 }
 
-/// `NativeTransport.peerError`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_peerError(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-    peer: jlong,
-) -> jstring {
-    let error = TRANSPORTS.get(transport).map(|running| running.transport.peer_error(peer as u64));
-    error.map_or(std::ptr::null_mut(), |error| java_string(&env, &error))
+fn peer_error(_: &mut Call<'_>, transport: i64, peer: i64) -> Result<String, CallError> {
+    Ok(TRANSPORTS.get(transport)?.transport.peer_error(number(peer, "peer")?))
 }
 
-/// `NativeTransport.stop`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_stop(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    transport: jlong,
-) -> jint {
-    guard(|| {
-        let running = TRANSPORTS.remove(transport)?;
-        running.transport.stop();
-        Ok(0)
-    }) as jint
+fn stop(_: &mut Call<'_>, transport: i64) -> Result<(), CallError> {
+    TRANSPORTS.remove(transport)?.transport.stop();
+    Ok(())
 }

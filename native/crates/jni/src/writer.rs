@@ -1,159 +1,138 @@
-//! Map outputs.
+//! Writers of map outputs.
 
-use std::path::PathBuf;
-
-use jni::JNIEnv;
-use jni::objects::{JClass, JLongArray, JString};
+use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, EngineError, HandleTable, MapOutput, Page};
+use sluice_engine::{BatchShape, ChecksumAlgorithm, MapOutputWriter, Page};
 
-use crate::guard::{guard, jvm_error};
-use crate::memory::{arena, size};
+use crate::arguments::{Call, number};
+use crate::error::CallError;
+use crate::exports::native_methods;
+use crate::handles::HandleTable;
+use crate::memory::arena;
 
-static OUTPUTS: HandleTable<MapOutput> = HandleTable::new();
+static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
 
 /// Longs per page in the array given to `writerEncode`.
 const PAGE_LONGS: usize = 4;
 
-fn options(codec: jint, level: jint) -> Result<Options, EngineError> {
+native_methods! {
+    NativeCore {
+        writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
+        writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
+        writerEncodeNeeds = encode_needs(
+            writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint,
+        ) -> jlong;
+        writerRowChecksum = row_checksum(writer: jlong, checksum: JLongArray<'_>) -> jint;
+        writerMemoryBytes = memory_bytes(writer: jlong) -> jlong;
+        writerSpill = spill(writer: jlong, file: JString<'_>) -> jlong;
+        writerCommit = commit(
+            writer: jlong, file: JString<'_>, algorithm: jint, lengths: JLongArray<'_>, checksums: JLongArray<'_>,
+        ) -> jlong;
+        writerClose = close(writer: jlong) -> jint;
+    }
+}
+
+fn open(_: &mut Call<'_>, partitions: i32, codec: i32, level: i32, row_checksums: jboolean) -> Result<i64, CallError> {
+    let partitions = number(partitions, "number of partitions")?;
+    let output = MapOutputWriter::new(arena().clone(), partitions, options(codec, level)?)?;
+    Ok(WRITERS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
+}
+
+fn options(codec: i32, level: i32) -> Result<Options, CallError> {
     let known = u8::try_from(codec).ok().and_then(Codec::from_id);
-    let codec = known.ok_or_else(|| EngineError::invalid(format!("codec {codec}")))?;
+    let codec = known.ok_or_else(|| CallError::invalid(format!("codec {codec}")))?;
     let level = match level {
         0 => Level::Plain,
         1 => Level::Fast,
         2 => Level::Small,
-        other => return Err(EngineError::invalid(format!("level {other}"))),
+        other => return Err(CallError::invalid(format!("level {other}"))),
     };
     Ok(Options { codec, level })
 }
 
-fn path(env: &mut JNIEnv<'_>, text: &JString<'_>) -> Result<PathBuf, EngineError> {
-    let text: String = env.get_string(text).map_err(|e| jvm_error(&e))?.into();
-    Ok(PathBuf::from(text))
-}
-
-/// `NativeCore.writerOpen`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerOpen(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    partitions: jint,
-    codec: jint,
-    level: jint,
-    row_checksums: jboolean,
-) -> jlong {
-    guard(|| {
-        let partitions = size(partitions.into(), "number of partitions")? as u32;
-        let output = MapOutput::new(arena().clone(), partitions, options(codec, level)?)?;
-        Ok(OUTPUTS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
-    })
-}
-
-/// `NativeCore.writerEncode`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerEncode(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
-    sequence: jlong,
-    fields: jint,
+fn encode(
+    call: &mut Call<'_>,
+    writer: i64,
+    sequence: i64,
+    fields: i32,
     pages: JLongArray<'_>,
-) -> jlong {
-    guard(|| {
-        let output = OUTPUTS.get(writer)?;
-        let count = env.get_array_length(&pages).map_err(|e| jvm_error(&e))? as usize;
-        let mut longs = vec![0i64; count];
-        env.get_long_array_region(&pages, 0, &mut longs).map_err(|e| jvm_error(&e))?;
-        if !count.is_multiple_of(PAGE_LONGS) {
-            return Err(EngineError::invalid(format!("{count} longs do not describe pages")));
-        }
-        let pages: Vec<Page<'_>> = longs.chunks_exact(PAGE_LONGS).map(page).collect::<Result<_, _>>()?;
-        let fields = size(fields.into(), "number of fields")? as u32;
-        Ok(output.encode(sequence, fields, &pages)? as i64)
-    })
+) -> Result<i64, CallError> {
+    let output = WRITERS.get(writer)?;
+    let pages = call.records::<PAGE_LONGS>(&pages, "pages")?;
+    let pages: Vec<Page<'_>> = pages.into_iter().map(page).collect::<Result<_, _>>()?;
+    Ok(output.encode(sequence, number(fields, "number of fields")?, &pages)? as i64)
 }
 
-fn page<'a>(longs: &[i64]) -> Result<Page<'a>, EngineError> {
-    let (address, capacity) = (longs[0], size(longs[1], "page capacity")?);
+fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Page<'a>, CallError> {
     if address == 0 {
-        return Err(EngineError::invalid("page at address 0"));
+        return Err(CallError::invalid("page at address 0"));
     }
     // SAFETY: a sealed page is a live lease of `capacity` bytes that the JVM neither writes nor releases until
     // this call returns (contract of NativeCore.writerEncode); arena memory is always initialised.
-    let memory = unsafe { std::slice::from_raw_parts(address as *const u8, capacity) };
-    Ok(Page { memory, used: size(longs[2], "bytes of rows")?, entries: size(longs[3], "number of entries")? })
+    let memory = unsafe { std::slice::from_raw_parts(address as *const u8, number(capacity, "page capacity")?) };
+    Ok(Page { memory, used: number(used, "bytes of rows")?, entries: number(entries, "number of entries")? })
 }
 
-/// `NativeCore.writerRowChecksum`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerRowChecksum(
-    env: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
-    checksum: JLongArray<'_>,
-) -> jint {
-    guard(|| {
-        let value = OUTPUTS.get(writer)?.row_checksum() as i64;
-        env.set_long_array_region(&checksum, 0, &[value]).map_err(|e| jvm_error(&e))?;
-        Ok(0)
-    }) as jint
+fn encode_needs(
+    _: &mut Call<'_>,
+    writer: i64,
+    row_bytes: i64,
+    rows: i64,
+    longest_row: i64,
+    fields: i32,
+) -> Result<i64, CallError> {
+    let size = |value, what| number(value, what).and_then(|size: usize| check_size(size, what));
+    let shape = BatchShape {
+        row_bytes: size(row_bytes, "bytes of rows")?,
+        rows: size(rows, "number of rows")?,
+        longest_row: size(longest_row, "bytes of the longest row")?,
+        fields: number(fields, "number of fields")?,
+    };
+    let needs = WRITERS.get(writer)?.encode_needs(&shape);
+    Ok(needs.arena_bytes.saturating_add(needs.heap_bytes) as i64)
 }
 
-/// `NativeCore.writerMemoryBytes`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerMemoryBytes(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
-) -> jlong {
-    guard(|| Ok(OUTPUTS.get(writer)?.memory_bytes() as i64))
+/// Far above what a batch can have, and far below where sums overflow.
+fn check_size(size: usize, what: &str) -> Result<usize, CallError> {
+    if size > 1 << 40 {
+        return Err(CallError::invalid(format!("{what} is {size}")));
+    }
+    Ok(size)
 }
 
-/// `NativeCore.writerSpill`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerSpill(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
+fn row_checksum(call: &mut Call<'_>, writer: i64, checksum: JLongArray<'_>) -> Result<(), CallError> {
+    call.fill(&checksum, &[WRITERS.get(writer)?.row_checksum()? as i64])
+}
+
+fn memory_bytes(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {
+    Ok(WRITERS.get(writer)?.memory_bytes() as i64)
+}
+
+fn spill(call: &mut Call<'_>, writer: i64, file: JString<'_>) -> Result<i64, CallError> {
+    Ok(WRITERS.get(writer)?.spill(&call.path(&file)?)? as i64)
+}
+
+fn commit(
+    call: &mut Call<'_>,
+    writer: i64,
     file: JString<'_>,
-) -> jlong {
-    guard(|| Ok(OUTPUTS.get(writer)?.spill(&path(&mut env, &file)?)? as i64))
-}
-
-/// `NativeCore.writerCommit`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerCommit(
-    mut env: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
-    file: JString<'_>,
-    algorithm: jint,
+    algorithm: i32,
     lengths: JLongArray<'_>,
     checksums: JLongArray<'_>,
-) -> jlong {
-    guard(|| {
-        let output = OUTPUTS.get(writer)?;
-        let algorithm = ChecksumAlgorithm::from_id(algorithm)
-            .ok_or_else(|| EngineError::invalid(format!("checksum algorithm {algorithm}")))?;
-        let done = output.commit(&path(&mut env, &file)?, algorithm)?;
-        env.set_long_array_region(&lengths, 0, &done.lengths).map_err(|e| jvm_error(&e))?;
-        if !done.checksums.is_empty() {
-            env.set_long_array_region(&checksums, 0, &done.checksums).map_err(|e| jvm_error(&e))?;
-        }
-        Ok(done.total as i64)
-    })
+) -> Result<i64, CallError> {
+    let output = WRITERS.get(writer)?;
+    let algorithm = ChecksumAlgorithm::from_id(algorithm)
+        .ok_or_else(|| CallError::invalid(format!("checksum algorithm {algorithm}")))?;
+    let done = output.commit(&call.path(&file)?, algorithm)?;
+    call.fill(&lengths, &done.lengths)?;
+    if !done.checksums.is_empty() {
+        call.fill(&checksums, &done.checksums)?;
+    }
+    Ok(done.total as i64)
 }
 
-/// `NativeCore.writerClose`
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeCore_writerClose(
-    _: JNIEnv<'_>,
-    _: JClass<'_>,
-    writer: jlong,
-) -> jint {
-    guard(|| {
-        OUTPUTS.remove(writer)?.close();
-        Ok(0)
-    }) as jint
+fn close(_: &mut Call<'_>, writer: i64) -> Result<(), CallError> {
+    WRITERS.remove(writer)?.close();
+    Ok(())
 }

@@ -5,10 +5,10 @@ import java.nio.file.Path;
 
 /**
  * A file without a name, in memory, which can move to the disk ({@code memfd_create(2)}). It has a path under {@code
- * /proc} for as long as this object is open: whoever opens that path, in this process or another of the same user on this
- * host, reads the same bytes before, during and after the move.
+ * /proc} for as long as this object is open: whoever opens that path, in this process or another of the same user on
+ * this host, reads the same bytes before, during and after the move.
  *
- * <p>Any thread may call anything, but for two moves at once. Closing twice is a no-op.
+ * <p>Any thread may call anything; a move beside another one is refused. Closing twice is a no-op.
  */
 public final class MemoryFile implements AutoCloseable {
   private final long handle;
@@ -44,12 +44,13 @@ public final class MemoryFile implements AutoCloseable {
   }
 
   /**
-   * Moves the bytes to a new file, which belongs to the caller. The memory is free when the last that has it open or mapped
-   * is done.
+   * Moves the bytes to a new file, which belongs to the caller. The memory is free when the last that has it open or
+   * mapped is done.
    *
    * @return how many bytes
-   * @throws NativeException with {@link NativeCore#DISK_FULL} or {@link NativeCore#IO}; it stays in memory, and there is
-   *     no file
+   * @throws NativeException with {@link NativeCore#DISK_FULL}, {@link NativeCore#DIRECTORY_FAILED} or {@link
+   *     NativeCore#IO}: it stays in memory, and there is no file; with {@link NativeCore#WRONG_PHASE} while another thread
+   *     moves it
    */
   public long moveTo(File file) {
     return NativeException.check(move(handle, file.getPath()));

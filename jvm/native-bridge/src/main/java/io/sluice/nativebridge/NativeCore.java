@@ -10,27 +10,44 @@ package io.sluice.nativebridge;
  * <p><b>Ownership.</b> Memory from {@link #lease} belongs to the caller until {@link #release}. A writer
  * handle carries a generation: using it after {@link #writerClose} is {@link #STALE_HANDLE}, never a crash.
  *
- * <p><b>Threads.</b> Every method may be called from any thread. Calls on one writer are serialised inside,
- * except that several {@link #writerEncode} calls may run at once.
+ * <p><b>Threads.</b> Every method may be called from any thread. On one writer {@link #writerEncode} and {@link
+ * #writerSpill} may run at once, any number of them. {@link #writerCommit} must be alone: while an encode or a spill is
+ * under way on another thread it is refused with {@link #WRONG_PHASE}, and so is every encode, spill and commit during
+ * and after a commit that succeeds.
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 6;
+  public static final int ABI_VERSION = 7;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
   /** The bytes are not a frame this version can read: corrupt, truncated or of another version. */
   public static final int CORRUPT = -2;
-  /** An operating system call failed; the message has the path and errno. */
+  /** An operating system call failed for a reason that no other directory mends; the message has the path and errno. */
   public static final int IO = -3;
   /** The handle was closed or never existed. */
   public static final int STALE_HANDLE = -4;
   /** An argument is out of range; a bug in the caller. */
   public static final int INVALID = -5;
-  /** The native core panicked; the writer concerned is failed, the process goes on. */
+  /**
+   * The native core panicked; the process goes on. A writer whose encode, spill or commit panicked has failed: such
+   * calls on it return {@link #WRONG_PHASE} from then on.
+   */
   public static final int PANIC = -6;
-  /** The file system is full (ENOSPC, EDQUOT) or not writable (EROFS, EACCES): another directory may help. */
+  /** The file system is full (ENOSPC, EDQUOT): a directory on another one may help. */
   public static final int DISK_FULL = -7;
+
+  /**
+   * The writer cannot take this call now (a commit beside an encode or a spill), or ever again (it is committed, or has
+   * failed by a {@link #PANIC}). Nothing was changed; a bug in the caller, except after a panic.
+   */
+  public static final int WRONG_PHASE = -12;
+
+  /**
+   * The directory of a file that was to be written is missing or not writable, or its device fails (ENOENT, EACCES,
+   * EROFS, EIO and the like): another directory may help. {@link #lastErrorDirectory} names it.
+   */
+  public static final int DIRECTORY_FAILED = -13;
 
   /** Checksum algorithms of {@link #writerCommit}; the names are those of Spark's setting. */
   public static final int CHECKSUM_NONE = 0;
@@ -56,11 +73,17 @@ public final class NativeCore {
   /** The library's {@link #ABI_VERSION}. */
   public static native int abiVersion();
 
-  /** One line for the log: version, instruction set chosen, page size. */
+  /** One line for the log: version, machine, instruction set chosen. */
   public static native String describe();
 
   /** The message of the last negative result on this thread; never null. */
   public static native String lastErrorMessage();
+
+  /**
+   * The directory that the last negative result on this thread is about, with {@link #DISK_FULL} and {@link
+   * #DIRECTORY_FAILED}; else empty, never null.
+   */
+  public static native String lastErrorDirectory();
 
   /**
    * Sets the arena's limit in bytes; call once before the first lease, later calls may raise or lower it
@@ -74,11 +97,44 @@ public final class NativeCore {
   /** Gives a lease back. An address that is not leased is {@link #INVALID} and changes nothing. */
   public static native int release(long address);
 
-  /** Bytes now leased from the arena (page leases, run memory and scratch alike), and those of received blocks. */
+  /**
+   * Bytes now leased from both arenas, roundings included: what {@link #lease} gave (pages, frames, decoded rows), the
+   * encoded runs of all writers, the arrays of sorts and the read buffers of commits while they run, and received
+   * blocks. Not in it: {@link #scratchBytes}, memory files, and what is mapped for peers that read here.
+   */
   public static native long leasedBytes();
+
+  /**
+   * Bytes of heap outside the arenas that the native core holds now: the scratch memory of encoders and decoders of all
+   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs
+   * (16 bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition),
+   * and read buffers of commits where the arena was at its limit.
+   */
+  public static native long scratchBytes();
 
   /** Bytes the arena, and that of received blocks, hold from the operating system. */
   public static native long reservedBytes();
+
+  /** The names of what {@link #arenaStatistics} gives, in its order, with commas between them. */
+  static native String arenaStatisticsNames();
+
+  /**
+   * The figures of an arena at this moment.
+   *
+   * @param received whether it is the arena of received blocks
+   * @param values one for each of {@link #arenaStatisticsNames}
+   */
+  static native int arenaStatistics(boolean received, long[] values);
+
+  /** The figures, at this moment, of the arena that {@link #lease} and the writers take memory from. */
+  public static ArenaStatistics arenaStatistics() {
+    return ArenaStatistics.now(false);
+  }
+
+  /** The figures, at this moment, of the arena of blocks that were read one-sidedly. */
+  public static ArenaStatistics receiveArenaStatistics() {
+    return ArenaStatistics.now(true);
+  }
 
   /** Checks the invariants of both arenas: 0, or {@link #INVALID} with what is broken as the message. For tests. */
   public static native int checkArena();
@@ -110,13 +166,28 @@ public final class NativeCore {
   public static native long writerEncode(long writer, long sequence, int fields, long[] pages);
 
   /**
+   * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most
+   *
+   * <ul>
+   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame for the run; 16 bytes for each of at most
+   *       1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
+   *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16
+   *       bytes, with row checksums 40, for each partition that has rows.
+   * </ul>
+   *
+   * @param rowBytes of all rows
+   * @param longestRow bytes of the longest row
+   */
+  public static native long writerEncodeNeeds(long writer, long rowBytes, long rows, long longestRow, int fields);
+
+  /**
    * Spark's row-based checksum of all rows encoded so far: of all partitions together, whatever the rows' order.
    *
    * @param checksum its first element is set; a result of the method itself would leave no value for an error
    */
   public static native int writerRowChecksum(long writer, long[] checksum);
 
-  /** Bytes of arena memory that the writer's runs hold. */
+  /** Bytes of arena memory that the writer's runs hold, those included that a spill is writing at this moment. */
   public static native long writerMemoryBytes(long writer);
 
   /**
@@ -130,7 +201,7 @@ public final class NativeCore {
 
   /**
    * Writes the whole map output, partition-major, to {@code path} (created or truncated), and frees the
-   * runs. On failure the runs stay, and the call can be repeated.
+   * runs; the writer then takes no more rows. On failure the runs stay, and the call can be repeated.
    *
    * @param lengths filled with the bytes of each partition; one element per partition
    * @param checksums filled with Spark's checksum of each partition; may be null with CHECKSUM_NONE
@@ -149,8 +220,9 @@ public final class NativeCore {
    * @param target where the rows go, back to back, each a multiple of 8 bytes long
    * @param targetBytes room at target; at least the header's decoded length
    * @param rowLengths where one int per row goes: its length in bytes
+   * @param rowLengthsCapacity for how many ints there is room there; a frame of more rows is {@link #CORRUPT}
    * @return number of rows, or {@link #CORRUPT}
    */
   public static native long decodeRows(
-      long source, long sourceBytes, long target, long targetBytes, long rowLengths);
+      long source, long sourceBytes, long target, long targetBytes, long rowLengths, int rowLengthsCapacity);
 }

@@ -48,7 +48,8 @@ final class DecodedBatch implements AutoCloseable {
   void decode(FrameDecoder decoder, FrameHeader header, long source, long sourceBytes)
       throws CorruptFrameException {
     long decoded = header.decodedBytes();
-    long decodedRows = decoder.decode(source, sourceBytes, piece.address(), decoded, piece.address() + decoded);
+    long decodedRows = decoder.decode(
+        source, sourceBytes, piece.address(), decoded, piece.address() + decoded, header.records());
     if (decodedRows != header.records()) {
       throw new CorruptFrameException("frame holds " + decodedRows + " rows, its header says " + header.records());
     }

@@ -1,6 +1,5 @@
 package io.sluice.spark.store;
 
-import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -62,7 +61,7 @@ public final class SpillFiles {
         return bytes;
       } catch (NativeException e) {
         delete(file);
-        if (e.reason() != NativeCore.DISK_FULL && e.reason() != NativeCore.IO) {
+        if (!e.isDirectoryFailure()) {
           throw e;
         }
         markFailed(directoryOf(file, directories), e);

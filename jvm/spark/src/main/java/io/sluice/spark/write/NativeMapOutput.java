@@ -121,7 +121,7 @@ final class NativeMapOutput implements AutoCloseable {
   long commit(File file, long[] lengths, long[] checksums) throws IOException {
     long total = NativeCore.writerCommit(handle, file.getPath(), blocks.checksum().orElseThrow(), lengths,
         checksums.length == 0 ? null : checksums);
-    if (total == NativeCore.IO || total == NativeCore.DISK_FULL) {
+    if (NativeException.isFileFailure(total)) {
       throw new IOException("writing the map output to " + file + " failed: " + NativeCore.lastErrorMessage());
     }
     NativeException.check(total);

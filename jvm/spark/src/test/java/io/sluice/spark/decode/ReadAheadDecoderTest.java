@@ -62,7 +62,7 @@ class ReadAheadDecoderTest {
     pool = new WorkerPool("test-decoder", threads);
     inFlight = new ReadAheadLimit(inFlightBytes);
     Random random = new Random(7);
-    FrameDecoder uneven = (source, sourceBytes, target, targetBytes, lengths) -> {
+    FrameDecoder uneven = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       int spins;
       synchronized (random) {
         spins = random.nextInt(20_000);
@@ -70,7 +70,7 @@ class ReadAheadDecoderTest {
       for (int i = 0; i < spins; i++) {
         Thread.onSpinWait();
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), uneven)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
@@ -82,13 +82,13 @@ class ReadAheadDecoderTest {
   @Test
   void poolThreadsReallyDecode() throws Exception {
     CountDownLatch byPool = new CountDownLatch(1);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths) -> {
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       if (Thread.currentThread() != consumer) {
         byPool.countDown();
       } else {
         await(byPool);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
@@ -134,7 +134,7 @@ class ReadAheadDecoderTest {
 
   @Test
   void aBugInTheDecoderIsNoFetchFailure() throws Exception {
-    FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths) -> {
+    FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       throw new IllegalStateException("bug");
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), broken)) {
@@ -149,14 +149,14 @@ class ReadAheadDecoderTest {
     CountDownLatch begun = new CountDownLatch(2);
     CountDownLatch goOn = new CountDownLatch(1);
     CountDownLatch written = new CountDownLatch(2);
-    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths) -> {
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       if (Thread.currentThread() != consumer) {
         begun.countDown();
         await(goOn);
-        PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+        PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
         written.countDown();
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     pool = new WorkerPool("test-decoder", 2);
     ReadAheadDecoder batches = batches(manyBlocks(), slow);
@@ -176,12 +176,12 @@ class ReadAheadDecoderTest {
   void aKilledTaskDoesNotWaitForADecode() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths) -> {
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       if (Thread.currentThread() != consumer) {
         begun.countDown();
         await(goOn);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     pool = new WorkerPool("test-decoder", 1);
     ReadAheadDecoder batches = batches(manyBlocks(), slow);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{EngineError, Reason};
+use crate::error::{CallError, Reason};
 
 struct Slot<T> {
     generation: u32,
@@ -10,7 +10,7 @@ struct Slot<T> {
 }
 
 /// A table of live objects. Any thread may call anything.
-pub struct HandleTable<T> {
+pub(crate) struct HandleTable<T> {
     slots: Mutex<(Vec<Slot<T>>, Vec<u32>)>,
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for HandleTable<T> {
 
 impl<T> HandleTable<T> {
     /// An empty table.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { slots: Mutex::new((Vec::new(), Vec::new())) }
     }
 
@@ -32,7 +32,7 @@ impl<T> HandleTable<T> {
     }
 
     /// Takes ownership of `value`; the handle is positive.
-    pub fn insert(&self, value: T) -> i64 {
+    pub(crate) fn insert(&self, value: T) -> i64 {
         let mut table = self.lock();
         let (slots, free) = &mut *table;
         let index = free.pop().unwrap_or_else(|| {
@@ -50,7 +50,7 @@ impl<T> HandleTable<T> {
     ///
     /// # Errors
     /// `StaleHandle` if the handle was removed or never existed.
-    pub fn get(&self, handle: i64) -> Result<Arc<T>, EngineError> {
+    pub(crate) fn get(&self, handle: i64) -> Result<Arc<T>, CallError> {
         self.lock()
             .0
             .get(handle as u32 as usize)
@@ -63,7 +63,7 @@ impl<T> HandleTable<T> {
     ///
     /// # Errors
     /// `StaleHandle` if the handle was removed or never existed.
-    pub fn remove(&self, handle: i64) -> Result<Arc<T>, EngineError> {
+    pub(crate) fn remove(&self, handle: i64) -> Result<Arc<T>, CallError> {
         let mut table = self.lock();
         let (slots, free) = &mut *table;
         let index = handle as u32;
@@ -77,8 +77,8 @@ impl<T> HandleTable<T> {
     }
 }
 
-fn stale(handle: i64) -> EngineError {
-    EngineError::new(Reason::StaleHandle, format!("handle {handle:#x} is closed or was never opened"))
+fn stale(handle: i64) -> CallError {
+    CallError::new(Reason::StaleHandle, format!("handle {handle:#x} is closed or was never opened"))
 }
 
 #[cfg(test)]

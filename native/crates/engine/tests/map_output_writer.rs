@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
-use sluice_engine::{ChecksumAlgorithm, MapOutput, Page, Reason};
+use sluice_engine::{ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
@@ -29,7 +29,7 @@ fn page(batch: &Batch) -> (Vec<u8>, usize) {
     (memory, used)
 }
 
-fn encode(output: &MapOutput, sequence: i64, batch: &Batch) -> Result<usize, sluice_engine::EngineError> {
+fn encode(output: &MapOutputWriter, sequence: i64, batch: &Batch) -> Result<usize, sluice_engine::EngineError> {
     let (memory, used) = page(batch);
     output.encode(sequence, FIELDS, &[Page { memory: &memory, used, entries: batch.len() }])
 }
@@ -83,11 +83,12 @@ proptest! {
     ) {
         let dir = scratch("order");
         let arena = Arena::host(64 << 20);
-        let output = MapOutput::new(Arc::clone(&arena), 30, FAST).expect("30 partitions");
+        let output = MapOutputWriter::new(Arc::clone(&arena), 30, FAST).expect("30 partitions");
         let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
         let mut made: Vec<(i64, Batch, bool)> = Vec::new();
         for (sequence, (keys, spill)) in batches.iter().enumerate() {
-            let batch: Batch = keys.iter().enumerate().map(|(i, p)| (*p, row(sequence as u64 * 1000 + i as u64))).collect();
+            let key = |i: usize| sequence as u64 * 1000 + i as u64;
+            let batch: Batch = keys.iter().enumerate().map(|(i, p)| (*p, row(key(i)))).collect();
             for (p, r) in &batch { expected.entry(*p).or_default().push(r.clone()); }
             made.push((sequence as i64, batch, *spill));
         }
@@ -117,16 +118,18 @@ proptest! {
 #[test]
 fn a_failed_spill_or_commit_loses_nothing() {
     let dir = scratch("fail");
-    let output = MapOutput::new(Arena::host(64 << 20), 3, FAST).expect("3 partitions");
+    let output = MapOutputWriter::new(Arena::host(64 << 20), 3, FAST).expect("3 partitions");
     let batch: Batch = (0..1000).map(|i| (i % 3, row(u64::from(i)))).collect();
     encode(&output, 0, &batch).expect("memory");
     let held = output.memory_bytes();
     let nowhere = dir.join("no-such-folder/file");
-    assert_eq!(output.spill(&nowhere).expect_err("must fail").reason, Reason::DiskFull);
-    assert_eq!(output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail").reason, Reason::DiskFull);
+    let failed = output.spill(&nowhere).expect_err("must fail");
+    assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
+    let failed = output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail");
+    assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
     assert_eq!(
-        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").reason,
-        Reason::DiskFull
+        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").kind,
+        ErrorKind::DiskFull
     );
     assert_eq!(output.memory_bytes(), held);
     let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
@@ -141,7 +144,7 @@ fn a_failed_spill_or_commit_loses_nothing() {
 #[test]
 fn a_truncated_spill_file_is_an_error_that_names_it() {
     let dir = scratch("truncated");
-    let output = MapOutput::new(Arena::host(64 << 20), 1, FAST).expect("1 partition");
+    let output = MapOutputWriter::new(Arena::host(64 << 20), 1, FAST).expect("1 partition");
     encode(&output, 0, &(0..1000).map(|i| (0, row(i))).collect()).expect("memory");
     let spill = dir.join("spill");
     assert!(output.spill(&spill).expect("disk") > 0);
@@ -155,7 +158,8 @@ fn a_truncated_spill_file_is_an_error_that_names_it() {
 #[test]
 fn memory_is_refused_as_a_value_and_returned_at_close() {
     let arena = Arena::host(256 << 10);
-    let output = MapOutput::new(Arc::clone(&arena), 5, Options { codec: Codec::None, level: Level::Plain }).expect("5");
+    let output =
+        MapOutputWriter::new(Arc::clone(&arena), 5, Options { codec: Codec::None, level: Level::Plain }).expect("5");
     let batch: Batch = (0..2000).map(|i| (i % 5, row(u64::from(i)))).collect();
     let mut sequence = 0;
     let refused = loop {
@@ -165,12 +169,12 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
         }
         assert!(sequence < 1000, "the limit never bites");
     };
-    assert_eq!(refused.reason, Reason::NoMemory);
+    assert_eq!(refused.kind, ErrorKind::NoMemory);
     let dir = scratch("memory");
     assert!(output.spill(&dir.join("spill")).expect("disk") > 0);
     encode(&output, sequence, &batch).expect("memory is free again");
     output.close();
-    assert_eq!(encode(&output, 9, &batch).expect_err("must fail").reason, Reason::StaleHandle);
+    assert_eq!(encode(&output, 9, &batch).expect_err("must fail").kind, ErrorKind::Closed);
     drop(output);
     assert_eq!(arena.leased_bytes(), 0);
     fs::remove_dir_all(dir).expect("scratch folder");
@@ -179,7 +183,7 @@ fn memory_is_refused_as_a_value_and_returned_at_close() {
 #[test]
 fn encodes_may_run_at_once() {
     let dir = scratch("threads");
-    let output = Arc::new(MapOutput::new(Arena::host(256 << 20), 7, FAST).expect("7 partitions"));
+    let output = Arc::new(MapOutputWriter::new(Arena::host(256 << 20), 7, FAST).expect("7 partitions"));
     let batches: Vec<Batch> =
         (0..40u64).map(|s| (0..500).map(|i| ((i % 7) as u32, row(s * 1000 + i))).collect()).collect();
     std::thread::scope(|scope| {
@@ -208,12 +212,12 @@ fn encodes_may_run_at_once() {
 fn partition_counts_out_of_range_are_refused() {
     for partitions in [0, (1 << 24) + 1] {
         assert_eq!(
-            MapOutput::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.reason),
-            Some(Reason::Invalid)
+            MapOutputWriter::new(Arena::host(1 << 20), partitions, FAST).err().map(|e| e.kind),
+            Some(ErrorKind::Invalid)
         );
     }
-    let output = MapOutput::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
-    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).expect_err("must fail").reason, Reason::Invalid);
+    let output = MapOutputWriter::new(Arena::host(1 << 20), 2, FAST).expect("2 partitions");
+    assert_eq!(encode(&output, 0, &vec![(2, row(1))]).expect_err("must fail").kind, ErrorKind::Invalid);
     assert_eq!(
         output.commit(&std::env::temp_dir().join("sluice-empty"), ChecksumAlgorithm::Adler32).expect("disk").lengths,
         [0, 0]

@@ -1,0 +1,124 @@
+package io.sluice.nativebridge;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The contract of the calls, on the library that cargo built. */
+final class NativeCoreTest {
+  private static final long LIMIT = 64 << 20;
+  private static final long[] NO_PAGES = {};
+
+  @TempDir
+  Path directory;
+
+  @BeforeEach
+  void loadLibrary() {
+    NativeLibrary.Status status = NativeLibrary.load("");
+    assertTrue(status.available(), status.detail());
+    NativeCore.setMemoryLimit(LIMIT);
+  }
+
+  @AfterEach
+  void nothingIsLeased() {
+    assertEquals(0, NativeCore.leasedBytes());
+    assertEquals(0, NativeCore.checkArena(), NativeCore::lastErrorMessage);
+  }
+
+  @Test
+  void aCommittedWriterRefusesFurtherCallsAndSaysWhy() {
+    long writer = open(3);
+    long[] lengths = new long[3];
+    String data = directory.resolve("data").toString();
+    assertEquals(0, NativeCore.writerEncode(writer, 0, 1, NO_PAGES));
+    assertEquals(0, NativeCore.writerCommit(writer, data, NativeCore.CHECKSUM_NONE, lengths, null));
+    NativeException refused = assertThrows(NativeException.class,
+        () -> NativeException.check(NativeCore.writerEncode(writer, 1, 1, NO_PAGES)));
+    assertEquals(NativeCore.WRONG_PHASE, refused.reason());
+    assertTrue(refused.getMessage().contains("already committed"), refused.getMessage());
+    assertEquals(NativeCore.WRONG_PHASE, NativeCore.writerSpill(writer, data));
+    assertEquals(NativeCore.WRONG_PHASE,
+        NativeCore.writerCommit(writer, data, NativeCore.CHECKSUM_NONE, lengths, null));
+    assertEquals(0, NativeCore.writerClose(writer));
+    assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerSpill(writer, data));
+  }
+
+  @Test
+  void aFailedWriteNamesItsDirectory() {
+    long writer = open(1);
+    File missing = directory.resolve("missing").toFile();
+    NativeException failed = assertThrows(NativeException.class, () -> NativeException.check(NativeCore.writerCommit(
+        writer, new File(missing, "data").getPath(), NativeCore.CHECKSUM_NONE, new long[1], null)));
+    assertEquals(NativeCore.DIRECTORY_FAILED, failed.reason());
+    assertEquals(Optional.of(missing), failed.failedDirectory());
+    assertTrue(failed.isDirectoryFailure());
+    NativeException full = assertThrows(NativeException.class, () -> NativeException.check(
+        writeThrough(directory.resolve("full"))));
+    assertEquals(NativeCore.DISK_FULL, full.reason());
+    NativeException invalid = assertThrows(NativeException.class, () -> NativeException.check(NativeCore.lease(-1)));
+    assertEquals(Optional.empty(), invalid.failedDirectory());
+    assertFalse(invalid.isDirectoryFailure());
+    NativeCore.writerClose(writer);
+  }
+
+  /** A memory file's move to a full device. */
+  private long writeThrough(Path link) {
+    try (MemoryFile file = MemoryFile.create("test")) {
+      Files.write(file.path(), new byte[100]);
+      Files.createSymbolicLink(link, Path.of("/dev/full"));
+      return file.moveTo(link.toFile());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void theArenasFiguresFollowItsLeases() {
+    ArenaStatistics before = NativeCore.arenaStatistics();
+    assertEquals(LIMIT, before.limitBytes());
+    try (Lease lease = Lease.tryTake(1 << 20)) {
+      ArenaStatistics during = NativeCore.arenaStatistics();
+      assertEquals(before.leasedBytes() + (1 << 20), during.leasedBytes());
+      assertEquals(before.leases() + 1, during.leases());
+      assertTrue(during.reservedBytes() >= 1 << 20 && during.peakLeasedBytes() >= 1 << 20, during::toString);
+      assertEquals(NativeCore.NO_MEMORY, NativeCore.lease(LIMIT));
+    }
+    ArenaStatistics after = NativeCore.arenaStatistics();
+    assertEquals(before.refusedByLimit() + 1, after.refusedByLimit());
+    assertEquals(LIMIT, after.lastRefusalRequestedBytes());
+    assertEquals(1 << 20, after.lastRefusalLeasedBytes());
+    assertEquals(LIMIT, after.lastRefusalLimitBytes());
+    assertEquals(after.leases(), after.releases());
+    assertEquals(0, NativeCore.receiveArenaStatistics().leasedBytes());
+  }
+
+  @Test
+  void scratchIsCountedAndABatchsNeedIsKnownBefore() {
+    long writer = open(1000);
+    long small = NativeCore.writerEncodeNeeds(writer, 1 << 20, 10_000, 200, 5);
+    long giant = NativeCore.writerEncodeNeeds(writer, 100 << 20, 1, 100 << 20, 5);
+    assertTrue(small > 1 << 20 && small < 16 << 20, () -> small + " bytes");
+    assertTrue(giant > 200L << 20 && giant < 600L << 20, () -> giant + " bytes");
+    assertEquals(NativeCore.INVALID, NativeCore.writerEncodeNeeds(writer, Long.MAX_VALUE, 1, 1, 1));
+    assertEquals(0, NativeCore.writerEncode(writer, 0, 1, NO_PAGES));
+    assertNotEquals(0, NativeCore.scratchBytes());
+    NativeCore.writerClose(writer);
+  }
+
+  private static long open(int partitions) {
+    return NativeException.check(NativeCore.writerOpen(partitions, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, true));
+  }
+}

@@ -1,0 +1,83 @@
+//! Pages to a run: sort by partition, then encode each partition's rows.
+//!
+//! What an encode needs before its run is kept is bounded by [`crate::EncodeNeeds`], whatever is in the pages.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use sluice_codec::{Encoder, Options};
+use sluice_mem::Arena;
+
+use crate::error::EngineError;
+use crate::heap::HeapShare;
+use crate::row_checksums::BatchHashes;
+use crate::run::{Chunks, Run, RunIndex};
+use crate::sort::{Page, SORT_ROWS, Sorter};
+
+thread_local! {
+    /// The encoder of this thread, while no encode has it. One that panicked is not put back.
+    static ENCODER: Cell<Option<(Encoder, HeapShare)>> = const { Cell::new(None) };
+}
+
+/// What all batches of a map output have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EncodeSettings {
+    pub(crate) partitions: u32,
+    pub(crate) options: Options,
+    pub(crate) hash_rows: bool,
+}
+
+/// What a batch of pages becomes.
+pub(crate) struct Encoded {
+    pub(crate) run: Run,
+    /// Empty if they were not asked for.
+    pub(crate) hashes: BatchHashes,
+}
+
+/// Encodes a batch with this thread's encoder.
+pub(crate) fn encode_run(
+    arena: &Arc<Arena>,
+    settings: EncodeSettings,
+    sequence: i64,
+    fields: u32,
+    pages: &[Page<'_>],
+) -> Result<Encoded, EngineError> {
+    let kept = ENCODER.take();
+    let (mut encoder, mut share) = kept.unwrap_or_else(|| (Encoder::new(settings.options), HeapShare::default()));
+    encoder.set_options(settings.options);
+    let encoded = encode_with(&mut encoder, &mut share, arena, settings, sequence, fields, pages);
+    share.set(encoder.retained_bytes());
+    ENCODER.set(Some((encoder, share)));
+    encoded
+}
+
+fn encode_with(
+    encoder: &mut Encoder,
+    share: &mut HeapShare,
+    arena: &Arc<Arena>,
+    settings: EncodeSettings,
+    sequence: i64,
+    fields: u32,
+    pages: &[Page<'_>],
+) -> Result<Encoded, EngineError> {
+    let sorter = Sorter::new(arena, pages, settings.partitions, SORT_ROWS)?;
+    let partitions = sorter.partitions_with_rows();
+    let mut chunks = Chunks::new(pages.iter().map(|p| p.used).sum());
+    let mut index = RunIndex::for_partitions(partitions);
+    let mut hashes = BatchHashes::for_partitions(if settings.hash_rows { partitions } else { 0 });
+    share.set(encoder.scratch_bound(sorter.longest_row(), fields) + hashes.heap_bytes());
+    let mut total = 0u64;
+    sorter.for_each_partition(|partition, rows| {
+        // Before the encoder, which then finds the rows in the cache.
+        if settings.hash_rows {
+            hashes.add(partition, rows);
+        }
+        encoder.encode(rows, fields, |frame| {
+            total += frame.len() as u64;
+            chunks.append(arena, frame)
+        })?;
+        index.extend(partition, total);
+        Ok(())
+    })?;
+    Ok(Encoded { run: Run::new(sequence, index, chunks), hashes })
+}

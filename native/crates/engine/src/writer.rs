@@ -1,0 +1,213 @@
+//! The writer of one map task's output: encode, spill, commit.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sluice_codec::Options;
+use sluice_mem::Arena;
+
+use crate::checksum::ChecksumAlgorithm;
+use crate::encode::{EncodeSettings, encode_run};
+use crate::encode_needs::{BatchShape, EncodeNeeds};
+use crate::error::EngineError;
+use crate::merge::{Committed, merge};
+use crate::phase::{Call, End, Phases};
+use crate::row_checksums::RowChecksums;
+use crate::run::{Run, Storage};
+use crate::sort::Page;
+use crate::spill::write_spill;
+
+/// Most partitions of a shuffle (Spark's own limit for its serialized shuffle).
+const MAX_PARTITIONS: u32 = 1 << 24;
+
+/// The writer of one map task's output.
+///
+/// Any thread may call anything. Encodes and spills may run at once; a commit must be alone, and ends the output.
+/// What comes at the wrong time is refused with `WrongPhase` and changes nothing (see the `phase` module). Spill and
+/// commit take the runs out while they write, so that no lock is held across I/O.
+pub struct MapOutputWriter {
+    arena: Arc<Arena>,
+    partitions: u32,
+    options: Options,
+    state: Mutex<State>,
+}
+
+struct State {
+    phases: Phases,
+    /// By sequence; without those that a spill or commit is writing.
+    runs: Vec<Run>,
+    /// Arena memory of the runs that a spill or commit is writing.
+    moving_bytes: usize,
+    row_checksums: Option<RowChecksums>,
+}
+
+impl MapOutputWriter {
+    /// An empty output.
+    ///
+    /// # Errors
+    /// `Invalid` when `partitions` is not in 1 to 16,777,216.
+    pub fn new(arena: Arc<Arena>, partitions: u32, options: Options) -> Result<Self, EngineError> {
+        if partitions == 0 || partitions > MAX_PARTITIONS {
+            return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
+        }
+        let state = State { phases: Phases::new(), runs: Vec::new(), moving_bytes: 0, row_checksums: None };
+        Ok(Self { arena, partitions, options, state: Mutex::new(state) })
+    }
+
+    /// The same output, which also keeps Spark's checksum of its rows.
+    #[must_use]
+    pub fn with_row_checksums(self) -> Self {
+        self.lock().row_checksums = Some(RowChecksums::new(self.partitions));
+        self
+    }
+
+    /// Spark's checksum of the rows encoded so far, in whatever order; 0 if none is kept.
+    ///
+    /// # Errors
+    /// `Closed`, or `WrongPhase` after a call that panicked.
+    pub fn row_checksum(&self) -> Result<u64, EngineError> {
+        let state = self.lock();
+        state.phases.check_alive()?;
+        Ok(state.row_checksums.as_ref().map_or(0, RowChecksums::aggregate))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock is a call's, and `Operation` then fails the output: what a poisoned lock guards is
+        // never used again.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Encodes pages to a run and keeps it. Returns the bytes of memory the run holds.
+    ///
+    /// # Errors
+    /// `NoMemory` when the arena refuses: nothing is kept, and what was encoded before the refusal is encoded again by
+    /// the next call, which a caller avoids who has set aside [`Self::encode_needs`]. `Invalid` when a page is
+    /// malformed, `WrongPhase` during or after a commit.
+    pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
+        let operation = self.begin(Call::Encode)?;
+        let encoded = encode_run(&self.arena, self.encode_settings(), sequence, fields, pages)?;
+        let bytes = encoded.run.memory_bytes();
+        let mut state = self.lock();
+        state.phases.check_alive()?;
+        let place = state.runs.partition_point(|r| r.sequence < sequence);
+        state.runs.insert(place, encoded.run);
+        if let Some(checksums) = &mut state.row_checksums {
+            checksums.add(&encoded.hashes);
+        }
+        drop(state);
+        operation.done();
+        Ok(bytes)
+    }
+
+    fn encode_settings(&self) -> EncodeSettings {
+        let hash_rows = self.lock().row_checksums.is_some();
+        EncodeSettings { partitions: self.partitions, options: self.options, hash_rows }
+    }
+
+    /// The most memory that [`Self::encode`] takes for such a batch while it runs.
+    pub fn encode_needs(&self, batch: &BatchShape) -> EncodeNeeds {
+        EncodeNeeds::of(batch, self.encode_settings())
+    }
+
+    /// Bytes of arena memory that the runs hold, those included that a spill or commit is writing.
+    pub fn memory_bytes(&self) -> usize {
+        let state = self.lock();
+        state.runs.iter().map(Run::memory_bytes).sum::<usize>() + state.moving_bytes
+    }
+
+    /// Moves every run in memory to a new file at `path`; returns the bytes written (0, and no file, if none).
+    ///
+    /// # Errors
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay in memory and the half-written file is removed.
+    /// `WrongPhase` during or after a commit.
+    pub fn spill(&self, path: &Path) -> Result<u64, EngineError> {
+        let operation = self.begin(Call::Spill)?;
+        let (mut taken, bytes) = self.take_runs(|r| matches!(r.storage, Storage::Memory(_)));
+        if taken.is_empty() {
+            operation.done();
+            return Ok(0);
+        }
+        let written = write_spill(&mut taken, path);
+        self.put_back(taken, bytes);
+        if written.is_ok() {
+            operation.done();
+        }
+        written
+    }
+
+    /// Writes all runs partition-major to a new file at `path`, and frees them. The output takes no more calls then.
+    ///
+    /// # Errors
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an
+    /// encode or a spill is under way on another thread, or the output is committed already.
+    pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
+        let operation = self.begin(Call::Commit)?;
+        let (taken, bytes) = self.take_runs(|_| true);
+        let committed = merge(&self.arena, &taken, self.partitions, algorithm, path);
+        if committed.is_ok() {
+            drop(taken);
+            self.put_back(Vec::new(), bytes);
+            operation.done();
+        } else {
+            self.put_back(taken, bytes);
+        }
+        committed
+    }
+
+    /// Frees everything. Calls that are under way finish or fail with `Closed`.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.phases.close();
+        state.runs.clear();
+    }
+
+    fn begin(&self, call: Call) -> Result<Operation<'_>, EngineError> {
+        self.lock().phases.begin(call)?;
+        Ok(Operation { writer: self, call, how: End::Refused })
+    }
+
+    /// Takes runs out to be written, and the bytes of memory that they hold.
+    fn take_runs(&self, which: impl Fn(&Run) -> bool) -> (Vec<Run>, usize) {
+        let mut state = self.lock();
+        let (taken, kept): (Vec<Run>, Vec<Run>) = std::mem::take(&mut state.runs).into_iter().partition(which);
+        state.runs = kept;
+        let bytes = taken.iter().map(Run::memory_bytes).sum();
+        state.moving_bytes += bytes;
+        (taken, bytes)
+    }
+
+    fn put_back(&self, taken: Vec<Run>, bytes: usize) {
+        let mut state = self.lock();
+        state.moving_bytes -= bytes;
+        if state.phases.check_alive().is_ok() {
+            state.runs.extend(taken);
+            state.runs.sort_by_key(|r| r.sequence);
+        }
+    }
+}
+
+/// A call under way. Dropped without [`Self::done`] it was refused, or it panicked: then the output fails.
+struct Operation<'a> {
+    writer: &'a MapOutputWriter,
+    call: Call,
+    how: End,
+}
+
+impl Operation<'_> {
+    fn done(mut self) {
+        self.how = End::Done;
+    }
+}
+
+impl Drop for Operation<'_> {
+    fn drop(&mut self) {
+        let mut state = self.writer.lock();
+        let panicked = std::thread::panicking();
+        state.phases.end(self.call, if panicked { End::Panicked } else { self.how });
+        if panicked {
+            // What the call had taken out is lost, so what is left is of no use.
+            state.runs.clear();
+            state.moving_bytes = 0;
+        }
+    }
+}

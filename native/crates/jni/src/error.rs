@@ -1,0 +1,92 @@
+//! What a call answers when it fails: a negative number for Java to decide by, and a message for people.
+
+use std::path::PathBuf;
+
+use sluice_codec::CodecError;
+use sluice_engine::{EngineError, ErrorKind};
+use sluice_mem::MemError;
+
+/// Why a call failed; the numbers are those of `NativeCore` and `NativeTransport`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Reason {
+    /// The arena's limit is reached.
+    NoMemory = -1,
+    /// Bytes that should be a frame are not one.
+    Corrupt = -2,
+    /// A system call failed.
+    Io = -3,
+    /// The handle was closed or never existed.
+    StaleHandle = -4,
+    /// An argument is out of range.
+    Invalid = -5,
+    /// The core panicked.
+    Panic = -6,
+    /// The file system is full; a directory on another one may do.
+    DiskFull = -7,
+    /// There is no usable UCX in this process.
+    Unavailable = -8,
+    /// The peer has no such map output.
+    NotFound = -9,
+    /// The peer, or the way to it, has failed.
+    Peer = -10,
+    /// The peer has not answered in time.
+    Timeout = -11,
+    /// The map output's writer cannot take this call now, or ever again.
+    WrongPhase = -12,
+    /// The directory is missing or not writable, or its device fails; another may do.
+    DirectoryFailed = -13,
+}
+
+/// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.
+#[derive(Debug)]
+pub(crate) struct CallError {
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+    pub(crate) directory: Option<PathBuf>,
+}
+
+impl CallError {
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), directory: None }
+    }
+
+    /// A bug in the caller.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Reason::Invalid, message)
+    }
+}
+
+impl From<EngineError> for CallError {
+    fn from(e: EngineError) -> Self {
+        let reason = match e.kind {
+            ErrorKind::NoMemory => Reason::NoMemory,
+            ErrorKind::Invalid => Reason::Invalid,
+            ErrorKind::Io => Reason::Io,
+            ErrorKind::DiskFull => Reason::DiskFull,
+            ErrorKind::DirectoryFailed => Reason::DirectoryFailed,
+            ErrorKind::WrongPhase => Reason::WrongPhase,
+            ErrorKind::Closed => Reason::StaleHandle,
+        };
+        Self { reason, message: e.message, directory: e.directory }
+    }
+}
+
+impl From<MemError> for CallError {
+    fn from(e: MemError) -> Self {
+        EngineError::from(e).into()
+    }
+}
+
+impl From<CodecError> for CallError {
+    fn from(e: CodecError) -> Self {
+        Self::new(Reason::Corrupt, e.to_string())
+    }
+}
+
+/// A failed call into the JVM itself.
+impl From<jni::errors::Error> for CallError {
+    fn from(e: jni::errors::Error) -> Self {
+        Self::invalid(format!("reading an argument: {e}"))
+    }
+}
