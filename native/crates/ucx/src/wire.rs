@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{null, null_mut};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,12 +36,12 @@ struct Inbox {
 /// What the error callback of one endpoint is given.
 struct EndpointArg {
     endpoint: Endpoint,
-    inbox: *const Inbox,
+    inbox: Rc<Inbox>,
 }
 
 struct OpenEndpoint {
     ep: sys::Ep,
-    arg: Box<EndpointArg>,
+    arg: Rc<EndpointArg>,
     rkeys: Rkeys<sys::Rkey>,
     /// Whether its failure has been reported.
     failed: bool,
@@ -63,7 +64,7 @@ enum End {
     /// The bytes were kept for it.
     Sent { endpoint: Endpoint, _message: Vec<u8> },
     /// The endpoint's callback argument was kept for it.
-    Closed { arg: Box<EndpointArg> },
+    Closed { arg: Rc<EndpointArg> },
 }
 
 impl End {
@@ -82,7 +83,9 @@ pub struct UcxWire {
     ucx: Arc<Ucx>,
     context: sys::Context,
     worker: sys::Worker,
-    inbox: Box<Inbox>,
+    /// An `Rc`, because UCX keeps a pointer to it: moving a `Box` would make pointers taken before the move invalid (a `Box` is
+    /// taken to be the only way to what is in it), moving an `Rc` does not.
+    inbox: Rc<Inbox>,
     address: Vec<u8>,
     endpoints: HashMap<Endpoint, OpenEndpoint>,
     /// By address: how often it was opened. As long as the worker lives, because UCX counts so.
@@ -110,7 +113,7 @@ impl UcxWire {
             ucx,
             context,
             worker: null_mut(),
-            inbox: Box::default(),
+            inbox: Rc::default(),
             address: Vec::new(),
             endpoints: HashMap::new(),
             openings: HashMap::new(),
@@ -134,7 +137,7 @@ impl UcxWire {
         params.thread_mode = sys::THREAD_MODE_SINGLE;
         // SAFETY: the context is live; the worker is destroyed in `drop`, before it.
         check("making a worker", unsafe { (calls.worker_create)(self.context, &params, &mut self.worker) })?;
-        let arg: *const Inbox = &*self.inbox;
+        let arg: *const Inbox = Rc::as_ptr(&self.inbox);
         let handler = sys::AmHandlerParam {
             field_mask: sys::AM_HANDLER_PARAM_FIELD_ID
                 | sys::AM_HANDLER_PARAM_FIELD_FLAGS
@@ -145,7 +148,7 @@ impl UcxWire {
             cb: Some(on_message),
             arg: arg.cast_mut().cast(),
         };
-        // SAFETY: the inbox is boxed and outlives the worker.
+        // SAFETY: the inbox stays where it is, and `self` keeps it until the worker has been destroyed.
         check("taking messages", unsafe { (calls.set_am_handler)(self.worker, &handler) })?;
         // SAFETY: the worker is live and writes a descriptor of its own.
         check("waking up", unsafe { (calls.worker_get_efd)(self.worker, &mut self.worker_event) })?;
@@ -354,8 +357,7 @@ unsafe extern "C" fn on_message(
 unsafe extern "C" fn on_failure(arg: *mut c_void, _: sys::Ep, status: sys::Status) {
     // SAFETY: the argument lives until the endpoint's close has ended.
     let arg = unsafe { &*arg.cast::<EndpointArg>() };
-    // SAFETY: the inbox outlives the worker.
-    unsafe { &*arg.inbox }.failures.borrow_mut().push((arg.endpoint, status));
+    arg.inbox.failures.borrow_mut().push((arg.endpoint, status));
 }
 
 impl Wire for UcxWire {
@@ -368,7 +370,7 @@ impl Wire for UcxWire {
             return Err(WireError("an empty address".into()));
         }
         let endpoint = Endpoint(self.next());
-        let arg = Box::new(EndpointArg { endpoint, inbox: &*self.inbox });
+        let arg = Rc::new(EndpointArg { endpoint, inbox: Rc::clone(&self.inbox) });
         // SAFETY: as in `make_worker`.
         let mut params: sys::EpParams = unsafe { std::mem::zeroed() };
         params.field_mask = sys::EP_PARAM_FIELD_REMOTE_ADDRESS
@@ -379,7 +381,7 @@ impl Wire for UcxWire {
         params.address = padded.as_ptr().cast();
         params.err_mode = sys::ERR_HANDLING_MODE_PEER;
         params.err_handler.cb = Some(on_failure);
-        params.err_handler.arg = (&raw const *arg).cast_mut().cast();
+        params.err_handler.arg = Rc::as_ptr(&arg).cast_mut().cast();
         let number = self.openings.entry(address.to_vec()).or_default();
         *number += 1;
         let (number, mut ep) = (*number, null_mut());
