@@ -6,7 +6,6 @@
 
 mod library;
 mod near;
-mod rkeys;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]
 pub mod sys;
 mod wire;
