@@ -134,6 +134,13 @@ impl Ucx {
         self.version
     }
 
+    /// A library that is none: its functions are a test's.
+    #[cfg(test)]
+    pub(crate) fn of(calls: Functions) -> Self {
+        let (major, minor) = OLDEST;
+        Self { calls, version: (major, minor, 0), path: PathBuf::new(), place: PathBuf::new() }
+    }
+
     /// The same library, of which a test may replace functions.
     #[cfg(test)]
     pub(crate) fn copy(&self) -> Self {

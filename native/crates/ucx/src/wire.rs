@@ -49,7 +49,11 @@ use crate::library::Ucx;
 use crate::sys;
 
 #[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod number_tests;
+#[cfg(test)]
+mod request_tests;
 #[cfg(test)]
 mod send_tests;
 
