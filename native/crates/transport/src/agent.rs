@@ -13,7 +13,7 @@ use crate::links::Links;
 use crate::message::{Block, Body, InstanceId, Message, VERSION};
 use crate::owner::{Answer, Owner};
 use crate::proof::{Secret, random_instance};
-use crate::reader::{Broken, Outgoing, PeerNumber, Reader};
+use crate::reader::{Broken, Outgoing, OwnerOf, PeerNumber, Reader};
 use crate::windows::Windows;
 use crate::wire::{Endpoint, Event, Opened, Wire};
 
@@ -250,7 +250,8 @@ impl<W: Wire> Agent<W> {
         }
         match self.link(instance, address) {
             Ok(link) => {
-                let hello = self.reader.connect(peer, attempt, instance, link, now);
+                let owner = OwnerOf { attempt, instance, address: address.to_vec() };
+                let hello = self.reader.connect(peer, owner, link, now);
                 self.send(link.endpoint, hello);
             }
             Err(why) => self.shared.failed(peer, attempt, &why),
