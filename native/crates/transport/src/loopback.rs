@@ -38,6 +38,8 @@ struct State {
 #[derive(Default)]
 struct Node {
     silent: bool,
+    /// Calls of its wire since they were last taken.
+    calls: usize,
     inbox: VecDeque<(Duration, usize, Event)>,
     /// When the last message of a connection arrives: they keep their order.
     arrivals: HashMap<usize, Duration>,
@@ -111,6 +113,13 @@ impl Network {
         if let Some(node) = node.and_then(|node| self.lock().nodes.get_mut(&node).map(|node| node.silent = silent)) {
             node
         }
+    }
+
+    /// The calls that a wire's user has made since the last look, but for those that only name the wire's own things.
+    pub fn take_calls(&self, address: &[u8]) -> usize {
+        let mut state = self.lock();
+        let node = node_of(address).and_then(|node| state.nodes.get_mut(&node));
+        node.map_or(0, |node| std::mem::take(&mut node.calls))
     }
 
     /// Regions that are registered, over all wires.
@@ -205,6 +214,15 @@ pub struct Loopback {
     address: Vec<u8>,
 }
 
+impl Loopback {
+    /// The network's state, for a call that is counted.
+    fn call(&self) -> MutexGuard<'_, State> {
+        let mut state = self.network.lock();
+        state.nodes.get_mut(&self.node).into_iter().for_each(|node| node.calls += 1);
+        state
+    }
+}
+
 struct Nobody;
 
 impl Waker for Nobody {
@@ -217,7 +235,7 @@ impl Wire for Loopback {
     }
 
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let other = node_of(address).filter(|other| state.nodes.contains_key(other));
         let other = other.ok_or_else(|| WireError("nobody is there".into()))?;
         state.next += 1;
@@ -241,7 +259,7 @@ impl Wire for Loopback {
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let Some(index) = state.of_end(self.node, endpoint) else { return };
         for end in &mut state.connections[index].ends {
             if *end == Some(endpoint) {
@@ -252,7 +270,7 @@ impl Wire for Loopback {
     }
 
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let Some(index) = state.of_end(self.node, endpoint) else { return };
         let failing = state.faults.failing_messages;
         if state.one_of_thousand(failing) {
@@ -273,7 +291,7 @@ impl Wire for Loopback {
     }
 
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         state.next += 1;
         let region = Region(state.next);
         state.regions.insert(region, (self.node, address as u64, bytes as u64));
@@ -281,11 +299,16 @@ impl Wire for Loopback {
     }
 
     fn unregister(&mut self, region: Region) {
-        self.network.lock().regions.remove(&region);
+        self.call().regions.remove(&region);
+    }
+
+    fn max_bytes_in_flight(&self, _: Endpoint) -> usize {
+        drop(self.call());
+        4 << 20
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let connection = state.of_end(self.node, endpoint);
         let region = Region(node_of(get.key).unwrap_or(0));
         let (due, local) = (state.due(), get.local.expose_provenance());
@@ -296,7 +319,7 @@ impl Wire for Loopback {
     }
 
     fn progress(&mut self, events: &mut Vec<Event>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let now = state.now;
         let Some(node) = state.nodes.get_mut(&self.node) else { return };
         let (arrived, later) = std::mem::take(&mut node.inbox).into_iter().partition(|(due, _, _)| *due <= now);

@@ -546,6 +546,24 @@ fn a_stopped_agent_gives_everything_back(reads: Reads) {
     assert_eq!((world.network.regions(), world.network.connections()), (0, 0));
 }
 
+/// With reads by the loopback, because it counts the calls; what is before it asks it for less.
+#[test]
+fn peers_of_which_nothing_is_expected_cost_a_turn_no_call() {
+    const PEERS: usize = 1000;
+    let mut world = World::new(Reads::Loopback, 27, &[""; PEERS + 1]);
+    let data = world.publish(1, 1, &[100]);
+    (1..=PEERS).for_each(|owner| world.connect(0, owner));
+    world.run(10);
+    assert!((1..=PEERS).all(|owner| world.is_ready(0, owner)));
+    let node = world.node(0);
+    world.network.take_calls(&node);
+    world.step(STEP);
+    assert_eq!(world.network.take_calls(&node), 1, "the wire's progress");
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    world.assert_nothing_left();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -164,6 +164,11 @@ impl World {
         peers.get(&(owner as u64)).and_then(|state| state.error.clone()).unwrap_or_default()
     }
 
+    pub(super) fn is_ready(&self, reader: usize, owner: usize) -> bool {
+        let peers = self.processes[reader].shared.peers.lock().expect("no panic");
+        peers.get(&(owner as u64)).is_some_and(|state| state.ready)
+    }
+
     pub(super) fn pins(&self, owner: usize) -> usize {
         self.processes[owner].agent.windows().counts().1
     }
