@@ -51,6 +51,8 @@ struct Connection {
     nodes: [u64; 2],
     ends: [Option<Endpoint>; 2],
     closed: bool,
+    /// Who has closed it, if it was closed and has not failed: what that node has sent before still arrives.
+    closed_by: Option<u64>,
 }
 
 struct Read {
@@ -177,7 +179,9 @@ impl State {
         for (node, endpoint) in ends {
             let event = Event::Failed { endpoint, error: WireError(why.into()) };
             if let Some(node) = self.nodes.get_mut(&node).filter(|node| !node.silent) {
-                node.inbox.push_back((now, index, event));
+                // After what was sent before.
+                let due = node.arrivals.get(&index).map_or(now, |last| now.max(*last));
+                node.inbox.push_back((due, index, event));
             }
         }
     }
@@ -253,6 +257,7 @@ impl Wire for Loopback {
                 nodes: [self.node, other],
                 ends: [Some(endpoint), None],
                 closed: false,
+                closed_by: None,
             }),
         }
         Ok(Opened { endpoint, number })
@@ -266,6 +271,8 @@ impl Wire for Loopback {
                 *end = None;
             }
         }
+        let node = self.node;
+        state.connections[index].closed_by = Some(node);
         state.fail(index, "the peer has closed the connection");
     }
 
@@ -326,10 +333,11 @@ impl Wire for Loopback {
         node.inbox = later;
         let reads = std::mem::take(&mut node.reads);
         let arrived: VecDeque<(Duration, usize, Event)> = arrived;
-        // Of a connection that is closed here, nothing is heard any more.
-        let connections = &state.connections;
-        let heard =
-            |connection: usize, event: &Event| !connections[connection].closed || matches!(event, Event::Failed { .. });
+        // Of a connection that has failed, or that was closed here, nothing is heard any more.
+        let heard = |connection: usize, event: &Event| {
+            let Connection { closed, closed_by, .. } = state.connections[connection];
+            !closed || closed_by.is_some_and(|closer| closer != self.node) || matches!(event, Event::Failed { .. })
+        };
         events.extend(arrived.into_iter().filter(|(_, index, event)| heard(*index, event)).map(|(_, _, event)| event));
         for read in reads {
             let closed = read.connection.is_none_or(|connection| state.connections[connection].closed);

@@ -1,6 +1,7 @@
 //! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own reads, and
 //! with reads by system calls before them ([`crate::near::Near`]).
 
+mod connections;
 mod stranger;
 mod world;
 
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
+use self::connections::*;
 use self::stranger::{STRANGER_PEER, Stranger};
 use self::world::{Reads, STEP, TIMEOUT, World, block, bytes_of, failure_of};
 use crate::agent::Command;
@@ -64,6 +66,11 @@ suite! {
     ten_thousand_connections_leave_nothing_behind
     idle_windows_are_bounded
     a_stopped_agent_gives_everything_back
+    an_idle_connection_is_closed_and_the_next_fetch_connects_again
+    a_connection_that_is_read_over_is_not_idle
+    a_question_that_crosses_the_end_of_its_connection_is_asked_again
+    a_reader_has_no_more_connections_than_its_limit
+    an_owner_without_room_says_so_at_once
 }
 
 fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {

@@ -42,6 +42,8 @@ pub(crate) struct Reader {
     completions: Arc<Completions>,
     sessions: HashMap<PeerNumber, Session>,
     by_owner: HashMap<InstanceId, PeerNumber>,
+    /// Peers whose connections were closed because they were idle: the next fetch connects again.
+    idle: HashMap<PeerNumber, OwnerOf>,
     batches: Batches,
     schedule: Schedule,
     watch: Watch,
@@ -88,8 +90,8 @@ impl Reader {
     ) -> Self {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
-        let (sessions, by_owner, schedule, probes, last, last_session) = Default::default();
-        Self { identity, completions, sessions, by_owner, batches, schedule, watch, probes, last, last_session }
+        let (sessions, by_owner, idle, schedule, probes, last, last_session) = Default::default();
+        Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -111,6 +113,7 @@ impl Reader {
         let session = Session::new(id, owner, link.endpoint);
         let hello = session.hello(link, &self.identity);
         self.schedule.open(id, peer, link.endpoint);
+        self.idle.remove(&peer);
         self.sessions.insert(peer, session);
         self.by_owner.insert(instance, peer);
         self.watch.expect(peer, now);
@@ -294,8 +297,45 @@ impl Reader {
         self.batches.take_done().map(|(owner, batches)| (owner, Body::Done { batches })).collect()
     }
 
+    /// Whether nothing is expected of a process: it may not be a peer at all.
+    pub(crate) fn expects_nothing_of(&self, owner: InstanceId) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        session.is_none_or(|session| !session.expects())
+    }
+
+    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something in this
+    /// very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
+    pub(crate) fn set_idle(&mut self, owner: InstanceId) -> Option<(PeerNumber, Vec<u64>)> {
+        let peer = self.peer_of(owner)?;
+        let lost = self.remove(peer)?;
+        self.idle.insert(peer, lost.owner.clone());
+        let may_retry = lost.may_retry();
+        let (unanswered, others) = lost.into_batches();
+        // Nobody closes a connection over which something was answered and is being read.
+        self.fail(others.into_iter(), Failure::Peer);
+        if may_retry {
+            return Some((peer, unanswered));
+        }
+        self.fail(unanswered.into_iter(), Failure::Peer);
+        Some((peer, Vec::new()))
+    }
+
+    /// Who a peer is whose connection was closed because it was idle.
+    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<OwnerOf> {
+        self.idle.get(&peer).cloned()
+    }
+
+    /// Asks for batches again over the connection that was opened for them; if there is none, their blocks end.
+    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>) {
+        match self.sessions.get_mut(&peer) {
+            Some(session) => session.retry(batches),
+            None => self.fail(batches.into_iter(), Failure::Peer),
+        }
+    }
+
     /// Gives a peer up: its blocks end now, its leases when no read is under way.
     pub(crate) fn give_up(&mut self, peer: PeerNumber, failure: Failure) {
+        self.idle.remove(&peer);
         let Some(lost) = self.remove(peer) else { return };
         let (unanswered, others) = lost.into_batches();
         self.fail(unanswered.into_iter().chain(others), failure);

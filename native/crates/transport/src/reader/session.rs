@@ -52,12 +52,14 @@ pub(super) struct Session {
     asked: VecDeque<u64>,
     /// Batches with blocks that have not ended.
     open: HashSet<u64>,
+    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has answered none.
+    retrying: bool,
 }
 
 impl Session {
     pub(super) fn new(id: SessionId, owner: Owner, endpoint: Endpoint) -> Self {
-        let (unasked, asked, open) = Default::default();
-        Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open }
+        let (unasked, asked, open, retrying) = Default::default();
+        Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
     }
 
     /// The first message.
@@ -132,6 +134,17 @@ impl Session {
         self.unasked.push(batch);
     }
 
+    /// Takes over batches that an earlier connection has not answered.
+    pub(super) fn retry(&mut self, batches: Vec<u64>) {
+        batches.into_iter().for_each(|batch| self.add(batch));
+        self.retrying = true;
+    }
+
+    /// Whether batches that it does not answer may be asked for once more.
+    pub(super) fn may_retry(&self) -> bool {
+        !self.retrying
+    }
+
     /// The batches to ask for now.
     pub(super) fn ask(&mut self) -> Vec<u64> {
         let unasked = std::mem::take(&mut self.unasked);
@@ -148,6 +161,7 @@ impl Session {
             return Err("it told out of turn where blocks are: a message was lost, or came twice".to_string());
         }
         self.asked.pop_front();
+        self.retrying = false;
         Ok(())
     }
 
