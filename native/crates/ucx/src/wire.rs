@@ -49,6 +49,9 @@ use crate::library::Ucx;
 use crate::sys;
 
 #[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[cfg(test)]
 mod fake;
 #[cfg(test)]
 mod number_tests;

@@ -2,7 +2,6 @@
 //! `tests/`; without one, each says that it was skipped.
 
 use std::ffi::{c_uint, c_void};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use super::*;
@@ -12,17 +11,7 @@ const BACKLOG: usize = 64 << 20;
 const MESSAGE_BYTES: usize = 1 << 20;
 const NO_RESOURCE: sys::Status = -2;
 
-pub(super) fn ucx() -> Option<Arc<Ucx>> {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(ucx),
-        Err(why) if configured.is_none() => {
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
+pub(super) use super::common::ucx;
 
 pub(super) fn wire(ucx: &Arc<Ucx>) -> UcxWire {
     UcxWire::new(Arc::clone(ucx)).expect("a wire")
