@@ -4,13 +4,19 @@ import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
-import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.policy.Capabilities;
+import io.sluice.spark.policy.FallbackReason;
+import io.sluice.spark.policy.RecordFormat;
+import io.sluice.spark.policy.ShufflePolicy;
+import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.read.SluiceShuffleReader;
-import io.sluice.spark.read.TransportedShuffleReader;
+import io.sluice.spark.read.SparkFormatReader;
+import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportService;
@@ -53,7 +59,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
 
   private final SparkConf conf;
   private final Settings settings;
-  private final RecordPath recordPath;
+  private final ShufflePolicy policy;
   private final NativeLibrary.Status nativeLibrary;
   private final boolean isDriver;
   private final Capabilities capabilities;
@@ -74,7 +80,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     super(conf);
     this.conf = conf;
     this.settings = Settings.from(conf);
-    this.recordPath = new RecordPath(conf, settings);
+    this.policy = new ShufflePolicy(conf, settings);
     this.nativeLibrary = NativeLibrary.load(settings.nativeLibrary());
     if (nativeLibrary.available()) {
       LOG.info("Sluice native core on the {}: {}", isDriver ? "driver" : "executor", nativeLibrary.detail());
@@ -98,13 +104,13 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       }
       return super.registerShuffle(shuffleId, dependency);
     }
-    RecordPath.Path path = RecordPath.of(dependency);
-    counters.increment(path == RecordPath.Path.ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
-    return new SluiceShuffleHandle<>(shuffleId, dependency, path);
+    RecordFormat format = ShufflePolicy.formatOf(dependency);
+    counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
+    return new SluiceShuffleHandle<>(shuffleId, dependency, format);
   }
 
   private Optional<FallbackReason> fallback(ShuffleDependency<?, ?, ?> dependency) {
-    Optional<FallbackReason> reason = recordPath.fallback(conf, dependency);
+    Optional<FallbackReason> reason = policy.fallback(conf, dependency);
     if (reason.isPresent()) {
       return reason;
     }
@@ -156,8 +162,8 @@ public final class SluiceShuffleManager extends SortShuffleManager {
       if (transport().isEmpty()) {
         return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
       }
-      return new TransportedShuffleReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
-          new TransportedShuffleReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
+      return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
+          new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
           executorState().blockClient(SparkEnv.get().blockManager()));
     }
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
@@ -280,7 +286,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   }
 
   /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */
-  void reportExecutorWithoutLibrary(String executorId, String reason) {
+  public void reportExecutorWithoutLibrary(String executorId, String reason) {
     // A driver that cannot use it either has said so already.
     if (executorWithoutLibrary == null && nativeLibrary.available()) {
       LOG.warn("New shuffles are left to Spark's sort shuffle: executor {} cannot use the native library: {}",

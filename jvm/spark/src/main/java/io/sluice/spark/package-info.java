@@ -1,15 +1,24 @@
 /**
- * What Spark touches: the shuffle manager and the plugin that users name, and the decision which shuffles are
- * Sluice's.
+ * What users name: the shuffle manager, the plugin, the exception that both throw, and the interface by which an
+ * application's ordering lets Sluice sort by numbers. Everything else is in the packages below, in the order in which
+ * a row passes them:
  *
  * <pre>
- *   SluiceShuffleManager ── registerShuffle ──→ RecordPath ──→ SluiceShuffleHandle | one of Spark's handles
- *         │                                                            │
- *         └── ExecutorState (settings, memory, counters, pools) ──→ .write, .read
+ *   policy    is this shuffle Sluice's, and if not, why
+ *   write     rows of a map task → pages → encoded frames → Spark's files        record  an RDD's record as a row
+ *   store     where map output and spills are: memory files, Spark's local directories
+ *   fetch     blocks of map output → bytes of frames          transport  one-sided reads from other executors
+ *   decode    bytes of frames → rows
+ *   order     rows → combined by key, sorted by key
+ *   read      puts fetch, decode and order together behind Spark's ShuffleReader
+ *
+ *   executor  what one process has once: thread pools, memory, transport, cache
+ *   memory    who may hold how much block memory        conf  settings        metrics  counters
+ *   compat    what differs between Spark lines
  * </pre>
  *
  * Invariants: the driver alone decides a shuffle's format, once; whatever Sluice does not honour has a
- * {@link io.sluice.spark.FallbackReason}; nothing below this package reaches for {@code SparkEnv} to find Sluice's
- * own objects. There is no code here that knows the block format.
+ * {@link io.sluice.spark.policy.FallbackReason}; no package imports one that stands above it (a test checks it); nothing
+ * below this package reaches for {@code SparkEnv} to find Sluice's own objects.
  */
 package io.sluice.spark;

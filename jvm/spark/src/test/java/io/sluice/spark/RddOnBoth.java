@@ -22,6 +22,7 @@ import org.apache.spark.rdd.ShuffledRDD;
 import scala.Product2;
 import scala.Tuple2;
 import scala.reflect.ClassTag;
+
 import scala.reflect.ClassTag$;
 
 /** Runs jobs on RDDs twice in one application, on Sluice and then on Spark's own shuffle, and compares what happens. */

@@ -23,6 +23,7 @@ import scala.Function2;
 import scala.Option;
 import scala.Tuple2;
 import scala.math.Ordering;
+
 import scala.math.Ordering$;
 
 /** Orderings that users write: other than the natural one, of equal keys, of null, that throw, beside an aggregator. */

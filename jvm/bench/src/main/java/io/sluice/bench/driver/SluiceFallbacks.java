@@ -9,7 +9,7 @@ import org.apache.spark.shuffle.ShuffleManager;
  */
 final class SluiceFallbacks {
 
-  private static final String STATE = "io.sluice.spark.ExecutorState";
+  private static final String STATE = "io.sluice.spark.executor.ExecutorState";
   private static final String COUNTER = "io.sluice.spark.metrics.Counter";
   private static final String FALLEN_BACK = "SHUFFLES_STOCK";
 

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * What a setting of Spark means for Sluice. The facts are those of {@code RecordPath} and {@code TransportRules} in
+ * What a setting of Spark means for Sluice. The facts are those of {@code ShufflePolicy} and {@code TransportRules} in
  * {@code jvm/spark}.
  *
  * @param concerns the values that it is about

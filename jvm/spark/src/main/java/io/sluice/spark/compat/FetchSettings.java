@@ -2,6 +2,7 @@ package io.sluice.spark.compat;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.ConfigEntry;
+
 import org.apache.spark.internal.config.package$;
 
 /**

@@ -2,9 +2,10 @@ package io.sluice.spark.compat;
 
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.storage.BlockManagerId;
+
+import org.apache.spark.scheduler.MapStatus$;
 
 /**
  * Which shuffles have Spark's row-based checksums (Spark 4.1 and later; on by default for SQL from 4.2), and the

@@ -1,8 +1,8 @@
 package io.sluice.spark.memory;
 
 import io.sluice.nativebridge.Lease;
-import io.sluice.spark.ExecutorState;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.IOException;

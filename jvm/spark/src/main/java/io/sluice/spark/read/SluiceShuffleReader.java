@@ -1,12 +1,29 @@
 package io.sluice.spark.read;
 
-import io.sluice.spark.ExecutorState;
-import io.sluice.spark.RecordPath;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.SluiceShuffleHandle;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.decode.BatchSource;
+import io.sluice.spark.decode.FrameDecoder;
+import io.sluice.spark.decode.FrameReader;
+import io.sluice.spark.decode.InlineDecoder;
+import io.sluice.spark.decode.ReadAheadDecoder;
+import io.sluice.spark.decode.ReadMemory;
+import io.sluice.spark.decode.RowIterator;
+import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.fetch.BlockInputs;
+import io.sluice.spark.fetch.BlockPlan;
+import io.sluice.spark.fetch.FetchFailures;
+import io.sluice.spark.fetch.FetchedStreams;
+import io.sluice.spark.fetch.LocalBlockStore;
+import io.sluice.spark.fetch.LocalBlocks;
+import io.sluice.spark.fetch.RemoteBlocks;
+import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.order.AggregateAndSort;
+import io.sluice.spark.policy.RecordFormat;
+import io.sluice.spark.policy.SluiceShuffleHandle;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
@@ -49,7 +66,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
       int startPartition, int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics,
       ExecutorState executor) {
     ShuffleDependency<K, ?, C> dependency = handle.dependency();
-    if (handle.path() == RecordPath.Path.ROWS
+    if (handle.format() == RecordFormat.SQL_ROWS
         && (dependency.aggregator().isDefined() || dependency.keyOrdering().isDefined())) {
       throw new SluiceException("shuffle " + handle.shuffleId() + " has an aggregator or a key ordering, which"
           + " the rows path does not know; it should have fallen back to Spark's shuffle: please report this");
@@ -73,7 +90,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     }
     SparkEnv env = SparkEnv.get();
     FetchSettings settings = FetchSettings.of(env.conf());
-    ReadTally tally = new ReadTally(executor.counters());
+    ReadCounts tally = new ReadCounts(executor.counters());
     BlockInputs blocks = startReading(env.blockManager(), env.mapOutputTracker(), settings, tally);
     ReadMemory memory = ReadMemory.of(TaskMemory.open(context, executor));
     FrameReader frames = new FrameReader(blocks, memory);
@@ -81,24 +98,24 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         batches(frames, memory, tally), context, metrics, new FetchFailures(executor.counters()),
         SluiceShuffleReader::onTaskThread);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
-    if (handle.path() == RecordPath.Path.ROWS) {
+    if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return new ReduceSide<>(handle.dependency(), rows, context, metrics, executor,
+    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor,
         SluiceShuffleReader::onTaskThread).records();
   }
 
-  private RowBatches batches(FrameReader frames, ReadMemory memory, ReadTally tally) {
+  private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts tally) {
     int threads = executor.settings().readerThreads();
     if (threads == 0) {
-      return new InlineBatches(frames, FrameDecoder.NATIVE, memory, tally);
+      return new InlineDecoder(frames, FrameDecoder.NATIVE, memory, tally);
     }
-    return new ReadAheadBatches(frames, FrameDecoder.NATIVE, memory, context, executor.decoders(),
-        executor.readAheadBytes(), tally, threads + 1, ReadAheadBatches.MIN_POOL_BYTES);
+    return new ReadAheadDecoder(frames, FrameDecoder.NATIVE, memory, context, executor.decoders(),
+        executor.readAheadBytes(), tally, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 
   private BlockInputs startReading(BlockManager blockManager, MapOutputTracker tracker, FetchSettings settings,
-      ReadTally tally) {
+      ReadCounts tally) {
     boolean batch = settings.batchFetchAllowed()
         && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
     LocalBlockStore store = new SparkBlockStore(blockManager, settings);
@@ -113,7 +130,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   private BlockInputs startFetching(BlockPlan plan, BlockManager blockManager, MapOutputTracker tracker,
-      FetchSettings settings, boolean batch, ReadTally tally) {
+      FetchSettings settings, boolean batch, ReadCounts tally) {
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     return new RemoteBlocks(
         SparkLine.fetchIterator(context, executor.blockClient(blockManager), blockManager, tracker, plan.remote(),

@@ -8,6 +8,7 @@ import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import scala.reflect.ClassTag;
+
 import scala.reflect.ClassTag$;
 
 /**

@@ -38,7 +38,7 @@ public final class TransportService implements AutoCloseable {
   private final Counters counters;
   private final PeerTable peers;
   private final Publisher publisher;
-  private final LeftToSpark leftToSpark = new LeftToSpark();
+  private final NettyFetches leftToSpark = new NettyFetches();
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();

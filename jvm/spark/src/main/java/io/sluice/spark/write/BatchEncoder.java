@@ -3,7 +3,7 @@ package io.sluice.spark.write;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.WorkerPool;
+import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.memory.ArenaWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -26,7 +26,7 @@ final class BatchEncoder {
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
 
-  private final MapOutput output;
+  private final NativeMapOutput output;
   private final TaskMemory memory;
   private final WorkerPool pool;
   private final TaskContext context;
@@ -35,7 +35,7 @@ final class BatchEncoder {
   private long nextSequence;
   private long runningBytes;
 
-  BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
+  BatchEncoder(NativeMapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
     this.output = output;
     this.memory = memory;
     this.pool = pool;
@@ -44,14 +44,14 @@ final class BatchEncoder {
   }
 
   /** Takes over a full batch while the task has more rows to come. */
-  void encode(RowBatch batch) throws IOException {
+  void encode(PageBatch batch) throws IOException {
     settleFinished();
     if (running.size() >= MAX_RUNNING || !submit(batch)) {
       encodeHere(batch);
     }
   }
 
-  private boolean submit(RowBatch batch) {
+  private boolean submit(PageBatch batch) {
     output.open();
     EncodeJob job = new EncodeJob(output, batch, nextSequence);
     Future<Long> result = pool.trySubmit(job);
@@ -67,13 +67,13 @@ final class BatchEncoder {
   }
 
   /** Encodes a batch on this thread. */
-  void encodeHere(RowBatch batch) throws IOException {
+  void encodeHere(PageBatch batch) throws IOException {
     output.open();
     counters.increment(Counter.WRITE_BATCHES_BY_TASK);
     encodeAndSettle(batch, nextSequence++);
   }
 
-  private void encodeAndSettle(RowBatch batch, long sequence) throws IOException {
+  private void encodeAndSettle(PageBatch batch, long sequence) throws IOException {
     boolean settled = false;
     try {
       long runBytes = encodeWhenThereIsRoom(batch, sequence);
@@ -90,7 +90,7 @@ final class BatchEncoder {
    * The arena may refuse memory for a run even where the quota has room. Spilling what is there gives room; where there is
    * nothing, others' encodes hold it, which end.
    */
-  private long encodeWhenThereIsRoom(RowBatch batch, long sequence) throws IOException {
+  private long encodeWhenThereIsRoom(PageBatch batch, long sequence) throws IOException {
     ArenaWait wait = null;
     while (true) {
       try {

@@ -9,20 +9,20 @@ import java.util.concurrent.Future;
  * free what native code is reading.
  */
 final class EncodeJob implements Callable<Long> {
-  private final MapOutput output;
-  private final RowBatch batch;
+  private final NativeMapOutput output;
+  private final PageBatch batch;
   private final long sequence;
   private Future<Long> result;
   private boolean done;
   private boolean abandoned;
 
-  EncodeJob(MapOutput output, RowBatch batch, long sequence) {
+  EncodeJob(NativeMapOutput output, PageBatch batch, long sequence) {
     this.output = output;
     this.batch = batch;
     this.sequence = sequence;
   }
 
-  RowBatch batch() {
+  PageBatch batch() {
     return batch;
   }
 

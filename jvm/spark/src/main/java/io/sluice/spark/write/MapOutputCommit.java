@@ -1,11 +1,11 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
-import io.sluice.spark.cache.CachedOutput;
-import io.sluice.spark.cache.OutputCache;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
+import io.sluice.spark.store.CachedOutput;
+import io.sluice.spark.store.OutputCache;
 import java.io.File;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -53,7 +53,7 @@ final class MapOutputCommit {
    *
    * @return bytes written to the data file
    */
-  long commit(MapOutput output, int partitions) throws IOException {
+  long commit(NativeMapOutput output, int partitions) throws IOException {
     long[] blockLengths = new long[partitions];
     if (!output.isOpen()) {
       // As stock does for a map task without records: an index of zeros, no data file, no checksums.
@@ -75,7 +75,7 @@ final class MapOutputCommit {
   }
 
   /** Writes what is to be the data file: to memory behind a link, or to the disk. */
-  private long write(MapOutput output, long[] blockLengths, long[] checksums) throws IOException {
+  private long write(NativeMapOutput output, long[] blockLengths, long[] checksums) throws IOException {
     place = cache.isPresent() ? cache.get().place(shuffleId, mapId, output.encodedBytes()) : null;
     if (place != null) {
       try {

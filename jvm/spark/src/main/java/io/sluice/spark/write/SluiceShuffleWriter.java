@@ -1,17 +1,18 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
-import io.sluice.spark.ExecutorState;
-import io.sluice.spark.RecordPath;
-import io.sluice.spark.RowSerializer;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.SluiceShuffleHandle;
 import io.sluice.spark.compat.RowBasedChecksums;
+import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.policy.RecordFormat;
+import io.sluice.spark.policy.SluiceShuffleHandle;
+import io.sluice.spark.store.SpillFiles;
 import java.io.IOException;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
@@ -42,7 +43,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private static final int ROW_ALIGNMENT = 8;
 
   private final ShuffleDependency<?, ?, ?> dependency;
-  private final RecordPath.Path path;
+  private final RecordFormat format;
   private final Partitioner partitioner;
   private final int partitions;
   private final TaskContext context;
@@ -52,11 +53,11 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final TaskMemory memory;
   private final SQLMetric dataSize;
   private final boolean rowChecksums;
-  private final MapOutput output;
+  private final NativeMapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
 
-  private RowBatch batch;
+  private PageBatch batch;
   private PageWriter page;
   private long nextPageBytes;
   private long encodedRecords;
@@ -70,7 +71,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       SluiceShuffleHandle<?, ?, ?> handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics,
       ExecutorState executor, IndexShuffleBlockResolver resolver) {
     this.dependency = handle.dependency();
-    this.path = handle.path();
+    this.format = handle.format();
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
     this.context = context;
@@ -78,11 +79,11 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.settings = executor.settings();
     this.counters = executor.counters();
     this.memory = TaskMemory.open(context, executor);
-    this.dataSize = path == RecordPath.Path.ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
+    this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new MapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
+    this.output = new NativeMapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks(),
         executor.cache());
@@ -93,10 +94,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   @Override
   public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
-    if (path == RecordPath.Path.ROWS) {
+    if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
-      new RecordWrite<K, V>(dependency, this::append, counters).write(records, context);
+      new RecordRowWriter<K, V>(dependency, this::append, counters).write(records, context);
     }
     finish();
   }
@@ -143,7 +144,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
     Lease lease = leasePage(bytes);
     if (batch == null) {
-      batch = new RowBatch(fields);
+      batch = new PageBatch(fields);
     }
     page = batch.addPage(lease);
     notePeak();
@@ -182,7 +183,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (batch == null) {
       return;
     }
-    RowBatch full = batch;
+    PageBatch full = batch;
     batch = null;
     page = null;
     account(full);
@@ -194,7 +195,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     notePeak();
   }
 
-  private void account(RowBatch full) {
+  private void account(PageBatch full) {
     long records = full.records();
     long rowBytes = full.rowBytes();
     encodedRecords += records;

@@ -2,7 +2,7 @@
  * One map task's rows on their way to Spark's shuffle files.
  *
  * <pre>
- *   records → PageWriter (copy) → RowBatch → BatchEncoder → MapOutput: runs → MapOutputCommit: data, index, checksums
+ *   records → PageWriter (copy) → PageBatch → BatchEncoder → NativeMapOutput: runs → MapOutputCommit: data, index, checksums
  *                                              │  or EncodeJob on an encoder thread
  *                                              └→ under pressure: SpillFiles
  * </pre>

@@ -10,9 +10,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.Await;
-import io.sluice.spark.ExecutorState;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.SluiceShuffleManager;
+import io.sluice.spark.executor.ExecutorState;
+import org.apache.spark.SparkEnv;
 import io.sluice.spark.metrics.Counter;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -66,7 +68,7 @@ class TaskMemoryTest {
     return JavaSparkContext.fromSparkContext(spark.session().sparkContext())
         .parallelize(java.util.stream.IntStream.range(0, tasks).boxed().toList(), tasks)
         .foreachPartitionAsync(rows -> {
-          ExecutorState executor = ExecutorState.get();
+          ExecutorState executor = ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).executorState();
           body.run(TaskMemory.open(TaskContext.get(), executor), executor);
         });
   }

@@ -7,7 +7,7 @@ import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
-import io.sluice.spark.read.TransportedShuffleReader;
+import io.sluice.spark.read.SparkFormatReader;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -183,8 +183,8 @@ class OneSidedReadTest {
   private Iterator<Product2<Object, Object>> read(
       ShuffleDependency<Object, Object, Object> dependency, TaskContext context) {
     metrics = context.taskMetrics().createTempShuffleReadMetrics();
-    return new TransportedShuffleReader<>(dependency,
-        new TransportedShuffleReader.Range(0, Integer.MAX_VALUE, 0, PARTITIONS), context, metrics,
+    return new SparkFormatReader<>(dependency,
+        new SparkFormatReader.Range(0, Integer.MAX_VALUE, 0, PARTITIONS), context, metrics,
         service.client(SparkEnv.get().blockManager().blockStoreClient())).read();
   }
 

@@ -1,0 +1,2 @@
+/** The thread pool of encoders and decoders. */
+package io.sluice.spark.concurrent;

@@ -1,0 +1,211 @@
+package io.sluice.spark.decode;
+
+import io.sluice.nativebridge.FrameHeader;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.fetch.BlockInput;
+import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.metrics.ReadCounts;
+import java.io.IOException;
+import org.apache.spark.TaskContext;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * One frame on its way to rows: its bytes, and the batch that they become. Whoever is first decodes it, a pool
+ * thread or the task; reused for frame after frame.
+ *
+ * <pre>
+ *   EMPTY ─load─► READY ─(one thread)─► RUNNING ─► DONE ─recycle─► EMPTY        any ─close─► CLOSED
+ * </pre>
+ *
+ * All methods but {@link #runOnPool} belong to the consuming thread. A job that is closed while a pool thread
+ * decodes it is left to that thread, which frees its memory when it is done.
+ */
+final class DecodeJob {
+  private static final long WAIT_MILLIS = 100;
+
+  private enum State { EMPTY, READY, RUNNING, DONE, CLOSED }
+
+  private final FrameDecoder decoder;
+  private final DecodedBatch batch = new DecodedBatch();
+  private ReadMemory.Piece encoded;
+  private FrameHeader header;
+  private BlockInput input;
+  private long offset;
+  private long permitBytes;
+  private boolean submitted;
+
+  // Guarded by this; what the decode writes is published by the change to DONE.
+  private State state = State.EMPTY;
+  private boolean byPool;
+  private long nanos;
+  private Throwable failure;
+
+  DecodeJob(FrameDecoder decoder) {
+    this.decoder = decoder;
+  }
+
+  /** Bytes that a frame needs while it is in flight. */
+  static long bytesFor(FrameReader frames) {
+    return frames.frameBytes() + DecodedBatch.bytesFor(frames.header());
+  }
+
+  /** Copies the current frame; false when there is no memory for it at once. */
+  boolean tryLoad(FrameReader frames, ReadMemory memory) {
+    if (encoded == null || encoded.bytes() < frames.frameBytes()) {
+      freeEncoded();
+      encoded = memory.tryTake(frames.frameBytes());
+    }
+    if (encoded == null || !batch.tryPrepare(frames.header(), memory)) {
+      return false;
+    }
+    copy(frames);
+    return true;
+  }
+
+  /** Copies the current frame, waiting for memory if it must. */
+  void load(FrameReader frames, ReadMemory memory) {
+    if (encoded == null || encoded.bytes() < frames.frameBytes()) {
+      freeEncoded();
+      encoded = memory.take(frames.frameBytes(), "a frame of a shuffle block");
+    }
+    batch.prepare(frames.header(), memory);
+    copy(frames);
+  }
+
+  private synchronized void copy(FrameReader frames) {
+    Platform.copyMemory(null, frames.frameAddress(), null, encoded.address(), frames.frameBytes());
+    header = frames.header();
+    input = frames.input();
+    offset = frames.offset();
+    submitted = false;
+    failure = null;
+    state = State.READY;
+  }
+
+  /**
+   * Gives the job to an idle thread of {@code pool}, if its rows are worth it.
+   *
+   * @param minBytes of rows
+   * @return whether a pool thread has it or will have it
+   */
+  boolean submit(WorkerPool pool, long minBytes) {
+    if (!submitted && header.decodedBytes() >= minBytes) {
+      submitted = pool.trySubmit(this::runOnPool) != null;
+    }
+    return submitted;
+  }
+
+  private Void runOnPool() {
+    if (claim()) {
+      decode(true);
+    }
+    return null;
+  }
+
+  private synchronized boolean claim() {
+    boolean mine = state == State.READY;
+    state = mine ? State.RUNNING : state;
+    return mine;
+  }
+
+  private void decode(boolean onPool) {
+    long start = System.nanoTime();
+    Throwable thrown = null;
+    try {
+      batch.decode(decoder, header, encoded.address(), FrameHeader.BYTES + header.encodedBytes());
+    } catch (IOException | RuntimeException | Error e) {
+      thrown = e;
+    }
+    synchronized (this) {
+      failure = thrown;
+      nanos = System.nanoTime() - start;
+      byPool = onPool;
+      if (state == State.CLOSED) {
+        free();
+      } else {
+        state = State.DONE;
+      }
+      notifyAll();
+    }
+  }
+
+  /**
+   * The decoded rows: decodes them now unless another thread has begun to.
+   *
+   * @throws BlockReadException when the frame is corrupt
+   */
+  DecodedBatch finish(TaskContext context, ReadCounts tally) throws IOException {
+    if (claim()) {
+      decode(false);
+    }
+    awaitDone(context);
+    if (failure instanceof IOException corrupt) {
+      throw new BlockReadException(input.block(), offset, corrupt, input.diagnose(corrupt));
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure != null) {
+      throw new SluiceException("decoding a frame of block " + input.block().id() + " at byte " + offset
+          + " failed: " + failure.getMessage(), failure);
+    }
+    tally.decoded(header, nanos, byPool);
+    return batch;
+  }
+
+  private synchronized void awaitDone(TaskContext context) {
+    try {
+      while (state != State.DONE) {
+        wait(WAIT_MILLIS);
+        context.killTaskIfInterrupted();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      context.killTaskIfInterrupted();
+      throw new SluiceException("interrupted while a frame was being decoded", e);
+    }
+  }
+
+  /** Bytes of {@link ReadAheadLimit} that this job holds. */
+  long permitBytes() {
+    return permitBytes;
+  }
+
+  void setPermitBytes(long bytes) {
+    permitBytes = bytes;
+  }
+
+  /** Ends the life of finished rows; the memory is kept for the next frame. */
+  synchronized void recycle() {
+    if (state != State.DONE) {
+      throw new IllegalStateException("recycled in state " + state);
+    }
+    state = State.EMPTY;
+    input = null;
+  }
+
+  synchronized void close() {
+    boolean running = state == State.RUNNING;
+    state = State.CLOSED;
+    if (running) {
+      encoded.detach();
+      batch.detach();
+    } else {
+      free();
+    }
+  }
+
+  private void free() {
+    freeEncoded();
+    batch.close();
+  }
+
+  private void freeEncoded() {
+    if (encoded != null) {
+      ReadMemory.Piece freed = encoded;
+      encoded = null;
+      freed.free();
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package io.sluice.spark.decode;
+
+import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.metrics.ReadCounts;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.apache.spark.TaskContext;
+
+/**
+ * Has the next frames decoded by pool threads while the consumer works on the current one, in order.
+ *
+ * <pre>
+ *   FrameReader ─► spare job ─► ahead: [ job, job, … ] ─► served ─► spare
+ *                                 │ an idle pool thread decodes it, else the task does when its turn comes
+ * </pre>
+ *
+ * <p>It reads ahead only what is at hand without waiting for the network, only while the executor-wide {@link
+ * ReadAheadLimit} and the task's memory allow it, and hands on only frames that are worth a thread switch. The
+ * first frame always gets through, with a wait for memory if needed. An error in a frame further on comes when
+ * its turn comes. Only the consuming thread touches memory accounts and blocks.
+ */
+public final class ReadAheadDecoder implements BatchSource {
+  /** Frames that decode faster than a thread wakes up are left to the task. */
+  public static final long MIN_POOL_BYTES = 32 * 1024;
+
+  private final FrameReader frames;
+  private final FrameDecoder decoder;
+  private final ReadMemory memory;
+  private final TaskContext context;
+  private final WorkerPool pool;
+  private final ReadAheadLimit inFlight;
+  private final ReadCounts tally;
+  private final int depth;
+  private final long minPoolBytes;
+  private final Deque<DecodeJob> ahead = new ArrayDeque<>();
+  private final Deque<DecodeJob> spare = new ArrayDeque<>();
+  private DecodeJob served;
+  /** Whether {@link #frames} stands at a frame that no job has taken yet. */
+  private boolean frameWaits;
+  private IOException laterFailure;
+
+  /**
+   * @param depth most frames ahead of the one being consumed
+   * @param minPoolBytes smallest frame, in bytes of rows, that is given to the pool
+   */
+  public ReadAheadDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, TaskContext context,
+      WorkerPool pool, ReadAheadLimit inFlight, ReadCounts tally, int depth, long minPoolBytes) {
+    this.frames = frames;
+    this.decoder = decoder;
+    this.memory = memory;
+    this.context = context;
+    this.pool = pool;
+    this.inFlight = inFlight;
+    this.tally = tally;
+    this.depth = depth;
+    this.minPoolBytes = minPoolBytes;
+  }
+
+  @Override
+  public boolean hasNext() throws IOException {
+    if (!ahead.isEmpty()) {
+      return true;
+    }
+    if (laterFailure != null) {
+      throw laterFailure;
+    }
+    return standAtFrame();
+  }
+
+  @Override
+  public DecodedBatch next() throws IOException {
+    recycleServed();
+    if (ahead.isEmpty()) {
+      loadFirst();
+    }
+    served = ahead.poll();
+    if (laterFailure == null) {
+      readAhead();
+    }
+    return served.finish(context, tally);
+  }
+
+  private void loadFirst() {
+    DecodeJob job = spareJob();
+    ahead.add(job);
+    if (!job.tryLoad(frames, memory)) {
+      closeSpares();
+      job.load(frames, memory);
+    }
+    frameWaits = false;
+  }
+
+  private void readAhead() {
+    for (DecodeJob waiting : ahead) {
+      waiting.submit(pool, minPoolBytes);
+    }
+    try {
+      while (ahead.size() < depth && (frameWaits || frames.nextIsAtHand()) && standAtFrame()) {
+        if (!loadAhead()) {
+          return;
+        }
+      }
+    } catch (IOException e) {
+      laterFailure = e;
+    }
+  }
+
+  private boolean loadAhead() {
+    long bytes = DecodeJob.bytesFor(frames);
+    if (!inFlight.tryAcquire(bytes)) {
+      return false;
+    }
+    DecodeJob job = spareJob();
+    if (!job.tryLoad(frames, memory)) {
+      inFlight.release(bytes);
+      spare.add(job);
+      return false;
+    }
+    frameWaits = false;
+    job.setPermitBytes(bytes);
+    ahead.add(job);
+    return job.submit(pool, minPoolBytes);
+  }
+
+  private boolean standAtFrame() throws IOException {
+    frameWaits = frameWaits || frames.next();
+    return frameWaits;
+  }
+
+  private DecodeJob spareJob() {
+    return spare.isEmpty() ? new DecodeJob(decoder) : spare.poll();
+  }
+
+  private void recycleServed() {
+    if (served != null) {
+      releasePermit(served);
+      served.recycle();
+      spare.push(served);
+      served = null;
+    }
+  }
+
+  private void releasePermit(DecodeJob job) {
+    inFlight.release(job.permitBytes());
+    job.setPermitBytes(0);
+  }
+
+  private void closeSpares() {
+    spare.forEach(DecodeJob::close);
+    spare.clear();
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (served != null) {
+      ahead.add(served);
+      served = null;
+    }
+    for (DecodeJob job : ahead) {
+      releasePermit(job);
+      job.close();
+    }
+    ahead.clear();
+    closeSpares();
+    try (frames) {
+      tally.flush();
+    }
+  }
+}

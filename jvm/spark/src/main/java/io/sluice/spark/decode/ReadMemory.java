@@ -1,0 +1,70 @@
+package io.sluice.spark.decode;
+
+import io.sluice.nativebridge.Lease;
+import io.sluice.spark.memory.TaskMemory;
+
+/** Where the read path has its memory from: the task's account. */
+public interface ReadMemory {
+  /** Off-heap memory, owned by who took it. */
+  interface Piece {
+    long address();
+
+    long bytes();
+
+    /** Gives it back; once. From any thread. */
+    void free();
+
+    /** Takes it out of the task's account: it may now be freed after the task's end, by another thread. */
+    void detach();
+  }
+
+  /**
+   * Waits for memory if it must.
+   *
+   * @param what what it is for, for the error
+   * @throws io.sluice.spark.SluiceException when there is none in time
+   */
+  Piece take(long bytes, String what);
+
+  /** Null when there is no memory at once. */
+  Piece tryTake(long bytes);
+
+  static ReadMemory of(TaskMemory memory) {
+    return new ReadMemory() {
+      @Override
+      public Piece take(long bytes, String what) {
+        return piece(memory, memory.lease(bytes, what));
+      }
+
+      @Override
+      public Piece tryTake(long bytes) {
+        Lease lease = memory.tryLease(bytes);
+        return lease == null ? null : piece(memory, lease);
+      }
+    };
+  }
+
+  private static Piece piece(TaskMemory memory, Lease lease) {
+    return new Piece() {
+      @Override
+      public long address() {
+        return lease.address();
+      }
+
+      @Override
+      public long bytes() {
+        return lease.bytes();
+      }
+
+      @Override
+      public void free() {
+        memory.free(lease);
+      }
+
+      @Override
+      public void detach() {
+        memory.detach(lease);
+      }
+    };
+  }
+}

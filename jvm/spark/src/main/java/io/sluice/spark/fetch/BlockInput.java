@@ -1,0 +1,30 @@
+package io.sluice.spark.fetch;
+
+import java.io.IOException;
+
+/** The bytes of one block, from its start, read once. Not thread-safe; owned by who opened it. */
+public interface BlockInput extends AutoCloseable {
+  /** {@link #sizeBytes} of a block whose size is not known before its end. */
+  long UNKNOWN = -1;
+
+  ShuffleBlock block();
+
+  /** Bytes of the whole block, or {@link #UNKNOWN}. */
+  long sizeBytes();
+
+  /**
+   * Reads up to {@code maxBytes} (at least 1) to off-heap memory.
+   *
+   * @return bytes read, at least 1; or -1 at the end of the block
+   */
+  int read(long address, int maxBytes) throws IOException;
+
+  /**
+   * What the writer's checksums say about a block that turned out corrupt; null when they say
+   * nothing, or when it is too late to find out because the block has been closed.
+   */
+  String diagnose(IOException corruption);
+
+  @Override
+  void close() throws IOException;
+}

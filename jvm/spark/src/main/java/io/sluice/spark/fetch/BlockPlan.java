@@ -1,0 +1,108 @@
+package io.sluice.spark.fetch;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.ScalaIterators;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockBatchId;
+import org.apache.spark.storage.ShuffleBlockId;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterable;
+import scala.collection.Iterator;
+
+/**
+ * The blocks of one reduce task, split by where they are: on this host's disks (opened by us) or elsewhere
+ * (left to Spark's fetch iterator, untouched).
+ */
+public final class BlockPlan {
+  private final Predicate<BlockManagerId> isLocal;
+  private final boolean batch;
+  private final List<ShuffleBlock> local = new ArrayList<>();
+  private final List<Object> remote = new ArrayList<>();
+  /** By map id, which one output has and which is nowhere else: who has the remote outputs. */
+  private final Map<Long, RemoteMap> remoteMaps = new HashMap<>();
+
+  private record RemoteMap(BlockManagerId address, int mapIndex) {}
+
+  /**
+   * @param byAddress tuples of {@link BlockManagerId} and a sequence of (block id, size, map index), as {@code
+   *     MapOutputTracker} gives them: without empty blocks
+   * @param isLocal whose blocks this process opens itself
+   * @param batch whether neighbouring partitions of one map are one block
+   */
+  public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal, boolean batch) {
+    this.isLocal = isLocal;
+    this.batch = batch;
+    while (byAddress.hasNext()) {
+      add(byAddress.next());
+    }
+  }
+
+  /** The blocks that we open, in the tracker's order. */
+  public List<ShuffleBlock> local() {
+    return local;
+  }
+
+  public boolean hasRemote() {
+    return !remote.isEmpty();
+  }
+
+  /** What Spark's fetch iterator is to fetch. */
+  public Iterator<Object> remote() {
+    return ScalaIterators.of(remote.iterator());
+  }
+
+  /** The block that Spark's fetch iterator gives as {@code id}. */
+  ShuffleBlock remoteBlock(BlockId id) {
+    RemoteMap map = null;
+    if (id instanceof ShuffleBlockId || id instanceof ShuffleBlockBatchId) {
+      map = remoteMaps.get(new ShuffleBlock(id, null, 0).mapId());
+    }
+    if (map == null) {
+      throw new SluiceException("Spark fetched block " + id + ", which this task did not ask for");
+    }
+    return new ShuffleBlock(id, map.address(), map.mapIndex());
+  }
+
+  private void add(Tuple2<BlockManagerId, ?> addressed) {
+    BlockManagerId address = addressed._1();
+    Iterator<?> blocks = ((Iterable<?>) addressed._2()).iterator();
+    boolean here = isLocal.test(address);
+    if (!here) {
+      remote.add(addressed);
+    }
+    while (blocks.hasNext()) {
+      Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
+      BlockId id = (BlockId) block._1();
+      int mapIndex = (Integer) block._3();
+      if (here) {
+        addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
+      } else {
+        remoteMaps.putIfAbsent(new ShuffleBlock(id, address, mapIndex).mapId(), new RemoteMap(address, mapIndex));
+      }
+    }
+  }
+
+  private static BlockId asBatch(BlockId id) {
+    ShuffleBlockId block = (ShuffleBlockId) id;
+    return new ShuffleBlockBatchId(block.shuffleId(), block.mapId(), block.reduceId(), block.reduceId() + 1);
+  }
+
+  /** Adds a block, or widens the last one to it: empty partitions in between take no bytes. */
+  private void addLocal(ShuffleBlock block) {
+    ShuffleBlock last = local.isEmpty() ? null : local.get(local.size() - 1);
+    if (batch && last != null && last.mapId() == block.mapId()) {
+      int end = ((ShuffleBlockBatchId) block.id()).endReduceId();
+      BlockId wider = new ShuffleBlockBatchId(block.shuffleId(), block.mapId(), last.reduceId(), end);
+      local.set(local.size() - 1, new ShuffleBlock(wider, last.address(), last.mapIndex()));
+    } else {
+      local.add(block);
+    }
+  }
+}

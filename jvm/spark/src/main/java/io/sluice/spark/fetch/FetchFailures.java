@@ -1,0 +1,54 @@
+package io.sluice.spark.fetch;
+
+import io.sluice.nativebridge.CorruptFrameException;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import org.apache.spark.shuffle.FetchFailedException;
+
+/**
+ * The only place that makes a {@link FetchFailedException}: the scheduler then runs the map task again and
+ * retries the stage.
+ *
+ * <p>Making one has an effect of its own: Spark notes it in the {@code TaskContext} of the current thread, so
+ * that user code cannot hide it. So it is made on the consuming thread and thrown at once.
+ */
+public final class FetchFailures {
+  private final Counters counters;
+
+  public FetchFailures(Counters counters) {
+    this.counters = counters;
+  }
+
+  /** Reports {@code failure} to the scheduler; never returns. */
+  public RuntimeException raise(BlockReadException failure) {
+    counters.increment(Counter.READ_FETCH_FAILURES);
+    if (failure.getCause() instanceof CorruptFrameException) {
+      counters.increment(Counter.READ_CORRUPT_FRAMES);
+    }
+    ShuffleBlock block = failure.block();
+    throw FetchFailures.<RuntimeException>unchecked(new FetchFailedException(
+        block.address(), block.shuffleId(), block.mapId(), block.mapIndex(), block.reduceId(),
+        message(failure), failure.getCause()));
+  }
+
+  /** Throws {@code thrown} as it is, which may be a fetch failure that Spark's own iterator made; never returns. */
+  public RuntimeException passOn(Throwable thrown) {
+    if (thrown instanceof FetchFailedException) {
+      counters.increment(Counter.READ_FETCH_FAILURES);
+    }
+    throw FetchFailures.<RuntimeException>unchecked(thrown);
+  }
+
+  private static String message(BlockReadException failure) {
+    ShuffleBlock block = failure.block();
+    String text = "Sluice cannot read block " + block.id() + " of map index " + block.mapIndex() + " from "
+        + block.address() + " at byte " + failure.offset() + ": " + failure.getCause();
+    return failure.diagnosis() == null ? text : text + ". " + failure.diagnosis();
+  }
+
+  /** Spark's exception is checked, Scala's iterators declare none. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> E unchecked(Throwable thrown) throws E {
+    throw (E) thrown;
+  }
+}

@@ -1,0 +1,17 @@
+package io.sluice.spark.fetch;
+
+import java.io.IOException;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.storage.BlockManagerId;
+
+/** Where blocks that lie on this host's disks are looked up. Not thread-safe: one per reader. */
+public interface LocalBlockStore {
+  /** Whether this process can open the blocks of {@code address} itself. */
+  boolean reads(BlockManagerId address);
+
+  /** The block's bytes, not yet opened. Its address is one that {@link #reads} has said yes to. */
+  ManagedBuffer find(ShuffleBlock block) throws IOException;
+
+  /** What the checksum stored by the writer says about a corrupt block; null when it says nothing. */
+  String diagnose(ShuffleBlock block);
+}

@@ -1,0 +1,29 @@
+package io.sluice.spark.fetch;
+
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockBatchId;
+import org.apache.spark.storage.ShuffleBlockId;
+
+/**
+ * A block to read and all that a fetch failure must say about it.
+ *
+ * @param id a {@link ShuffleBlockId}, or a {@link ShuffleBlockBatchId} for neighbouring partitions of one map
+ * @param address who has the block, as the driver told us: the scheduler forgets outputs by this address
+ * @param mapIndex the map's index in its stage
+ */
+public record ShuffleBlock(BlockId id, BlockManagerId address, int mapIndex) {
+
+  int shuffleId() {
+    return id instanceof ShuffleBlockBatchId batch ? batch.shuffleId() : ((ShuffleBlockId) id).shuffleId();
+  }
+
+  long mapId() {
+    return id instanceof ShuffleBlockBatchId batch ? batch.mapId() : ((ShuffleBlockId) id).mapId();
+  }
+
+  /** The partition; of a batch its first, as Spark reports it. */
+  int reduceId() {
+    return id instanceof ShuffleBlockBatchId batch ? batch.startReduceId() : ((ShuffleBlockId) id).reduceId();
+  }
+}

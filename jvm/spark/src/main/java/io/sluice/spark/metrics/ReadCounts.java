@@ -1,0 +1,61 @@
+package io.sluice.spark.metrics;
+
+import io.sluice.nativebridge.FrameHeader;
+
+/** One reader's counts, added to the executor's counters when it ends. Not thread-safe. */
+public final class ReadCounts {
+  private final Counters counters;
+  private long records;
+  private long encodedBytes;
+  private long decodedBytes;
+  private long decodeNanos;
+  private long localBlocks;
+  private long remoteBlocks;
+  private long framesByTask;
+  private long framesByPool;
+
+  public ReadCounts(Counters counters) {
+    this.counters = counters;
+  }
+
+  public void decoded(FrameHeader header, long nanos, boolean byPool) {
+    records += header.records();
+    encodedBytes += FrameHeader.BYTES + header.encodedBytes();
+    decodedBytes += header.decodedBytes();
+    decodeNanos += nanos;
+    if (byPool) {
+      framesByPool++;
+    } else {
+      framesByTask++;
+    }
+  }
+
+  public void localBlock() {
+    localBlocks++;
+  }
+
+  public void remoteBlock() {
+    remoteBlocks++;
+  }
+
+  /** Adds what was counted since the last time. */
+  public void flush() {
+    counters.add(Counter.READ_LOCAL_BLOCKS, localBlocks);
+    counters.add(Counter.READ_REMOTE_BLOCKS, remoteBlocks);
+    counters.add(Counter.READ_FRAMES, framesByTask + framesByPool);
+    counters.add(Counter.READ_FRAMES_BY_TASK, framesByTask);
+    counters.add(Counter.READ_FRAMES_BY_POOL, framesByPool);
+    counters.add(Counter.READ_RECORDS, records);
+    counters.add(Counter.READ_ENCODED_BYTES, encodedBytes);
+    counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
+    counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
+    localBlocks = 0;
+    remoteBlocks = 0;
+    framesByTask = 0;
+    framesByPool = 0;
+    records = 0;
+    encodedBytes = 0;
+    decodedBytes = 0;
+    decodeNanos = 0;
+  }
+}

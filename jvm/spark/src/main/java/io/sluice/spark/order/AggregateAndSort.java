@@ -1,0 +1,143 @@
+package io.sluice.spark.order;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.record.RecordIterator;
+import io.sluice.spark.record.RowKey;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import org.apache.spark.InterruptibleIterator;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.util.collection.ExternalSorter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+import scala.math.Ordering;
+
+/**
+ * What a shuffle asks of its reduce side: combining records by key, sorting them by key, both or neither. Spark's
+ * own classes do it, as behind Spark's own reader, so results, order, spilling and metrics are Spark's. Only where
+ * records are just sorted, by an order that numbers can stand for, they are sorted as rows ({@link RecordSorter}).
+ *
+ * <p>Used once, by one thread.
+ */
+public final class AggregateAndSort<K, V, C> {
+  private static final Logger LOG = LoggerFactory.getLogger(AggregateAndSort.class);
+
+  private final ShuffleDependency<K, V, C> dependency;
+  private final TaskContext context;
+  private final TaskMemory memory;
+  private final long residentBytes;
+  private final Counters counters;
+  private final Iterator<Product2<Object, UnsafeRow>> rows;
+  private final RecordIterator<K, Object> records;
+  private final BooleanSupplier onTaskThread;
+
+  /** @param onTaskThread whether the calling thread is one that ends before the task's listeners run */
+  public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
+      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier onTaskThread) {
+    this.dependency = dependency;
+    this.context = context;
+    this.memory = TaskMemory.open(context, executor);
+    this.residentBytes = executor.settings().sortBytes();
+    this.counters = executor.counters();
+    this.onTaskThread = onTaskThread;
+    this.rows = rows;
+    this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
+  }
+
+  /** The result of the shuffle; takes all rows at once where they must be sorted or combined. */
+  public Iterator<Product2<K, C>> records() {
+    if (dependency.keyOrdering().isDefined()) {
+      return new InterruptibleIterator<>(context, sorted(dependency.keyOrdering().get()));
+    }
+    if (dependency.aggregator().isDefined()) {
+      return new InterruptibleIterator<>(context, combined());
+    }
+    return new InterruptibleIterator<>(context, plain());
+  }
+
+  private Iterator<Product2<K, C>> combined() {
+    return CombinedRecords.of(dependency, records, context);
+  }
+
+  private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {
+    try {
+      if (dependency.aggregator().isDefined()) {
+        // In two steps: one sorter that does both would not combine equal keys that the ordering does not put together.
+        return sortedAsObjects(combined());
+      }
+      return onTaskThread.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
+    } catch (IOException e) {
+      throw new SluiceException("sorting shuffle records by key failed: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. Only on a thread
+   * that ends before the task does, because the end of the task frees the sorter's memory.
+   */
+  private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
+    RowKey key = new RowKey();
+    RecordSorter<K, C> sorter = null;
+    while (rows.hasNext()) {
+      UnsafeRow row = rows.next()._2();
+      key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (sorter == null) {
+        sorter = sorter(ordering, key);
+      }
+      if (sorter == null || !sorter.insert(row, key)) {
+        records.putBack(row);
+        return sortedAsObjects(sorter);
+      }
+    }
+    if (sorter == null) {
+      // There was no row.
+      return plain();
+    }
+    counters.increment(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
+    Iterator<Product2<K, C>> sorted = sorter.sorted();
+    counters.add(Counter.READ_PARTITIONS_SORTED_BY_SPARK, sorter.isResident() ? 0 : 1);
+    return sorted;
+  }
+
+  /** A sorter for keys like {@code sample}; null when the ordering is not known. */
+  private RecordSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
+    Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
+    LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
+        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(), sample.kind());
+    return order.map(known -> new RecordSorter<K, C>(context, memory, residentBytes, known)).orElse(null);
+  }
+
+  @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
+  private Iterator<Product2<K, C>> plain() {
+    return (Iterator<Product2<K, C>>) (Iterator<?>) records;
+  }
+
+  private ExternalSorter<K, C, C> objectSorter() {
+    counters.increment(Counter.READ_PARTITIONS_SORTED_AS_OBJECTS);
+    return SparkLine.externalSorter(context, Option.empty(), dependency.keyOrdering(), dependency.serializer());
+  }
+
+  private Iterator<Product2<K, C>> sortedAsObjects(Iterator<Product2<K, C>> unsorted) {
+    return objectSorter().insertAllAndUpdateMetrics(unsorted);
+  }
+
+  private Iterator<Product2<K, C>> sortedAsObjects(RecordSorter<K, C> before) throws IOException {
+    ExternalSorter<K, C, C> sorter = objectSorter();
+    if (before != null) {
+      sorter.insertAll(before.sorted());
+    }
+    return sorter.insertAllAndUpdateMetrics(plain());
+  }
+}

@@ -1,0 +1,103 @@
+package io.sluice.spark.order;
+
+import io.sluice.spark.NormalizedKeyOrdering;
+import io.sluice.spark.record.RowKey.Kind;
+import io.sluice.spark.record.RowKey;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Finds the {@link KeyOrder} that stands for a job's comparator: for the orderings that Sluice knows, and for those that
+ * implement {@link NormalizedKeyOrdering}.
+ *
+ * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
+ * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala {@code Ordering}
+ * of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a function first.
+ */
+final class KeyOrders {
+  private static final int MOST_WRAPPERS = 4;
+  private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
+      "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$", "scala.math.Ordering$String$");
+  private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
+      "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");
+  private static final String JAVA_NATURAL_REVERSED = "java.util.Collections$ReverseComparator";
+  private static final String UNSIGNED_BYTES = ".UnsignedBytes$LexicographicalComparatorHolder$";
+  private static final Set<String> REVERSES = Set.of("scala.math.Ordering$Reverse",
+      "java.util.Collections$ReverseComparator2", "com.google.common.collect.ReverseOrdering",
+      "org.sparkproject.guava.collect.ReverseOrdering");
+  /** Made by {@code Ordering.comparatorToOrdering}, on Scala 2.12 and 2.13. */
+  private static final String OF_COMPARATOR = "scala.math.LowPriorityOrderingImplicits$$anon$";
+
+  private KeyOrders() {}
+
+  /** The order of keys like {@code sample} under {@code ordering}; empty when that is not known. */
+  static Optional<KeyOrder> of(Comparator<?> ordering, RowKey sample) {
+    if (sample.kind() == Kind.SERIALIZED) {
+      return Optional.empty();
+    }
+    Comparator<?> inner = ordering;
+    boolean reversed = false;
+    for (int i = 0; i < MOST_WRAPPERS; i++) {
+      Optional<KeyOrder> known = known(inner, sample);
+      if (known.isPresent()) {
+        return reversed ? known.map(KeyOrder.Reversed::new) : known;
+      }
+      String name = inner.getClass().getName();
+      boolean reverse = REVERSES.contains(name);
+      Comparator<?> next = reverse || name.startsWith(OF_COMPARATOR) ? wrapped(inner) : null;
+      if (next == null) {
+        return Optional.empty();
+      }
+      reversed ^= reverse;
+      inner = next;
+    }
+    return Optional.empty();
+  }
+
+  /** The comparator that is all that {@code wrapper} refers to; null when there is none, or anything else. */
+  private static Comparator<?> wrapped(Comparator<?> wrapper) {
+    try {
+      List<Field> fields = Arrays.stream(wrapper.getClass().getDeclaredFields())
+          .filter(field -> !Modifier.isStatic(field.getModifiers()))
+          .toList();
+      if (fields.size() != 1 || !Comparator.class.isAssignableFrom(fields.get(0).getType())) {
+        return null;
+      }
+      fields.get(0).setAccessible(true);
+      return (Comparator<?>) fields.get(0).get(wrapper);
+    } catch (ReflectiveOperationException | RuntimeException closed) {
+      // Not open to us: then it stays an unknown ordering, which is always right.
+      return null;
+    }
+  }
+
+  @SuppressWarnings("unchecked") // An ordering of the job's keys takes the job's keys.
+  private static Optional<KeyOrder> known(Comparator<?> ordering, RowKey sample) {
+    if (ordering instanceof NormalizedKeyOrdering<?> numbers) {
+      return Optional.of(new KeyOrder.OfJob((NormalizedKeyOrdering<Object>) numbers, (Comparator<Object>) ordering));
+    }
+    String name = ordering.getClass().getName();
+    if (SCALA_NATURAL.contains(name) || JAVA_NATURAL.contains(name)) {
+      return natural(sample.kind());
+    }
+    if (name.equals(JAVA_NATURAL_REVERSED)) {
+      return natural(sample.kind()).map(KeyOrder.Reversed::new);
+    }
+    return name.contains(UNSIGNED_BYTES) && sample.kind() == Kind.BYTES
+        ? Optional.of(new KeyOrder.UnsignedBytes()) : Optional.empty();
+  }
+
+  private static Optional<KeyOrder> natural(Kind kind) {
+    return switch (kind) {
+      case LATIN1 -> Optional.of(new KeyOrder.NarrowText());
+      case UTF16 -> Optional.of(new KeyOrder.WideText());
+      case BYTE, SHORT, CHARACTER, INTEGER, LONG -> Optional.of(new KeyOrder.Numbers(kind));
+      default -> Optional.empty();
+    };
+  }
+}

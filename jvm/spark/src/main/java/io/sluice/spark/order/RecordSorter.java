@@ -1,0 +1,141 @@
+package io.sluice.spark.order;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.record.RecordDecoder;
+import io.sluice.spark.record.RowKey;
+import java.io.IOException;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.array.LongArray;
+import org.apache.spark.util.TaskCompletionListener;
+import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
+import org.apache.spark.util.collection.unsafe.sort.RecordComparator;
+import org.apache.spark.util.collection.unsafe.sort.UnsafeExternalSorter;
+import org.apache.spark.util.collection.unsafe.sort.UnsafeSorterIterator;
+import scala.Product2;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/**
+ * Sorts a partition's records by key as rows, so that a record becomes objects once, when it is handed out. As long as
+ * Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From then on
+ * all rows are Spark's: its sorter of binary rows has them in Spark's execution memory and spills them when that is short.
+ *
+ * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners run: they
+ * free what is left. The result may be taken by another thread.
+ */
+final class RecordSorter<K, C> {
+  private final TaskContext context;
+  private final KeyOrder order;
+  private final RecordDecoder decoder = new RecordDecoder();
+  private final ResidentRows resident;
+  /** Null as long as all rows are resident. */
+  private UnsafeExternalSorter spilling;
+
+  /** @param residentBytes the most of the task's memory that rows may take */
+  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order) {
+    this.context = context;
+    this.order = order;
+    this.resident = new ResidentRows(memory, residentBytes);
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> resident.close());
+  }
+
+  /**
+   * Copies a record in; false, with nothing done, when its key has no number.
+   *
+   * @param key points to {@code row}
+   */
+  boolean insert(UnsafeRow row, RowKey key) throws IOException {
+    if (!order.takes(key)) {
+      return false;
+    }
+    long number = order.prefix(key, 0);
+    if (spilling == null) {
+      if (resident.add(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), number)) {
+        return true;
+      }
+      moveToSpark();
+    }
+    spilling.insertRecord(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), number, false);
+    return true;
+  }
+
+  private void moveToSpark() throws IOException {
+    spilling = SparkLine.rowSorter(context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
+    for (int i = 0; i < resident.size(); i++) {
+      long address = resident.address(i);
+      spilling.insertRecord(null, address, ResidentRows.bytes(address), resident.number(i), false);
+    }
+    resident.close();
+  }
+
+  /** Whether no row had to move to Spark's sorter. */
+  boolean isResident() {
+    return spilling == null;
+  }
+
+  /** All records in order, as new objects; call once. */
+  Iterator<Product2<K, C>> sorted() throws IOException {
+    if (spilling == null) {
+      LongArray scratch = resident.takeScratch();
+      if (scratch != null) {
+        new ReferenceSort(context, resident, order, scratch).sort();
+        resident.freeScratch();
+        context.taskMetrics().incPeakExecutionMemory(resident.peakBytes());
+        return new ResidentRecords<>(resident);
+      }
+      moveToSpark();
+    }
+    UnsafeSorterIterator rows = spilling.getSortedIterator();
+    context.taskMetrics().incPeakExecutionMemory(spilling.getPeakMemoryUsedBytes());
+    return new Spilled(rows);
+  }
+
+  /** Hands out what Spark's sorter gives. */
+  private final class Spilled extends AbstractIterator<Product2<K, C>> {
+    private final UnsafeSorterIterator rows;
+
+    Spilled(UnsafeSorterIterator rows) {
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    @Override
+    public Product2<K, C> next() {
+      try {
+        rows.loadNext();
+      } catch (IOException e) {
+        throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
+      }
+      Product2<K, C> record = decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
+      if (!rows.hasNext()) {
+        spilling.cleanupResources();
+      }
+      return record;
+    }
+  }
+
+  /** Compares the keys of two rows, for where their numbers are equal. */
+  private static final class KeyComparator extends RecordComparator {
+    private final KeyOrder order;
+    private final RowKey left = new RowKey();
+    private final RowKey right = new RowKey();
+
+    KeyComparator(KeyOrder order) {
+      this.order = order;
+    }
+
+    @Override
+    public int compare(Object leftBase, long leftOffset, int leftBytes, Object rightBase, long rightOffset, int rightBytes) {
+      left.pointTo(leftBase, leftOffset, leftBytes);
+      right.pointTo(rightBase, rightOffset, rightBytes);
+      return order.compare(left, right);
+    }
+  }
+}

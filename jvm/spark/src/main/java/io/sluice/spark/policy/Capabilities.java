@@ -1,0 +1,58 @@
+package io.sluice.spark.policy;
+
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.Store;
+import io.sluice.spark.conf.Transport;
+import io.sluice.spark.store.CacheRules;
+import io.sluice.spark.transport.TransportRules;
+import java.util.Optional;
+import org.apache.spark.SparkConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this application may do beyond files and Spark's block transfer. Settings alone decide, so it is alike in all
+ * processes; an executor may still find that it cannot.
+ *
+ * @param oneSided whether blocks of other executors are read one-sidedly
+ * @param cache whether map output stays in memory
+ */
+public record Capabilities(boolean oneSided, boolean cache) {
+  private static final Logger LOG = LoggerFactory.getLogger(Capabilities.class);
+  private static final String READ_HOST_LOCAL_DISK = "spark.shuffle.readHostLocalDisk";
+
+  /**
+   * Says why not what was asked for: as a warning on the driver, where users look.
+   *
+   * <p>With the cache, on the driver, {@code spark.shuffle.readHostLocalDisk} becomes false: Spark would open other
+   * executors' data files on the same host, and as links to memory they lead nowhere from another PID namespace, or astray.
+   * Executors get their settings from the driver, after this.
+   */
+  public static Capabilities of(SparkConf conf, Settings settings, boolean isDriver) {
+    boolean oneSided = settings.transport().oneSided() && permitted(TransportRules.refusal(conf),
+        "Blocks travel by Spark's block transfer, not one-sidedly, because {}",
+        isDriver && settings.transport().transport() == Transport.UCX);
+    boolean cache = settings.store() == Store.CACHE && permitted(CacheRules.refusal(conf),
+        "Map output goes to files, not to memory, because {}", isDriver);
+    if (cache && isDriver) {
+      doNotOpenNeighboursFiles(conf);
+    }
+    return new Capabilities(oneSided, cache);
+  }
+
+  private static boolean permitted(Optional<String> refusal, String text, boolean warn) {
+    if (refusal.isPresent() && warn) {
+      LOG.warn(text, refusal.get());
+    } else if (refusal.isPresent()) {
+      LOG.info(text, refusal.get());
+    }
+    return refusal.isEmpty();
+  }
+
+  private static void doNotOpenNeighboursFiles(SparkConf conf) {
+    if (conf.getBoolean(READ_HOST_LOCAL_DISK, false)) {
+      LOG.warn("{} is true, but taken for false: map outputs are in memory, not on the disk", READ_HOST_LOCAL_DISK);
+    }
+    conf.set(READ_HOST_LOCAL_DISK, "false");
+  }
+}

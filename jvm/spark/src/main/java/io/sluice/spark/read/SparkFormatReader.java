@@ -1,0 +1,94 @@
+package io.sluice.spark.read;
+
+import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.order.CombinedRecords;
+import org.apache.spark.InterruptibleIterator;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+
+import org.apache.spark.io.CompressionCodec$;
+
+/**
+ * Reads a shuffle that Spark's own writers wrote, as {@code BlockStoreShuffleReader} does, but with a client of block
+ * stores that is given: Spark's reader takes that of the block manager. Not for shuffles with merged blocks.
+ *
+ * <p>Made and used on the task's thread.
+ */
+public final class SparkFormatReader<K, V, C> implements ShuffleReader<K, C> {
+  private final ShuffleDependency<K, V, C> dependency;
+  private final Range range;
+  private final TaskContext context;
+  private final ShuffleReadMetricsReporter metrics;
+  private final BlockStoreClient client;
+
+  /**
+   * What of a shuffle is read.
+   *
+   * @param endMapIndex exclusive; {@code Integer.MAX_VALUE} for all
+   * @param endPartition exclusive
+   */
+  public record Range(int startMapIndex, int endMapIndex, int startPartition, int endPartition) {}
+
+  public SparkFormatReader(ShuffleDependency<K, V, C> dependency, Range range, TaskContext context,
+      ShuffleReadMetricsReporter metrics, BlockStoreClient client) {
+    this.dependency = dependency;
+    this.range = range;
+    this.context = context;
+    this.metrics = metrics;
+    this.client = client;
+  }
+
+  @Override
+  public Iterator<Product2<K, C>> read() {
+    Iterator<?> records = new InterruptibleIterator<>(context, fetch(SparkEnv.get()));
+    if (dependency.aggregator().isDefined()) {
+      records = CombinedRecords.of(dependency, records, context);
+    }
+    if (dependency.keyOrdering().isDefined()) {
+      // After combining, for the reason that AggregateAndSort gives.
+      records = SparkLine.<K, C, C>externalSorter(context, Option.empty(), dependency.keyOrdering(),
+          dependency.serializer()).insertAllAndUpdateMetrics(typed(records));
+    }
+    return new InterruptibleIterator<>(context, typed(records));
+  }
+
+  @SuppressWarnings("unchecked") // What the shuffle's serializer gives is what the shuffle is of.
+  private Iterator<Product2<K, C>> typed(Iterator<?> records) {
+    return (Iterator<Product2<K, C>>) records;
+  }
+
+  private DeserializedRecords fetch(SparkEnv env) {
+    SerializerManager streams = env.serializerManager();
+    FetchSettings settings = FetchSettings.of(env.conf());
+    Iterator<?> byAddress = env.mapOutputTracker().getMapSizesByExecutorId(dependency.shuffleId(),
+        range.startMapIndex(), range.endMapIndex(), range.startPartition(), range.endPartition());
+    return new DeserializedRecords(
+        SparkLine.fetchIterator(context, client, env.blockManager(), env.mapOutputTracker(), byAddress,
+            (id, stream) -> streams.wrapStream(id, stream), settings, metrics, batch(env.conf(), settings)),
+        dependency.serializer().newInstance(), context, metrics);
+  }
+
+  /** Whether several partitions of one map output may be fetched, and read, as one stream. */
+  private boolean batch(SparkConf conf, FetchSettings settings) {
+    return SortShuffleManager.canUseBatchFetch(range.startPartition(), range.endPartition(), context)
+        && settings.batchFetchAllowed()
+        && dependency.serializer().supportsRelocationOfSerializedObjects()
+        && (!conf.getBoolean("spark.shuffle.compress", true) || streamsConcatenate(conf));
+  }
+
+  private static boolean streamsConcatenate(SparkConf conf) {
+    CompressionCodec$ codecs = CompressionCodec$.MODULE$;
+    return codecs.supportsConcatenationOfSerializedStreams(codecs.createCodec(conf));
+  }
+}

@@ -1,0 +1,109 @@
+package io.sluice.spark.write;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.record.RecordEncoder;
+import io.sluice.spark.record.SerializedRecords;
+import java.io.IOException;
+import org.apache.spark.Aggregator;
+import org.apache.spark.Partitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.collection.ExternalAppendOnlyMap;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Makes rows of a map task's records: each its own as long as keys and values have a shape. From the first record on
+ * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. One thread.
+ */
+final class RecordRowWriter<K, V> {
+  /** Takes rows. */
+  interface Target {
+    /** @param row starts at index 0 and is only valid during the call */
+    void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException;
+  }
+
+  private final ShuffleDependency<?, ?, ?> dependency;
+  private final Partitioner partitioner;
+  private final int partitions;
+  private final Target target;
+  private final Counters counters;
+  private final RecordEncoder encoder = new RecordEncoder();
+  private SerializedRecords serialized;
+
+  RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, Counters counters) {
+    this.dependency = dependency;
+    this.partitioner = dependency.partitioner();
+    this.partitions = partitioner.numPartitions();
+    this.target = target;
+    this.counters = counters;
+  }
+
+  /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
+  void write(Iterator<Product2<K, V>> records, TaskContext context) throws IOException {
+    Iterator<? extends Product2<?, ?>> combined = dependency.mapSideCombine() ? combine(records, context) : records;
+    try {
+      while (combined.hasNext()) {
+        Product2<?, ?> record = combined.next();
+        append(record._1(), record._2());
+      }
+      if (serialized != null) {
+        drain();
+      }
+    } finally {
+      if (serialized != null) {
+        serialized.close();
+      }
+    }
+  }
+
+  /** As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map side. */
+  @SuppressWarnings("unchecked") // The dependency's types are those of its records.
+  private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records, TaskContext context) {
+    SparkEnv env = SparkEnv.get();
+    Aggregator<K, V, Object> aggregator = (Aggregator<K, V, Object>) dependency.aggregator().get();
+    ExternalAppendOnlyMap<K, V, Object> combined = new ExternalAppendOnlyMap<>(aggregator.createCombiner(),
+        aggregator.mergeValue(), aggregator.mergeCombiners(), dependency.serializer(), env.blockManager(), context,
+        env.serializerManager());
+    combined.insertAll(records);
+    context.taskMetrics().incMemoryBytesSpilled(combined.memoryBytesSpilled());
+    context.taskMetrics().incDiskBytesSpilled(combined.diskBytesSpilled());
+    context.taskMetrics().incPeakExecutionMemory(combined.peakMemoryUsedBytes());
+    return combined.iterator();
+  }
+
+  private void append(Object key, Object value) throws IOException {
+    int partition = partitionOf(key);
+    if (serialized == null) {
+      if (encoder.encode(key, value)) {
+        target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
+        return;
+      }
+      serialized = new SerializedRecords(dependency.serializer(), partitions);
+    }
+    serialized.add(partition, key, value);
+    if (serialized.isFull()) {
+      drain();
+    }
+  }
+
+  /** Partitioners of RDDs are users' code. */
+  private int partitionOf(Object key) {
+    int partition = partitioner.getPartition(key);
+    if (partition < 0 || partition >= partitions) {
+      throw new SluiceException("shuffle " + dependency.shuffleId() + ": " + partitioner.getClass().getName()
+          + " puts a key into partition " + partition + ", but its partitions are 0 to " + (partitions - 1));
+    }
+    return partition;
+  }
+
+  private void drain() throws IOException {
+    serialized.drain(encoder, (partition, records) -> {
+      target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), records);
+      counters.add(Counter.WRITE_RECORDS_SERIALIZED, records);
+    });
+  }
+}

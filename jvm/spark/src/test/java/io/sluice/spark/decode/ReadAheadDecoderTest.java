@@ -1,0 +1,235 @@
+package io.sluice.spark.decode;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ReadCounts;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.TaskContextImpl;
+import org.apache.spark.TaskKilledException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.apache.spark.TaskContext$;
+
+@Timeout(60)
+class ReadAheadDecoderTest {
+  private static final long PLENTY = 1 << 30;
+
+  private final TestMemory memory = new TestMemory();
+  private final Counters counters = new Counters();
+  private final TaskContextImpl context = TaskContext$.MODULE$.empty();
+  private final Thread consumer = Thread.currentThread();
+  private WorkerPool pool = new WorkerPool("test-decoder", 3);
+  private ReadAheadLimit inFlight = new ReadAheadLimit(PLENTY);
+
+  @AfterEach
+  void everythingIsBack() {
+    pool.close();
+    assertEquals(0, inFlight.usedBytes());
+    memory.close();
+  }
+
+  private ReadAheadDecoder batches(TestBlocks blocks, FrameDecoder decoder) {
+    return new ReadAheadDecoder(new FrameReader(blocks, memory), decoder, memory, context, pool, inFlight,
+        new ReadCounts(counters), 4, 0);
+  }
+
+  private static TestBlocks manyBlocks() {
+    TestBlocks blocks = new TestBlocks(Integer.MAX_VALUE, true);
+    for (int i = 0; i < 20; i++) {
+      blocks.add(PlainFrames.block(i * 1000L, 10, 100));
+    }
+    return blocks;
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 1", "1, 1", "3, 1", "3, 1000", "3, 1073741824"})
+  void orderIsKeptWhoeverDecodesAndHoweverLongItTakes(int threads, long inFlightBytes) throws Exception {
+    pool = new WorkerPool("test-decoder", threads);
+    inFlight = new ReadAheadLimit(inFlightBytes);
+    Random random = new Random(7);
+    FrameDecoder uneven = (source, sourceBytes, target, targetBytes, lengths) -> {
+      int spins;
+      synchronized (random) {
+        spins = random.nextInt(20_000);
+      }
+      for (int i = 0; i < spins; i++) {
+        Thread.onSpinWait();
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+    };
+    try (ReadAheadDecoder batches = batches(manyBlocks(), uneven)) {
+      assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES));
+    assertEquals(200, counters.get(Counter.READ_FRAMES_BY_POOL) + counters.get(Counter.READ_FRAMES_BY_TASK));
+  }
+
+  @Test
+  void poolThreadsReallyDecode() throws Exception {
+    CountDownLatch byPool = new CountDownLatch(1);
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths) -> {
+      if (Thread.currentThread() != consumer) {
+        byPool.countDown();
+      } else {
+        await(byPool);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+    };
+    try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask)) {
+      assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
+    }
+    assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) > 0);
+  }
+
+  @Test
+  void withoutMemoryToReadAheadItStillGoesOn() throws Exception {
+    memory.refuse(true);
+    try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER)) {
+      assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
+      assertTrue(memory.waits() > 0);
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES_BY_TASK));
+  }
+
+  @Test
+  void anErrorFurtherOnComesWhenItsTurnComes() throws Exception {
+    byte[] bad = PlainFrames.block(500, 5, 100);
+    bad[bad.length / 5 * 3 + 40] ^= 1;
+    try (ReadAheadDecoder batches = batches(TestBlocks.of(PlainFrames.block(0, 5, 100), bad), PlainFrames.DECODER)) {
+      for (int i = 0; i < 8; i++) {
+        assertEquals(100, next(batches).rows());
+      }
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> next(batches));
+      assertEquals(TestBlocks.block(1), failure.block());
+      assertEquals(bad.length / 5 * 3, failure.offset());
+    }
+  }
+
+  @Test
+  void aBrokenHeaderFurtherOnComesWhenItsTurnComes() throws Exception {
+    byte[] bad = PlainFrames.block(0, 3, 100);
+    bad[bad.length / 3 * 2] ^= 1;
+    try (ReadAheadDecoder batches = batches(TestBlocks.of(bad), PlainFrames.DECODER)) {
+      assertEquals(100, next(batches).rows());
+      assertEquals(100, next(batches).rows());
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> next(batches));
+      assertEquals(bad.length / 3 * 2, failure.offset());
+    }
+  }
+
+  @Test
+  void aBugInTheDecoderIsNoFetchFailure() throws Exception {
+    FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths) -> {
+      throw new IllegalStateException("bug");
+    };
+    try (ReadAheadDecoder batches = batches(manyBlocks(), broken)) {
+      SluiceException failure = assertThrows(SluiceException.class, () -> next(batches));
+      assertTrue(failure.getMessage().contains("shuffle_3_100_5"), failure::getMessage);
+    }
+  }
+
+  /** Closing does not wait for a decode that runs, and does not pull its memory from under it. */
+  @Test
+  void whatAThreadStillDecodesIsFreedByIt() throws Exception {
+    CountDownLatch begun = new CountDownLatch(2);
+    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch written = new CountDownLatch(2);
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths) -> {
+      if (Thread.currentThread() != consumer) {
+        begun.countDown();
+        await(goOn);
+        PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+        written.countDown();
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+    };
+    pool = new WorkerPool("test-decoder", 2);
+    ReadAheadDecoder batches = batches(manyBlocks(), slow);
+    assertEquals(100, next(batches).rows());
+    await(begun);
+    batches.close();
+    assertEquals(0, inFlight.usedBytes());
+    assertEquals(4, memory.live(), "two jobs that run, with two pieces each");
+    goOn.countDown();
+    await(written);
+    while (memory.live() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void aKilledTaskDoesNotWaitForADecode() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths) -> {
+      if (Thread.currentThread() != consumer) {
+        begun.countDown();
+        await(goOn);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+    };
+    pool = new WorkerPool("test-decoder", 1);
+    ReadAheadDecoder batches = batches(manyBlocks(), slow);
+    next(batches);
+    await(begun);
+    context.markInterrupted("no longer wanted");
+    assertThrows(TaskKilledException.class, () -> next(batches));
+    batches.close();
+    goOn.countDown();
+    while (memory.live() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
+  void smallFramesStayWithTheTask() throws Exception {
+    FrameReader frames = new FrameReader(manyBlocks(), memory);
+    try (ReadAheadDecoder batches = new ReadAheadDecoder(frames, PlainFrames.DECODER, memory, context, pool,
+        inFlight, new ReadCounts(counters), 4, 1601)) {
+      assertEquals(List.of(0L, 1L), PlainFrames.values(batches).subList(0, 2));
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES_BY_TASK));
+  }
+
+  @Test
+  void theBoundIsSharedAndReleasedWhenRowsAreConsumed() throws Exception {
+    try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER)) {
+      next(batches);
+      long ahead = inFlight.usedBytes();
+      assertTrue(ahead > 0);
+      while (batches.hasNext()) {
+        batches.next();
+        assertFalse(inFlight.usedBytes() > 2 * ahead, "nothing is released");
+      }
+      assertTrue(inFlight.usedBytes() <= ahead, "only the last frame is left");
+    }
+  }
+
+  private static DecodedBatch next(BatchSource batches) throws Exception {
+    assertTrue(batches.hasNext());
+    return batches.next();
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(30, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

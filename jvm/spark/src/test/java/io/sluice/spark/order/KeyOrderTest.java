@@ -1,0 +1,159 @@
+package io.sluice.spark.order;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.primitives.UnsignedBytes;
+import io.sluice.spark.NormalizedKeyOrdering;
+import io.sluice.spark.record.RecordEncoder;
+import io.sluice.spark.record.RowKey;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.apache.spark.unsafe.Platform;
+import org.junit.jupiter.api.Test;
+import scala.Function1;
+import scala.Tuple2;
+import scala.math.Ordering;
+
+import scala.math.Ordering$;
+
+/** Numbers never contradict the comparator that they stand for. */
+class KeyOrderTest {
+  /** Orders text by length; its number is half of the length. */
+  private static final class ByLength implements Comparator<String>, NormalizedKeyOrdering<String> {
+    @Override
+    public int compare(String left, String right) {
+      return Integer.compare(left.length(), right.length());
+    }
+
+    @Override
+    public long prefix(String key) {
+      return key.length() / 2;
+    }
+
+    @Override
+    public boolean decidesAlone() {
+      return false;
+    }
+  }
+
+  private static <K> Ordering<K> scala(Comparator<K> comparator) {
+    return Ordering$.MODULE$.comparatorToOrdering(comparator);
+  }
+
+  /** The key of a row that was made of {@code key}, in memory where other bytes follow. */
+  private static RowKey row(Object key) {
+    RecordEncoder encoder = new RecordEncoder();
+    assertTrue(encoder.encode(key, null));
+    byte[] row = Arrays.copyOf(encoder.buffer(), encoder.length() + Long.BYTES);
+    Arrays.fill(row, encoder.length(), row.length, (byte) 0x5A);
+    RowKey rowKey = new RowKey();
+    rowKey.pointTo(row, Platform.BYTE_ARRAY_OFFSET, encoder.length());
+    return rowKey;
+  }
+
+  private static Optional<KeyOrder> orderOf(Comparator<?> ordering, Object sample) {
+    return KeyOrders.of(ordering, row(sample));
+  }
+
+  private static <K> void assertAgrees(Comparator<K> ordering, K left, K right) {
+    KeyOrder order = orderOf(ordering, left).orElseThrow();
+    RowKey leftKey = row(left);
+    RowKey rightKey = row(right);
+    int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey, 0), order.prefix(rightKey, 0)));
+    int byComparator = Integer.signum(ordering.compare(left, right));
+    assertTrue(byNumber == byComparator || byNumber == 0 && !order.decidesAlone(), () -> left + " and " + right);
+    assertEquals(byComparator, Integer.signum(order.compare(leftKey, rightKey)), () -> left + " and " + right);
+  }
+
+  @Property
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
+  void numbers(@ForAll int left, @ForAll int right, @ForAll long leftLong, @ForAll long rightLong) {
+    assertAgrees((Ordering) Ordering.Int$.MODULE$, left, right);
+    assertAgrees(((Ordering) Ordering.Int$.MODULE$).reverse(), left, right);
+    assertAgrees((Ordering) Ordering.Long$.MODULE$, leftLong, rightLong);
+    assertAgrees(scala(Comparator.<Long>naturalOrder()), leftLong, rightLong);
+    assertAgrees(scala(com.google.common.collect.Ordering.<Integer>natural()), left, right);
+    assertAgrees(scala(com.google.common.collect.Ordering.<Short>natural()).reverse(), (short) left, (short) right);
+    assertAgrees(scala(Comparator.<Byte>naturalOrder().reversed().reversed()), (byte) left, (byte) right);
+    assertAgrees(scala(Comparator.<Integer>reverseOrder()), left, right);
+    assertAgrees(scala(Comparator.<Long>reverseOrder()).reverse(), leftLong, rightLong);
+    assertAgrees(scala(Comparator.<Character>naturalOrder()), (char) left, (char) right);
+  }
+
+  @Property
+  void text(@ForAll String left, @ForAll String right, @ForAll String shared) {
+    Comparator<String> natural = Ordering.String$.MODULE$;
+    assertAgrees(natural, left, right);
+    assertAgrees(natural, shared + left, shared + right);
+    assertAgrees(Ordering.String$.MODULE$.reverse(), left, right);
+    String latin1 = left.replaceAll("[^\\u0000-\\u00FF]", "\u00FF");
+    assertAgrees(natural, latin1, right);
+    assertAgrees(natural, shared + latin1, shared + right);
+    assertAgrees(Ordering.String$.MODULE$.reverse(), latin1, latin1 + right);
+    assertAgrees(scala(new ByLength()), left, right);
+    assertAgrees(scala(new ByLength()).reverse(), left, right);
+  }
+
+  @Property
+  void bytes(@ForAll byte[] left, @ForAll byte[] right, @ForAll byte[] shared) {
+    Ordering<byte[]> ordering = scala(UnsignedBytes.lexicographicalComparator());
+    assertAgrees(ordering, left, right);
+    assertAgrees(ordering, com.google.common.primitives.Bytes.concat(shared, left),
+        com.google.common.primitives.Bytes.concat(shared, right));
+  }
+
+  @Test
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
+  void anOrderingThatAppliesAFunctionFirstIsNotLookedThrough() {
+    Ordering<Object> ofInt = (Ordering) Ordering.Int$.MODULE$;
+    Function1<Object, Object> negative = n -> -(Integer) n;
+    Function1<Object, Object> length = text -> ((String) text).length();
+    Ordering<Object> by = Ordering$.MODULE$.by(negative, ofInt);
+    for (Ordering<Object> ordering : List.of(by, by.reverse(), scala(by), ofInt.on(negative), ofInt.reverse().on(negative))) {
+      assertEquals(Optional.empty(), orderOf(ordering, 5));
+    }
+    assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.by(length, ofInt), "text"));
+    assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.Option(ofInt), 5));
+    assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.fromLessThan((a, b) -> (Integer) a > (Integer) b), 5));
+  }
+
+  /** Where text with and without wide characters meets: the largest unit that has a byte, and empty and short keys. */
+  @Test
+  void textAroundTheLargestByte() {
+    List<String> texts = List.of("", "\u0000", "\u00FE", "\u00FE\u00FF", "\u00FF", "\u00FF\u0000", "\u00FFa", "\u00FF\u0100", "\u0100",
+        "\u0100a", "\uD800", "a\u00FFb", "a\u0100", "abcdefgh", "abcdefgh\u0000", "abcdefghi", "abcdefg\u0100", "abcdefg\u00FFz");
+    for (String left : texts) {
+      for (String right : texts) {
+        assertAgrees(Ordering.String$.MODULE$, left, right);
+      }
+    }
+  }
+
+  @Test
+  void keysOfOtherClassesHaveNoNumbers() {
+    KeyOrder order = orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow();
+    assertTrue(order.takes(row(7)));
+    assertFalse(order.takes(row(7L)));
+    assertFalse(order.takes(row(null)));
+    assertFalse(order.takes(row(new Tuple2<>(7, 7))));
+    assertFalse(orderOf(scala(new ByLength()), "text").orElseThrow().takes(row(null)));
+  }
+
+  @Test
+  void whatIsNotKnownHasNoNumbers() {
+    for (Comparator<?> ordering : List.of(Comparator.comparing(String::length), scala(Comparator.comparing(String::length)),
+        String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
+      assertEquals(Optional.empty(), orderOf(ordering, "text"));
+    }
+    assertEquals(Optional.empty(), orderOf(scala(Comparator.<Double>naturalOrder()), 1.0));
+    assertEquals(Optional.empty(), orderOf(Ordering.String$.MODULE$, null));
+    assertFalse(orderOf(Ordering.String$.MODULE$, "text").orElseThrow().decidesAlone());
+    assertTrue(orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().decidesAlone());
+  }
+}

@@ -1,0 +1,207 @@
+package io.sluice.spark.policy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.SluiceShuffleManager;
+import io.sluice.spark.compat.RowSerializer;
+import io.sluice.spark.conf.Settings;
+import io.sluice.spark.metrics.Counter;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.Aggregator;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.ShuffleWriteProcessor;
+import org.apache.spark.shuffle.sort.BypassMergeSortShuffleHandle;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import scala.Option;
+import scala.Product2;
+import scala.math.Ordering;
+
+import scala.reflect.ClassTag$;
+
+/** Which shuffles take the rows path, and why the others do not; on dependencies that Spark SQL made. */
+@Timeout(120)
+class ShufflePolicyTest {
+  private static LocalSpark spark;
+  private static ShuffleDependency<Object, InternalRow, InternalRow> rows;
+
+  @BeforeAll
+  static void start() {
+    // Push-based shuffle wants a serializer that Kryo is and Java's is not.
+    spark = LocalSpark.start(Map.of("spark.serializer", "org.apache.spark.serializer.KryoSerializer"));
+    rows = exchange();
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  private static ShuffleDependency<Object, InternalRow, InternalRow> exchange() {
+    SparkPlan plan = spark.session().range(100).repartition(3).queryExecution().executedPlan();
+    return assertInstanceOf(ShuffleExchangeExec.class, plan).shuffleDependency();
+  }
+
+  private static Optional<FallbackReason> fallback(ShuffleDependency<?, ?, ?> dependency, String... keysAndValues) {
+    SparkConf conf = SparkEnv.get().conf().clone();
+    for (int i = 0; i < keysAndValues.length; i += 2) {
+      conf.set(keysAndValues[i], keysAndValues[i + 1]);
+    }
+    return new ShufflePolicy(conf, Settings.from(conf)).fallback(conf, dependency);
+  }
+
+  private static <K> ShuffleDependency<K, ?, ?> dependency(
+      int partitions, Serializer serializer, Option<Ordering<K>> ordering, boolean aggregate) {
+    @SuppressWarnings("unchecked")
+    RDD<Product2<K, Object>> records = (RDD<Product2<K, Object>>) (RDD<?>) rows.rdd();
+    Aggregator<K, Object, Object> aggregator = new Aggregator<>(
+        (scala.Function1<Object, Object> & java.io.Serializable) value -> value,
+        (scala.Function2<Object, Object, Object> & java.io.Serializable) (a, b) -> a,
+        (scala.Function2<Object, Object, Object> & java.io.Serializable) (a, b) -> a);
+    return new ShuffleDependency<>(records, new HashPartitioner(partitions), serializer, ordering,
+        Option.apply(aggregate ? aggregator : null), false, new ShuffleWriteProcessor(),
+        ClassTag$.MODULE$.apply(Object.class), ClassTag$.MODULE$.apply(Object.class),
+        ClassTag$.MODULE$.apply(Object.class));
+  }
+
+  @Test
+  void sqlRowsTakeOurPath() {
+    assertEquals(Optional.empty(), fallback(rows));
+    assertInstanceOf(SluiceShuffleHandle.class, rows.shuffleHandle());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "spark.io.encryption.enabled, true, ENCRYPTION",
+    "spark.io.compression.codec, lzf, COMPRESSION_CODEC",
+    "spark.io.compression.codec, com.example.Codec, COMPRESSION_CODEC",
+    "spark.shuffle.checksum.algorithm, XXH3, CHECKSUM_ALGORITHM",
+    "spark.shuffle.sort.io.plugin.class, com.example.DataIO, CUSTOM_DATA_IO"
+  })
+  void whatIsNotHonouredFallsBack(String key, String value, FallbackReason expected) {
+    assertEquals(Optional.of(expected), fallback(rows, key, value));
+  }
+
+  @Test
+  void whatIsHonouredDoesNotFallBack() {
+    assertEquals(Optional.empty(), fallback(rows, "spark.io.compression.codec", "zstd",
+        "spark.shuffle.checksum.algorithm", "CRC32C", "spark.shuffle.sync", "true",
+        "spark.shuffle.sort.io.plugin.class", "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"));
+    assertEquals(Optional.empty(),
+        fallback(rows, "spark.io.compression.codec", "lzf", "spark.shuffle.compress", "false"));
+    assertEquals(Optional.empty(), fallback(rows,
+        "spark.shuffle.checksum.algorithm", "XXH3", "spark.shuffle.checksum.enabled", "false"));
+  }
+
+  @Test
+  void pushBasedShuffleFallsBackOnlyWhereSparkWouldUseIt() {
+    assertEquals(Optional.of(FallbackReason.PUSH_BASED),
+        fallback(rows, "spark.shuffle.push.enabled", "true", "spark.testing", "true"));
+    assertEquals(Optional.empty(), fallback(rows, "spark.shuffle.push.enabled", "true"));
+  }
+
+  @Test
+  void otherRecordsTakeTheRecordsPath() {
+    ShuffleDependency<Object, ?, ?> java = dependency(3, SparkEnv.get().serializer(), Option.empty(), false);
+    assertEquals(Optional.empty(), fallback(java));
+    SluiceShuffleHandle<?, ?, ?> handle = assertInstanceOf(SluiceShuffleHandle.class, java.shuffleHandle());
+    assertEquals(RecordFormat.RDD_RECORDS, handle.format());
+    Ordering<Object> ordering = (a, b) -> 0;
+    assertEquals(Optional.empty(), fallback(dependency(3, SparkEnv.get().serializer(), Option.apply(ordering), true)));
+    assertEquals(Optional.of(FallbackReason.RECORDS_DISABLED), fallback(java, "spark.sluice.records.enabled", "false"));
+  }
+
+  @Test
+  void sqlRowsThatAreSortedOrAggregatedFallBack() {
+    assertEquals(Optional.of(FallbackReason.AGGREGATOR),
+        fallback(dependency(3, rows.serializer(), Option.empty(), true)));
+    Ordering<Object> ordering = (a, b) -> 0;
+    assertEquals(Optional.of(FallbackReason.KEY_ORDERING),
+        fallback(dependency(3, rows.serializer(), Option.apply(ordering), false)));
+  }
+
+  @Test
+  void partitionsUpToSparksOwnLimit() {
+    assertEquals(Optional.empty(), fallback(dependency(1 << 24, rows.serializer(), Option.empty(), false)));
+    ShuffleDependency<Object, ?, ?> tooMany = dependency((1 << 24) + 1, rows.serializer(), Option.empty(), false);
+    assertEquals(Optional.of(FallbackReason.TOO_MANY_PARTITIONS), fallback(tooMany));
+  }
+
+  @Test
+  void sessionSwitchesItOffAndOn() {
+    long before = spark.counter(Counter.SHUFFLES_STOCK);
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    try {
+      assertEquals(Optional.of(FallbackReason.DISABLED), fallback(rows));
+      BaseShuffleHandle<?, ?, ?> handle = assertInstanceOf(BaseShuffleHandle.class, exchange().shuffleHandle());
+      assertTrue(!(handle instanceof SluiceShuffleHandle));
+      assertEquals(before + 1, spark.counter(Counter.SHUFFLES_STOCK));
+    } finally {
+      spark.session().conf().unset("spark.sluice.enabled");
+    }
+    assertInstanceOf(SluiceShuffleHandle.class, exchange().shuffleHandle());
+  }
+
+  @Test
+  void sessionValueOutOfRangeIsAnErrorToo() {
+    spark.session().conf().set("spark.sluice.enabled", "perhaps");
+    try {
+      SluiceException failure = assertThrows(SluiceException.class, () -> fallback(rows));
+      assertTrue(failure.getMessage().contains("spark.sluice.enabled = \"perhaps\""), failure.getMessage());
+    } finally {
+      spark.session().conf().unset("spark.sluice.enabled");
+    }
+  }
+
+  @Test
+  void aReportedExecutorWithoutLibrarySwitchesNewShufflesOff() {
+    SluiceShuffleManager manager = new SluiceShuffleManager(SparkEnv.get().conf(), true);
+    assertInstanceOf(SluiceShuffleHandle.class, manager.registerShuffle(9001, rows));
+    manager.reportExecutorWithoutLibrary("7", "no library for linux-mips");
+    assertInstanceOf(BypassMergeSortShuffleHandle.class, manager.registerShuffle(9002, rows));
+    assertEquals(1, manager.counters().get(Counter.SHUFFLES_STOCK));
+  }
+
+  @Test
+  void driverWithoutLibraryLeavesEverythingToSpark() {
+    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so");
+    SluiceShuffleManager manager = new SluiceShuffleManager(conf, true);
+    assertInstanceOf(BypassMergeSortShuffleHandle.class, manager.registerShuffle(9003, rows));
+    assertTrue(manager.nativeLibrary().detail().contains("/absent/libsluice_jni.so"));
+  }
+
+  @Test
+  void executorWithoutLibraryFailsWithAClearError() {
+    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so");
+    SluiceShuffleManager manager = new SluiceShuffleManager(conf, false);
+    SluiceException failure = assertThrows(SluiceException.class,
+        () -> manager.getWriter(rows.shuffleHandle(), 1L, null, null));
+    assertTrue(failure.getMessage().contains("/absent/libsluice_jni.so")
+        && failure.getMessage().contains("spark.sluice.enabled=false"), failure.getMessage());
+  }
+
+  @Test
+  void dataSizeIsThePlansMetric() {
+    assertTrue(RowSerializer.dataSizeReachable(rows.serializer()));
+    assertEquals("data size", RowSerializer.dataSize(rows.serializer()).name().getOrElse(() -> "none"));
+  }
+}

@@ -1,0 +1,356 @@
+package io.sluice.spark.store;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.MemoryFile;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The cache with a folder in place of Spark's local directories. */
+@Timeout(60)
+class OutputCacheTest {
+  private static final int OUTPUT_BYTES = 100;
+  private static final long CHARGE = OutputCache.charge(OUTPUT_BYTES);
+
+  @TempDir private Path folder;
+  private final Counters counters = new Counters();
+  private final List<String> moved = new ArrayList<>();
+  private boolean full;
+  private OutputCache cache;
+
+  @BeforeAll
+  static void loadLibrary() {
+    NativeLibrary.Status library = NativeLibrary.load("");
+    assertTrue(library.available(), library.detail());
+  }
+
+  private OutputCache open(int outputsOfRoom) {
+    return open(outputsOfRoom, 1000);
+  }
+
+  private OutputCache open(int outputsOfRoom, int mostOutputs) {
+    OutputCache.Disk disk = new OutputCache.Disk() {
+      @Override
+      public File dataFile(int shuffleId, long mapId) {
+        return folder.resolve("shuffle_" + shuffleId + "_" + mapId).toFile();
+      }
+
+      @Override
+      public void write(OutputCache.Move move) throws IOException {
+        if (full) {
+          throw new IOException("no local directory can take it");
+        }
+        Path file = Files.createTempFile(folder, "moved", "");
+        try {
+          move.to(file.toFile());
+        } catch (NativeException e) {
+          Files.deleteIfExists(file);
+          throw e;
+        }
+      }
+    };
+    cache = new OutputCache(outputsOfRoom * CHARGE, mostOutputs, MemoryFile::create, disk, this::noteMove, counters);
+    return cache;
+  }
+
+  private synchronized void noteMove(int shuffleId, long mapId) {
+    moved.add(shuffleId + "/" + mapId);
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    cache.close();
+    assertEquals(0, cache.usedBytes());
+    try (var files = Files.list(folder)) {
+      assertEquals(List.of(), files.toList());
+    }
+  }
+
+  private static byte[] content(int shuffleId, long mapId) {
+    byte[] bytes = new byte[OUTPUT_BYTES];
+    Arrays.fill(bytes, (byte) (shuffleId * 31 + mapId));
+    return bytes;
+  }
+
+  /** As a writer does it; null when there was no room. */
+  private CachedOutput commit(int shuffleId, long mapId) throws IOException {
+    CachedOutput output = cache.place(shuffleId, mapId, OUTPUT_BYTES);
+    if (output != null) {
+      Files.write(output.file().toPath(), content(shuffleId, mapId));
+      output.seal();
+      output.linkFrom(dataFile(shuffleId, mapId).toFile());
+      assertTrue(output.isAt(dataFile(shuffleId, mapId).toFile()));
+      assertTrue(cache.keep(output, OUTPUT_BYTES));
+    }
+    return output;
+  }
+
+  private Path dataFile(int shuffleId, long mapId) {
+    return folder.resolve("shuffle_" + shuffleId + "_" + mapId);
+  }
+
+  private void assertReadable(int shuffleId, long mapId) throws IOException {
+    assertArrayEquals(content(shuffleId, mapId), Files.readAllBytes(dataFile(shuffleId, mapId)));
+    assertEquals(OUTPUT_BYTES, dataFile(shuffleId, mapId).toFile().length());
+  }
+
+  @Test
+  void memoryFilesWorkHere() {
+    open(1);
+    assertEquals("", OutputCache.selfTest(MemoryFile::create));
+  }
+
+  @Test
+  void theOldestOfTheOldestShuffleMovesFirst() throws IOException {
+    open(3);
+    CachedOutput later = commit(2, 1);
+    CachedOutput first = commit(1, 1);
+    CachedOutput second = commit(1, 2);
+    assertEquals(3 * CHARGE, cache.usedBytes());
+    commit(3, 1);
+    assertEquals(List.of(true, false, false), List.of(first.isMoved(), second.isMoved(), later.isMoved()));
+    commit(3, 2);
+    commit(3, 3);
+    assertEquals(List.of("1/1", "1/2", "2/1"), moved);
+    assertEquals(3 * CHARGE, cache.usedBytes());
+    for (int map = 1; map <= 3; map++) {
+      assertReadable(3, map);
+    }
+    assertReadable(1, 1);
+    assertReadable(1, 2);
+    assertReadable(2, 1);
+    assertEquals(6, counters.get(Counter.CACHE_OUTPUTS));
+    assertEquals(3, counters.get(Counter.CACHE_MOVES));
+    assertEquals(3 * OUTPUT_BYTES, counters.get(Counter.CACHE_MOVED_BYTES));
+  }
+
+  @Test
+  void whoHasItOpenReadsOnWhileItMoves() throws IOException {
+    open(1);
+    commit(1, 1);
+    try (var channel = java.nio.channels.FileChannel.open(dataFile(1, 1))) {
+      var mapped = channel.map(java.nio.channels.FileChannel.MapMode.READ_ONLY, 0, OUTPUT_BYTES);
+      commit(2, 1);
+      assertEquals(List.of("1/1"), moved);
+      var read = java.nio.ByteBuffer.allocate(OUTPUT_BYTES);
+      assertEquals(OUTPUT_BYTES, channel.read(read));
+      assertArrayEquals(content(1, 1), read.array());
+      byte[] fromMemory = new byte[OUTPUT_BYTES];
+      mapped.get(fromMemory);
+      assertArrayEquals(content(1, 1), fromMemory);
+    }
+    assertReadable(1, 1);
+  }
+
+  @Test
+  void whatIsLargerThanTheLimitGoesToTheDiskAndMovesNothing() throws IOException {
+    open(2);
+    commit(1, 1);
+    assertNull(cache.place(1, 2, 2 * CHARGE + 1));
+    assertEquals(1, counters.get(Counter.CACHE_REFUSALS));
+    assertEquals(List.of(), moved);
+  }
+
+  @Test
+  void outputsAreLimitedInNumberToo() throws IOException {
+    open(10, 2);
+    assertNotNull(commit(1, 1));
+    assertNotNull(commit(1, 2));
+    assertNull(commit(1, 3));
+    cache.removeShuffle(1);
+    assertNotNull(commit(2, 1));
+  }
+
+  @Test
+  void aPlaceNeedsRoomOnlyForWhatWasWritten() throws IOException {
+    open(2);
+    CachedOutput output = cache.place(1, 1, CHARGE);
+    assertTrue(cache.usedBytes() > CHARGE);
+    Files.write(output.file().toPath(), content(1, 1));
+    output.linkFrom(dataFile(1, 1).toFile());
+    assertTrue(cache.keep(output, OUTPUT_BYTES));
+    assertEquals(CHARGE, cache.usedBytes());
+    commit(1, 2);
+    assertEquals(List.of(), moved);
+  }
+
+  @Test
+  void withoutRoomOnTheDiskWhatIsInMemoryStaysAndNewOutputsAreRefused() throws IOException {
+    open(1);
+    commit(1, 1);
+    full = true;
+    assertNull(commit(2, 1));
+    assertEquals(1, counters.get(Counter.CACHE_MOVE_FAILURES));
+    assertReadable(1, 1);
+    full = false;
+    assertNotNull(commit(2, 1));
+    assertReadable(1, 1);
+    assertReadable(2, 1);
+  }
+
+  @Test
+  void aShuffleThatIsRemovedFreesItsMemoryAndItsFiles() throws IOException {
+    open(2);
+    commit(1, 1);
+    commit(1, 2);
+    commit(2, 1);
+    assertEquals(List.of("1/1"), moved);
+    cache.removeShuffle(1);
+    assertEquals(CHARGE, cache.usedBytes());
+    assertFalse(Files.exists(dataFile(1, 1), LinkOption.NOFOLLOW_LINKS));
+    assertReadable(2, 1);
+    cache.removeShuffle(7);
+  }
+
+  @Test
+  void aPlaceThatCannotBeWrittenIsCountedAndFreed() throws IOException {
+    open(1);
+    cache.refuse(cache.place(1, 1, OUTPUT_BYTES));
+    assertEquals(1, counters.get(Counter.CACHE_REFUSALS));
+    assertEquals(0, cache.usedBytes());
+    assertNotNull(commit(1, 1));
+  }
+
+  @Test
+  void anOutputThatCameSecondIsFreed() throws IOException {
+    open(2);
+    commit(1, 1);
+    CachedOutput second = cache.place(1, 1, OUTPUT_BYTES);
+    assertFalse(second.isAt(dataFile(1, 1).toFile()));
+    cache.discard(second);
+    cache.discard(second);
+    assertEquals(CHARGE, cache.usedBytes());
+    assertReadable(1, 1);
+  }
+
+  /** Its path is a number, which would be another's if the file were closed while its writer is at work. */
+  @Test
+  void aPlaceIsItsWritersWhateverBecomesOfItsShuffle() throws IOException {
+    open(3);
+    CachedOutput place = cache.place(1, 1, OUTPUT_BYTES);
+    cache.removeShuffle(1);
+    CachedOutput other = commit(2, 1);
+    assertNotEquals(place.file(), other.file());
+    Files.write(place.file().toPath(), content(1, 1));
+    place.seal();
+    place.linkFrom(dataFile(1, 1).toFile());
+    assertTrue(cache.keep(place, OUTPUT_BYTES));
+    assertReadable(1, 1);
+    assertReadable(2, 1);
+    cache.removeShuffle(1);
+    assertEquals(CHARGE, cache.usedBytes());
+  }
+
+  @Test
+  void aPlaceOutlivesTheEndUntilItsWriterGivesItUp() throws IOException {
+    open(1);
+    CachedOutput place = cache.place(1, 1, OUTPUT_BYTES);
+    cache.close();
+    Files.write(place.file().toPath(), content(1, 1));
+    place.linkFrom(dataFile(1, 1).toFile());
+    assertFalse(cache.keep(place, OUTPUT_BYTES));
+    cache.discard(place);
+  }
+
+  @Test
+  void afterTheEndEverythingGoesToTheDisk() throws IOException {
+    open(2);
+    commit(1, 1);
+    cache.close();
+    assertNull(cache.place(1, 2, OUTPUT_BYTES));
+  }
+
+  /** Outputs are committed, moved, read and removed at once; whatever is there is whole. */
+  @Test
+  void manyThreads() throws Exception {
+    open(5);
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    List<Future<Void>> results = new ArrayList<>();
+    for (int thread = 0; thread < 4; thread++) {
+      int shuffle = thread + 1;
+      results.add(threads.submit((Callable<Void>) () -> {
+        for (int round = 0; round < 20; round++) {
+          int last = (round + 1) * 8;
+          for (int map = round * 8; map < last; map++) {
+            if (commit(shuffle, map) != null) {
+              assertReadable(shuffle, map);
+            }
+          }
+          for (int map = round * 8; map < last; map++) {
+            if (Files.exists(dataFile(shuffle, map))) {
+              assertReadable(shuffle, map);
+            }
+          }
+          cache.removeShuffle(shuffle);
+        }
+        return null;
+      }));
+    }
+    threads.shutdown();
+    for (Future<Void> result : results) {
+      result.get(50, TimeUnit.SECONDS);
+    }
+    assertTrue(counters.get(Counter.CACHE_MOVES) > 0);
+    assertEquals(0, counters.get(Counter.CACHE_MOVE_FAILURES));
+    assertEquals(0, cache.usedBytes());
+  }
+
+  /** Of this process, those that outputs hold. */
+  private long descriptors() {
+    try (var files = Files.list(Path.of("/proc/self/fd"))) {
+      return files.filter(file -> {
+        try {
+          String target = Files.readSymbolicLink(file).toString();
+          return target.startsWith("/memfd:sluice-shuffle") || target.startsWith(folder.toString());
+        } catch (IOException e) {
+          // Closed meanwhile by whoever has it.
+          return false;
+        }
+      }).count();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void anOutputHoldsOneDescriptorUntilItsShuffleIsRemoved() throws IOException {
+    long before = descriptors();
+    open(5);
+    for (int shuffle = 1; shuffle <= 100; shuffle++) {
+      commit(shuffle, 1);
+    }
+    assertEquals(95, moved.size());
+    assertEquals(before + 100, descriptors());
+    for (int shuffle = 1; shuffle <= 100; shuffle++) {
+      cache.removeShuffle(shuffle);
+    }
+    assertEquals(before, descriptors());
+  }
+}
