@@ -8,6 +8,7 @@
 #[cfg(test)]
 extern crate self as sluice_ucx;
 
+mod environment;
 mod library;
 mod near;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]

@@ -1,5 +1,6 @@
 //! The life of a UCP context and its one worker.
 
+use std::ffi::CString;
 use std::os::fd::RawFd;
 use std::ptr::{null, null_mut};
 use std::rc::Rc;
@@ -139,6 +140,12 @@ fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
     let mut config = null_mut();
     // SAFETY: no prefix and no file are given; the out-parameter is valid during the call.
     check("its configuration", unsafe { (calls.config_read)(null(), null(), &mut config) })?;
+    for (name, value) in ucx.defaults() {
+        let (name, value) = (c_string(name)?, c_string(value)?);
+        // A release that does not know a name has nothing that would have to be switched off: its refusal is no failure.
+        // SAFETY: the configuration was read above and is live; both strings end with 0 and are copied by the call.
+        let _ = unsafe { (calls.config_modify)(config, name.as_ptr(), value.as_ptr()) };
+    }
     // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
     let mut params: sys::Params = unsafe { std::mem::zeroed() };
     params.field_mask = sys::PARAM_FIELD_FEATURES | sys::PARAM_FIELD_MT_WORKERS_SHARED;
@@ -152,4 +159,8 @@ fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
     unsafe { (calls.config_release)(config) };
     check("making a context", status)?;
     Ok(context)
+}
+
+fn c_string(text: &str) -> Result<CString, WireError> {
+    CString::new(text).map_err(|e| WireError(format!("'{text}' is no C string: {e}")))
 }
