@@ -62,6 +62,7 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
     secret: JByteArray<'_>,
     timeout_millis: jlong,
     receive_bytes: jlong,
+    max_connections: jint,
 ) -> jlong {
     guard(|| {
         let (library, bundled) = (path(&mut env, &library)?, path(&mut env, &bundled)?);
@@ -71,7 +72,10 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let unavailable = |e: sluice_transport::WireError| EngineError::new(Reason::Unavailable, e.to_string());
         let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
         let description = ucx.describe();
-        let options = Options { secret, timeout, ..Options::default() };
+        let mut options = Options { secret, timeout, ..Options::default() };
+        if max_connections != 0 {
+            options.max_connections = number(max_connections.into(), "limit on connections")?;
+        }
         let near_bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&near_bytes);
         let make = move || sluice_ucx::wire(ucx, counted, timeout);

@@ -313,7 +313,10 @@ impl<W: Wire> Agent<W> {
         let (_, wire_address) = split_address(address).ok_or("its address is malformed")?;
         if !self.links.has_room_for(other) && !self.make_room(now) {
             self.shared.connections.no_room.fetch_add(1, Ordering::Relaxed);
-            return Err(format!("there is no room for another connection beside {}", self.links.limit()));
+            let limit = self.links.limit();
+            return Err(format!(
+                "there is no room for another connection: all {limit} are in use (spark.sluice.transport.maxConnections)"
+            ));
         }
         let known = self.links.get(other).is_some();
         let link = self.links.open(&mut self.wire, other, wire_address, now).map_err(|e| e.to_string())?;
