@@ -48,7 +48,7 @@ mod wire;
 #[cfg(test)]
 mod protocol_tests;
 
-pub use agent::Options;
+pub use agent::{ConnectionCounts, Options};
 pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use near::Near;

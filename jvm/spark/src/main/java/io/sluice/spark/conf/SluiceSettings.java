@@ -59,6 +59,12 @@ public final class SluiceSettings {
       "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try that "
           + "fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
 
+  public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
+      "spark.sluice.transport.maxConnections", 1024, 1, 65_536,
+      "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from those that "
+          + "read it. When there are so many, the one that was used least recently is closed, if nothing is read over it; if all "
+          + "are in use, blocks travel by netty. An idle connection is closed after two minutes in any case.");
+
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",
       "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's, and where there is none the one in "
@@ -111,7 +117,7 @@ public final class SluiceSettings {
 
   private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
       WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT, TRANSPORT, TRANSPORT_TIMEOUT,
-      TRANSPORT_RETRY_DELAY, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+      TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

@@ -61,6 +61,7 @@ public enum Counter {
   TRANSPORT_PUBLISHED("transport.published", Unit.COUNT, "map outputs made readable for peers"),
   TRANSPORT_PUBLISH_FAILURES("transport.publishFailures", Unit.COUNT,
       "map outputs that could not be; their blocks travel by Spark's block transfer"),
+  TRANSPORT_PEERS_ANNOUNCED("transport.peersAnnounced", Unit.COUNT, "executors that were announced as readable one-sidedly"),
   TRANSPORT_PEERS_CONNECTED("transport.peersConnected", Unit.COUNT, "connections to executors begun, again or anew"),
   TRANSPORT_PEER_FAILURES("transport.peerFailures", Unit.COUNT, "times that an executor could not be read one-sidedly"),
   TRANSPORT_BLOCKS("transport.blocks", Unit.COUNT, "blocks read one-sidedly"),

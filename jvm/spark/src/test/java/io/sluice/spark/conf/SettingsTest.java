@@ -68,7 +68,10 @@ class SettingsTest {
     "spark.sluice.transport, tcp",
     "spark.sluice.transport.timeout, 99ms",
     "spark.sluice.transport.timeout, 2h",
-    "spark.sluice.transport.retryDelay, 1ms"
+    "spark.sluice.transport.retryDelay, 1ms",
+    "spark.sluice.transport.maxConnections, 0",
+    "spark.sluice.transport.maxConnections, 65537",
+    "spark.sluice.transport.maxConnections, many"
   })
   void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {
     String message = assertThrows(SluiceException.class, () -> settings(key, value)).getMessage();
@@ -130,11 +133,12 @@ class SettingsTest {
   @Test
   void transportSettingsHaveTheirUnits() {
     TransportSettings defaults = settings().transport();
-    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L), defaults);
+    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024), defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
-        "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s").transport();
-    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L), set);
+        "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s",
+        "spark.sluice.transport.maxConnections", "7").transport();
+    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7), set);
     assertTrue(set.oneSided());
   }
 
