@@ -103,7 +103,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
-      new RecordRowWriter<K, V>(dependency, this::append, counters).write(records, context);
+      new RecordRowWriter<K, V>(dependency, this::append, context, counters).write(records);
     }
     finish();
   }
