@@ -87,6 +87,8 @@ public enum Counter {
   MEMORY_WAITS("memory.waits", Unit.COUNT, "times that a task waited for memory"),
   MEMORY_WAIT_NANOS("memory.waitNanos", Unit.NANOS, "time that tasks waited for memory"),
   MEMORY_TIMEOUTS("memory.timeouts", Unit.COUNT, "waits for memory that ended in an error"),
+  MEMORY_BEYOND_LIMIT("memory.beyondLimit", Unit.COUNT,
+      "times that a task alone took more than the limit, for rows that do not fit it"),
   MEMORY_LEAKED_LEASES("memory.leakedLeases", Unit.COUNT, "leases still open when their task ended"),
   MEMORY_LEAKED_BYTES("memory.leakedBytes", Unit.BYTES, "bytes of those leases and reservations");
 
