@@ -59,6 +59,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final NativeMapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
+  /** Null for an RDD's records: nobody plans by the sizes of their blocks. */
+  private final StockSizeEstimator stockSizes;
 
   private PageBatch batch;
   private PageWriter page;
@@ -93,6 +95,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         executor.cache());
+    this.stockSizes = format == RecordFormat.SQL_ROWS
+        ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, mapId) : null;
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
     memory.setSpillable(this);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());
@@ -114,6 +118,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       UnsafeRow row = (UnsafeRow) record._2();
       int partition = partitioner.getPartition(record._1());
       int bytes = row.getSizeInBytes();
+      stockSizes.add(partition, bytes);
       // Row and batch must agree in fields; everything unusual takes the slow way.
       if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
           || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
@@ -196,6 +201,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     batch = null;
     page = null;
     account(full);
+    if (stockSizes != null) {
+      stockSizes.sample(full.describe());
+    }
     if (here) {
       encoder.encodeHere(full);
     } else {
@@ -267,7 +275,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksum, encodedRowBytes);
+    mapStatus = commit.mapStatus(rowChecksum, stockSizes);
   }
 
   @Override

@@ -150,13 +150,6 @@ class SettingsTest {
     assertEquals(expected, settings("spark.io.compression.codec", codec).blocks().codec().orElse(-1));
   }
 
-  @ParameterizedTest
-  @CsvSource({"lz4, fast, 2.0", "snappy, small, 2.0", "zstd, fast, 1.3", "zstd, plain, 1.0"})
-  void blockSizesAreReportedOnSparksScale(String codec, String level, double expected) {
-    Settings settings = settings("spark.io.compression.codec", codec, "spark.sluice.codec.level", level);
-    assertEquals(expected, settings.blocks().stockSizeFactor());
-  }
-
   @Test
   void shuffleCompressFalseMeansPlainWhateverTheCodec() {
     BlockSettings blocks = settings("spark.shuffle.compress", "false", "spark.io.compression.codec", "lzf").blocks();
