@@ -11,14 +11,16 @@ import java.util.concurrent.TimeoutException;
 
 /** One program, started to ask it something. */
 final class ExternalCommand {
+  private static final File NOTHING = new File("/dev/null");
+
   private ExternalCommand() {}
 
   /** Its standard output; missing when it is not there, fails, or is not done within {@code limit}, after which it is killed. */
   static Text run(Duration limit, String... command) {
     Process process;
     try {
-      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD)
-          .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null"))).start();
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.to(NOTHING))
+          .redirectInput(ProcessBuilder.Redirect.from(NOTHING)).start();
     } catch (IOException e) {
       return Text.missing(command[0] + " is not there");
     }
@@ -37,7 +39,7 @@ final class ExternalCommand {
     } catch (ExecutionException | TimeoutException e) {
       return Text.missing("the output of " + command[0] + " cannot be read");
     } finally {
-      // A script's own children would outlive it.
+      // A script's own children would outlive it (and do on Java 8, which does not know them).
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
     }
