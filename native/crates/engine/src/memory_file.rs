@@ -30,11 +30,14 @@ impl MemoryFile {
     /// `Io` when the system gives none: no descriptors left, or it knows no memory files.
     pub fn create(name: &str) -> Result<Self, EngineError> {
         let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // The system call itself: glibc has a function for it only since 2.27, and the library must load on 2.17.
         // SAFETY: the name is a C string that outlives the call.
-        let descriptor = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-        if descriptor < 0 {
-            return Err(failed("making a memory file", &io::Error::last_os_error()));
-        }
+        let answer = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags) };
+        let descriptor = match RawFd::try_from(answer) {
+            Ok(descriptor) if descriptor >= 0 => descriptor,
+            _ => return Err(failed("making a memory file", &io::Error::last_os_error())),
+        };
         // SAFETY: a fresh descriptor that nobody else knows.
         Ok(Self { file: File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }) })
     }

@@ -50,11 +50,12 @@ class NativeLibraryTest {
     assertEquals("linux-x86_64", new Platform("linux", "x86_64", V2).name());
     assertNull(new Platform("linux", "x86_64", V2).unsupportedReason());
     assertNull(new Platform("linux", "x86_64", Set.of()).unsupportedReason());
+    assertNull(new Platform("linux", "aarch64", Set.of("fp", "asimd")).unsupportedReason());
   }
 
   @Test
   void otherPlatformsAreUnsupported() {
-    assertTrue(new Platform("linux", "aarch64", Set.of()).unsupportedReason().contains("linux-aarch64"));
+    assertTrue(new Platform("linux", "ppc64le", Set.of()).unsupportedReason().contains("linux-ppc64le"));
     assertTrue(new Platform("mac_os_x", "x86_64", Set.of()).unsupportedReason().contains("mac_os_x-x86_64"));
   }
 
