@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# Builds the native libraries and what goes into the jar beside them; part of ./sluice, which has note, step and $build.
+# shellcheck shell=bash disable=SC2154,SC2034
 
 # The machines that the jar is for. Libraries are linked against this version of glibc's symbols, that of CentOS 7, by zig,
 # which carries the symbol lists of all versions.
@@ -143,4 +143,27 @@ prepare_ucx() {
       note "  The jar will carry no UCX for $machine (it comes with python3 and pip); a UCX of the system is used where there is one."
     fi
   done
+}
+
+# --- Tests for another machine --------------------------------------------------------------------------------------
+
+qemu_home=$build/qemu
+
+# Whether programs for aarch64 run here: through qemu and with that machine's C library, two Debian packages, unpacked into build.
+prepare_qemu() {
+  if [[ $host_machine == aarch64 || -e $qemu_home/.complete ]]; then return; fi
+  command -v apt-get >/dev/null && step install-qemu install_qemu
+}
+
+install_qemu() {
+  rm -rf "$qemu_home"
+  debian_packages '' "$qemu_home" qemu-user-static libc6-arm64-cross && touch "$qemu_home/.complete"
+}
+
+# The tests of the crates that depend on the machine; property tests try fewer values, because qemu is slow.
+aarch64_tests() {
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER PROPTEST_CASES=${PROPTEST_CASES:-16}
+  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$qemu_home/usr/bin/qemu-aarch64-static -L $qemu_home/usr/aarch64-linux-gnu"
+  cargo_zigbuild test --locked --no-fail-fast --target "aarch64-unknown-linux-gnu.$oldest_glibc" \
+    -p sluice-codec -p sluice-mem -p sluice-engine "$@"
 }

@@ -55,6 +55,36 @@ public final class JavaUtilMap {
     return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5);
   }
 
+  public static <K, V> Map<K, V> of(
+      K k1, V v1, K k2, V v2, K k3, V v3,
+      K k4, V v4, K k5, V v5, K k6, V v6) {
+    return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6);
+  }
+
+  public static <K, V> Map<K, V> of(
+      K k1, V v1, K k2, V v2, K k3, V v3,
+      K k4, V v4, K k5, V v5, K k6, V v6, K k7, V v7) {
+    return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6, k7, v7);
+  }
+
+  public static <K, V> Map<K, V> of(
+      K k1, V v1, K k2, V v2, K k3, V v3, K k4, V v4,
+      K k5, V v5, K k6, V v6, K k7, V v7, K k8, V v8) {
+    return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6, k7, v7, k8, v8);
+  }
+
+  public static <K, V> Map<K, V> of(
+      K k1, V v1, K k2, V v2, K k3, V v3, K k4, V v4,
+      K k5, V v5, K k6, V v6, K k7, V v7, K k8, V v8, K k9, V v9) {
+    return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6, k7, v7, k8, v8, k9, v9);
+  }
+
+  public static <K, V> Map<K, V> of(
+      K k1, V v1, K k2, V v2, K k3, V v3, K k4, V v4, K k5, V v5,
+      K k6, V v6, K k7, V v7, K k8, V v8, K k9, V v9, K k10, V v10) {
+    return make(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6, k7, v7, k8, v8, k9, v9, k10, v10);
+  }
+
   @SuppressWarnings("unchecked")
   private static <K, V> Map<K, V> make(Object... pairs) {
     Map<K, V> map = new LinkedHashMap<>();

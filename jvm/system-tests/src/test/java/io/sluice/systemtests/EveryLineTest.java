@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -63,6 +64,15 @@ class EveryLineTest {
   }
 
   @Test
+  void runsOnTheJavaAskedFor() {
+    String asked = System.getProperty("tests.java", java());
+    assertEquals(asked, java());
+    application.awaitExecutors(2);
+    Map<String, String> found = ExecutorSurvey.ask(application.context(), EveryLineTest::java);
+    assertEquals(Set.of(asked), Set.copyOf(found.values()), found::toString);
+  }
+
+  @Test
   void sqlWithADamagedBlock() throws IOException {
     // Asked for twice, the rows are read from the same shuffles again.
     JavaRDD<InternalRow> rows = Plans.rows(query(application));
@@ -106,6 +116,11 @@ class EveryLineTest {
       new ExecutorDeath(Path.of(marker), FATAL_KEY).call((long) FATAL_KEY);
     }
     return pair;
+  }
+
+  /** 8, 11, 17, … */
+  private static String java() {
+    return System.getProperty("java.specification.version").replace("1.", "");
   }
 
   private static void assertIsAFrame(Path data) throws IOException {

@@ -11,16 +11,14 @@ import java.util.concurrent.TimeoutException;
 
 /** One program, started to ask it something. */
 final class ExternalCommand {
-  private static final File NOTHING = new File("/dev/null");
-
   private ExternalCommand() {}
 
   /** Its standard output; missing when it is not there, fails, or is not done within {@code limit}, after which it is killed. */
   static Text run(Duration limit, String... command) {
     Process process;
     try {
-      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.to(NOTHING))
-          .redirectInput(ProcessBuilder.Redirect.from(NOTHING)).start();
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD)
+          .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null"))).start();
     } catch (IOException e) {
       return Text.missing(command[0] + " is not there");
     }

@@ -48,9 +48,8 @@ final class ApiRewriter {
       for (AbstractInsnNode instruction : method.instructions.toArray()) {
         if (instruction instanceof MethodInsnNode call) {
           rewrite(node, method, call);
-        } else if (instruction instanceof FieldInsnNode field && classes.field(field.owner, field.name, field.desc)
-            == ClassSet.Found.NO) {
-          miss(node, field.owner + "." + field.name);
+        } else if (instruction instanceof FieldInsnNode field) {
+          rewrite(node, field);
         } else if (instruction instanceof InvokeDynamicInsnNode dynamic) {
           dynamic.bsmArgs = Arrays.stream(dynamic.bsmArgs)
               .map(a -> a instanceof Handle handle ? rewrite(node, handle) : a).toArray();
@@ -58,6 +57,18 @@ final class ApiRewriter {
       }
     }
     checkTypes(node);
+  }
+
+  private void rewrite(ClassNode node, FieldInsnNode field) {
+    if (classes.field(field.owner, field.name, field.desc) != ClassSet.Found.NO) {
+      return;
+    }
+    String replacement = nameOfReplacement(field.owner);
+    if (field.getOpcode() == GETSTATIC && classes.field(replacement, field.name, field.desc) == ClassSet.Found.YES) {
+      field.owner = replacement;
+    } else {
+      miss(node, field.owner + "." + field.name);
+    }
   }
 
   private void rewrite(ClassNode node, MethodNode method, MethodInsnNode call) {

@@ -102,7 +102,7 @@ public final class Main {
     Map<String, byte[]> classes = new LinkedHashMap<>();
     List<byte[]> replacements = new ArrayList<>();
     try (JarFile in = new JarFile(jar.toFile())) {
-      for (JarEntry entry : in.stream().filter(e -> e.getName().startsWith(REPLACEMENTS)).toList()) {
+      for (JarEntry entry : in.stream().filter(e -> e.getName().matches(REPLACEMENTS + ".*\\.class")).toList()) {
         replacements.add(read(in, entry));
       }
     }
