@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn structures_are_those_of_the_header() {
-        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../build/ucx/wheel/libucx/include");
+        let wheel = format!("../../../build/ucx/wheel-{}/libucx/include", std::env::consts::ARCH);
+        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join(wheel);
         let folders = [bundled.as_path(), Path::new("/usr/include")];
         let Some(include) = folders.into_iter().find(|folder| folder.join("ucp/api/ucp.h").exists()) else {
             eprintln!("skipped: structures_are_those_of_the_header: no ucp.h");
