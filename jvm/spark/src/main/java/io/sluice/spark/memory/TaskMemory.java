@@ -120,12 +120,21 @@ public final class TaskMemory {
    * @throws SluiceException when {@code spark.sluice.memory.waitTimeout} passes without success
    */
   public Lease lease(long bytes, String what) {
+    failIfNeverGranted(bytes, what);
+    Lease lease = tryLease(bytes);
+    return lease != null ? lease : waitForLease(bytes, what);
+  }
+
+  /**
+   * Fails at once when a task can never have {@code bytes}.
+   *
+   * @throws SluiceException with the setting to change
+   */
+  public void failIfNeverGranted(long bytes, String what) {
     if (bytes > quota.limitBytes()) {
       throw new SluiceException(what + " needs " + bytes + " bytes of memory at once, more than "
           + quota.limitSetting() + " = " + quota.limitBytes() + " bytes: raise it");
     }
-    Lease lease = tryLease(bytes);
-    return lease != null ? lease : waitForLease(bytes, what);
   }
 
   /** Begins a wait for what the arena, not the quota, has refused; counted. */

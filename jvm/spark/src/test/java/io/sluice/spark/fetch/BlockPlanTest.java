@@ -2,12 +2,12 @@ package io.sluice.spark.fetch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.ScalaIterators;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.storage.BlockId;
@@ -28,7 +28,12 @@ class BlockPlanTest {
   private static final BlockManagerId FAR = BlockManagerId.apply("3", "far", 3, Option.empty());
 
   private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed) {
-    return new BlockPlan(ScalaIterators.of(addressed.iterator()), address -> Set.of("1", "fallback").contains(address.executorId()), batch);
+    return plan(batch, addressed, TransferSize.AS_REPORTED);
+  }
+
+  private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed, TransferSize sizes) {
+    return new BlockPlan(ScalaIterators.of(addressed.iterator()),
+        address -> Set.of("1", "fallback").contains(address.executorId()), sizes, batch);
   }
 
   /** A tuple as MapOutputTracker gives it: blocks are {map, reduce}. */
@@ -60,8 +65,8 @@ class BlockPlanTest {
         new ShuffleBlock(id(4, 4), fallback, 4)), plan.local());
     assertTrue(plan.hasRemote());
     Iterator<Object> remote = plan.remote();
-    assertSame(addressed.get(0), remote.next());
-    assertSame(addressed.get(2), remote.next());
+    assertEquals(addressed.get(0), remote.next());
+    assertEquals(addressed.get(2), remote.next());
     assertFalse(remote.hasNext());
   }
 
@@ -85,5 +90,26 @@ class BlockPlanTest {
         new ShuffleBlock(batch(3, 6, 8), HERE, 3)), plan.local());
     assertEquals(4, plan.local().get(0).reduceId());
     assertFalse(plan.hasRemote());
+  }
+
+  /** Spark's iterator counts what it has in flight by these sizes, so they are those of the blocks, not the reported ones. */
+  @Test
+  void sizesOfRemoteBlocksAreThoseThatTravel() {
+    List<Tuple2<BlockManagerId, ?>> addressed = List.of(at(FAR, new int[] {0, 4}, new int[] {2, 4}));
+    assertEquals(List.of(500L, 500L), sizes(plan(false, addressed, TransferSize.reportedTimes(2))));
+    assertEquals(List.of(769L, 769L), sizes(plan(false, addressed, TransferSize.reportedTimes(1.3))));
+    assertEquals(List.of(1000L, 1000L), sizes(plan(false, addressed, TransferSize.reportedTimes(1))));
+    assertEquals(List.of(1L, 1L), sizes(plan(false, addressed, TransferSize.reportedTimes(5000))), "never empty");
+    assertEquals(List.of(1000L, 3000L),
+        sizes(plan(false, addressed, (mapIndex, bytes) -> bytes * (mapIndex + 1))), "each map output by its own measure");
+  }
+
+  private static List<Long> sizes(BlockPlan plan) {
+    List<Long> sizes = new ArrayList<>();
+    Iterator<?> blocks = ((scala.collection.Iterable<?>) ((Tuple2<?, ?>) plan.remote().next())._2()).iterator();
+    while (blocks.hasNext()) {
+      sizes.add((Long) ((Tuple3<?, ?, ?>) blocks.next())._2());
+    }
+    return sizes;
   }
 }
