@@ -5,6 +5,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.SerializedRecords;
+import io.sluice.spark.record.SerializerChoice;
 import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
@@ -17,7 +18,8 @@ import scala.collection.Iterator;
 
 /**
  * Makes rows of a map task's records: each its own as long as keys and values have a shape. From the first record on
- * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. One thread.
+ * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. With a
+ * serializer that is not Spark's all do from the start. One thread.
  */
 final class RecordRowWriter<K, V> {
   /** Takes rows. */
@@ -32,6 +34,7 @@ final class RecordRowWriter<K, V> {
   private final Target target;
   private final Counters counters;
   private final RecordEncoder encoder = new RecordEncoder();
+  /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
 
   RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, Counters counters) {
@@ -40,6 +43,9 @@ final class RecordRowWriter<K, V> {
     this.partitions = partitioner.numPartitions();
     this.target = target;
     this.counters = counters;
+    if (!SerializerChoice.rowsMayReplace(dependency.serializer())) {
+      this.serialized = new SerializedRecords(dependency.serializer(), partitions);
+    }
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
