@@ -49,6 +49,10 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     return pieces.stream().filter(piece -> piece.frees == 0).count();
   }
 
+  synchronized long liveBytes() {
+    return pieces.stream().filter(piece -> piece.frees == 0).mapToLong(piece -> piece.bytes).sum();
+  }
+
   synchronized long taken() {
     return pieces.size();
   }
@@ -74,7 +78,7 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
   private Piece add(long bytes) {
     TestPiece piece = new TestPiece(Platform.allocateMemory(bytes), bytes);
     pieces.add(piece);
-    mostLiveBytes = Math.max(mostLiveBytes, pieces.stream().filter(p -> p.frees == 0).mapToLong(p -> p.bytes).sum());
+    mostLiveBytes = Math.max(mostLiveBytes, liveBytes());
     return piece;
   }
 

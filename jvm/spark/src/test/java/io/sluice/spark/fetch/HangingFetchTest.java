@@ -25,6 +25,7 @@ import io.sluice.spark.decode.TestMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,6 +45,7 @@ import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.util.TaskCompletionListener;
@@ -111,7 +113,7 @@ class HangingFetchTest {
         DownloadFileManager files) {
       for (int i = 0; i < ids.length && left > 0; i++) {
         left--;
-        long map = new ShuffleBlock(org.apache.spark.storage.BlockId.apply(ids[i]), ELSEWHERE, 0).mapId();
+        long map = new ShuffleBlock(BlockId.apply(ids[i]), ELSEWHERE, 0).mapId();
         listener.onBlockFetchSuccess(ids[i], new NioManagedBuffer(ByteBuffer.wrap(PlainFrames.frame(map * ROWS, ROWS))));
       }
     }
@@ -185,6 +187,56 @@ class HangingFetchTest {
         && List.of(frames).stream().anyMatch(frame -> frame.getClassName().endsWith("fetch.RemoteBlocks"));
   }
 
+  /** Each block is one frame, so reading ahead means going from block to block. */
+  @Test
+  void blocksThatHaveArrivedAreDecodedAheadAndOthersAreNotWaitedFor() {
+    int arriving = 6;
+    CountDownLatch fourAtOnce = new CountDownLatch(4);
+    CountDownLatch goOn = new CountDownLatch(1);
+    Thread task = Thread.currentThread();
+    decoder = (source, sourceBytes, target, targetBytes, lengths) -> {
+      if (Thread.currentThread() != task) {
+        fourAtOnce.countDown();
+        await(goOn);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+    };
+    RowIterator rows = rows(batches(arriving, true, true), true);
+    assertEquals(0, rows.next()._2().getLong(0));
+    await(fourAtOnce);
+    goOn.countDown();
+    for (long i = 1; i < (long) arriving * ROWS; i++) {
+      assertEquals(i, rows.next()._2().getLong(0));
+    }
+    assertEquals(arriving, metrics.remoteBlocksFetched());
+    context.markTaskCompleted(Option.empty());
+    assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) >= 4);
+  }
+
+  /** Spark's iterator may fetch a block again, and wait for it, when it checks blocks itself. */
+  @Test
+  void nothingIsAtHandWhereSparkChecksBlocks() throws Exception {
+    for (boolean checks : new boolean[] {false, true}) {
+      FetchedStreams streams = new FetchedStreams(metrics, checks);
+      ArrivedBlocks arrived = new ArrivedBlocks();
+      RemoteBlocks remote = new RemoteBlocks(
+          new RemoteBlocks.FetchedBlocks(ScalaIterators.of(List.<Tuple2<BlockId, InputStream>>of().iterator()), streams, arrived, true), context, null, new ReadCounts(counters));
+      assertFalse(remote.nextIsAtHand());
+      arrived.arriving("shuffle_3_1_5", null);
+      assertFalse(remote.nextIsAtHand(), "it is not in Spark's queue yet");
+      arrived.arrived();
+      assertEquals(!checks, remote.nextIsAtHand());
+    }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(LIMIT_SECONDS, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aKilledTaskIsToldWithoutAnInterrupt(boolean readAhead) throws Exception {
@@ -250,11 +302,7 @@ class HangingFetchTest {
     CountDownLatch goOn = new CountDownLatch(1);
     decoder = (source, sourceBytes, target, targetBytes, lengths) -> {
       decoding.countDown();
-      try {
-        assertTrue(goOn.await(LIMIT_SECONDS, TimeUnit.SECONDS));
-      } catch (InterruptedException e) {
-        throw new AssertionError(e);
-      }
+      await(goOn);
       return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
     };
     RowIterator rows = rows(batches(3, true, false), false);
