@@ -51,12 +51,13 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Made once per process by Spark; all methods may be called from any thread.
  */
-public final class SluiceShuffleManager extends SortShuffleManager {
+public class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
 
   private final SparkConf conf;
   private final Settings settings;
   private final ShufflePolicy policy;
+  private final OutputCache.Memory memoryFiles;
   private final NativeLibrary.Status nativeLibrary;
   private final boolean isDriver;
   private final Capabilities capabilities;
@@ -66,7 +67,6 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
   private volatile String executorWithoutLibrary;
   private ExecutorState executor;
-  private OutputCache.Memory memoryFiles = MemoryFile::create;
 
   /**
    * As Spark instantiates it.
@@ -74,8 +74,14 @@ public final class SluiceShuffleManager extends SortShuffleManager {
    * @throws SluiceException when a {@code spark.sluice.*} setting is unknown or out of range
    */
   public SluiceShuffleManager(SparkConf conf, boolean isDriver) {
+    this(conf, isDriver, MemoryFile::create);
+  }
+
+  /** @param memoryFiles makes the files in memory that keep map outputs with {@code spark.sluice.store=cache} */
+  protected SluiceShuffleManager(SparkConf conf, boolean isDriver, OutputCache.Memory memoryFiles) {
     super(conf);
     this.conf = conf;
+    this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);
     this.policy = new ShufflePolicy(conf, settings);
     this.nativeLibrary = NativeLibrary.load(settings.nativeLibrary());
@@ -251,11 +257,6 @@ public final class SluiceShuffleManager extends SortShuffleManager {
    */
   private long receiveLimit() {
     return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
-  }
-
-  /** Where memory files come from in a test of what goes wrong with them; before the first task. */
-  synchronized void setMemoryFiles(OutputCache.Memory memoryFiles) {
-    this.memoryFiles = memoryFiles;
   }
 
   /** The counters of this process; there from the start. */

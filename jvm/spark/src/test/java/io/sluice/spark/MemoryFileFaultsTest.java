@@ -11,6 +11,7 @@ import io.sluice.spark.store.OutputCache;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
@@ -22,11 +23,22 @@ import org.junit.jupiter.api.Timeout;
 /** Jobs on a machine that gives no memory files, or some that cannot be written: their outputs are files on the disk. */
 @Timeout(180)
 class MemoryFileFaultsTest {
+  /** Static, because Spark makes the manager. */
+  private static volatile OutputCache.Memory memoryFiles;
+
   private LocalSpark spark;
+
+  /** Sluice on a machine whose memory files are those of the test. */
+  public static final class ManagerOnFaultyMemory extends SluiceShuffleManager {
+    public ManagerOnFaultyMemory(SparkConf conf, boolean isDriver) {
+      super(conf, isDriver, name -> memoryFiles.create(name));
+    }
+  }
 
   @BeforeEach
   void start() {
-    spark = LocalSpark.start(Map.of("spark.sluice.mode", "CACHE_ONLY", "spark.sql.autoBroadcastJoinThreshold", "-1"));
+    spark = LocalSpark.start(Map.of(
+        "spark.shuffle.manager", ManagerOnFaultyMemory.class.getName(), "spark.sluice.mode", "CACHE_ONLY", "spark.sql.autoBroadcastJoinThreshold", "-1"));
   }
 
   @AfterEach
@@ -39,7 +51,7 @@ class MemoryFileFaultsTest {
 
   /** The result is stock's, and of the {@code outputs} map outputs so many went to the disk at once. */
   private void assertRefused(OutputCache.Memory memory, int outputs, int refused) {
-    spark.manager().setMemoryFiles(memory);
+    memoryFiles = memory;
     Supplier<Dataset<Row>> query = () -> spark.session().range(0, 30_000, 1, 6)
         .selectExpr("id", "md5(cast(id as string)) as t").repartition(5, functions.col("t"))
         .agg(functions.count("*"), functions.bit_xor(functions.xxhash64(functions.col("id"), functions.col("t"))));

@@ -14,8 +14,12 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.Aggregator;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.rdd.ShuffledRDD;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
@@ -110,16 +114,59 @@ class UserSerializerTest {
     assertSerialized(4 * 3000);
   }
 
+  private static List<String> pointsAmongNumbers(RddOnBoth spark, Serializer serializer) {
+    return RddOnBoth.sorted(RddOnBoth.shuffled(spark.numbers(20_000)
+            .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
+        new HashPartitioner(5)).setSerializer(serializer).toJavaRDD().collect());
+  }
+
   /** The stream of a serializer without relocation must be read from its start whatever else the block holds. */
   @ParameterizedTest
-  @MethodSource("serializers")
-  void recordsWithAShapeAmongOthers(Serializer serializer) {
+  @ValueSource(classes = {JavaSerializer.class, KryoSerializer.class})
+  void recordsWithAShapeAmongOthers(Class<? extends Serializer> serializer) {
     spark = RddOnBoth.start(Map.of());
-    spark.assertSame(context -> RddOnBoth.sorted(RddOnBoth.shuffled(spark.numbers(20_000)
-            .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
-        new HashPartitioner(5)).setSerializer(serializer).toJavaRDD().collect()));
+    spark.assertSame(context -> pointsAmongNumbers(spark, sparks(serializer)));
     long serialized = spark.counter(Counter.WRITE_RECORDS_SERIALIZED);
     assertTrue(serialized > 4 * 1900 && serialized < 4 * 2000, () -> "serialized: " + serialized);
+  }
+
+  private static Serializer sparks(Class<? extends Serializer> serializer) {
+    SparkConf conf = SparkEnv.get().conf();
+    return serializer == JavaSerializer.class ? new JavaSerializer(conf) : new KryoSerializer(conf);
+  }
+
+  /** Kryo, but for what it does beside: a subclass of Spark's serializer is a user's. */
+  public static final class AuditingKryo extends KryoSerializer {
+    private static final long serialVersionUID = 1L;
+
+    public AuditingKryo(SparkConf conf) {
+      super(conf);
+    }
+  }
+
+  /** A user's serializer may encrypt or audit, so it gets records of numbers and text too, which need none. */
+  @ParameterizedTest
+  @MethodSource("serializers")
+  void getsEveryRecordOfItsShuffle(Serializer serializer) {
+    spark = RddOnBoth.start(Map.of());
+    spark.assertSame(context -> pointsAmongNumbers(spark, serializer));
+    assertSerialized(20_000);
+    spark.assertSame(context -> RddOnBoth.sorted(RddOnBoth.shuffled(
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, "text " + n)), new HashPartitioner(5))
+        .setSerializer(serializer).toJavaRDD().collect()));
+    assertSerialized(40_000);
+  }
+
+  @ParameterizedTest
+  @ValueSource(classes = {Relocatable.class, Stateful.class, AuditingKryo.class})
+  void getsEveryRecordOfTheApplication(Class<?> serializer) {
+    spark = RddOnBoth.start(Map.of("spark.serializer", serializer.getName()));
+    spark.assertSame(context -> RddOnBoth.sorted(
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n % 1000, 1L)).reduceByKey(Long::sum, 6).collect()));
+    assertSerialized(4 * 1000);
+    spark.assertSame(context -> RddOnBoth.sorted(
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>("key " + n, n)).sortByKey(false, 3).collect()));
+    assertSerialized(4 * 1000 + 20_000);
   }
 
   @ParameterizedTest

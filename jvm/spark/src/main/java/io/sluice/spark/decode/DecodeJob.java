@@ -8,7 +8,6 @@ import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.IOException;
 import org.apache.spark.TaskContext;
-import org.apache.spark.unsafe.Platform;
 
 /**
  * One frame on its way to rows: its bytes, and the batch that they become. Whoever is first decodes it, a pool
@@ -28,7 +27,7 @@ final class DecodeJob {
 
   private final FrameDecoder decoder;
   private final DecodedBatch batch = new DecodedBatch();
-  private ReadMemory.Piece encoded;
+  private final ReusedMemory encoded = new ReusedMemory();
   private FrameHeader header;
   private BlockInput input;
   private long offset;
@@ -50,36 +49,40 @@ final class DecodeJob {
     return frames.frameBytes() + DecodedBatch.bytesFor(frames.header());
   }
 
-  /** Copies the current frame; false when there is no memory for it at once. */
-  boolean tryLoad(FrameReader frames, ReadMemory memory) {
-    if (encoded == null || encoded.bytes() < frames.frameBytes()) {
-      freeEncoded();
-      encoded = memory.tryTake(frames.frameBytes());
-    }
-    if (encoded == null || !batch.tryPrepare(frames.header(), memory)) {
+  /** Fails at once when a task can never have what the current frame needs while it is decoded. */
+  static void failIfNeverGranted(FrameReader frames, ReadMemory memory) {
+    memory.failIfNeverGranted(ReusedMemory.roundUp(frames.frameBytes())
+        + ReusedMemory.roundUp(DecodedBatch.bytesFor(frames.header())), "decoding a frame of a shuffle block");
+  }
+
+  /** Reads the current frame; false when there is no memory for it at once. */
+  boolean tryLoad(FrameReader frames, ReadMemory memory) throws IOException {
+    if (!encoded.tryEnsure(frames.frameBytes(), memory) || !batch.tryPrepare(frames.header(), memory)) {
       return false;
     }
-    copy(frames);
+    read(frames);
     return true;
   }
 
-  /** Copies the current frame, waiting for memory if it must. */
-  void load(FrameReader frames, ReadMemory memory) {
-    if (encoded == null || encoded.bytes() < frames.frameBytes()) {
-      freeEncoded();
-      encoded = memory.take(frames.frameBytes(), "a frame of a shuffle block");
-    }
+  /** Reads the current frame, waiting for memory if it must. */
+  void load(FrameReader frames, ReadMemory memory) throws IOException {
+    failIfNeverGranted(frames, memory);
+    encoded.ensure(frames.frameBytes(), memory, "a frame of a shuffle block");
     batch.prepare(frames.header(), memory);
-    copy(frames);
+    read(frames);
   }
 
-  private synchronized void copy(FrameReader frames) {
-    Platform.copyMemory(null, frames.frameAddress(), null, encoded.address(), frames.frameBytes());
+  private void read(FrameReader frames) throws IOException {
+    frames.readTo(encoded.address());
     header = frames.header();
     input = frames.input();
     offset = frames.offset();
     submitted = false;
     failure = null;
+    ready();
+  }
+
+  private synchronized void ready() {
     state = State.READY;
   }
 
@@ -118,6 +121,7 @@ final class DecodeJob {
       thrown = e;
     }
     synchronized (this) {
+      encoded.freeIfLarge();
       failure = thrown;
       nanos = System.nanoTime() - start;
       byPool = onPool;
@@ -135,7 +139,7 @@ final class DecodeJob {
    *
    * @throws BlockReadException when the frame is corrupt
    */
-  DecodedBatch finish(TaskContext context, ReadCounts tally) throws IOException {
+  DecodedBatch finish(TaskContext context, ReadCounts counts) throws IOException {
     if (claim()) {
       decode(false);
     }
@@ -150,7 +154,7 @@ final class DecodeJob {
       throw new SluiceException("decoding a frame of block " + input.block().id() + " at byte " + offset
           + " failed: " + failure.getMessage(), failure);
     }
-    tally.decoded(header, nanos, byPool);
+    counts.decoded(header, nanos, byPool);
     return batch;
   }
 
@@ -182,6 +186,7 @@ final class DecodeJob {
       throw new IllegalStateException("recycled in state " + state);
     }
     state = State.EMPTY;
+    batch.recycle();
     input = null;
   }
 
@@ -197,15 +202,7 @@ final class DecodeJob {
   }
 
   private void free() {
-    freeEncoded();
+    encoded.close();
     batch.close();
-  }
-
-  private void freeEncoded() {
-    if (encoded != null) {
-      ReadMemory.Piece freed = encoded;
-      encoded = null;
-      freed.free();
-    }
   }
 }

@@ -13,11 +13,7 @@ import io.sluice.nativebridge.FrameHeader;
  * Used by one thread at a time.
  */
 final class DecodedBatch implements AutoCloseable {
-  private static final long GRANULE = 64 * 1024;
-  private static final long KEEP_ALWAYS = 4 * 1024 * 1024;
-  private static final long KEEP_FACTOR = 4;
-
-  private ReadMemory.Piece piece;
+  private final ReusedMemory memory = new ReusedMemory();
   private long rowBytes;
   private int rows;
   private int fields;
@@ -28,20 +24,13 @@ final class DecodedBatch implements AutoCloseable {
   }
 
   /** Makes room for a frame, waiting for memory if needed. */
-  void prepare(FrameHeader header, ReadMemory memory) {
-    if (!fits(header)) {
-      close();
-      piece = memory.take(roundUp(bytesFor(header)), "the rows of a shuffle frame");
-    }
+  void prepare(FrameHeader header, ReadMemory source) {
+    memory.ensure(bytesFor(header), source, "the rows of a shuffle frame");
   }
 
   /** As {@link #prepare}, but false when there is no memory at once; it then holds none. */
-  boolean tryPrepare(FrameHeader header, ReadMemory memory) {
-    if (!fits(header)) {
-      close();
-      piece = memory.tryTake(roundUp(bytesFor(header)));
-    }
-    return piece != null;
+  boolean tryPrepare(FrameHeader header, ReadMemory source) {
+    return memory.tryEnsure(bytesFor(header), source);
   }
 
   /** Decodes the frame that it was prepared for. */
@@ -49,7 +38,7 @@ final class DecodedBatch implements AutoCloseable {
       throws CorruptFrameException {
     long decoded = header.decodedBytes();
     long decodedRows = decoder.decode(
-        source, sourceBytes, piece.address(), decoded, piece.address() + decoded, header.records());
+        source, sourceBytes, address(), decoded, address() + decoded, header.records());
     if (decodedRows != header.records()) {
       throw new CorruptFrameException("frame holds " + decodedRows + " rows, its header says " + header.records());
     }
@@ -60,7 +49,7 @@ final class DecodedBatch implements AutoCloseable {
 
   /** The first row. */
   long address() {
-    return piece.address();
+    return memory.address();
   }
 
   /** Bytes of all rows; the row lengths follow them. */
@@ -76,29 +65,18 @@ final class DecodedBatch implements AutoCloseable {
     return fields;
   }
 
+  /** Ends the life of the rows; memory of usual size is kept for the next frame. */
+  void recycle() {
+    memory.freeIfLarge();
+  }
+
   /** Lets a thread that still decodes into this batch close it after the task's end. */
   void detach() {
-    if (piece != null) {
-      piece.detach();
-    }
-  }
-
-  private boolean fits(FrameHeader header) {
-    long wanted = bytesFor(header);
-    return piece != null && piece.bytes() >= wanted
-        && (piece.bytes() <= KEEP_ALWAYS || piece.bytes() <= KEEP_FACTOR * wanted);
-  }
-
-  private static long roundUp(long bytes) {
-    return Math.max(1, (bytes + GRANULE - 1) / GRANULE) * GRANULE;
+    memory.detach();
   }
 
   @Override
   public void close() {
-    if (piece != null) {
-      ReadMemory.Piece freed = piece;
-      piece = null;
-      freed.free();
-    }
+    memory.close();
   }
 }

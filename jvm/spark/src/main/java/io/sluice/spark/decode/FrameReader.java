@@ -11,7 +11,8 @@ import java.io.IOException;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Walks over the frames of all blocks: at each step one whole frame lies in memory, its header checked.
+ * Walks over the frames of all blocks: at each step the header of a frame is known and checked, and its bytes can be
+ * read, once, to where they are decoded.
  *
  * <p>Every length of a header is checked against what remains of the block (where that is known) and against
  * the smallest rows it could describe, before any memory is taken for it. Not thread-safe.
@@ -21,30 +22,32 @@ public final class FrameReader implements AutoCloseable {
   private static final int MAX_RECORDS = 1 << 16;
 
   private final BlockInputs inputs;
-  private final FrameBuffer window;
+  private final BlockBuffer buffer;
   private final byte[] headerBytes = new byte[FrameHeader.BYTES];
   private BlockInput input;
   private FrameHeader header;
-  private long frameBytes;
+  private long frameOffset;
+  /** Bytes of the current frame that lie in the buffer and are not consumed yet. */
+  private int inPlaceBytes;
 
   public FrameReader(BlockInputs inputs, ReadMemory memory) {
     this.inputs = inputs;
-    this.window = new FrameBuffer(memory);
+    this.buffer = new BlockBuffer(memory);
   }
 
   /**
-   * Moves to the next frame, from block to block.
+   * Moves to the next frame, from block to block, after the current one has been read.
    *
    * @return false when all blocks have been read
    * @throws BlockReadException naming block and offset
    */
   boolean next() throws IOException {
-    window.skip(frameBytes);
-    frameBytes = 0;
+    endFrame();
     while (input != null || openNext()) {
+      frameOffset = buffer.offset();
       try {
-        if (window.require(1)) {
-          readFrame();
+        if (buffer.require(1)) {
+          readHeader();
           return true;
         }
       } catch (IOException e) {
@@ -55,18 +58,23 @@ public final class FrameReader implements AutoCloseable {
     return false;
   }
 
-  /** Whether {@link #next} would answer without waiting for the network. */
+  /** Whether {@link #next} would answer without waiting for the network; ends the current frame, which has been read. */
   boolean nextIsAtHand() throws IOException {
+    endFrame();
     return input != null && frameFollows() || inputs.nextIsAtHand();
   }
 
+  private void endFrame() {
+    buffer.skip(inPlaceBytes);
+    inPlaceBytes = 0;
+  }
+
   private boolean frameFollows() throws IOException {
-    long consumed = frameBytes;
     if (input.sizeBytes() != BlockInput.UNKNOWN) {
-      return window.offset() + consumed < input.sizeBytes();
+      return buffer.offset() < input.sizeBytes();
     }
     try {
-      return window.require(consumed + 1);
+      return buffer.require(1);
     } catch (IOException e) {
       throw failure(e);
     }
@@ -77,13 +85,37 @@ public final class FrameReader implements AutoCloseable {
     return header;
   }
 
-  /** Where the current frame is, header included; until the next {@link #next} or {@link #nextIsAtHand}. */
-  long frameAddress() {
-    return window.address();
+  /** Bytes of the current frame, header included. */
+  long frameBytes() {
+    return FrameHeader.BYTES + header.encodedBytes();
   }
 
-  long frameBytes() {
-    return frameBytes;
+  /** Whether the current frame is so small that it can be decoded in the buffer. */
+  boolean fitsBuffer() {
+    return frameBytes() <= BlockBuffer.BYTES;
+  }
+
+  /** Reads the current frame, which {@link #fitsBuffer}; it is at the result, header included, until the next frame. */
+  long readInPlace() throws IOException {
+    try {
+      inPlaceBytes = (int) frameBytes();
+      require(inPlaceBytes, "a frame");
+      return buffer.address();
+    } catch (IOException e) {
+      throw failure(e);
+    }
+  }
+
+  /** Reads the current frame, header included, to {@code target}, which has room for {@link #frameBytes}. */
+  void readTo(long target) throws IOException {
+    try {
+      long read = buffer.consumeTo(target, frameBytes());
+      if (read < frameBytes()) {
+        throw endsInside(read, "a frame", frameBytes());
+      }
+    } catch (IOException e) {
+      throw failure(e);
+    }
   }
 
   /** The block of the current frame. */
@@ -93,12 +125,12 @@ public final class FrameReader implements AutoCloseable {
 
   /** Bytes from the block's start to the current frame. */
   long offset() {
-    return window.offset();
+    return frameOffset;
   }
 
   /** What went wrong with the current frame, for {@link FetchFailures}. */
   BlockReadException failure(IOException cause) {
-    return new BlockReadException(input.block(), window.offset(), cause, input.diagnose(cause));
+    return new BlockReadException(input.block(), frameOffset, cause, input.diagnose(cause));
   }
 
   private boolean openNext() throws IOException {
@@ -106,25 +138,26 @@ public final class FrameReader implements AutoCloseable {
     if (input == null) {
       return false;
     }
-    window.open(input);
+    buffer.open(input);
     return true;
   }
 
-  private void readFrame() throws IOException {
+  private void readHeader() throws IOException {
     require(FrameHeader.BYTES, "the header of a frame");
-    Platform.copyMemory(null, window.address(), headerBytes, Platform.BYTE_ARRAY_OFFSET, FrameHeader.BYTES);
+    Platform.copyMemory(null, buffer.address(), headerBytes, Platform.BYTE_ARRAY_OFFSET, FrameHeader.BYTES);
     FrameHeader parsed = FrameHeader.parse(headerBytes, 0);
     check(parsed);
-    require(FrameHeader.BYTES + parsed.encodedBytes(), "a frame");
     header = parsed;
-    frameBytes = FrameHeader.BYTES + parsed.encodedBytes();
   }
 
-  private void require(long bytes, String what) throws IOException {
-    if (!window.require(bytes)) {
-      throw new EOFException("the block ends " + window.available() + " bytes into " + what + " of " + bytes
-          + " bytes");
+  private void require(int bytes, String what) throws IOException {
+    if (!buffer.require(bytes)) {
+      throw endsInside(buffer.available(), what, bytes);
     }
+  }
+
+  private static EOFException endsInside(long bytes, String what, long whole) {
+    return new EOFException("the block ends " + bytes + " bytes into " + what + " of " + whole + " bytes");
   }
 
   private void check(FrameHeader parsed) throws CorruptFrameException {
@@ -141,7 +174,7 @@ public final class FrameReader implements AutoCloseable {
     if (!plausible) {
       throw new CorruptFrameException("impossible frame header: " + parsed);
     }
-    long end = window.offset() + FrameHeader.BYTES + parsed.encodedBytes();
+    long end = frameOffset + FrameHeader.BYTES + parsed.encodedBytes();
     if (input.sizeBytes() != BlockInput.UNKNOWN && end > input.sizeBytes()) {
       throw new CorruptFrameException("frame of " + parsed.encodedBytes() + " bytes ends at byte " + end
           + " of a block of " + input.sizeBytes() + " bytes");
@@ -156,8 +189,8 @@ public final class FrameReader implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    frameBytes = 0;
-    try (window; inputs) {
+    inPlaceBytes = 0;
+    try (buffer; inputs) {
       if (input != null) {
         closeInput();
       }

@@ -11,16 +11,18 @@ public final class InlineDecoder implements BatchSource {
   private final FrameReader frames;
   private final FrameDecoder decoder;
   private final ReadMemory memory;
-  private final ReadCounts tally;
+  private final ReadCounts counts;
   private final DecodedBatch batch = new DecodedBatch();
+  /** For frames that are larger than the reader's buffer. */
+  private final ReusedMemory encoded = new ReusedMemory();
   /** Whether {@link #frames} stands at a frame that was not decoded yet. */
   private boolean frameWaits;
 
-  public InlineDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, ReadCounts tally) {
+  public InlineDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, ReadCounts counts) {
     this.frames = frames;
     this.decoder = decoder;
     this.memory = memory;
-    this.tally = tally;
+    this.counts = counts;
   }
 
   @Override
@@ -33,24 +35,39 @@ public final class InlineDecoder implements BatchSource {
   public DecodedBatch next() throws IOException {
     frameWaits = false;
     FrameHeader header = frames.header();
-    batch.prepare(header, memory);
+    batch.recycle();
+    long frame = read(header);
     long start = System.nanoTime();
     try {
-      batch.decode(decoder, header, frames.frameAddress(), frames.frameBytes());
+      batch.decode(decoder, header, frame, frames.frameBytes());
     } catch (IOException e) {
       throw frames.failure(e);
     } catch (NativeException e) {
       throw new SluiceException("decoding a frame of block " + frames.input().block().id() + " at byte "
           + frames.offset() + " failed: " + e.getMessage(), e);
     }
-    tally.decoded(header, System.nanoTime() - start, false);
+    encoded.freeIfLarge();
+    counts.decoded(header, System.nanoTime() - start, false);
     return batch;
+  }
+
+  /** Takes memory for the current frame and its rows and reads the frame: where it is. */
+  private long read(FrameHeader header) throws IOException {
+    if (frames.fitsBuffer()) {
+      batch.prepare(header, memory);
+      return frames.readInPlace();
+    }
+    DecodeJob.failIfNeverGranted(frames, memory);
+    encoded.ensure(frames.frameBytes(), memory, "a frame of a shuffle block");
+    batch.prepare(header, memory);
+    frames.readTo(encoded.address());
+    return encoded.address();
   }
 
   @Override
   public void close() throws IOException {
-    try (batch; frames) {
-      tally.flush();
+    try (batch; encoded; frames) {
+      counts.flush();
     }
   }
 }

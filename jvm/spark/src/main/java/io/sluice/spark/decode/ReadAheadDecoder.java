@@ -30,7 +30,7 @@ public final class ReadAheadDecoder implements BatchSource {
   private final TaskContext context;
   private final WorkerPool pool;
   private final ReadAheadLimit inFlight;
-  private final ReadCounts tally;
+  private final ReadCounts counts;
   private final int depth;
   private final long minPoolBytes;
   private final Deque<DecodeJob> ahead = new ArrayDeque<>();
@@ -45,14 +45,14 @@ public final class ReadAheadDecoder implements BatchSource {
    * @param minPoolBytes smallest frame, in bytes of rows, that is given to the pool
    */
   public ReadAheadDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, TaskContext context,
-      WorkerPool pool, ReadAheadLimit inFlight, ReadCounts tally, int depth, long minPoolBytes) {
+      WorkerPool pool, ReadAheadLimit inFlight, ReadCounts counts, int depth, long minPoolBytes) {
     this.frames = frames;
     this.decoder = decoder;
     this.memory = memory;
     this.context = context;
     this.pool = pool;
     this.inFlight = inFlight;
-    this.tally = tally;
+    this.counts = counts;
     this.depth = depth;
     this.minPoolBytes = minPoolBytes;
   }
@@ -78,10 +78,11 @@ public final class ReadAheadDecoder implements BatchSource {
     if (laterFailure == null) {
       readAhead();
     }
-    return served.finish(context, tally);
+    return served.finish(context, counts);
   }
 
-  private void loadFirst() {
+  /** If it fails, the consumer closes all jobs. */
+  private void loadFirst() throws IOException {
     DecodeJob job = spareJob();
     ahead.add(job);
     if (!job.tryLoad(frames, memory)) {
@@ -106,21 +107,27 @@ public final class ReadAheadDecoder implements BatchSource {
     }
   }
 
-  private boolean loadAhead() {
+  private boolean loadAhead() throws IOException {
     long bytes = DecodeJob.bytesFor(frames);
     if (!inFlight.tryAcquire(bytes)) {
       return false;
     }
     DecodeJob job = spareJob();
-    if (!job.tryLoad(frames, memory)) {
-      inFlight.release(bytes);
-      spare.add(job);
-      return false;
+    boolean loaded = false;
+    try {
+      loaded = job.tryLoad(frames, memory);
+    } finally {
+      if (!loaded) {
+        inFlight.release(bytes);
+        spare.add(job);
+      }
     }
-    frameWaits = false;
-    job.setPermitBytes(bytes);
-    ahead.add(job);
-    return job.submit(pool, minPoolBytes);
+    if (loaded) {
+      frameWaits = false;
+      job.setPermitBytes(bytes);
+      ahead.add(job);
+    }
+    return loaded && job.submit(pool, minPoolBytes);
   }
 
   private boolean standAtFrame() throws IOException {
@@ -164,7 +171,7 @@ public final class ReadAheadDecoder implements BatchSource {
     ahead.clear();
     closeSpares();
     try (frames) {
-      tally.flush();
+      counts.flush();
     }
   }
 }

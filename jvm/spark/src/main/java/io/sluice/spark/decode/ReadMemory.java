@@ -3,7 +3,7 @@ package io.sluice.spark.decode;
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.memory.TaskMemory;
 
-/** Where the read path has its memory from: the task's account. */
+/** Where a reader takes its memory from: the task's account ({@link #of}). */
 public interface ReadMemory {
   /** Off-heap memory, owned by who took it. */
   interface Piece {
@@ -29,6 +29,9 @@ public interface ReadMemory {
   /** Null when there is no memory at once. */
   Piece tryTake(long bytes);
 
+  /** Throws {@link io.sluice.spark.SluiceException}, with the setting to change, when a task can never have {@code bytes}. */
+  void failIfNeverGranted(long bytes, String what);
+
   static ReadMemory of(TaskMemory memory) {
     return new ReadMemory() {
       @Override
@@ -40,6 +43,11 @@ public interface ReadMemory {
       public Piece tryTake(long bytes) {
         Lease lease = memory.tryLease(bytes);
         return lease == null ? null : piece(memory, lease);
+      }
+
+      @Override
+      public void failIfNeverGranted(long bytes, String what) {
+        memory.failIfNeverGranted(bytes, what);
       }
     };
   }

@@ -12,6 +12,11 @@ public interface BlockInput extends AutoCloseable {
   /** Bytes of the whole block, or {@link #UNKNOWN}. */
   long sizeBytes();
 
+  /** Whether the bytes are in memory, so that many small reads cost no more than one large one. */
+  default boolean isInMemory() {
+    return false;
+  }
+
   /**
    * Reads up to {@code maxBytes} (at least 1) to off-heap memory.
    *

@@ -18,7 +18,11 @@ public interface BlockInputs extends AutoCloseable {
   @Override
   void close() throws IOException;
 
-  /** All blocks of {@code first}, then all of {@code second}. */
+  /**
+   * All blocks of {@code first}, then all of {@code second}.
+   *
+   * @param first never waits for the network
+   */
   static BlockInputs concat(BlockInputs first, BlockInputs second) {
     return new BlockInputs() {
       private boolean firstIsDone;
@@ -32,7 +36,7 @@ public interface BlockInputs extends AutoCloseable {
 
       @Override
       public boolean nextIsAtHand() {
-        return firstIsDone ? second.nextIsAtHand() : first.nextIsAtHand();
+        return !firstIsDone && first.nextIsAtHand() || second.nextIsAtHand();
       }
 
       @Override

@@ -18,7 +18,7 @@ import scala.collection.Iterator;
 
 /**
  * The blocks of one reduce task, split by where they are: on this host's disks (opened by us) or elsewhere
- * (left to Spark's fetch iterator, untouched).
+ * (left to Spark's fetch iterator).
  */
 public final class BlockPlan {
   private final Predicate<BlockManagerId> isLocal;
@@ -36,7 +36,8 @@ public final class BlockPlan {
    * @param isLocal whose blocks this process opens itself
    * @param batch whether neighbouring partitions of one map are one block
    */
-  public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal, boolean batch) {
+  public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal,
+      boolean batch) {
     this.isLocal = isLocal;
     this.batch = batch;
     while (byAddress.hasNext()) {
@@ -51,6 +52,11 @@ public final class BlockPlan {
 
   public boolean hasRemote() {
     return !remote.isEmpty();
+  }
+
+  /** Whether there is a remote block of an executor of which {@code condition} holds. */
+  public boolean hasRemote(Predicate<BlockManagerId> condition) {
+    return remoteMaps.values().stream().map(RemoteMap::address).distinct().anyMatch(condition);
   }
 
   /** What Spark's fetch iterator is to fetch. */
@@ -74,9 +80,7 @@ public final class BlockPlan {
     BlockManagerId address = addressed._1();
     Iterator<?> blocks = ((Iterable<?>) addressed._2()).iterator();
     boolean here = isLocal.test(address);
-    if (!here) {
-      remote.add(addressed);
-    }
+    List<Tuple3<?, ?, ?>> sized = new ArrayList<>();
     while (blocks.hasNext()) {
       Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
       BlockId id = (BlockId) block._1();
@@ -85,7 +89,11 @@ public final class BlockPlan {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
       } else {
         remoteMaps.putIfAbsent(new ShuffleBlock(id, address, mapIndex).mapId(), new RemoteMap(address, mapIndex));
+        sized.add(new Tuple3<>(id, block._2(), mapIndex));
       }
+    }
+    if (!here) {
+      remote.add(new Tuple2<>(address, ScalaIterators.of(sized.iterator()).toList()));
     }
   }
 

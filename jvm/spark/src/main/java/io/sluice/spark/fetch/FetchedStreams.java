@@ -55,6 +55,11 @@ public final class FetchedStreams {
     return (id, stream) -> last = new Probe(checkFrames ? new FrameCheckingStream(stream) : stream);
   }
 
+  /** Whether the streams check their frames, so that the blocks must be read through them. */
+  boolean checksFrames() {
+    return checkFrames;
+  }
+
   /** The probe of the block that the fetch iterator gave last. */
   Probe last() {
     return last;

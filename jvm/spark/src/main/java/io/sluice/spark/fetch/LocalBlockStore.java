@@ -9,6 +9,9 @@ public interface LocalBlockStore {
   /** Whether this process can open the blocks of {@code address} itself. */
   boolean reads(BlockManagerId address);
 
+  /** Whether Spark's fetch iterator opens the blocks of {@code address} as files of this host, without its client. */
+  boolean sparkOpensFiles(BlockManagerId address);
+
   /** The block's bytes, not yet opened. Its address is one that {@link #reads} has said yes to. */
   ManagedBuffer find(ShuffleBlock block) throws IOException;
 

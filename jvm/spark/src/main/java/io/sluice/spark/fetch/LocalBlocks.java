@@ -22,18 +22,18 @@ public final class LocalBlocks implements BlockInputs {
   private final Iterator<ShuffleBlock> blocks;
   private final LocalBlockStore store;
   private final ShuffleReadMetricsReporter metrics;
-  private final ReadCounts tally;
+  private final ReadCounts counts;
   private final AddressBuffer target = new AddressBuffer();
   private File file;
   private FileChannel channel;
   private byte[] staging;
 
   public LocalBlocks(List<ShuffleBlock> blocks, LocalBlockStore store, ShuffleReadMetricsReporter metrics,
-      ReadCounts tally) {
+      ReadCounts counts) {
     this.blocks = blocks.iterator();
     this.store = store;
     this.metrics = metrics;
-    this.tally = tally;
+    this.counts = counts;
   }
 
   @Override
@@ -59,7 +59,7 @@ public final class LocalBlocks implements BlockInputs {
     }
     metrics.incLocalBlocksFetched(1);
     metrics.incLocalBytesRead(data.size());
-    tally.localBlock();
+    counts.localBlock();
     if (data instanceof FileSegmentManagedBuffer segment) {
       return new FileBlockInput(block, channelOf(segment.getFile()), segment.getOffset(), segment.getLength(),
           target, () -> store.diagnose(block));

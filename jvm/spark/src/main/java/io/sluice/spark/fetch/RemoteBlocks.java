@@ -1,52 +1,113 @@
 package io.sluice.spark.fetch;
 
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.memory.AddressBuffer;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.TaskContext;
+import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.storage.BlockId;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
  * The blocks that Spark's fetch iterator brings, in the order of their arrival: from other hosts, and from
- * other executors of this host whose directories are not known yet. Its own failures are {@code FetchFailedException}s already and pass through.
- * Not thread-safe.
+ * other executors of this host whose directories are not known yet. Its own failures are {@code FetchFailedException}s
+ * already and pass through. Not thread-safe.
+ *
+ * <p>Spark's iterator waits for the network without looking at the task. So this waits for the arrival first, and looks
+ * ten times a second whether the task was killed or has ended: then the reader's thread, whichever it is, gets an
+ * exception.
  */
 public final class RemoteBlocks implements BlockInputs {
-  private final Iterator<Tuple2<BlockId, InputStream>> fetched;
-  private final FetchedStreams streams;
+  private static final long LOOK_EVERY_MILLIS = 100;
+  /** Spark's client has answered or given up by then; the wait goes on inside Spark's iterator. */
+  private static final long MOST_MILLIS = TimeUnit.MINUTES.toMillis(10);
+
+  private final FetchedBlocks fetched;
+  private final TaskContext context;
   private final BlockPlan plan;
-  private final ReadCounts tally;
-  private final byte[] staging = new byte[StreamBlockInput.STAGING_BYTES];
+  private final ReadCounts counts;
+  private final AddressBuffer target = new AddressBuffer();
+  private byte[] staging;
 
   /**
-   * @param fetched already under way
-   * @param streams what wraps the streams of {@code fetched}
+   * What Spark brings, and what is known of it.
+   *
+   * @param iterator already under way
+   * @param streams what wraps the streams of {@code iterator}
+   * @param arrived told of its blocks by the client that it was given
+   * @param allByClient whether it gets every block through that client, and opens none as a file of this host
    */
-  public RemoteBlocks(Iterator<Tuple2<BlockId, InputStream>> fetched, FetchedStreams streams, BlockPlan plan,
-      ReadCounts tally) {
+  record FetchedBlocks(Iterator<Tuple2<BlockId, InputStream>> iterator, FetchedStreams streams, ArrivedBlocks arrived,
+      boolean allByClient) {}
+
+  RemoteBlocks(FetchedBlocks fetched, TaskContext context, BlockPlan plan, ReadCounts counts) {
     this.fetched = fetched;
-    this.streams = streams;
+    this.context = context;
     this.plan = plan;
-    this.tally = tally;
+    this.counts = counts;
   }
 
   @Override
   public BlockInput next() throws IOException {
-    if (!fetched.hasNext()) {
+    if (!fetched.iterator().hasNext()) {
       return null;
     }
-    Tuple2<BlockId, InputStream> next = fetched.next();
-    InputStream stream = next._2();
+    if (fetched.allByClient()) {
+      awaitArrival();
+    }
+    Tuple2<BlockId, InputStream> next = fetched.iterator().next();
+    counts.remoteBlock();
+    return input(plan.remoteBlock(next._1()), next._2(), fetched.arrived().take(next._1().name()));
+  }
+
+  /** @param buffer of the block; null when it is not known */
+  private BlockInput input(ShuffleBlock block, InputStream stream, ManagedBuffer buffer) throws IOException {
+    FetchedStreams streams = fetched.streams();
     FetchedStreams.Probe probe = streams.last();
-    tally.remoteBlock();
-    return new StreamBlockInput(plan.remoteBlock(next._1()), stream, streams.lastSizeBytes(), staging,
+    FetchedBytes bytes = buffer == null || streams.checksFrames() ? null : FetchedBytes.of(buffer);
+    if (bytes != null) {
+      return new BufferBlockInput(block, bytes, stream, target, corruption -> probe.diagnoseThrough(stream, corruption));
+    }
+    staging = staging == null ? new byte[StreamBlockInput.STAGING_BYTES] : staging;
+    return new StreamBlockInput(block, stream, streams.lastSizeBytes(), staging,
         corruption -> probe.diagnoseThrough(stream, corruption));
   }
 
+  private void awaitArrival() {
+    if (fetched.arrived().isNextAtHand()) {
+      return;
+    }
+    long start = System.nanoTime();
+    try {
+      long waited = 0;
+      while (!fetched.arrived().await(LOOK_EVERY_MILLIS) && waited < MOST_MILLIS) {
+        stopIfTaskHasEnded();
+        waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      stopIfTaskHasEnded();
+      throw new SluiceException("interrupted while waiting for a shuffle block to arrive", e);
+    } finally {
+      fetched.streams().reporter().incFetchWaitTime(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
+    }
+  }
+
+  private void stopIfTaskHasEnded() {
+    context.killTaskIfInterrupted();
+    if (context.isCompleted()) {
+      throw new SluiceException("the task ended while its reader waited for a shuffle block to arrive");
+    }
+  }
+
+  /** False with Spark's check of blocks before it returns them: it may then fetch one again, and wait for it. */
   @Override
   public boolean nextIsAtHand() {
-    return false;
+    return fetched.arrived().isNextAtHand() && !fetched.streams().checksFrames();
   }
 
   @Override

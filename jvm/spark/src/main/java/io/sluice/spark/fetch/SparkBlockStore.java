@@ -42,14 +42,23 @@ public final class SparkBlockStore implements LocalBlockStore {
     return isOwn(address) || isKnownNeighbour(address);
   }
 
+  @Override
+  public boolean sparkOpensFiles(BlockManagerId address) {
+    return isOwn(address) || isNeighbour(address);
+  }
+
   /** As Spark's fetch iterator decides it. */
   private boolean isOwn(BlockManagerId address) {
     return address.executorId().equals(blocks.blockManagerId().executorId())
         || address.executorId().equals(FallbackStorage$.MODULE$.FALLBACK_BLOCK_MANAGER_ID().executorId());
   }
 
+  private boolean isNeighbour(BlockManagerId address) {
+    return blocks.hostLocalDirManager().isDefined() && address.host().equals(blocks.blockManagerId().host());
+  }
+
   private boolean isKnownNeighbour(BlockManagerId address) {
-    if (blocks.hostLocalDirManager().isEmpty() || !address.host().equals(blocks.blockManagerId().host())) {
+    if (!isNeighbour(address)) {
       return false;
     }
     Option<String[]> directories =

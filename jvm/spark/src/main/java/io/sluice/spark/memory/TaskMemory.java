@@ -192,7 +192,12 @@ public final class TaskMemory {
         + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
   }
 
-  private void failIfNeverGranted(long bytes, String what) {
+  /**
+   * Fails at once when a task can never have {@code bytes}.
+   *
+   * @throws SluiceException with the setting to change
+   */
+  public void failIfNeverGranted(long bytes, String what) {
     if (bytes > quota.mostBytes()) {
       throw cannotFit(bytes, what);
     }

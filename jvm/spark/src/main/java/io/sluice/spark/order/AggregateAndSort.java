@@ -41,17 +41,17 @@ public final class AggregateAndSort<K, V, C> {
   private final Counters counters;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
-  private final BooleanSupplier onTaskThread;
+  private final BooleanSupplier insideTask;
 
-  /** @param onTaskThread whether the calling thread is one that ends before the task's listeners run */
+  /** @param insideTask whether the calling thread is one that ends its work before the task's listeners run */
   public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
-      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier onTaskThread) {
+      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier insideTask) {
     this.dependency = dependency;
     this.context = context;
     this.memory = executor.memory().of(context);
     this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
     this.counters = executor.counters();
-    this.onTaskThread = onTaskThread;
+    this.insideTask = insideTask;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
   }
@@ -77,7 +77,7 @@ public final class AggregateAndSort<K, V, C> {
         // In two steps: one sorter that does both would not combine equal keys that the ordering does not put together.
         return sortedAsObjects(combined());
       }
-      return onTaskThread.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
+      return insideTask.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
     } catch (IOException e) {
       throw new SluiceException("sorting shuffle records by key failed: " + e.getMessage(), e);
     }

@@ -2,28 +2,26 @@ package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.FetchSettings;
-import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.decode.BatchSource;
 import io.sluice.spark.decode.FrameDecoder;
 import io.sluice.spark.decode.FrameReader;
 import io.sluice.spark.decode.InlineDecoder;
 import io.sluice.spark.decode.ReadAheadDecoder;
 import io.sluice.spark.decode.ReadMemory;
+import io.sluice.spark.decode.ReaderMemory;
 import io.sluice.spark.decode.RowIterator;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.fetch.BlockInputs;
 import io.sluice.spark.fetch.BlockPlan;
 import io.sluice.spark.fetch.FetchFailures;
-import io.sluice.spark.fetch.FetchedStreams;
 import io.sluice.spark.fetch.LocalBlockStore;
 import io.sluice.spark.fetch.LocalBlocks;
-import io.sluice.spark.fetch.RemoteBlocks;
+import io.sluice.spark.fetch.RemoteFetch;
 import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
-import org.apache.spark.MapOutputTracker;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -37,15 +35,13 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Reads a range of partitions of a range of map outputs of a shuffle. Made and used on the task's thread (or on the
- * thread that pulls the task's rows).
+ * Reads a range of partitions of a range of map outputs of a shuffle. Made and used on the thread that pulls the task's
+ * rows: the task's own, or another one, as {@code pipe()} has.
  *
  * @param <K> Spark's key; on the rows path the partition id, which no consumer of SQL rows looks at
  * @param <C> Spark's combined value; on the rows path the row, an {@code UnsafeRow}
  */
 public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
-  private static final String TASK_THREAD_PREFIX = "Executor task launch worker";
-
   private final SluiceShuffleHandle<K, ?, C> handle;
   private final int startMapIndex;
   private final int endMapIndex;
@@ -87,58 +83,46 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     if (context.isCompleted()) {
       throw new SluiceException("shuffle " + handle.shuffleId() + " is read by a task that has ended");
     }
-    SparkEnv env = SparkEnv.get();
-    FetchSettings settings = FetchSettings.of(env.conf());
-    ReadCounts tally = new ReadCounts(executor.counters());
-    BlockInputs blocks = startReading(env.blockManager(), env.mapOutputTracker(), settings, tally);
-    ReadMemory memory = ReadMemory.of(executor.memory().of(context));
-    FrameReader frames = new FrameReader(blocks, memory);
-    RowIterator rows = new RowIterator(
-        batches(frames, memory, tally), context, metrics, new FetchFailures(executor.counters()),
-        SluiceShuffleReader::onTaskThread);
+    ReadCounts counts = new ReadCounts(executor.counters());
+    BlockInputs blocks = blocks(SparkEnv.get(), counts);
+    ReaderMemory memory =
+        new ReaderMemory(ReadMemory.of(executor.memory().of(context)), executor.counters());
+    InsideTask insideTask = new InsideTask(context);
+    RowIterator rows = new RowIterator(batches(new FrameReader(blocks, memory), memory, counts), memory, context,
+        metrics, new FetchFailures(executor.counters()), insideTask);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor,
-        SluiceShuffleReader::onTaskThread).records();
+    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, insideTask).records();
   }
 
-  private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts tally) {
+  private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
     int threads = executor.settings().reader().threads();
     if (threads == 0) {
-      return new InlineDecoder(frames, FrameDecoder.NATIVE, memory, tally);
+      return new InlineDecoder(frames, FrameDecoder.NATIVE, memory, counts);
     }
     return new ReadAheadDecoder(frames, FrameDecoder.NATIVE, memory, context, executor.decoders(),
-        executor.readAheadBytes(), tally, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
+        executor.readAheadBytes(), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 
-  private BlockInputs startReading(BlockManager blockManager, MapOutputTracker tracker, FetchSettings settings,
-      ReadCounts tally) {
+  /** The blocks; the first remote ones are asked for here. */
+  private BlockInputs blocks(SparkEnv env, ReadCounts counts) {
+    BlockManager blockManager = env.blockManager();
+    FetchSettings settings = FetchSettings.of(env.conf());
     boolean batch = settings.batchFetchAllowed()
         && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
     LocalBlockStore store = new SparkBlockStore(blockManager, settings);
     BlockPlan plan = new BlockPlan(
-        tracker.getMapSizesByExecutorId(
+        env.mapOutputTracker().getMapSizesByExecutorId(
             handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
         store::reads, batch);
-    BlockInputs local = new LocalBlocks(plan.local(), store, metrics, tally);
-    return plan.hasRemote()
-        ? BlockInputs.concat(local, startFetching(plan, blockManager, tracker, settings, batch, tally))
-        : local;
-  }
-
-  private BlockInputs startFetching(BlockPlan plan, BlockManager blockManager, MapOutputTracker tracker,
-      FetchSettings settings, boolean batch, ReadCounts tally) {
-    FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
-    return new RemoteBlocks(
-        SparkLine.fetchIterator(context, executor.blockClient(blockManager), blockManager, tracker, plan.remote(),
-            streams.wrapper(), settings, streams.reporter(), batch),
-        streams, plan, tally);
-  }
-
-  /** Threads of that name run Spark's tasks and their completion listeners; all others may be at work then. */
-  private static boolean onTaskThread() {
-    return Thread.currentThread().getName().startsWith(TASK_THREAD_PREFIX);
+    BlockInputs local = new LocalBlocks(plan.local(), store, metrics, counts);
+    if (!plan.hasRemote()) {
+      return local;
+    }
+    RemoteFetch fetch = new RemoteFetch(context, blockManager, env.mapOutputTracker(),
+        executor.blockClient(blockManager), settings, metrics, batch);
+    return BlockInputs.concat(local, fetch.start(plan, !plan.hasRemote(store::sparkOpensFiles), counts));
   }
 }

@@ -6,6 +6,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.SerializedRecords;
+import io.sluice.spark.record.SerializerChoice;
 import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
@@ -18,7 +19,8 @@ import scala.collection.Iterator;
 
 /**
  * Makes rows of a map task's records: each its own as long as keys and values have a shape. From the first record on
- * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. One thread.
+ * that has none, all go through the shuffle's serializer, so that a partition's records keep their order. With a
+ * serializer that is not Spark's all do from the start. One thread.
  */
 final class RecordRowWriter<K, V> {
   /** Takes rows. */
@@ -34,6 +36,7 @@ final class RecordRowWriter<K, V> {
   private final TaskContext context;
   private final Counters counters;
   private final RecordEncoder encoder = new RecordEncoder();
+  /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
 
   RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, TaskContext context, Counters counters) {
@@ -43,6 +46,9 @@ final class RecordRowWriter<K, V> {
     this.target = target;
     this.context = context;
     this.counters = counters;
+    if (!SerializerChoice.rowsMayReplace(dependency.serializer())) {
+      this.serialized = new SerializedRecords(dependency.serializer(), partitions);
+    }
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */

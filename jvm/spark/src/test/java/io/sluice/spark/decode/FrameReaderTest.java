@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class FrameReaderTest {
-  /** Rows of one frame that make it larger than any first window. */
+  /** Rows of one frame that make it larger than the buffer. */
   private static final int LARGE = 60_000;
 
   private static List<Long> read(TestBlocks blocks) throws Exception {
@@ -37,7 +37,7 @@ class FrameReaderTest {
 
   @ParameterizedTest
   @CsvSource({"1, true", "1, false", "7, false", "33, true", "4096, false", "2147483647, true", "2147483647, false"})
-  void framesStraddleWindowsAndReadsAtAnyPlace(int bytesPerRead, boolean sizeKnown) throws Exception {
+  void framesStraddleBuffersAndReadsAtAnyPlace(int bytesPerRead, boolean sizeKnown) throws Exception {
     TestBlocks blocks = new TestBlocks(bytesPerRead, sizeKnown)
         .add(PlainFrames.block(0, 3, 5))
         .add(PlainFrames.block(15, 40, 250))
@@ -46,7 +46,7 @@ class FrameReaderTest {
   }
 
   @Test
-  void theWindowGrowsToTheLargestFrameAndSmallFramesFollow() throws Exception {
+  void aFrameLargerThanTheBufferBetweenSmallOnes() throws Exception {
     byte[] first = PlainFrames.block(0, 2, 10);
     byte[] large = PlainFrames.frame(20, LARGE);
     byte[] last = PlainFrames.block(20 + LARGE, 300, 20);
@@ -66,7 +66,7 @@ class FrameReaderTest {
         InlineDecoder batches = new InlineDecoder(
             new FrameReader(blocks, memory), PlainFrames.DECODER, memory, new ReadCounts(new Counters()))) {
       assertEquals(PlainFrames.range(0, 30_000), PlainFrames.values(batches));
-      assertEquals(2, memory.taken(), "one window and one batch");
+      assertEquals(2, memory.taken(), "one buffer and one batch");
     }
   }
 
@@ -126,7 +126,7 @@ class FrameReaderTest {
         FrameReader frames = new FrameReader(TestBlocks.of(block), memory)) {
       BlockReadException failure = assertThrows(BlockReadException.class, frames::next);
       assertTrue(failure.getMessage().contains(words), failure::getMessage);
-      assertEquals(1, memory.taken(), "only the window");
+      assertEquals(1, memory.taken(), "only the buffer");
     }
   }
 
@@ -171,6 +171,7 @@ class FrameReaderTest {
     };
     try (TestMemory memory = new TestMemory(); FrameReader frames = new FrameReader(blocks, memory)) {
       assertTrue(frames.next());
+      frames.readInPlace();
       BlockReadException failure = assertThrows(BlockReadException.class, frames::next);
       assertEquals(frame.length, failure.offset());
     } catch (Exception e) {

@@ -33,6 +33,13 @@ public final class PlainFrames {
         payload.array());
   }
 
+  /** A frame of one row of {@code rowBytes}, a multiple of 8; its field is {@code value}. */
+  public static byte[] frameOfOneRow(long value, int rowBytes) {
+    ByteBuffer payload = littleEndian(Integer.BYTES + rowBytes);
+    payload.putInt(rowBytes).putLong(0).putLong(value);
+    return frame(header(FrameHeader.PATH_ROWS, 1, 1, rowBytes, payload.array()), payload.array());
+  }
+
   /** Blocks of frames: {@code frames} frames of {@code records} rows each, counting up from {@code first}. */
   public static byte[] block(long first, int frames, int records) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();

@@ -36,7 +36,8 @@ class RowIteratorTest {
   private final Counters counters = new Counters();
   private final TaskContextImpl context = TaskContext$.MODULE$.empty();
   private final TempShuffleReadMetrics metrics = context.taskMetrics().createTempShuffleReadMetrics();
-  private boolean onTaskThread = true;
+  private final ReaderMemory reader = new ReaderMemory(memory, counters);
+  private boolean insideTask = true;
 
   @AfterEach
   void allMemoryIsBack() {
@@ -44,11 +45,11 @@ class RowIteratorTest {
   }
 
   private RowIterator iterator(BatchSource batches) {
-    return new RowIterator(batches, context, metrics, new FetchFailures(counters), () -> onTaskThread);
+    return new RowIterator(batches, reader, context, metrics, new FetchFailures(counters), () -> insideTask);
   }
 
   private RowIterator iterator(byte[]... blocks) {
-    return iterator(new InlineDecoder(new FrameReader(TestBlocks.of(blocks), memory), PlainFrames.DECODER, memory,
+    return iterator(new InlineDecoder(new FrameReader(TestBlocks.of(blocks), reader), PlainFrames.DECODER, reader,
         new ReadCounts(counters)));
   }
 
@@ -213,7 +214,7 @@ class RowIteratorTest {
   void sparksOwnFetchFailurePassesAndFreesEverything() {
     FetchFailedException sparks = new FetchFailedException(TestBlocks.ADDRESS, 3, 100, 0, 5, "connection lost", null);
     InlineDecoder some = new InlineDecoder(
-        new FrameReader(TestBlocks.of(PlainFrames.block(0, 1, 10)), memory), PlainFrames.DECODER, memory,
+        new FrameReader(TestBlocks.of(PlainFrames.block(0, 1, 10)), reader), PlainFrames.DECODER, reader,
         new ReadCounts(counters));
     RowIterator rows = iterator(new BatchSource() {
       @Override
@@ -248,7 +249,7 @@ class RowIteratorTest {
 
   @Test
   void anotherThreadGetsRowsThatOutliveTheTask() {
-    onTaskThread = false;
+    insideTask = false;
     RowIterator rows = iterator(PlainFrames.block(0, 2, 100));
     UnsafeRow row = rows.next()._2();
     assertInstanceOf(byte[].class, row.getBaseObject());

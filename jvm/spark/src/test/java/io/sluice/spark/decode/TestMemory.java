@@ -2,6 +2,7 @@ package io.sluice.spark.decode;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.sluice.spark.SluiceException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.unsafe.Platform;
@@ -15,6 +16,8 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
 
   private final List<TestPiece> pieces = new ArrayList<>();
   private boolean refuses;
+  private long limitBytes = Long.MAX_VALUE;
+  private long mostLiveBytes;
   private int waits;
 
   /** Makes {@link #tryTake} refuse from now on. */
@@ -22,13 +25,32 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     this.refuses = refuses;
   }
 
+  /** What a task could have at most. */
+  synchronized void limit(long bytes) {
+    limitBytes = bytes;
+  }
+
+  /** The most bytes that were live at once. */
+  synchronized long mostLiveBytes() {
+    return mostLiveBytes;
+  }
+
+  /** Live pieces that are still in the task's account. */
+  public synchronized long inAccount() {
+    return pieces.stream().filter(piece -> piece.frees == 0 && !piece.detached).count();
+  }
+
   /** How often somebody was ready to wait for memory. */
   synchronized int waits() {
     return waits;
   }
 
-  synchronized long live() {
+  public synchronized long live() {
     return pieces.stream().filter(piece -> piece.frees == 0).count();
+  }
+
+  synchronized long liveBytes() {
+    return pieces.stream().filter(piece -> piece.frees == 0).mapToLong(piece -> piece.bytes).sum();
   }
 
   synchronized long taken() {
@@ -46,9 +68,17 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     return refuses ? null : add(bytes);
   }
 
+  @Override
+  public synchronized void failIfNeverGranted(long bytes, String what) {
+    if (bytes > limitBytes) {
+      throw new SluiceException(what + " needs " + bytes + " bytes, more than the test's limit");
+    }
+  }
+
   private Piece add(long bytes) {
     TestPiece piece = new TestPiece(Platform.allocateMemory(bytes), bytes);
     pieces.add(piece);
+    mostLiveBytes = Math.max(mostLiveBytes, liveBytes());
     return piece;
   }
 
@@ -67,6 +97,7 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     private final long address;
     private final long bytes;
     private int frees;
+    private boolean detached;
 
     TestPiece(long address, long bytes) {
       this.address = address;
@@ -93,7 +124,9 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
 
     @Override
     public void detach() {
-      // The test's account is the same before and after the task's end.
+      synchronized (TestMemory.this) {
+        detached = true;
+      }
     }
   }
 }

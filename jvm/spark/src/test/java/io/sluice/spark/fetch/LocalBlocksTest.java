@@ -58,6 +58,11 @@ class LocalBlocksTest {
     }
 
     @Override
+    public boolean sparkOpensFiles(BlockManagerId address) {
+      return true;
+    }
+
+    @Override
     public ManagedBuffer find(ShuffleBlock block) throws IOException {
       ManagedBuffer data = stored.get(block.id());
       if (data == null) {
@@ -73,10 +78,10 @@ class LocalBlocksTest {
   };
 
   private List<Long> read(ShuffleBlock... blocks) throws Exception {
-    ReadCounts tally = new ReadCounts(counters);
-    LocalBlocks local = new LocalBlocks(List.of(blocks), store, metrics, tally);
+    ReadCounts counts = new ReadCounts(counters);
+    LocalBlocks local = new LocalBlocks(List.of(blocks), store, metrics, counts);
     try (InlineDecoder batches =
-        new InlineDecoder(new FrameReader(local, memory), PlainFrames.DECODER, memory, tally)) {
+        new InlineDecoder(new FrameReader(local, memory), PlainFrames.DECODER, memory, counts)) {
       return PlainFrames.values(batches);
     }
   }

@@ -9,11 +9,11 @@ import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.ScalaIterators;
-import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.decode.FrameDecoder;
 import io.sluice.spark.decode.FrameReader;
 import io.sluice.spark.decode.InlineDecoder;
 import io.sluice.spark.decode.PlainFrames;
+import io.sluice.spark.decode.ReaderMemory;
 import io.sluice.spark.decode.RowIterator;
 import io.sluice.spark.decode.TestMemory;
 import io.sluice.spark.metrics.Counters;
@@ -116,15 +116,13 @@ class RemoteReadTest {
       moved.add(new Tuple2<>(elsewhere, ((Tuple2<?, ?>) mapSizes.next())._2()));
     }
     BlockPlan plan = new BlockPlan(ScalaIterators.of(moved.iterator()), address -> false, batch);
-    FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
-    ReadCounts tally = new ReadCounts(counters);
-    RemoteBlocks blocks = new RemoteBlocks(
-        SparkLine.fetchIterator(context, SparkEnv.get().blockManager().blockStoreClient(),
-            SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(), plan.remote(), streams.wrapper(), settings, streams.reporter(), batch),
-        streams, plan, tally);
+    ReadCounts counts = new ReadCounts(counters);
+    RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
+        SparkEnv.get().blockManager().blockStoreClient(), settings, metrics, batch).start(plan, true, counts);
+    ReaderMemory reader = new ReaderMemory(memory, counters);
     return new RowIterator(
-        new InlineDecoder(new FrameReader(blocks, memory), FrameDecoder.NATIVE, memory, tally),
-        context, metrics, new FetchFailures(counters), () -> true);
+        new InlineDecoder(new FrameReader(blocks, reader), FrameDecoder.NATIVE, reader, counts),
+        reader, context, metrics, new FetchFailures(counters), () -> true);
   }
 
   private static List<Long> ids(RowIterator rows) {

@@ -1,0 +1,39 @@
+package io.sluice.spark.decode;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.fetch.FetchFailures;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import org.apache.spark.TaskContext;
+
+/** What the consumer of a reader, and with it the scheduler, is told of an error. */
+record ReadErrors(TaskContext context, FetchFailures failures) {
+
+  /** Rows are asked for after the task has ended, was killed, or after an error; never returns. */
+  RuntimeException ended(Throwable suppressed) {
+    context.killTaskIfInterrupted();
+    SluiceException ended = new SluiceException("shuffle rows were asked for after their task had ended or failed");
+    if (suppressed != null) {
+      ended.addSuppressed(suppressed);
+    }
+    throw ended;
+  }
+
+  /** Throws what {@code thrown} means; never returns. */
+  RuntimeException translate(Throwable thrown) {
+    context.killTaskIfInterrupted();
+    if (thrown instanceof BlockReadException unreadable && !interrupted(unreadable)) {
+      throw failures.raise(unreadable);
+    }
+    if (thrown instanceof IOException) {
+      throw new SluiceException("reading shuffle blocks stopped: " + thrown.getMessage(), thrown);
+    }
+    throw failures.passOn(thrown);
+  }
+
+  /** An interrupt without a kill: somebody wants this thread, the block is not at fault. */
+  private static boolean interrupted(BlockReadException unreadable) {
+    return unreadable.getCause() instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted();
+  }
+}

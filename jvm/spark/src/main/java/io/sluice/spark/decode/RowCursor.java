@@ -1,0 +1,66 @@
+package io.sluice.spark.decode;
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
+import scala.Product2;
+import scala.Tuple2;
+
+/**
+ * The place of a reader in its current batch: one row and one pair, reused for every record. The row points into the
+ * batch, or into a copy of it on the heap that nobody frees. One thread.
+ */
+final class RowCursor {
+  private UnsafeRow row;
+  private Tuple2<Object, UnsafeRow> pair;
+  /** Null for rows in the batch, else the array that holds a copy of the batch. */
+  private byte[] base;
+  private long rowOffset;
+  private long lengthOffset;
+
+  /** Goes to the place before the first row of {@code batch}. */
+  void open(DecodedBatch batch) {
+    base = null;
+    rowOffset = batch.address();
+    lengthOffset = rowOffset + batch.rowBytes();
+    shape(batch.fields());
+  }
+
+  /** As {@link #open}, in a copy. */
+  void openCopy(DecodedBatch batch) {
+    long bytes = batch.rowBytes() + (long) Integer.BYTES * batch.rows();
+    base = new byte[Math.toIntExact(bytes)];
+    Platform.copyMemory(null, batch.address(), base, Platform.BYTE_ARRAY_OFFSET, bytes);
+    rowOffset = Platform.BYTE_ARRAY_OFFSET;
+    lengthOffset = rowOffset + batch.rowBytes();
+    shape(batch.fields());
+  }
+
+  private void shape(int fields) {
+    if (row == null || row.numFields() != fields) {
+      row = new UnsafeRow(fields);
+      pair = new Tuple2<>(0, row);
+    }
+  }
+
+  /** Points the row at the next record. */
+  Product2<Object, UnsafeRow> advance() {
+    int length = Platform.getInt(base, lengthOffset);
+    lengthOffset += Integer.BYTES;
+    row.pointTo(base, rowOffset, length);
+    rowOffset += length;
+    return pair;
+  }
+
+  /** Whether the current batch is read from a copy. */
+  boolean readsCopy() {
+    return base != null;
+  }
+
+  /** Points the row at a copy of itself on the heap: the memory that it points into is about to go. */
+  void keepRow() {
+    if (row != null && row.getBaseObject() == null) {
+      byte[] copy = row.getBytes();
+      row.pointTo(copy, Platform.BYTE_ARRAY_OFFSET, copy.length);
+    }
+  }
+}
