@@ -272,9 +272,9 @@ pub(crate) fn decode(k: &Kernels, input: &mut Input<'_>, n: usize, out: &mut [u6
             bitpack::unpack(k, input, n, mask.count_ones(), 0, out)?;
             k.deposit(&mut out[..n], &BitRuns::of(mask), first);
         }
-        DICT => decode_dictionary(k, input, n, out)?,
-        RAW => bitpack::unpack(k, input, n, 64, 0, out)?,
-        other => return Err(CodecError::new(format!("unknown column encoding {other}"))),
+        DICT if bytes == 0 => decode_dictionary(k, input, n, out)?,
+        RAW if bytes == 0 => bitpack::unpack(k, input, n, 64, 0, out)?,
+        _ => return Err(CodecError::new(format!("column tag {tag:#04x}"))),
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::kernels::Kernels;
 use crate::layout::{Kind, bitset_words, stride, words_fit};
 use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
 use crate::tails;
-use crate::vardata::{Place, VarDecoder};
+use crate::vardata::{TargetSlot, VarDecoder};
 
 /// What the arrays with an element a row take, for one row.
 const BYTES_PER_ROW: usize = 5 * size_of::<u64>();
@@ -26,11 +26,11 @@ pub struct Decoder {
     /// Where the predicted part of each row ends, then where each row's next slot starts in the target.
     ends: Vec<u64>,
     tails: Vec<u64>,
-    places: Vec<Place>,
+    slots: Vec<TargetSlot>,
     var: VarDecoder,
 }
 
-scratch_of!(Decoder: words, kinds, ends, tails, places, var);
+scratch_of!(Decoder: words, kinds, ends, tails, slots, var);
 
 impl Default for Decoder {
     fn default() -> Self {
@@ -52,7 +52,7 @@ impl Decoder {
             kinds: Vec::new(),
             ends: Vec::new(),
             tails: Vec::new(),
-            places: Vec::new(),
+            slots: Vec::new(),
             var: VarDecoder::default(),
         }
     }
@@ -115,7 +115,7 @@ impl Decoder {
         let (rows, bytes) = (header.records as usize, header.decoded_bytes as usize);
         if bytes > target.len() || rows > row_bytes.len() {
             return Err(CodecError::new(format!(
-                "{rows} rows of {bytes} bytes do not fit {} places and {} bytes",
+                "{rows} rows of {bytes} bytes do not fit room for {} lengths and {} bytes",
                 row_bytes.len(),
                 target.len()
             )));
@@ -212,12 +212,12 @@ impl Decoder {
         if self.tails.is_empty() {
             return Ok(());
         }
-        clear_for(&mut self.places, self.ends.len());
+        clear_for(&mut self.slots, self.ends.len());
         for (at, bytes) in self.ends.iter().zip(&self.tails) {
             let (at, bytes) = (*at as u32, *bytes as u32);
-            self.places.push(Place { at, slot: bytes, size: bytes });
+            self.slots.push(TargetSlot { at, slot: bytes, size: bytes });
         }
-        self.var.decode(self.kernels, input, &self.places, target)
+        self.var.decode(self.kernels, input, &self.slots, target)
     }
 
     fn read_slots(
@@ -230,12 +230,12 @@ impl Decoder {
     ) -> Result<()> {
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let column = &self.words[(first + field) * stride..][..row_bytes.len()];
-            clear_for(&mut self.places, self.ends.len());
+            clear_for(&mut self.slots, self.ends.len());
             match kind {
-                Kind::Var16 => place_slots(column, row_bytes, &mut self.places, |_| (16, 16)),
-                _ => place_slots(column, row_bytes, &mut self.places, |word| (round8(word & 0xFFFF_FFFF), word)),
+                Kind::Var16 => place_slots(column, row_bytes, &mut self.slots, |_| (16, 16)),
+                _ => place_slots(column, row_bytes, &mut self.slots, |word| (round8(word & 0xFFFF_FFFF), word)),
             }
-            self.var.decode(self.kernels, input, &self.places, target)?;
+            self.var.decode(self.kernels, input, &self.slots, target)?;
         }
         Ok(())
     }
@@ -243,14 +243,19 @@ impl Decoder {
 
 /// Says where each row's slot lies; `slot_and_size` gives their lengths for a word that is not 0.
 #[inline(always)]
-fn place_slots(words: &[u64], row_bytes: &[u32], places: &mut Vec<Place>, slot_and_size: impl Fn(u64) -> (u64, u64)) {
+fn place_slots(
+    words: &[u64],
+    row_bytes: &[u32],
+    slots: &mut Vec<TargetSlot>,
+    slot_and_size: impl Fn(u64) -> (u64, u64),
+) {
     let mut row = 0u32;
-    places.extend(words.iter().zip(row_bytes).map(|(word, bytes)| {
+    slots.extend(words.iter().zip(row_bytes).map(|(word, bytes)| {
         let (slot, size) = if *word == 0 { (0, 0) } else { slot_and_size(*word) };
         // The offset is below the row's length (`restore_words`), and the rows' lengths add up to a u32.
         let at = row + (*word >> 32) as u32;
         row += *bytes;
-        Place { at, slot: slot as u32, size: size as u32 }
+        TargetSlot { at, slot: slot as u32, size: size as u32 }
     }));
 }
 

@@ -107,12 +107,14 @@ fn with_best_flags<T>(make: impl Fn(libc::c_uint) -> io::Result<T>) -> io::Resul
     }
 }
 
+/// The system call itself: glibc has a function for it only since 2.27, and the library must load on 2.17.
 fn memfd_create(name: &CStr, flags: libc::c_uint) -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string that outlives the call.
-    let descriptor = unsafe { libc::memfd_create(name.as_ptr(), flags) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let answer = unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags) };
+    let descriptor = match RawFd::try_from(answer) {
+        Ok(descriptor) if descriptor >= 0 => descriptor,
+        _ => return Err(io::Error::last_os_error()),
+    };
     // SAFETY: the call has just made this descriptor, so nobody else closes it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -27,7 +27,7 @@ native_methods! {
     NativeTransport {
         start = start(
             library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, timeout_millis: jlong,
-            receive_bytes: jlong,
+            receive_bytes: jlong, max_connections: jint,
         ) -> jlong;
         describe = describe(transport: jlong) -> jstring;
         address = address(transport: jlong) -> jbyteArray;
@@ -63,10 +63,14 @@ fn start(
     secret: JByteArray<'_>,
     timeout_millis: i64,
     receive_bytes: i64,
+    max_connections: i32,
 ) -> Result<i64, CallError> {
     let (library, bundled) = (call.optional_path(&library)?, call.optional_path(&bundled)?);
     let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
-    let options = Options { secret: call.bytes(&secret)?, timeout, ..Options::default() };
+    let mut options = Options { secret: call.bytes(&secret)?, timeout, ..Options::default() };
+    if max_connections != 0 {
+        options.max_connections = number(i64::from(max_connections), "limit on connections")?;
+    }
     receive_arena().set_limit(number(receive_bytes, "limit on received bytes")?);
     let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
     let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;

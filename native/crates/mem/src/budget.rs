@@ -14,10 +14,10 @@
 //!
 //! Relaxed order is enough: the numbers guard no other memory, and a read-modify-write always sees the latest one.
 
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock, try_lock};
 
 /// The most unused quota of a shard.
-const QUOTA_BYTES: usize = 512 << 10;
+pub(crate) const QUOTA_BYTES: usize = 512 << 10;
 /// The largest charge that is taken from quota. A larger one would nearly always have to fetch quota too, which costs more than it saves.
 const MAX_BYTES_FROM_QUOTA: usize = 128 << 10;
 
@@ -35,8 +35,9 @@ pub(crate) struct Budget {
     limit: AtomicUsize,
     peak: AtomicUsize,
     refusals: AtomicU64,
-    /// Held to switch quotas on or off.
-    switching: Mutex<()>,
+    /// Held while bytes move between `charged` and a quota, so that whoever is about to refuse finds them in one or the other; and to
+    /// switch quotas on or off.
+    moving: Mutex<()>,
 }
 
 impl Budget {
@@ -49,7 +50,7 @@ impl Budget {
             limit: AtomicUsize::new(limit),
             peak: AtomicUsize::new(0),
             refusals: AtomicU64::new(0),
-            switching: Mutex::new(()),
+            moving: Mutex::new(()),
         };
         budget.quotas_on.0.store(budget.is_far_from_limit(), Relaxed);
         budget
@@ -60,7 +61,7 @@ impl Budget {
     }
 
     pub(crate) fn set_limit(&self, bytes: usize) {
-        let _switching = lock(&self.switching);
+        let _moving = lock(&self.moving);
         self.quotas_on.0.store(false, Relaxed);
         self.limit.store(bytes, Relaxed);
         self.take_quotas_back();
@@ -88,26 +89,25 @@ impl Budget {
         self.refusals.load(Relaxed)
     }
 
-    /// Charges `bytes` before thread number `thread` leases them; false, and no change, when the limit refuses.
-    pub(crate) fn charge(&self, thread: usize, bytes: usize) -> bool {
+    /// Charges `bytes` before a thread of `shard` leases them; false, and no change, when the limit refuses.
+    pub(crate) fn charge(&self, shard: usize, bytes: usize) -> bool {
         if bytes <= MAX_BYTES_FROM_QUOTA && self.quotas_on.0.load(Relaxed) {
-            let quota = self.quota(thread);
+            let quota = &self.quotas[shard].0;
             if quota.fetch_update(Relaxed, Relaxed, |unused| unused.checked_sub(bytes)).is_ok() {
                 return true;
             }
-            if self.charge_shared(bytes + QUOTA_BYTES / 2) {
-                quota.fetch_add(QUOTA_BYTES / 2, Relaxed);
+            if self.charge_and_fetch_quota(quota, bytes) {
                 return true;
             }
         }
         self.charge_shared(bytes) || self.charge_without_quotas(bytes)
     }
 
-    /// Takes `bytes` off after thread number `thread` released them, or when charged bytes could not be leased.
-    pub(crate) fn refund(&self, thread: usize, bytes: usize) {
+    /// Takes `bytes` off after a thread of `shard` released them, or when charged bytes could not be leased.
+    pub(crate) fn refund(&self, shard: usize, bytes: usize) {
         let quotas_on = self.quotas_on.0.load(Relaxed);
         if quotas_on && bytes <= MAX_BYTES_FROM_QUOTA {
-            return self.add_to_quota(thread, bytes);
+            return self.add_to_quota(shard, bytes);
         }
         self.charged.0.fetch_sub(bytes, Relaxed);
         if !quotas_on {
@@ -115,20 +115,31 @@ impl Budget {
         }
     }
 
-    fn quota(&self, thread: usize) -> &AtomicUsize {
-        &self.quotas[thread % self.quotas.len()].0
-    }
-
     /// Adds to the quota; when it becomes too large, half of the most stays.
-    fn add_to_quota(&self, thread: usize, bytes: usize) {
-        let quota = self.quota(thread);
+    fn add_to_quota(&self, shard: usize, bytes: usize) {
+        let quota = &self.quotas[shard].0;
         if quota.fetch_add(bytes, Relaxed) + bytes <= QUOTA_BYTES {
             return;
         }
-        let halved = |unused: usize| (unused > QUOTA_BYTES).then_some(QUOTA_BYTES / 2);
-        if let Ok(unused) = quota.fetch_update(Relaxed, Relaxed, halved) {
-            self.charged.0.fetch_sub(unused - QUOTA_BYTES / 2, Relaxed);
+        // When another thread has the lock, the quota stays too large until the next release.
+        if let Some(_moving) = try_lock(&self.moving) {
+            let halved = |unused: usize| (unused > QUOTA_BYTES).then_some(QUOTA_BYTES / 2);
+            if let Ok(unused) = quota.fetch_update(Relaxed, Relaxed, halved) {
+                self.charged.0.fetch_sub(unused - QUOTA_BYTES / 2, Relaxed);
+            }
         }
+    }
+
+    /// Charges `bytes` and half a quota; false, and no change, when the limit refuses or another thread has the lock.
+    fn charge_and_fetch_quota(&self, quota: &AtomicUsize, bytes: usize) -> bool {
+        let Some(_moving) = try_lock(&self.moving) else {
+            return false;
+        };
+        let charged = self.quotas_on.0.load(Relaxed) && self.charge_shared(bytes + QUOTA_BYTES / 2);
+        if charged {
+            quota.fetch_add(QUOTA_BYTES / 2, Relaxed);
+        }
+        charged
     }
 
     fn charge_shared(&self, bytes: usize) -> bool {
@@ -146,9 +157,9 @@ impl Budget {
     /// Charges after all quotas were taken back.
     #[cold]
     fn charge_without_quotas(&self, bytes: usize) -> bool {
-        let _switching = lock(&self.switching);
+        let _moving = lock(&self.moving);
         self.quotas_on.0.store(false, Relaxed);
-        // A thread that read `quotas_on` a moment ago may still add to a quota: repeat until all are empty.
+        // A thread that read `quotas_on` a moment ago may still release into a quota: repeat until all are empty.
         loop {
             let taken_back = self.take_quotas_back();
             if self.charge_shared(bytes) {
@@ -171,7 +182,7 @@ impl Budget {
     /// Switches quotas on if the limit is far away.
     fn switch_quotas_on(&self) {
         if self.is_far_from_limit() {
-            let _switching = lock(&self.switching);
+            let _moving = lock(&self.moving);
             self.quotas_on.0.store(self.is_far_from_limit(), Relaxed);
         }
     }
@@ -183,7 +194,7 @@ impl Budget {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
@@ -232,8 +243,8 @@ mod tests {
     #[test]
     fn nothing_is_refused_because_other_shards_hold_quota() {
         let budget = Budget::new(64_000 * KIB, 8);
-        (0..8).for_each(|thread| assert!(budget.charge(thread, 1)));
-        (0..8).for_each(|thread| budget.refund(thread, 1));
+        (0..8).for_each(|shard| assert!(budget.charge(shard, 1)));
+        (0..8).for_each(|shard| budget.refund(shard, 1));
         assert!(budget.leased() == 0 && budget.charged() > 500 * KIB, "otherwise this test shows nothing");
         assert!(budget.charge(0, 64_000 * KIB));
         assert!(!budget.charge(0, 1));

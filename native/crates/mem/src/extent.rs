@@ -157,7 +157,7 @@ impl FreeExtents {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -14,14 +14,15 @@
 //!
 //! # Purging
 //! Free memory that no lease has used for a while is given back to the system, in whole 2 MiB units, and stays mapped
-//! ([`crate::residency`] says which). The arena has no thread for it: a release that comes to this arena looks at a coarse clock, and when a
-//! pass is due the releasing thread makes one step of it, at most one segment. A step detaches a part from the free extents, has
+//! ([`crate::residency`] says which). The arena has no thread for it: a release that comes to this arena (of 2 MiB or more, or every 16th of a thread) reads a coarse clock, and
+//! when a pass is due the releasing thread makes one step of it, at most one segment. A step detaches a part from the free extents, has
 //! the provider give its pages back, and makes it free again. It holds `growth` meanwhile, so that a thread that finds no free
 //! memory waits for the part instead of mapping a region, or being refused, for want of it.
 
-use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, SEGMENT_BYTES};
+use crate::asan;
+use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, PURGE_BYTES, SEGMENT_BYTES, SLOT_BYTES};
 use crate::provider::{MappedRegion, Provider};
-use crate::purge_schedule::PurgeSchedule;
+use crate::purge_schedule::{self, PurgeSchedule};
 use crate::region;
 use crate::residency::Purgeable;
 use crate::segment::SegmentTable;
@@ -104,8 +105,7 @@ impl GlobalArena {
     /// Takes back a superblock of `slots` slots whose owner is already gone.
     pub(crate) fn return_superblock(&self, superblock: &Superblock, slots: usize) {
         let surplus = self.sub_arenas.return_superblock(&self.segments, superblock.address() / GRANULE_BYTES, slots);
-        surplus.into_iter().for_each(|region| self.unmap(region));
-        self.purge_if_due();
+        self.after_release(slots * SLOT_BYTES, surplus);
     }
 
     /// Ends the large lease that starts at `address`: its bytes, or `None` and no change when none does.
@@ -114,9 +114,19 @@ impl GlobalArena {
             return None;
         }
         let (granules, surplus) = self.sub_arenas.release_large(&self.segments, address / GRANULE_BYTES)?;
-        surplus.into_iter().for_each(|region| self.unmap(region));
-        self.purge_if_due();
+        self.after_release(granules * GRANULE_BYTES, surplus);
         Some(granules * GRANULE_BYTES)
+    }
+
+    /// What remains to be done when the sub-arena is unlocked: a region to unmap, a purge that may be due.
+    #[inline]
+    fn after_release(&self, bytes: usize, surplus: Option<MappedRegion>) {
+        if let Some(region) = surplus {
+            self.unmap(region);
+        }
+        if bytes >= PURGE_BYTES || purge_schedule::thread_checks_clock() {
+            self.purge_if_due();
+        }
     }
 
     fn allocate(&self, request: Request) -> Option<usize> {
@@ -142,6 +152,7 @@ impl GlobalArena {
                 return None;
             }
         };
+        asan::poison(region.address(), bytes);
         self.segments.cover(region.address(), bytes);
         self.reserved.fetch_add(bytes, Relaxed);
         let (address, unneeded) = self.sub_arenas.add_region_and_allocate(&self.segments, region, request);
@@ -206,12 +217,13 @@ impl GlobalArena {
 
     fn unmap(&self, region: MappedRegion) {
         self.reserved.fetch_sub(region.bytes(), Relaxed);
+        asan::unpoison(region.address(), region.bytes());
         self.provider.unmap(region);
     }
 
     /// The sums over all sub-arenas, locked one after another.
     pub(crate) fn counts(&self) -> SubArenaCounts {
-        self.sub_arenas.counts()
+        self.sub_arenas.counts(&self.segments)
     }
 
     /// Locks every sub-arena, for checks; nothing moves while the guard lives.
@@ -223,13 +235,16 @@ impl GlobalArena {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::geometry::PURGE_BYTES;
     use crate::host::HostProvider;
 
     fn arena() -> GlobalArena {
         let provider = Arc::new(HostProvider { huge_pages: false });
         let (region_bytes, slack_bytes) = (SEGMENT_BYTES, 4 * SEGMENT_BYTES);
         GlobalArena::new(provider, GlobalOptions { region_bytes, slack_bytes, sub_arenas: 1, purge_interval: None })
+    }
+
+    fn touched(arena: &GlobalArena) -> usize {
+        arena.reserved_bytes() - arena.counts().untouched_bytes
     }
 
     /// Ten buffers as a task leases them, all released again.
@@ -249,10 +264,10 @@ mod tests {
         // The first round maps the regions one after another, so its buffers lie elsewhere than those of the later ones.
         (0..3).for_each(|_| _ = round());
         (0..50).for_each(|_| assert_eq!(round(), 0));
-        let touched = arena.counts().touched_bytes;
-        assert!(touched >= 150 << 20, "otherwise this test shows nothing: {touched}");
-        assert_eq!(arena.purge(Purgeable::NotRecent), touched as u64);
-        assert_eq!((arena.counts().touched_bytes, arena.purge(Purgeable::NotRecent)), (0, 0));
+        let before = touched(&arena);
+        assert!(before >= 150 << 20, "otherwise this test shows nothing: {before}");
+        assert_eq!(arena.purge(Purgeable::NotRecent), before as u64);
+        assert_eq!((touched(&arena), arena.purge(Purgeable::NotRecent)), (0, 0));
     }
 
     #[test]
@@ -265,10 +280,10 @@ mod tests {
         };
         small();
         assert_eq!(arena.purge(Purgeable::NotRecent), 0);
-        let touched = arena.counts().touched_bytes;
+        let before = touched(&arena);
         small();
-        assert_eq!(arena.purge(Purgeable::NotRecent), (touched - PURGE_BYTES) as u64);
+        assert_eq!(arena.purge(Purgeable::NotRecent), (before - PURGE_BYTES) as u64);
         small();
-        assert_eq!((arena.purge(Purgeable::NotRecent), arena.counts().touched_bytes), (0, PURGE_BYTES));
+        assert_eq!((arena.purge(Purgeable::NotRecent), touched(&arena)), (0, PURGE_BYTES));
     }
 }

@@ -31,6 +31,7 @@
 //! ([`ArenaOptions::trace`]).
 
 mod arena;
+mod asan;
 mod audit;
 mod budget;
 mod error;
@@ -40,6 +41,8 @@ mod global;
 mod host;
 mod lease;
 mod log_linear;
+#[cfg(all(test, loom))]
+mod loom_models;
 mod os;
 mod provider;
 mod purge_schedule;

@@ -35,7 +35,7 @@ pub(crate) const fn value_of(step: usize) -> usize {
     ((step & ((1 << STEP_BITS) - 1)) + (1 << STEP_BITS)) << doublings
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -2,7 +2,25 @@
 
 use crate::os;
 use crate::sync::{AtomicU64, Relaxed};
+use std::cell::Cell;
 use std::time::Duration;
+
+/// A thread reads the clock at one of so many releases of less than a purge unit: reading it at each would cost several percent of one.
+const RELEASES_PER_CLOCK: u32 = 16;
+
+thread_local! {
+    static RELEASES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Counts a release of the calling thread; whether it should see if a purge is due. A thread that is ending does not.
+#[inline]
+pub(crate) fn thread_checks_clock() -> bool {
+    let count = |releases: &Cell<u32>| {
+        releases.set(releases.get().wrapping_add(1));
+        releases.get().is_multiple_of(RELEASES_PER_CLOCK)
+    };
+    RELEASES.try_with(count).unwrap_or(false)
+}
 
 /// `next` when no pass is ever due.
 const NEVER: u64 = u64::MAX;

@@ -1,9 +1,9 @@
-//! Which 2 MiB units of the mapped memory may be resident, and which of them were in use lately.
+//! Which 2 MiB units of the free memory may be resident, and which of them were in use lately.
 //!
-//! Two bits for each purge unit, in the words of its [`crate::segment::Segment`]:
+//! Two bits for each purge unit, in one word of its [`crate::segment::Segment`]:
 //!
-//! - `touched`: a lease has had a part of the unit since it was mapped or purged, so the kernel may have backed it with pages;
-//! - `recent`: a lease of a part of it has ended since the last purge pass.
+//! - `touched`: a lease of a part of the unit has ended since it was mapped or purged, so the kernel may have backed it with pages;
+//! - `recent`: one has ended since the last purge pass.
 //!
 //! A purge pass gives back the free units that are touched but not recent, and then clears every `recent` bit (the CLOCK
 //! algorithm). So a unit is given back in the second pass after its last lease ended, and one that is leased again and again never.
@@ -15,6 +15,8 @@ use crate::geometry::{PURGE_GRANULES, SEGMENT_GRANULES};
 use crate::segment::Segment;
 use crate::segment_lookup::SegmentLookup;
 use crate::sync::Relaxed;
+
+const RECENT_SHIFT: u32 = 32;
 
 /// Which free units a purge gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,65 +43,75 @@ fn for_each_segment<'a>(segments: &SegmentLookup<'a>, extent: Extent, mut visit:
     }
 }
 
-/// Notes that `extent` goes on lease: how many units were not touched before.
-pub(crate) fn note_leased(segments: &SegmentLookup<'_>, extent: Extent) -> usize {
-    let mut more = 0;
-    for_each_segment(segments, extent, |segment, part| {
-        let (touched, bits) = (segment.touched.load(Relaxed), unit_bits(part.start, part.end() - 1));
-        if bits & !touched != 0 {
-            segment.touched.store(touched | bits, Relaxed);
-            more += (bits & !touched).count_ones() as usize;
-        }
-    });
-    more
-}
-
 /// Notes that the lease of `extent` has ended.
+#[inline]
 pub(crate) fn note_released(segments: &SegmentLookup<'_>, extent: Extent) {
-    for_each_segment(segments, extent, |segment, part| {
-        let (recent, bits) = (segment.recent.load(Relaxed), unit_bits(part.start, part.end() - 1));
-        if bits & !recent != 0 {
-            segment.recent.store(recent | bits, Relaxed);
-        }
-    });
+    if extent.start / SEGMENT_GRANULES == (extent.end() - 1) / SEGMENT_GRANULES {
+        return set_released(segments.mapped(extent.start), extent);
+    }
+    for_each_segment(segments, extent, set_released);
 }
 
-/// Notes that the whole units of `extent` were purged, or their region unmapped: how many were touched.
-pub(crate) fn note_purged(segments: &SegmentLookup<'_>, extent: Extent) -> usize {
-    let mut fewer = 0;
-    for_each_segment(segments, extent, |segment, part| {
-        let (touched, bits) = (segment.touched.load(Relaxed), unit_bits(part.start, part.end() - 1));
-        segment.touched.store(touched & !bits, Relaxed);
-        fewer += (bits & touched).count_ones() as usize;
-    });
-    fewer
+/// Sets both bits of the units that the part of a segment has.
+#[inline]
+fn set_released(segment: &Segment, part: Extent) {
+    let bits = u64::from(unit_bits(part.start, part.end() - 1));
+    let (before, bits) = (segment.residency.load(Relaxed), bits | (bits << RECENT_SHIFT));
+    if before & bits != bits {
+        segment.residency.store(before | bits, Relaxed);
+    }
 }
 
-/// Touched units of `extent`, which starts and ends at units' borders.
-pub(crate) fn touched_units(segments: &SegmentLookup<'_>, extent: Extent) -> usize {
-    let mut units = 0;
+/// Notes that the whole units of `extent` were purged.
+pub(crate) fn note_purged(segments: &SegmentLookup<'_>, extent: Extent) {
     for_each_segment(segments, extent, |segment, part| {
-        let bits = unit_bits(part.start, part.end() - 1);
-        units += (segment.touched.load(Relaxed) & bits).count_ones() as usize;
+        let bits = u64::from(unit_bits(part.start, part.end() - 1));
+        segment.residency.store(segment.residency.load(Relaxed) & !bits, Relaxed);
     });
-    units
 }
 
 /// Clears the recent bits of a region.
 pub(crate) fn end_pass(segments: &SegmentLookup<'_>, region: Extent) {
-    for_each_segment(segments, region, |segment, _| segment.recent.store(0, Relaxed));
+    for_each_segment(segments, region, |segment, _| {
+        segment.residency.store(u64::from(touched(segment)), Relaxed);
+    });
+}
+
+fn touched(segment: &Segment) -> u32 {
+    segment.residency.load(Relaxed) as u32
+}
+
+fn recent(segment: &Segment) -> u32 {
+    (segment.residency.load(Relaxed) >> RECENT_SHIFT) as u32
+}
+
+/// The whole units of an extent, if there are any.
+fn whole_units(extent: Extent) -> Option<Extent> {
+    let start = extent.start.next_multiple_of(PURGE_GRANULES);
+    let end = extent.end() / PURGE_GRANULES * PURGE_GRANULES;
+    (start < end).then(|| Extent { start, granules: end - start })
+}
+
+/// How many whole units of the free extent `free` are not resident.
+pub(crate) fn untouched_units(segments: &SegmentLookup<'_>, free: Extent) -> usize {
+    let Some(whole) = whole_units(free) else {
+        return 0;
+    };
+    let mut units = 0;
+    for_each_segment(segments, whole, |segment, part| {
+        let bits = unit_bits(part.start, part.end() - 1);
+        units += (bits & !touched(segment)).count_ones() as usize;
+    });
+    units
 }
 
 /// The first run of purgeable units that lie wholly in the free extent `free` and in one segment.
 pub(crate) fn find_purgeable(segments: &SegmentLookup<'_>, free: Extent, which: Purgeable) -> Option<Extent> {
-    let start = free.start.next_multiple_of(PURGE_GRANULES);
-    let end = free.end() / PURGE_GRANULES * PURGE_GRANULES;
-    let units = Extent { start, granules: end.checked_sub(start)? };
     let mut found = None;
-    for_each_segment(segments, units, |segment, part| {
+    for_each_segment(segments, whole_units(free)?, |segment, part| {
         if found.is_none() {
-            let kept = if which == Purgeable::All { 0 } else { segment.recent.load(Relaxed) };
-            let bits = segment.touched.load(Relaxed) & !kept & unit_bits(part.start, part.end() - 1);
+            let kept = if which == Purgeable::All { 0 } else { recent(segment) };
+            let bits = touched(segment) & !kept & unit_bits(part.start, part.end() - 1);
             found = first_run(bits).map(|(unit, units)| Extent {
                 start: part.start / SEGMENT_GRANULES * SEGMENT_GRANULES + unit * PURGE_GRANULES,
                 granules: units * PURGE_GRANULES,
@@ -147,14 +159,16 @@ mod tests {
         let segments = &SegmentLookup::new(&table);
         let free = extent(0, 64);
         assert_eq!(find_purgeable(segments, free, Purgeable::All), None, "never touched");
-        assert_eq!((note_leased(segments, extent(3, 2)), note_leased(segments, extent(4, 2))), (2, 1));
-        note_released(segments, extent(3, 3));
+        note_released(segments, extent(3, 2));
+        note_released(segments, extent(4, 2));
+        assert_eq!(untouched_units(segments, free), 61);
         assert_eq!(find_purgeable(segments, free, Purgeable::NotRecent), None);
         assert_eq!(find_purgeable(segments, free, Purgeable::All), Some(extent(3, 3)));
         end_pass(segments, free);
         note_released(segments, extent(5, 1));
         assert_eq!(find_purgeable(segments, free, Purgeable::NotRecent), Some(extent(3, 2)), "unit 5 was leased again");
-        assert_eq!((note_purged(segments, extent(3, 2)), touched_units(segments, free)), (2, 1));
+        note_purged(segments, extent(3, 2));
+        assert_eq!(untouched_units(segments, free), 63);
         assert_eq!(find_purgeable(segments, free, Purgeable::NotRecent), None);
     }
 
@@ -162,16 +176,16 @@ mod tests {
     fn only_whole_units_of_a_free_extent_are_purgeable() {
         let table = table();
         let segments = &SegmentLookup::new(&table);
-        assert_eq!(note_leased(segments, extent(0, 64)), 64);
+        note_released(segments, extent(0, 64));
         let from_inside = Extent { start: AT + 1, granules: 3 * PURGE_GRANULES };
         assert_eq!(find_purgeable(segments, from_inside, Purgeable::All), Some(extent(1, 2)));
         let smaller = Extent { start: AT + 1, granules: 2 * PURGE_GRANULES - 2 };
         assert_eq!(find_purgeable(segments, smaller, Purgeable::All), None);
+        assert_eq!((untouched_units(segments, smaller), untouched_units(segments, extent(0, 64))), (0, 0));
         assert_eq!(
             find_purgeable(segments, extent(30, 4), Purgeable::All),
             Some(extent(30, 2)),
             "one segment at a time"
         );
-        assert_eq!(note_leased(segments, Extent { start: AT + 7, granules: 1 }), 0, "touched already");
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::geometry::{LEAF_BITS, MAX_GRANULES, ROOT_BITS, SEGMENT_BYTES, SEGMENT_GRANULES, SEGMENT_SLOTS, SLOT_BYTES};
 use crate::superblock::Superblock;
-use crate::sync::{AtomicU8, AtomicU32, AtomicUsize, Relaxed};
+use crate::sync::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// What a granule says about the extent that it belongs to. Lengths are in granules, below 2^29.
@@ -72,10 +72,8 @@ pub(crate) struct Segment {
     pub(crate) region_granules: AtomicUsize,
     /// The sub-arena that holds that region.
     pub(crate) sub_arena: AtomicUsize,
-    /// A bit for each purge unit of which a lease has had a part since it was mapped or purged; see [`crate::residency`].
-    pub(crate) touched: AtomicU32,
-    /// A bit for each purge unit of which a lease has ended since the last purge pass.
-    pub(crate) recent: AtomicU32,
+    /// Two bits for each purge unit: see [`crate::residency`].
+    pub(crate) residency: AtomicU64,
 }
 
 impl Segment {
@@ -87,8 +85,7 @@ impl Segment {
             region_start: AtomicUsize::new(0),
             region_granules: AtomicUsize::new(0),
             sub_arena: AtomicUsize::new(0),
-            touched: AtomicU32::new(0),
-            recent: AtomicU32::new(0),
+            residency: AtomicU64::new(0),
         }
     }
 

@@ -21,6 +21,7 @@ impl<'a> SegmentLookup<'a> {
         Self { table, last: Cell::new(None) }
     }
 
+    #[inline]
     pub(crate) fn segment(&self, granule: usize) -> Option<&'a Segment> {
         let number = granule / SEGMENT_GRANULES;
         match self.last.get() {
@@ -44,8 +45,7 @@ impl<'a> SegmentLookup<'a> {
             let segment = self.mapped(granule);
             segment.region_granules.store(granules, Relaxed);
             segment.sub_arena.store(sub_arena, Relaxed);
-            segment.touched.store(0, Relaxed);
-            segment.recent.store(0, Relaxed);
+            segment.residency.store(0, Relaxed);
             // Whoever reads this region's start also reads its sub-arena, not that of an earlier region.
             segment.region_start.store(start, Release);
         }
@@ -83,6 +83,7 @@ impl<'a> SegmentLookup<'a> {
     }
 
     /// Sets the tag of a granule of an open region.
+    #[inline]
     pub(crate) fn set_tag(&self, granule: usize, tag: Tag) {
         self.mapped(granule).tag(granule).store(tag.pack(), Relaxed);
     }

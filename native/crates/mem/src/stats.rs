@@ -54,7 +54,8 @@ statistics! {
     regions: usize,
     /// Bytes of those regions.
     reserved_bytes: usize,
-    /// Bytes of those regions that may be resident, at most: 2 MiB units that were leased since they were mapped or purged.
+    /// How many bytes of those regions can be resident at most: all but the free 2 MiB units that no lease has used since they were
+    /// mapped or purged.
     touched_bytes: usize,
     /// Bytes of regions in free extents.
     free_bytes: usize,

@@ -1,5 +1,6 @@
 //! A sub-arena: some regions of the global arena and their free extents. Every call is made under the sub-arena's lock.
 
+use crate::asan;
 use crate::extent::{Extent, FreeExtents};
 use crate::geometry::{GRANULE_BYTES, PURGE_BYTES, PURGE_GRANULES, SEGMENT_GRANULES, SLOT_GRANULES};
 use crate::provider::MappedRegion;
@@ -49,8 +50,6 @@ pub(crate) struct SubArena {
     large_releases: u64,
     /// Large releases by threads whose own sub-arena is another one.
     cross_thread_releases: u64,
-    /// Touched units of its regions: see [`crate::residency`].
-    touched_units: usize,
 }
 
 /// Sums over a sub-arena, or over all.
@@ -61,7 +60,7 @@ pub(crate) struct SubArenaCounts {
     pub(crate) large_bytes: usize,
     pub(crate) cross_thread_releases: u64,
     pub(crate) free_bytes: usize,
-    pub(crate) touched_bytes: usize,
+    pub(crate) untouched_bytes: usize,
     pub(crate) regions: usize,
 }
 
@@ -73,7 +72,7 @@ impl SubArenaCounts {
         self.large_bytes += other.large_bytes;
         self.cross_thread_releases += other.cross_thread_releases;
         self.free_bytes += other.free_bytes;
-        self.touched_bytes += other.touched_bytes;
+        self.untouched_bytes += other.untouched_bytes;
         self.regions += other.regions;
         self
     }
@@ -89,7 +88,6 @@ impl SubArena {
             large_leases: 0,
             large_releases: 0,
             cross_thread_releases: 0,
-            touched_units: 0,
         }
     }
 
@@ -103,13 +101,14 @@ impl SubArena {
         self.free.granules()
     }
 
-    pub(crate) fn counts(&self) -> SubArenaCounts {
+    pub(crate) fn counts(&self, segments: &SegmentLookup<'_>) -> SubArenaCounts {
+        let untouched = self.free.at_least(PURGE_GRANULES).map(|free| residency::untouched_units(segments, *free));
         SubArenaCounts {
             large_leases: self.large_leases,
             large_releases: self.large_releases,
             cross_thread_releases: self.cross_thread_releases,
             free_bytes: self.free.granules() * GRANULE_BYTES,
-            touched_bytes: self.touched_units * PURGE_BYTES,
+            untouched_bytes: untouched.sum::<usize>() * PURGE_BYTES,
             regions: self.regions.len(),
             ..SubArenaCounts::default()
         }
@@ -120,7 +119,6 @@ impl SubArena {
         let extent = self.free.find(request.granules(), request.align())?;
         let part = extent.part(request.granules(), request.align())?;
         self.detach(segments, slack, extent, part);
-        self.touched_units += residency::note_leased(segments, part);
         let address = part.start * GRANULE_BYTES;
         match request {
             Request::Large(granules) => {
@@ -136,6 +134,7 @@ impl SubArena {
     }
 
     /// Takes `part` of the free `extent` out of the free extents.
+    #[inline(always)]
     fn detach(&mut self, segments: &SegmentLookup<'_>, slack: &Slack, extent: Extent, part: Extent) {
         if segments.region_at(extent.start) == extent.granules {
             self.idle -= extent.granules;
@@ -184,6 +183,8 @@ impl SubArena {
         self.large_releases += 1;
         self.cross_thread_releases += u64::from(home != self.number);
         let extent = Extent { start, granules };
+        // Before the sub-arena is unlocked: after that the extent may be on lease again.
+        asan::poison(start * GRANULE_BYTES, granules * GRANULE_BYTES);
         residency::note_released(segments, extent);
         Some((granules, self.attach(segments, slack, extent)))
     }
@@ -204,6 +205,7 @@ impl SubArena {
 
     /// Makes an extent free and joins it with free neighbours in its region. Returns a region to unmap, if the whole of
     /// it became free and the slack is used up.
+    #[inline(always)]
     fn attach(&mut self, segments: &SegmentLookup<'_>, slack: &Slack, extent: Extent) -> Option<MappedRegion> {
         segments.set_tag(extent.start, Tag::Inside);
         let region = segments.region_start(extent.start);
@@ -273,7 +275,7 @@ impl SubArena {
         purged: bool,
     ) -> Option<MappedRegion> {
         if purged {
-            self.touched_units -= residency::note_purged(segments, part);
+            residency::note_purged(segments, part);
         }
         self.attach(segments, slack, part)
     }
@@ -286,7 +288,6 @@ impl SubArena {
     /// Removes the wholly free region `extent`.
     fn remove_region(&mut self, segments: &SegmentLookup<'_>, extent: Extent) -> Option<MappedRegion> {
         self.free.remove(extent);
-        self.touched_units -= residency::note_purged(segments, extent);
         segments.set_tag(extent.start, Tag::Inside);
         segments.set_tag(extent.end() - 1, Tag::Inside);
         segments.close_region(extent.start, extent.granules);
@@ -309,12 +310,12 @@ impl SubArena {
         superblock: &mut dyn FnMut(usize, usize) -> Result<(), String>,
     ) -> Result<SubArenaCounts, String> {
         self.free.check()?;
-        let mut counts = self.counts();
-        let (mut free, mut idle, mut touched) = (0, 0, 0);
+        let mut counts = self.counts(segments);
+        let (mut free, mut idle) = (0, 0);
         for region in self.regions.iter() {
             let whole = region::extent_of(region);
             self.check_owner(segments, whole)?;
-            touched += residency::touched_units(segments, whole);
+
             let mut walk = region::Walk::of(region);
             while let Some((extent, tag)) = walk.next(segments)? {
                 match tag {
@@ -331,10 +332,9 @@ impl SubArena {
                 }
             }
         }
-        let counted = (self.free.granules(), self.idle, self.touched_units);
-        if (free, idle, touched) != counted {
-            let found = (free, idle, touched);
-            return Err(format!("free and idle granules and touched units are {found:?}, counted {counted:?}"));
+        let counted = (self.free.granules(), self.idle);
+        if (free, idle) != counted {
+            return Err(format!("free and idle granules are {free} and {idle}, counted {counted:?}"));
         }
         Ok(counts)
     }

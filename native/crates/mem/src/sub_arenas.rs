@@ -209,8 +209,8 @@ impl SubArenas {
     }
 
     /// The sums over all sub-arenas, locked one after another.
-    pub(crate) fn counts(&self) -> SubArenaCounts {
-        let counts = self.all.iter().map(|locked| lock(&locked.sub_arena).counts());
+    pub(crate) fn counts(&self, segments: &SegmentTable) -> SubArenaCounts {
+        let counts = self.all.iter().map(|locked| lock(&locked.sub_arena).counts(&SegmentLookup::new(segments)));
         counts.fold(SubArenaCounts::default(), SubArenaCounts::add)
     }
 

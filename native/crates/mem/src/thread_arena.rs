@@ -85,9 +85,8 @@ impl ThreadArenas {
         &self.shards[owner as usize / CLASS_COUNT].cached
     }
 
-    /// Leases a block of `class` from the shard of thread number `thread`; `None` when there is no superblock to be had.
-    pub(crate) fn lease(&self, thread: usize, class: usize, global: &GlobalArena) -> Option<usize> {
-        let shard = thread % self.shards.len();
+    /// Leases a block of `class` from `shard`, the calling thread's own; `None` when there is no superblock to be had.
+    pub(crate) fn lease(&self, shard: usize, class: usize, global: &GlobalArena) -> Option<usize> {
         let owner = (shard * CLASS_COUNT + class) as u32;
         let block = lock(self.bin(owner)).lease(class, self.cached(owner));
         block.or_else(|| self.lease_from_new(owner, class, global))
@@ -104,10 +103,10 @@ impl ThreadArenas {
     }
 
     /// Ends the lease of the block at `address`, which lies in `superblock` as far as the caller knows: its bytes, or
-    /// `None` and no change when no live block starts there. `thread` is the releasing thread's number.
+    /// `None` and no change when no live block starts there. `own_shard` is the releasing thread's.
     pub(crate) fn release(
         &self,
-        thread: usize,
+        own_shard: usize,
         superblock: &Arc<Superblock>,
         address: usize,
         global: &GlobalArena,
@@ -126,7 +125,7 @@ impl ThreadArenas {
         let emptied = bin.released(superblock, class, self.cached(owner));
         drop(bin);
         let shard = owner as usize / CLASS_COUNT;
-        if thread % self.shards.len() != shard {
+        if own_shard != shard {
             self.shards[shard].cross_thread_releases.fetch_add(1, Relaxed);
         }
         if emptied {

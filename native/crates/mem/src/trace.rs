@@ -11,13 +11,12 @@
 //! Thread numbers are dense: a thread that starts takes the lowest number that no living one has. Refused leases and invalid releases are
 //! not recorded. All threads meet at one lock here, which makes a traced run slower, and is the order of the lines.
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 use crate::thread_slot;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The environment variable that names the file; `%p` in it becomes the process's id.
@@ -100,7 +99,7 @@ impl Book {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -41,7 +41,7 @@ fn resident_memory_falls_after_a_burst() {
     let start = burst(&arena, 100 * MIB);
     assert_eq!(resident(start, 100 * MIB), 100 * MIB, "not in the pass in which it was released");
     assert_eq!(arena.statistics().touched_bytes, 100 * MIB);
-    for _ in 0..8 {
+    for _ in 0..40 {
         drop(arena.lease(MIB).unwrap());
     }
     let statistics = arena.statistics();

@@ -13,7 +13,7 @@ use crate::links::Links;
 use crate::message::{Block, Body, InstanceId, Message, VERSION};
 use crate::owner::{Answer, Owner};
 use crate::proof::{Secret, random_instance};
-use crate::reader::{Broken, Outgoing, PeerNumber, Reader};
+use crate::reader::{Broken, Outgoing, OwnerOf, PeerNumber, Reader};
 use crate::windows::Windows;
 use crate::wire::{Endpoint, Event, Opened, Wire};
 
@@ -26,11 +26,22 @@ pub struct Options {
     pub timeout: Duration,
     /// How many bytes of mapped files that nobody reads are kept mapped and registered.
     pub idle_window_bytes: usize,
+    /// The most connections at once, in both directions together.
+    pub max_connections: usize,
+    /// How long a connection that nothing passes over is kept.
+    pub connection_idle: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { secret: Vec::new(), timeout: Duration::from_secs(20), idle_window_bytes: 4 << 30 }
+        Self {
+            secret: Vec::new(),
+            timeout: Duration::from_secs(20),
+            idle_window_bytes: 4 << 30,
+            max_connections: 1024,
+            // As Spark's own connections (spark.network.timeout).
+            connection_idle: Duration::from_secs(120),
+        }
     }
 }
 
@@ -50,8 +61,22 @@ pub(crate) struct Shared {
     pub(crate) commands: Mutex<Vec<Command>>,
     /// Grows with every small step of the agent: it stands still while a call of the system or the library does not return.
     pub(crate) steps: AtomicU64,
+    pub(crate) connections: ConnectionCounts,
     /// The peers that were connected and not disconnected since.
     pub(crate) peers: Mutex<HashMap<PeerNumber, PeerState>>,
+}
+
+/// What has become of connections. Any thread may look at it.
+#[derive(Debug, Default)]
+pub struct ConnectionCounts {
+    /// Connections that are open.
+    pub open: AtomicU64,
+    /// Connections that were opened.
+    pub opened: AtomicU64,
+    /// Those that were closed because nothing passed over them, or to make room for others.
+    pub idle_closed: AtomicU64,
+    /// Times that there was no room for one more.
+    pub no_room: AtomicU64,
 }
 
 /// What a caller may know of a peer at once.
@@ -102,6 +127,7 @@ pub(crate) struct Agent<W: Wire> {
     owner: Owner,
     reader: Reader,
     links: Links,
+    connection_idle: Duration,
     events: Vec<Event>,
     checked: Option<Instant>,
     turns: u64,
@@ -130,7 +156,8 @@ impl<W: Wire> Agent<W> {
             address,
             owner,
             reader,
-            links: Links::default(),
+            links: Links::new(options.max_connections),
+            connection_idle: options.connection_idle,
             events: Vec::new(),
             checked: None,
             turns: 0,
@@ -183,6 +210,7 @@ impl<W: Wire> Agent<W> {
         if self.checked.is_none_or(|last| now.saturating_duration_since(last) >= CHECK_EVERY) {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
+            self.close_idle(now);
         }
         self.reader.deliver();
         worked
@@ -207,6 +235,7 @@ impl<W: Wire> Agent<W> {
         for other in self.links.others() {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
+        self.links.close_refusals(&mut self.wire);
         // Reads end before their leases go.
         let end = Instant::now() + Duration::from_secs(1);
         let mut events = Vec::new();
@@ -231,6 +260,7 @@ impl<W: Wire> Agent<W> {
             Command::Connect { peer, attempt, address } => self.connect(peer, attempt, &address, now),
             Command::Disconnect { peer } => self.disconnect(peer),
             Command::Fetch { request, peer, blocks } => {
+                self.reconnect(peer, now);
                 let messages = self.reader.fetch(request, peer, &blocks, now);
                 self.send_all(messages);
             }
@@ -248,18 +278,29 @@ impl<W: Wire> Agent<W> {
         if self.reader.owner_of(peer).is_some() {
             self.disconnect(peer);
         }
-        match self.link(instance, address) {
+        match self.link(instance, address, now) {
             Ok(link) => {
-                let hello = self.reader.connect(peer, attempt, instance, link, now);
+                let owner = OwnerOf { attempt, instance, address: address.to_vec() };
+                let hello = self.reader.connect(peer, owner, link, now);
                 self.send(link.endpoint, hello);
             }
-            Err(why) => self.shared.failed(peer, attempt, &why),
+            Err(why) => {
+                self.shared.failed(peer, attempt, &why);
+                self.reader.give_up(peer, Failure::Peer);
+            }
+        }
+    }
+
+    /// Connects to a peer whose connection was closed because it was idle.
+    fn reconnect(&mut self, peer: PeerNumber, now: Instant) {
+        if let Some(owner) = self.reader.idle_owner(peer) {
+            self.connect(peer, owner.attempt, &owner.address, now);
         }
     }
 
     /// Ends a peer's reading; the connection stays while the other side reads from here.
     fn disconnect(&mut self, peer: PeerNumber) {
-        let Some(other) = self.reader.owner_of(peer) else { return };
+        let Some(other) = self.reader.owner_of(peer) else { return self.reader.give_up(peer, Failure::Peer) };
         if self.owner.has_session(other) {
             self.reader.give_up(peer, Failure::Peer);
         } else {
@@ -267,10 +308,60 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// The connection to another process, opened if there is none.
-    fn link(&mut self, other: InstanceId, address: &[u8]) -> Result<Opened, String> {
+    /// The connection to another process, opened if there is none and there is room for it.
+    fn link(&mut self, other: InstanceId, address: &[u8], now: Instant) -> Result<Opened, String> {
         let (_, wire_address) = split_address(address).ok_or("its address is malformed")?;
-        self.links.open(&mut self.wire, other, wire_address).map_err(|e| e.to_string())
+        if !self.links.has_room_for(other) && !self.make_room(now) {
+            self.shared.connections.no_room.fetch_add(1, Ordering::Relaxed);
+            let limit = self.links.limit();
+            return Err(format!(
+                "there is no room for another connection: all {limit} are in use (spark.sluice.transport.maxConnections)"
+            ));
+        }
+        let known = self.links.get(other).is_some();
+        let link = self.links.open(&mut self.wire, other, wire_address, now).map_err(|e| e.to_string())?;
+        if !known {
+            self.shared.connections.opened.fetch_add(1, Ordering::Relaxed);
+            self.shared.connections.open.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(link)
+    }
+
+    /// Closes the connection that was used least recently, of those over which nothing is under way; whether there was one.
+    fn make_room(&mut self, now: Instant) -> bool {
+        let Self { reader, owner, links, .. } = self;
+        let idle = links.least_recent(now, |other| reader.expects_nothing_of(other) && !owner.has_pins(other));
+        idle.into_iter().for_each(|other| self.close_idle_link(other, now));
+        idle.is_some()
+    }
+
+    /// Closes the connections over which nothing has passed for long and nothing is under way.
+    fn close_idle(&mut self, now: Instant) {
+        loop {
+            let Self { reader, owner, links, connection_idle, .. } = self;
+            let may_close = |other| reader.expects_nothing_of(other) && !owner.has_pins(other);
+            let Some(other) = links.idle_for(*connection_idle, now, may_close) else { break };
+            self.close_idle_link(other, now);
+        }
+        self.links.end_refusals(&mut self.wire, now);
+    }
+
+    fn close_idle_link(&mut self, other: InstanceId, now: Instant) {
+        if let Some(link) = self.links.get(other) {
+            self.send(link.endpoint, Body::Closing { number: link.number });
+        }
+        self.shared.connections.idle_closed.fetch_add(1, Ordering::Relaxed);
+        self.set_idle(other, now);
+    }
+
+    /// Closes a connection that either side has found idle. The peer stays known, and if it was being asked something in this very
+    /// moment it is connected again.
+    fn set_idle(&mut self, other: InstanceId, now: Instant) {
+        self.drop_link(other);
+        if let Some((peer, unanswered)) = self.reader.set_idle(other).filter(|(_, batches)| !batches.is_empty()) {
+            self.reconnect(peer, now);
+            self.reader.retry(peer, unanswered);
+        }
     }
 
     /// Closes a connection and tells the other side, should it ever hear again: a wire need not do that, and then what it reads
@@ -285,12 +376,20 @@ impl<W: Wire> Agent<W> {
 
     /// Closes a connection; both roles over it are at their end.
     fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
-        self.links.close(&mut self.wire, other);
-        self.owner.forget(&mut self.wire, other);
+        self.drop_link(other);
         if let Some(peer) = self.reader.peer_of(other) {
             self.shared.failed(peer, self.reader.attempt_of(peer), why);
             self.reader.give_up(peer, failure);
         }
+    }
+
+    /// Closes a connection, and ends what the other side reads from here over it.
+    fn drop_link(&mut self, other: InstanceId) {
+        if self.links.get(other).is_some() {
+            self.shared.connections.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.links.close(&mut self.wire, other);
+        self.owner.forget(&mut self.wire, other);
     }
 
     /// Gives a peer up.
@@ -332,8 +431,11 @@ impl<W: Wire> Agent<W> {
 
     fn message(&mut self, message: Message, now: Instant) {
         let sender = message.sender;
+        self.links.touch(sender, now);
         match message.body {
-            Body::Hello { version, number, nonce, address } => self.hello(sender, version, number, nonce, &address),
+            Body::Hello { version, number, nonce, address } => {
+                self.hello(sender, version, number, nonce, &address, now);
+            }
             Body::Challenge { reader_nonce, nonce, proof } => {
                 match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
                     Ok(messages) => self.send_all(messages),
@@ -359,22 +461,34 @@ impl<W: Wire> Agent<W> {
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
             Body::Refused { number, refused, why } => self.refused(sender, number, refused, &why),
+            Body::Closing { number } => {
+                if self.links.get(sender).is_some_and(|link| link.number == number) {
+                    self.set_idle(sender, now);
+                }
+            }
         }
     }
 
     /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is there a
     /// session: closing another one here would not end the reads.
-    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8]) {
+    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8], now: Instant) {
         if split_address(address).map(|(instance, _)| instance) != Some(reader) {
             return;
         }
         if version == VERSION {
             self.links.hear(reader, number);
             if self.links.get(reader).is_some_and(|link| link.number < number) {
-                self.close_link(reader, Failure::Peer, "it has connected again");
+                if self.reader.expects_nothing_of(reader) {
+                    self.set_idle(reader, now);
+                } else {
+                    self.close_link(reader, Failure::Peer, "it has connected again");
+                }
             }
         }
-        let Ok(link) = self.link(reader, address) else { return };
+        let link = match self.link(reader, address, now) {
+            Ok(link) => link,
+            Err(why) => return self.refuse(number, why, address, now),
+        };
         let refusal = |why| Body::Refused { number: link.number, refused: number, why };
         let answer = if version != VERSION {
             refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
@@ -384,6 +498,14 @@ impl<W: Wire> Agent<W> {
             self.owner.hello(reader, nonce, address)
         };
         self.send(link.endpoint, answer);
+    }
+
+    /// Tells a process to which there is no connection that there will be none.
+    fn refuse(&mut self, number: u32, why: String, address: &[u8], now: Instant) {
+        let Some((_, wire_address)) = split_address(address) else { return };
+        if let Some(link) = self.links.open_refusal(&mut self.wire, wire_address, now) {
+            self.send(link.endpoint, Body::Refused { number: link.number, refused: number, why });
+        }
     }
 
     /// The other side has closed a connection, or waits at another one.

@@ -48,9 +48,16 @@ mod wire;
 #[cfg(test)]
 mod protocol_tests;
 
-pub use agent::Options;
+pub use agent::{ConnectionCounts, Options};
 pub use completions::{Completion, Failure};
 pub use message::Block;
 pub use near::Near;
 pub use transport::{Ended, FetchError, Transport, longest_step};
 pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
+
+/// For the fuzz targets (`native/fuzz`), from which a peer's bytes are otherwise hidden: decodes a message and encodes it
+/// again; `None` if it is malformed.
+#[doc(hidden)]
+pub fn reencode_message(bytes: &[u8]) -> Option<Vec<u8>> {
+    message::Message::decode(bytes).ok().map(|message| message.encode())
+}

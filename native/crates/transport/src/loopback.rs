@@ -38,6 +38,8 @@ struct State {
 #[derive(Default)]
 struct Node {
     silent: bool,
+    /// Calls of its wire since they were last taken.
+    calls: usize,
     inbox: VecDeque<(Duration, usize, Event)>,
     /// When the last message of a connection arrives: they keep their order.
     arrivals: HashMap<usize, Duration>,
@@ -49,6 +51,8 @@ struct Connection {
     nodes: [u64; 2],
     ends: [Option<Endpoint>; 2],
     closed: bool,
+    /// Who has closed it, if it was closed and has not failed: what that node has sent before still arrives.
+    closed_by: Option<u64>,
 }
 
 struct Read {
@@ -113,6 +117,13 @@ impl Network {
         }
     }
 
+    /// The calls that a wire's user has made since the last look, but for those that only name the wire's own things.
+    pub fn take_calls(&self, address: &[u8]) -> usize {
+        let mut state = self.lock();
+        let node = node_of(address).and_then(|node| state.nodes.get_mut(&node));
+        node.map_or(0, |node| std::mem::take(&mut node.calls))
+    }
+
     /// Regions that are registered, over all wires.
     pub fn regions(&self) -> usize {
         self.lock().regions.len()
@@ -168,7 +179,9 @@ impl State {
         for (node, endpoint) in ends {
             let event = Event::Failed { endpoint, error: WireError(why.into()) };
             if let Some(node) = self.nodes.get_mut(&node).filter(|node| !node.silent) {
-                node.inbox.push_back((now, index, event));
+                // After what was sent before.
+                let due = node.arrivals.get(&index).map_or(now, |last| now.max(*last));
+                node.inbox.push_back((due, index, event));
             }
         }
     }
@@ -205,6 +218,15 @@ pub struct Loopback {
     address: Vec<u8>,
 }
 
+impl Loopback {
+    /// The network's state, for a call that is counted.
+    fn call(&self) -> MutexGuard<'_, State> {
+        let mut state = self.network.lock();
+        state.nodes.get_mut(&self.node).into_iter().for_each(|node| node.calls += 1);
+        state
+    }
+}
+
 struct Nobody;
 
 impl Waker for Nobody {
@@ -217,7 +239,7 @@ impl Wire for Loopback {
     }
 
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let other = node_of(address).filter(|other| state.nodes.contains_key(other));
         let other = other.ok_or_else(|| WireError("nobody is there".into()))?;
         state.next += 1;
@@ -235,24 +257,27 @@ impl Wire for Loopback {
                 nodes: [self.node, other],
                 ends: [Some(endpoint), None],
                 closed: false,
+                closed_by: None,
             }),
         }
         Ok(Opened { endpoint, number })
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let Some(index) = state.of_end(self.node, endpoint) else { return };
         for end in &mut state.connections[index].ends {
             if *end == Some(endpoint) {
                 *end = None;
             }
         }
+        let node = self.node;
+        state.connections[index].closed_by = Some(node);
         state.fail(index, "the peer has closed the connection");
     }
 
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let Some(index) = state.of_end(self.node, endpoint) else { return };
         let failing = state.faults.failing_messages;
         if state.one_of_thousand(failing) {
@@ -273,7 +298,7 @@ impl Wire for Loopback {
     }
 
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         state.next += 1;
         let region = Region(state.next);
         state.regions.insert(region, (self.node, address as u64, bytes as u64));
@@ -281,11 +306,16 @@ impl Wire for Loopback {
     }
 
     fn unregister(&mut self, region: Region) {
-        self.network.lock().regions.remove(&region);
+        self.call().regions.remove(&region);
+    }
+
+    fn max_bytes_in_flight(&self, _: Endpoint) -> usize {
+        drop(self.call());
+        4 << 20
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let connection = state.of_end(self.node, endpoint);
         let region = Region(node_of(get.key).unwrap_or(0));
         let (due, local) = (state.due(), get.local.expose_provenance());
@@ -296,17 +326,18 @@ impl Wire for Loopback {
     }
 
     fn progress(&mut self, events: &mut Vec<Event>) {
-        let mut state = self.network.lock();
+        let mut state = self.call();
         let now = state.now;
         let Some(node) = state.nodes.get_mut(&self.node) else { return };
         let (arrived, later) = std::mem::take(&mut node.inbox).into_iter().partition(|(due, _, _)| *due <= now);
         node.inbox = later;
         let reads = std::mem::take(&mut node.reads);
         let arrived: VecDeque<(Duration, usize, Event)> = arrived;
-        // Of a connection that is closed here, nothing is heard any more.
-        let connections = &state.connections;
-        let heard =
-            |connection: usize, event: &Event| !connections[connection].closed || matches!(event, Event::Failed { .. });
+        // Of a connection that has failed, or that was closed here, nothing is heard any more.
+        let heard = |connection: usize, event: &Event| {
+            let Connection { closed, closed_by, .. } = state.connections[connection];
+            !closed || closed_by.is_some_and(|closer| closer != self.node) || matches!(event, Event::Failed { .. })
+        };
         events.extend(arrived.into_iter().filter(|(_, index, event)| heard(*index, event)).map(|(_, _, event)| event));
         for read in reads {
             let closed = read.connection.is_none_or(|connection| state.connections[connection].closed);

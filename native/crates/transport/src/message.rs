@@ -13,12 +13,13 @@
 //!                 range: index of the key u16 · address u64 · bytes u64
 //! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
 //! REFUSED         number u32 · refused u32 · why, UTF-8 either way: the receiver's connection `refused` and all before are over
+//! CLOSING         number u32                            either way: connection `number` was idle and is closed; it may be opened again
 //! ```
 
 use std::fmt;
 
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 4;
+pub(crate) const VERSION: u16 = 5;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
@@ -72,6 +73,7 @@ pub(crate) enum Body {
     Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
     Done { batches: Vec<u64> },
     Refused { number: u32, refused: u32, why: String },
+    Closing { number: u32 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +120,7 @@ impl Body {
             Self::Done { .. } => 6,
             Self::Refused { .. } => 7,
             Self::Sample { .. } => 8,
+            Self::Closing { .. } => 9,
         }
     }
 
@@ -148,6 +151,7 @@ impl Body {
                 out.extend(refused.to_le_bytes());
                 out.extend(why.as_bytes());
             }
+            Self::Closing { number } => out.extend(number.to_le_bytes()),
             Self::Sample { address, content, key } => {
                 out.extend(address.to_le_bytes());
                 out.extend(content);
@@ -189,6 +193,7 @@ impl Body {
                 why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)?,
             },
             8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
+            9 => Self::Closing { number: input.u32()? },
             _ => return Err(Malformed),
         })
     }
@@ -318,6 +323,7 @@ mod tests {
                 proof
             }),
             any::<Proof>().prop_map(|proof| Body::Proof { proof }),
+            any::<u32>().prop_map(|number| Body::Closing { number }),
             (any::<u64>(), vec(any::<u64>(), 0..4), vec(block, 0..50)).prop_map(|(batch, done, blocks)| Body::Locate {
                 batch,
                 done,

@@ -45,6 +45,11 @@ impl Owner {
         self.sessions.contains_key(&reader)
     }
 
+    /// Whether a reader was told of something that it may still be reading.
+    pub(crate) fn has_pins(&self, reader: InstanceId) -> bool {
+        self.sessions.get(&reader).is_some_and(|session| session.pins.values().any(|pins| !pins.is_empty()))
+    }
+
     /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader. One that
     /// greets again over the same connection may still be reading what it was told of before.
     pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {

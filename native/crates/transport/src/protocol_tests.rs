@@ -1,6 +1,7 @@
 //! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own reads, and
 //! with reads by system calls before them ([`crate::near::Near`]).
 
+mod connections;
 mod stranger;
 mod world;
 
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
+use self::connections::*;
 use self::stranger::{STRANGER_PEER, Stranger};
 use self::world::{Reads, STEP, TIMEOUT, World, block, bytes_of, failure_of};
 use crate::agent::Command;
@@ -64,6 +66,11 @@ suite! {
     ten_thousand_connections_leave_nothing_behind
     idle_windows_are_bounded
     a_stopped_agent_gives_everything_back
+    an_idle_connection_is_closed_and_the_next_fetch_connects_again
+    a_connection_that_is_read_over_is_not_idle
+    a_question_that_crosses_the_end_of_its_connection_is_asked_again
+    a_reader_has_no_more_connections_than_its_limit
+    an_owner_without_room_says_so_at_once
 }
 
 fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
@@ -544,6 +551,24 @@ fn a_stopped_agent_gives_everything_back(reads: Reads) {
     assert_eq!(world.processes[0].arena.leased_bytes(), 0);
     world.processes[1].agent.stop();
     assert_eq!((world.network.regions(), world.network.connections()), (0, 0));
+}
+
+/// With reads by the loopback, because it counts the calls; what is before it asks it for less.
+#[test]
+fn peers_of_which_nothing_is_expected_cost_a_turn_no_call() {
+    const PEERS: usize = 1000;
+    let mut world = World::new(Reads::Loopback, 27, &[""; PEERS + 1]);
+    let data = world.publish(1, 1, &[100]);
+    (1..=PEERS).for_each(|owner| world.connect(0, owner));
+    world.run(10);
+    assert!((1..=PEERS).all(|owner| world.is_ready(0, owner)));
+    let node = world.node(0);
+    world.network.take_calls(&node);
+    world.step(STEP);
+    assert_eq!(world.network.take_calls(&node), 1, "the wire's progress");
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
+    world.assert_nothing_left();
 }
 
 proptest! {

@@ -1,120 +1,57 @@
-//! The side that reads: asks owners where blocks are, and fills leased memory by one-sided reads, a window of them at a
-//! time for each peer. A block's memory is leased when its first read begins, so that what waits takes none.
+//! The side that reads: asks owners where blocks are, and fills leased memory by one-sided reads.
+//!
+//! ```text
+//!   Reader ── Session    one connection: handshake, questions, answers
+//!          ├─ Batches    the blocks of a question: their memory, their ends
+//!          ├─ Schedule   which gets are begun when
+//!          └─ Watch      who has been silent for too long
+//! ```
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod batches;
+mod schedule;
+mod session;
+mod watch;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::{Arena, Lease};
+use sluice_mem::Arena;
 
+use self::batches::Batches;
+use self::schedule::Schedule;
+pub(crate) use self::session::Owner as OwnerOf;
+use self::session::{Identity, Session, SessionId};
+use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES, VERSION};
-use crate::plan::{Planned, plan};
-use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
+use crate::plan::plan;
+use crate::proof::Secret;
 use crate::sample::Probe;
-use crate::wire::{Endpoint, Get, Opened, Wire, WireError};
+use crate::wire::{Get, Opened, Wire, WireError};
 
 /// The caller's number for a peer.
 pub(crate) type PeerNumber = u64;
 
-/// Reads under way at once, for each peer, within what the wire says of their bytes.
-const GETS_IN_FLIGHT: usize = 32;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
-/// A peer that is connected or about to be.
-struct Peer {
-    /// The caller's number of this attempt to connect.
-    attempt: u64,
-    owner: InstanceId,
-    endpoint: Endpoint,
-    nonce: Nonce,
-    stage: Stage,
-    /// Batches to ask for when it is ready.
-    unasked: Vec<u64>,
-    /// Batches that were asked for and not answered: answers come in the same order.
-    asked: VecDeque<u64>,
-    /// Batches with blocks that have not ended.
-    open: HashSet<u64>,
-    planned: VecDeque<Planned>,
-    in_flight: usize,
-    bytes_in_flight: usize,
-    last_sign: Instant,
-    /// What of the time since then this process has paused.
-    excused: Duration,
-}
-
-impl Peer {
-    fn give_sign(&mut self, now: Instant) {
-        self.last_sign = now;
-        self.excused = Duration::ZERO;
-    }
-}
-
-/// How far a connection has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// HELLO was sent.
-    Greeted,
-    /// The owner has proven itself, PROOF was sent.
-    Proven,
-    /// The owner's sample is being read by the get with this token.
-    Tested(u64),
-    /// The owner may be asked.
-    Ready,
-}
-
-/// Blocks of one fetch that are asked for together.
-struct Batch {
-    peer: PeerNumber,
-    owner: InstanceId,
-    request: u64,
-    first: u32,
-    blocks: Vec<Block>,
-    parts: Vec<Part>,
-    /// Parts that have not ended.
-    open: usize,
-    /// Reads under way; until there are none, the leases stay.
-    in_flight: usize,
-}
-
-/// One block of a batch.
-#[derive(Default)]
-struct Part {
-    lease: Option<Lease>,
-    bytes: usize,
-    /// Bytes that have been read.
-    read: usize,
-    ended: bool,
-}
-
-/// A read under way.
-struct Started {
-    batch: u64,
-    part: usize,
-    bytes: usize,
-}
-
 /// Every fetch of this process.
 pub(crate) struct Reader {
-    instance: InstanceId,
-    address: Vec<u8>,
-    secret: Secret,
-    arena: Arc<Arena>,
+    identity: Identity,
     completions: Arc<Completions>,
-    timeout: Duration,
-    peers: HashMap<PeerNumber, Peer>,
+    sessions: HashMap<PeerNumber, Session>,
     by_owner: HashMap<InstanceId, PeerNumber>,
-    batches: HashMap<u64, Batch>,
-    /// By token: the reads under way.
-    gets: HashMap<u64, Started>,
-    /// By token: the samples that are being read.
-    probes: HashMap<u64, Probe>,
-    /// Batches that have come to their end and of which their owners are not told yet.
-    done: HashMap<InstanceId, Vec<u64>>,
-    next: u64,
-    /// Blocks that have ended in this turn.
-    ended: Vec<Completion>,
+    /// Peers whose connections were closed because they were idle: the next fetch connects again.
+    idle: HashMap<PeerNumber, OwnerOf>,
+    batches: Batches,
+    schedule: Schedule,
+    watch: Watch,
+    /// By token: the samples that are being read, and whose they are.
+    probes: HashMap<u64, (PeerNumber, Probe)>,
+    /// Of batches and gets: the last one given.
+    last: u64,
+    last_session: u64,
 }
 
 /// A message and whom it is for.
@@ -135,6 +72,13 @@ pub(crate) struct Broken {
     pub(crate) why: String,
 }
 
+impl Broken {
+    /// The peer, or the way to it, has failed.
+    fn peer(peer: PeerNumber, why: String) -> Self {
+        Self { peer, failure: Failure::Peer, why }
+    }
+}
+
 impl Reader {
     pub(crate) fn new(
         instance: InstanceId,
@@ -144,24 +88,10 @@ impl Reader {
         completions: Arc<Completions>,
         timeout: Duration,
     ) -> Self {
-        let (peers, by_owner, batches, gets, probes, done, ended) = Default::default();
-        let next = 0;
-        Self {
-            instance,
-            address,
-            secret,
-            arena,
-            completions,
-            timeout,
-            peers,
-            by_owner,
-            batches,
-            gets,
-            probes,
-            done,
-            next,
-            ended,
-        }
+        let identity = Identity { instance, address, secret };
+        let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
+        let (sessions, by_owner, idle, schedule, probes, last, last_session) = Default::default();
+        Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -169,74 +99,56 @@ impl Reader {
     }
 
     pub(crate) fn owner_of(&self, peer: PeerNumber) -> Option<InstanceId> {
-        self.peers.get(&peer).map(|peer| peer.owner)
+        self.sessions.get(&peer).map(|session| session.owner.instance)
     }
 
     pub(crate) fn attempt_of(&self, peer: PeerNumber) -> u64 {
-        self.peers.get(&peer).map_or(0, |peer| peer.attempt)
+        self.sessions.get(&peer).map_or(0, |session| session.owner.attempt)
     }
 
     /// A new connection to an owner; the greeting to send.
-    pub(crate) fn connect(
-        &mut self,
-        peer: PeerNumber,
-        attempt: u64,
-        owner: InstanceId,
-        link: Opened,
-        now: Instant,
-    ) -> Body {
-        let nonce = random_nonce();
-        let connected = Peer {
-            attempt,
-            owner,
-            endpoint: link.endpoint,
-            nonce,
-            stage: Stage::Greeted,
-            unasked: Vec::new(),
-            asked: VecDeque::new(),
-            open: HashSet::new(),
-            planned: VecDeque::new(),
-            in_flight: 0,
-            bytes_in_flight: 0,
-            last_sign: now,
-            excused: Duration::ZERO,
-        };
-        self.peers.insert(peer, connected);
-        self.by_owner.insert(owner, peer);
-        Body::Hello { version: VERSION, number: link.number, nonce, address: self.address.clone() }
+    pub(crate) fn connect(&mut self, peer: PeerNumber, owner: OwnerOf, link: Opened, now: Instant) -> Body {
+        self.last_session += 1;
+        let (id, instance) = (SessionId(self.last_session), owner.instance);
+        let session = Session::new(id, owner, link.endpoint);
+        let hello = session.hello(link, &self.identity);
+        self.schedule.open(id, peer, link.endpoint);
+        self.idle.remove(&peer);
+        self.sessions.insert(peer, session);
+        self.by_owner.insert(instance, peer);
+        self.watch.expect(peer, now);
+        hello
     }
 
     /// Accepts a fetch. Of a peer that is not there, its blocks end at once.
     pub(crate) fn fetch(&mut self, request: u64, peer: PeerNumber, blocks: &[Block], now: Instant) -> Vec<Outgoing> {
-        let Some(known) = self.peers.get_mut(&peer) else {
+        let Some(session) = self.sessions.get_mut(&peer) else {
             let failed = |index| Completion { request, index, result: Err(Failure::Peer) };
-            self.ended.extend((0..blocks.len() as u32).map(failed));
+            self.batches.ended.extend((0..blocks.len() as u32).map(failed));
             return Vec::new();
         };
-        if known.open.is_empty() {
-            known.give_sign(now);
+        if session.is_unused() {
+            self.watch.expect(peer, now);
         }
         for (chunk, blocks) in blocks.chunks(BATCH_BLOCKS).enumerate() {
-            self.next += 1;
-            let parts = blocks.iter().map(|_| Part::default()).collect();
+            self.last += 1;
             let first = (chunk * BATCH_BLOCKS) as u32;
-            let (owner, blocks, open) = (known.owner, blocks.to_vec(), blocks.len());
-            let batch = Batch { peer, owner, request, first, blocks, parts, open, in_flight: 0 };
-            self.batches.insert(self.next, batch);
-            known.open.insert(self.next);
-            known.unasked.push(self.next);
+            self.batches.add(self.last, peer, session.owner.instance, request, first, blocks);
+            session.add(self.last);
         }
-        if known.stage == Stage::Ready { self.ask(peer) } else { Vec::new() }
+        self.settle(peer);
+        self.ask(peer)
     }
 
+    /// The questions that may be asked now.
     fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
-        let Some(known) = self.peers.get_mut(&peer) else { return Vec::new() };
-        let owner = known.owner;
-        let unasked = std::mem::take(&mut known.unasked);
-        known.asked.extend(&unasked);
-        let mut done = if unasked.is_empty() { Vec::new() } else { self.done.remove(&owner).unwrap_or_default() };
+        let Some(session) = self.sessions.get_mut(&peer).filter(|session| session.is_ready()) else {
+            return Vec::new();
+        };
+        let (owner, unasked) = (session.owner.instance, session.ask());
+        let mut done = if unasked.is_empty() { Vec::new() } else { self.batches.take_done_of(owner) };
         let ask = |batch: u64| {
-            let blocks = self.batches.get(&batch)?.blocks.clone();
+            let blocks = self.batches.blocks(batch)?;
             Some((owner, Body::Locate { batch, done: std::mem::take(&mut done), blocks }))
         };
         unasked.into_iter().filter_map(ask).collect()
@@ -251,21 +163,16 @@ impl Reader {
         proof: &Proof,
         now: Instant,
     ) -> Result<Vec<Outgoing>, Broken> {
-        let Some(number) = self.peer_of(owner) else { return Ok(Vec::new()) };
-        let Some(peer) =
-            self.peers.get_mut(&number).filter(|peer| peer.stage == Stage::Greeted && peer.nonce == reader_nonce)
-        else {
-            return Ok(Vec::new());
-        };
-        let about =
-            Handshake { owner, reader: self.instance, reader_address: &self.address, owner_nonce, reader_nonce };
-        if !self.secret.verify(Role::Owner, &about, proof) {
-            let why = "it does not know this application's secret".to_string();
-            return Err(Broken { peer: number, failure: Failure::Peer, why });
+        let known = self.peer_of(owner).and_then(|peer| Some((peer, self.sessions.get_mut(&peer)?)));
+        let Some((peer, session)) = known else { return Ok(Vec::new()) };
+        let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof);
+        match answer.map_err(|why| Broken::peer(peer, why))? {
+            Some(answer) => {
+                self.watch.sign(peer, now);
+                Ok(vec![(owner, answer)])
+            }
+            None => Ok(Vec::new()),
         }
-        peer.stage = Stage::Proven;
-        peer.give_sign(now);
-        Ok(vec![(owner, Body::Proof { proof: self.secret.prove(Role::Reader, &about) })])
     }
 
     /// The owner has accepted the proof and tells what to read first.
@@ -278,16 +185,20 @@ impl Reader {
         key: &[u8],
         now: Instant,
     ) {
-        let peer = self.by_owner.get(&owner).and_then(|number| self.peers.get_mut(number));
-        let Some(peer) = peer.filter(|peer| peer.stage == Stage::Proven) else { return };
-        self.next += 1;
-        peer.stage = Stage::Tested(self.next);
-        peer.give_sign(now);
+        let Some(peer) = self.peer_of(owner) else { return };
+        let token = self.last + 1;
+        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        if !session.test(token) {
+            return;
+        }
+        self.last = token;
+        self.watch.sign(peer, now);
         let mut probe = Probe::new(content);
-        let get = Get { token: self.next, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
-        self.probes.insert(self.next, probe);
-        // SAFETY: the probe's memory stays where it is until the read has ended.
-        unsafe { wire.get(peer.endpoint, get) };
+        let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
+        self.probes.insert(token, (peer, probe));
+        // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or is
+        // leaked (`leak_gets`).
+        unsafe { wire.get(session.endpoint, get) };
     }
 
     /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was none of
@@ -298,21 +209,21 @@ impl Reader {
         result: &Result<(), WireError>,
         now: Instant,
     ) -> Option<Result<Tested, Broken>> {
-        let probe = self.probes.remove(&token)?;
-        let Some((number, peer)) = self.peers.iter_mut().find(|(_, peer)| peer.stage == Stage::Tested(token)) else {
+        let (peer, probe) = self.probes.remove(&token)?;
+        let Some(session) = self.sessions.get_mut(&peer).filter(|session| session.is_tested_by(token)) else {
             return Some(Ok(Tested::default()));
         };
-        let (number, failure) = (*number, Failure::Peer);
         let why = match result {
             Ok(()) if probe.is_right() => {
-                peer.stage = Stage::Ready;
-                peer.give_sign(now);
-                return Some(Ok(Tested { ready: Some(number), messages: self.ask(number) }));
+                session.become_ready();
+                self.watch.sign(peer, now);
+                self.settle(peer);
+                return Some(Ok(Tested { ready: Some(peer), messages: self.ask(peer) }));
             }
             Ok(()) => "the self-test read other bytes than it has".to_string(),
             Err(error) => format!("the self-test could not read it: {error}"),
         };
-        Some(Err(Broken { peer: number, failure, why }))
+        Some(Err(Broken::peer(peer, why)))
     }
 
     /// Where the blocks of a batch are.
@@ -324,213 +235,163 @@ impl Reader {
         found: &[Found],
         now: Instant,
     ) -> Result<(), Broken> {
-        let peer = self.by_owner.get(&owner).and_then(|number| Some((*number, self.peers.get_mut(number)?)));
-        let known = self.batches.get_mut(&batch).filter(|known| known.owner == owner && known.open > 0);
-        let (Some((number, peer)), Some(known)) = (peer, known) else {
-            self.done.entry(owner).or_default().push(batch);
+        let known = self.peer_of(owner).and_then(|peer| Some((peer, self.sessions.get_mut(&peer)?)));
+        let (Some((peer, session)), Some(blocks)) = (known, self.batches.expected_of(batch, owner)) else {
+            self.batches.tell_done(owner, batch);
             return Ok(());
         };
-        peer.give_sign(now);
-        // A second answer must not move memory that reads are filling.
-        if peer.asked.front() != Some(&batch) {
-            let why = "it told out of turn where blocks are: a message was lost, or came twice".to_string();
-            return Err(Broken { peer: number, failure: Failure::Peer, why });
-        }
-        peer.asked.pop_front();
-        if found.len() != known.parts.len() {
-            let why = format!("it told of {} blocks when asked for {}", found.len(), known.parts.len());
-            return Err(Broken { peer: number, failure: Failure::Peer, why });
+        self.watch.sign(peer, now);
+        session.answered(batch).map_err(|why| Broken::peer(peer, why))?;
+        if found.len() != blocks {
+            let why = format!("it told of {} blocks when asked for {blocks}", found.len());
+            return Err(Broken::peer(peer, why));
         }
         let keys: Vec<Arc<[u8]>> = keys.iter().map(|key| key.bytes.clone().into()).collect();
-        for (index, found) in found.iter().enumerate() {
-            match plan(found, &keys, batch, index, &mut peer.planned) {
-                Ok(0) => known.end(index, Ok(None), &mut self.ended),
-                Ok(bytes) => known.parts[index].bytes = bytes,
-                Err(failure) => known.end(index, Err(failure), &mut self.ended),
+        let (session, batches) = (session.id, &mut self.batches);
+        self.schedule.plan(session, |planned| {
+            for (part, found) in found.iter().enumerate() {
+                batches.located(batch, part, plan(found, &keys, batch, part, planned));
             }
-        }
+        });
         self.finish(batch);
         Ok(())
     }
 
     /// Hands the blocks that have ended to the callers.
     pub(crate) fn deliver(&mut self) {
-        self.completions.append(&mut self.ended);
+        self.completions.append(&mut self.batches.ended);
     }
 
     /// Starts as many reads as may be under way.
     pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
-        let mut over = Vec::new();
-        let Self { peers, batches, arena, gets, next, ended, .. } = self;
-        for peer in peers.values_mut() {
-            let window = wire.window(peer.endpoint);
-            while peer.in_flight < GETS_IN_FLIGHT && peer.bytes_in_flight < window {
-                let Some(planned) = peer.planned.front_mut() else { break };
-                let (number, part) = (planned.batch, planned.part);
-                let batch = batches.get_mut(&number);
-                let Some((batch, memory)) = batch.and_then(|batch| batch.memory(part, arena, ended)) else {
-                    peer.planned.pop_front();
-                    over.push(number);
-                    continue;
-                };
-                let piece = planned.cut();
-                if planned.is_cut() {
-                    peer.planned.pop_front();
-                }
-                *next += 1;
-                gets.insert(*next, Started { batch: number, part, bytes: piece.bytes });
-                peer.in_flight += 1;
-                peer.bytes_in_flight += piece.bytes;
-                batch.in_flight += 1;
-                // SAFETY: the ranges' bytes add up to the lease's (see `plan`), so the piece lies within it.
-                let local = unsafe { memory.add(piece.offset) };
-                let get = Get { token: *next, key: &piece.key, remote: piece.remote, local, bytes: piece.bytes };
-                // SAFETY: `local` lies in the part's lease for the piece's bytes, no two pieces overlap, and the lease
-                // stays with its batch until the batch has no read under way.
-                unsafe { wire.get(peer.endpoint, get) };
-            }
-        }
+        let over = self.schedule.begin(wire, &mut self.batches, &mut self.last);
         over.into_iter().for_each(|batch| self.finish(batch));
     }
 
     /// A read has ended.
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
-        let Some(Started { batch: number, part, bytes }) = self.gets.remove(&token) else { return };
-        let Some(batch) = self.batches.get_mut(&number) else { return };
-        batch.in_flight -= 1;
-        if let Some(peer) = self.peers.get_mut(&batch.peer).filter(|peer| peer.open.contains(&number)) {
-            peer.in_flight -= 1;
-            peer.bytes_in_flight -= bytes;
-            peer.give_sign(now);
-        }
-        if ok {
-            let known = &mut batch.parts[part];
-            known.read += bytes;
-            if known.read == known.bytes && !known.ended {
-                let lease = known.lease.take();
-                batch.end(part, Ok(lease), &mut self.ended);
-            }
-        } else {
-            // Its lease stays with the batch: other reads may be filling it.
-            batch.end(part, Err(Failure::NotRead), &mut self.ended);
-        }
-        self.finish(number);
+        let Some((started, peer)) = self.schedule.ended(token) else { return };
+        peer.into_iter().for_each(|peer| self.watch.sign(peer, now));
+        self.batches.end_get(started.batch, started.part, started.bytes, ok);
+        self.finish(started.batch);
     }
 
     /// Forgets a batch if it has come to its end; its owner is to know.
-    fn finish(&mut self, number: u64) {
-        let ended = self.batches.get(&number).filter(|batch| batch.open == 0 && batch.in_flight == 0);
-        let Some(batch) = ended else { return };
-        self.done.entry(batch.owner).or_default().push(number);
-        if let Some(peer) = self.peers.get_mut(&batch.peer) {
-            peer.open.remove(&number);
+    fn finish(&mut self, batch: u64) {
+        let Some(peer) = self.batches.finish(batch) else { return };
+        if let Some(session) = self.sessions.get_mut(&peer) {
+            session.finished(batch);
+            self.settle(peer);
         }
-        self.batches.remove(&number);
+    }
+
+    /// Stops watching a peer of which nothing is expected any more.
+    fn settle(&mut self, peer: PeerNumber) {
+        if self.sessions.get(&peer).is_none_or(|session| !session.expects()) {
+            self.watch.settle(peer);
+        }
     }
 
     /// What owners are to know that no question has told them.
     pub(crate) fn take_done(&mut self) -> Vec<Outgoing> {
-        self.done.drain().map(|(owner, batches)| (owner, Body::Done { batches })).collect()
+        self.batches.take_done().map(|(owner, batches)| (owner, Body::Done { batches })).collect()
+    }
+
+    /// Whether nothing is expected of a process: it may not be a peer at all.
+    pub(crate) fn expects_nothing_of(&self, owner: InstanceId) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        session.is_none_or(|session| !session.expects())
+    }
+
+    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something in this
+    /// very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
+    pub(crate) fn set_idle(&mut self, owner: InstanceId) -> Option<(PeerNumber, Vec<u64>)> {
+        let peer = self.peer_of(owner)?;
+        let lost = self.remove(peer)?;
+        self.idle.insert(peer, lost.owner.clone());
+        let may_retry = lost.may_retry();
+        let (unanswered, others) = lost.into_batches();
+        // Nobody closes a connection over which something was answered and is being read.
+        self.fail(others.into_iter(), Failure::Peer);
+        if may_retry {
+            return Some((peer, unanswered));
+        }
+        self.fail(unanswered.into_iter(), Failure::Peer);
+        Some((peer, Vec::new()))
+    }
+
+    /// Who a peer is whose connection was closed because it was idle.
+    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<OwnerOf> {
+        self.idle.get(&peer).cloned()
+    }
+
+    /// Asks for batches again over the connection that was opened for them; if there is none, their blocks end.
+    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>) {
+        match self.sessions.get_mut(&peer) {
+            Some(session) => session.retry(batches),
+            None => self.fail(batches.into_iter(), Failure::Peer),
+        }
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.
     pub(crate) fn give_up(&mut self, peer: PeerNumber, failure: Failure) {
-        let Some(lost) = self.peers.remove(&peer) else { return };
-        self.by_owner.remove(&lost.owner);
-        for number in lost.open {
-            let Some(batch) = self.batches.get_mut(&number) else { continue };
-            for part in 0..batch.parts.len() {
-                batch.end(part, Err(failure), &mut self.ended);
-            }
-            self.finish(number);
+        self.idle.remove(&peer);
+        let Some(lost) = self.remove(peer) else { return };
+        let (unanswered, others) = lost.into_batches();
+        self.fail(unanswered.into_iter().chain(others), failure);
+    }
+
+    fn remove(&mut self, peer: PeerNumber) -> Option<Session> {
+        let lost = self.sessions.remove(&peer)?;
+        self.by_owner.remove(&lost.owner.instance);
+        self.schedule.close(lost.id);
+        self.watch.settle(peer);
+        Some(lost)
+    }
+
+    fn fail(&mut self, batches: impl Iterator<Item = u64>, failure: Failure) {
+        for batch in batches {
+            self.batches.fail(batch, failure);
+            self.finish(batch);
         }
     }
 
-    /// This process has paused for so long until now: nobody could give it a sign. But it has listened between its pauses, so
-    /// pauses as long as the timeout, without a sign between them, are the last that excuse: a process that is always late would
-    /// wait for ever.
+    /// This process has paused for so long until now.
     pub(crate) fn excuse(&mut self, pause: Duration, now: Instant) {
-        let timeout = self.timeout;
-        for peer in self.peers.values_mut().filter(|peer| peer.excused < timeout) {
-            peer.last_sign = now.min(peer.last_sign + pause);
-            peer.excused += pause;
-        }
+        self.watch.excuse(pause, now);
     }
 
     /// Peers from which something is expected and nothing has come for too long.
     pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
-        let silent = |peer: &Peer| {
-            (peer.stage != Stage::Ready || !peer.open.is_empty())
-                && now.saturating_duration_since(peer.last_sign) > self.timeout
+        let broken = |peer: PeerNumber| {
+            let ready = self.sessions.get(&peer).is_some_and(Session::is_ready);
+            let what = if ready { "answered" } else { "greeted back" };
+            let why = format!("it has not {what} within {} ms", self.watch.timeout.as_millis());
+            Broken { peer, failure: Failure::Timeout, why }
         };
-        let why = |peer: &Peer| {
-            let what = if peer.stage == Stage::Ready { "answered" } else { "greeted back" };
-            format!("it has not {what} within {} ms", self.timeout.as_millis())
-        };
-        let broken =
-            |(number, peer): (&PeerNumber, &Peer)| Broken { peer: *number, failure: Failure::Timeout, why: why(peer) };
-        self.peers.iter().filter(|(_, peer)| silent(peer)).map(broken).collect()
+        self.watch.silent(now).map(broken).collect()
     }
 
     /// Whether an answer or a read is waited for.
     pub(crate) fn expects(&self) -> bool {
-        self.peers.values().any(|peer| peer.stage != Stage::Ready || !peer.open.is_empty())
+        !self.watch.is_empty()
     }
 
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
-        !self.gets.is_empty() || !self.probes.is_empty()
+        !self.schedule.is_empty() || !self.probes.is_empty()
     }
 
     /// Gives up the leases that reads may still write to; they are never used again.
     pub(crate) fn leak_gets(&mut self) {
-        let under_way = self.batches.drain().filter(|(_, batch)| batch.in_flight > 0);
-        under_way.flat_map(|(_, batch)| batch.parts).for_each(|part| std::mem::forget(part.lease));
-        self.gets.clear();
+        self.batches.leak();
+        self.schedule.clear();
         self.probes.drain().for_each(std::mem::forget);
     }
 
     /// Whether nothing is under way.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches.is_empty() && self.gets.is_empty() && self.probes.is_empty()
-    }
-}
-
-impl Batch {
-    /// A part's memory, leased if it is not yet; none when the part has ended, which it has when there is no room for it.
-    fn memory(
-        &mut self,
-        index: usize,
-        arena: &Arc<Arena>,
-        ended: &mut Vec<Completion>,
-    ) -> Option<(&mut Self, *mut u8)> {
-        let part = &mut self.parts[index];
-        if part.ended {
-            return None;
-        }
-        if part.lease.is_none() {
-            part.lease = arena.lease(part.bytes).ok();
-        }
-        match &part.lease {
-            Some(lease) => {
-                let memory = lease.as_ptr();
-                Some((self, memory))
-            }
-            None => {
-                self.end(index, Err(Failure::NoMemory), ended);
-                None
-            }
-        }
-    }
-
-    /// Ends a part that has not ended.
-    fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, ended: &mut Vec<Completion>) {
-        let part = &mut self.parts[index];
-        if !part.ended {
-            part.ended = true;
-            self.open -= 1;
-            ended.push(Completion { request: self.request, index: self.first + index as u32, result });
-        }
+        self.batches.is_empty() && self.schedule.is_empty() && self.probes.is_empty()
     }
 }

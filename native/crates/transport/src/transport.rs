@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::agent::{Agent, Command, ConnectionCounts, Options, PeerState, Shared};
 use crate::completions::Completion;
 use crate::message::Block;
 use crate::wire::{Waker, Wire, WireError};
@@ -224,6 +224,11 @@ impl Transport {
         // Should it come round after all, what it has read is given back.
         self.shared.completions.close();
         Err(Ended::Stuck(stuck))
+    }
+
+    /// How many connections there are, and what has become of others.
+    pub fn connections(&self) -> &ConnectionCounts {
+        &self.shared.connections
     }
 
     /// Whether a peer may be asked at once: true when its self-test was passed since it was connected, none while it is not known

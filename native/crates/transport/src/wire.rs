@@ -125,9 +125,9 @@ pub trait Wire {
     /// Ends what `register` began. Unknown ones are ignored.
     fn unregister(&mut self, region: Region);
 
-    /// Bytes of reads under way to an endpoint after which starting more of them gains nothing. Less is better, because what is
-    /// under way is leased, and memory that goes round within a processor's cache is filled twice as fast.
-    fn window(&self, endpoint: Endpoint) -> usize {
+    /// Bytes of reads under way to an endpoint, at least 1, after which starting more of them gains nothing. Less is better, because
+    /// what is under way is leased, and memory that goes round within a processor's cache is filled twice as fast.
+    fn max_bytes_in_flight(&self, endpoint: Endpoint) -> usize {
         let _ = endpoint;
         // What 200 Gbit/s move in 160 us.
         4 << 20

@@ -4,9 +4,13 @@
 //! one worker of it. UCX picks the means itself among those that can report a dead peer, RDMA or TCP; `UCX_*` variables steer it as
 //! everywhere. Within a machine that would be TCP too, so [`wire`] has reads by system calls before it.
 
+// For what unit tests share with those in `tests/`.
+#[cfg(test)]
+extern crate self as sluice_ucx;
+
+mod environment;
 mod library;
 mod near;
-mod rkeys;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]
 pub mod sys;
 mod wire;

@@ -13,6 +13,7 @@ use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
 use sluice_transport::WireError;
 
+use crate::environment::add_if_absent;
 use crate::sys::{self, Functions};
 
 /// The oldest release whose interface and peer-failure handling Sluice relies on.
@@ -22,17 +23,18 @@ const LIBUCP: &str = "libucp.so.0";
 /// In the order in which they need each other, libucp last.
 const NEEDED_FIRST: [&str; 3] = ["libucm.so.0", "libucs.so.0", "libuct.so.0"];
 
-/// What UCX does unless the user's environment says otherwise, and why.
-const DEFAULTS: [(&str, &str); 2] = [
-    // Its handlers of SIGSEGV and the like would take from the JVM what it needs to run.
-    ("UCX_ERROR_SIGNALS", ""),
-    // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
-    ("UCX_MEMTYPE_CACHE", "n"),
-];
+/// What libucs reads from the environment, when it is loaded and never again (its table of read-only options): its handlers of
+/// SIGSEGV and the like would take from the JVM what it needs to run.
+const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
-/// The same, for releases that know it: others say that they do not.
-/// A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15 minutes.
-const DEFAULT_SINCE: ((u32, u32), (&str, &str)) = ((1, 22), ("UCX_TCP_USER_TIMEOUT", "60s"));
+/// What is told to UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before the name), and
+/// the release that knows it first.
+const DEFAULTS: [((u32, u32), &str, &str); 2] = [
+    // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
+    (OLDEST, "MEMTYPE_CACHE", "n"),
+    // A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15 minutes.
+    ((1, 22), "TCP_USER_TIMEOUT", "60s"),
+];
 
 /// An opened UCX.
 pub struct Ucx {
@@ -65,18 +67,12 @@ impl Ucx {
         if let Some(ucx) = opened.as_ref() {
             return ucx.again(configured);
         }
-        set_defaults();
+        let (name, value) = WHEN_LOADED;
+        add_if_absent(name, value);
         let mut tried = Vec::new();
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
-                Ok(ucx) => {
-                    let (since, default) = DEFAULT_SINCE;
-                    let (major, minor, _) = ucx.version();
-                    if (major, minor) >= since {
-                        set_default(default);
-                    }
-                    return Ok(Arc::clone(opened.insert(Arc::new(ucx))));
-                }
+                Ok(ucx) => return Ok(Arc::clone(opened.insert(Arc::new(ucx)))),
                 Err(Refusal::Loaded(file, why)) => {
                     tried.push(format!("{}: {why}; remove or update it, or say where another one is", file.display()));
                     break;
@@ -134,10 +130,26 @@ impl Ucx {
         self.version
     }
 
+    /// A library that is none: its functions are a test's.
+    #[cfg(test)]
+    pub(crate) fn of(calls: Functions) -> Self {
+        let (major, minor) = OLDEST;
+        Self { calls, version: (major, minor, 0), path: PathBuf::new(), place: PathBuf::new() }
+    }
+
     /// The same library, of which a test may replace functions.
     #[cfg(test)]
     pub(crate) fn copy(&self) -> Self {
         Self::open_at(&self.place).unwrap_or_else(|_| unreachable!("it is open"))
+    }
+
+    /// What its configuration is to be told, as names and values: nothing that the user's environment sets.
+    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (major, minor, _) = self.version;
+        let known = DEFAULTS.into_iter().filter(move |(since, _, _)| *since <= (major, minor));
+        known
+            .map(|(_, name, value)| (name, value))
+            .filter(|(name, _)| std::env::var_os(format!("UCX_{name}")).is_none())
     }
 
     /// One line: version and file.
@@ -165,24 +177,6 @@ fn load(name: &OsStr) -> Result<Library, String> {
     // SAFETY: loading UCX runs its initialisers, which are made for being loaded at any time.
     let library = unsafe { UnixLibrary::open(Some(name), RTLD_LAZY | RTLD_GLOBAL) };
     library.map(Library::from).map_err(|e| e.to_string())
-}
-
-/// UCX reads some of these when it is loaded.
-fn set_defaults() {
-    static ONCE: Mutex<bool> = Mutex::new(false);
-    let mut done = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
-    if std::mem::replace(&mut *done, true) {
-        return;
-    }
-    DEFAULTS.into_iter().for_each(set_default);
-}
-
-fn set_default((name, value): (&str, &str)) {
-    if std::env::var_os(name).is_none() {
-        // SAFETY: a JVM sets no variables of its process after its start, and Rust's own readers take the same lock;
-        // a C library that reads a variable in this very moment is the risk that is left, once per process.
-        unsafe { std::env::set_var(name, value) };
-    }
 }
 
 /// The file that a function was loaded from.

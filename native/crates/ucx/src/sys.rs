@@ -109,16 +109,22 @@ pub struct MemMapParams {
     pub exported_memh_buffer: *const c_void,
 }
 
+pub const OP_ATTR_FIELD_CALLBACK: u32 = 1 << 1;
+pub const OP_ATTR_FIELD_USER_DATA: u32 = 1 << 2;
 pub const OP_ATTR_FIELD_FLAGS: u32 = 1 << 4;
 pub const EP_CLOSE_FLAG_FORCE: u32 = 1 << 0;
 pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
+
+/// `ucp_send_nbx_callback_t`, which gets and closes have, too.
+pub type SendCallback = unsafe extern "C" fn(request: *mut c_void, status: Status, user_data: *mut c_void);
 
 #[repr(C)]
 pub struct RequestParam {
     pub op_attr_mask: u32,
     pub flags: u32,
     pub request: *mut c_void,
-    pub cb: *const c_void,
+    /// A union in C; of its callbacks this one has a use here.
+    pub cb: Option<SendCallback>,
     pub datatype: u64,
     pub user_data: *mut c_void,
     pub reply_buffer: *mut c_void,
@@ -221,7 +227,6 @@ functions! {
     get = b"ucp_get_nbx\0": fn(Ep, *mut c_void, usize, u64, Rkey, *const RequestParam) -> StatusPtr;
     am_send = b"ucp_am_send_nbx\0":
         fn(Ep, c_uint, *const c_void, usize, *const c_void, usize, *const RequestParam) -> StatusPtr;
-    request_check = b"ucp_request_check_status\0": fn(*mut c_void) -> Status;
     request_free = b"ucp_request_free\0": fn(*mut c_void);
 }
 
@@ -258,7 +263,8 @@ mod tests {
 
     #[test]
     fn structures_are_those_of_the_header() {
-        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../build/ucx/wheel/libucx/include");
+        let wheel = format!("../../../build/ucx/wheel-{}/libucx/include", std::env::consts::ARCH);
+        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join(wheel);
         let folders = [bundled.as_path(), Path::new("/usr/include")];
         let Some(include) = folders.into_iter().find(|folder| folder.join("ucp/api/ucp.h").exists()) else {
             eprintln!("skipped: structures_are_those_of_the_header: no ucp.h");

@@ -1,100 +1,83 @@
 //! UCX's protocol layer (UCP) as a [`Wire`]: active messages, one-sided gets, endpoints that report their peer's failure.
+//!
+//! ```text
+//!   UcxWire ── Worker      context and worker: made, driven, destroyed
+//!           ├─ Endpoints   connections to other workers
+//!           ├─ KeyCache    unpacked remote keys, one limit for all endpoints
+//!           ├─ Memory      what peers may read
+//!           ├─ Requests    what has begun and not ended
+//!           └─ Inbox       what the callbacks leave: messages, failures, ended requests
+//! ```
+//!
+//! # Access and ordering: on what the proofs beside `unsafe` rely
+//! 1. **One thread.** A `UcxWire` is made, used and dropped on one thread: it has `Rc`s, so it is not `Send`. UCX is told so
+//!    (`THREAD_MODE_SINGLE`). Only [`EventFd`], which has no memory of UCX's, is touched by others.
+//! 2. **Callbacks run inside calls.** UCX calls back only inside of a call on the worker or its endpoints. No `RefCell` of the inbox is
+//!    borrowed during such a call, and callbacks call neither UCX nor the wire: they only append to the inbox.
+//! 3. **What UCX points to does not move and is not freed early.** The inbox and endpoints' arguments are in `Rc`s of which UCX has the
+//!    address. The inbox lives as long as the worker, an endpoint's argument until the endpoint's close has ended, a message until its
+//!    send has. A get's memory is the caller's until [`Event::Got`] has been reported (contract of [`Wire::get`]).
+//! 4. **A request is in `Requests` from UCX's answer until its callback**, and is freed once, in between two calls of UCX.
+//! 5. **A remote key stays until no get needs it** (`keys.rs`), and those of a closed endpoint until the close has ended, too.
+//! 6. **Order at the end**: endpoints, requests, memory, keys, worker, context. What has not ended then is leaked.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::ffi::{c_uint, c_void};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+mod endpoints;
+mod event_fd;
+mod inbox;
+mod keys;
+mod memory;
+mod requests;
+mod status;
+mod worker;
+
 use std::ptr::{null, null_mut};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_transport::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
+use self::endpoints::{Endpoints, PADDING};
+use self::event_fd::EventFd;
+use self::inbox::Inbox;
+use self::keys::{KeyCache, KeyId};
+use self::memory::{Memory, has_rdma_devices};
+use self::requests::{End, Requests};
+use self::status::{check, error};
+use self::worker::{AM_ID, Worker};
 use crate::library::Ucx;
-use crate::rkeys::Rkeys;
 use crate::sys;
 
 #[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod number_tests;
+#[cfg(test)]
+mod request_tests;
 #[cfg(test)]
 mod send_tests;
 
-/// The one kind of active message; what it is stands in it.
-const AM_ID: c_uint = 1;
 /// Calls of UCX's progress before the wire looks at what they brought.
 const PROGRESS_CALLS: usize = 32;
-
-/// What UCX's callbacks leave for [`UcxWire::progress`]. They run inside calls of the wire, on its thread.
-#[derive(Default)]
-struct Inbox {
-    messages: RefCell<Vec<Vec<u8>>>,
-    /// Of sends that failed, too. An endpoint may be in it more than once, or closed meanwhile.
-    failures: RefCell<Vec<(Endpoint, sys::Status)>>,
-}
-
-/// What the error callback of one endpoint is given.
-struct EndpointArg {
-    endpoint: Endpoint,
-    inbox: *const Inbox,
-}
-
-struct OpenEndpoint {
-    ep: sys::Ep,
-    arg: Box<EndpointArg>,
-    rkeys: Rkeys<sys::Rkey>,
-    /// Whether its failure has been reported.
-    failed: bool,
-}
-
-/// A request under way.
-struct Request {
-    request: *mut c_void,
-    end: End,
-}
-
-/// What the end of a request means.
-enum End {
-    Got {
-        token: u64,
-        endpoint: Endpoint,
-        /// Of its key.
-        generation: u64,
-    },
-    /// The bytes were kept for it.
-    Sent { endpoint: Endpoint, _message: Vec<u8> },
-    /// The endpoint's callback argument was kept for it.
-    Closed { arg: Box<EndpointArg> },
-}
-
-impl End {
-    /// Whether it is a request that keys of this endpoint may be needed for.
-    fn needs_keys_of(&self, other: Endpoint) -> bool {
-        match self {
-            Self::Got { endpoint, .. } => *endpoint == other,
-            Self::Closed { arg } => arg.endpoint == other,
-            Self::Sent { .. } => false,
-        }
-    }
-}
+/// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map output (4 MiB)
+/// has one, so they stand for 256 GiB of other executors' map outputs.
+const MAX_KEYS: usize = 65_536;
 
 /// One UCP worker. Made, used and dropped on one thread.
 pub struct UcxWire {
-    ucx: Arc<Ucx>,
-    context: sys::Context,
-    worker: sys::Worker,
-    inbox: Box<Inbox>,
-    address: Vec<u8>,
-    endpoints: HashMap<Endpoint, OpenEndpoint>,
-    /// By address: how often it was opened. As long as the worker lives, because UCX counts so.
-    openings: HashMap<Vec<u8>, u32>,
-    regions: HashMap<Region, sys::Mem>,
-    requests: Vec<Request>,
-    /// Keys of closed endpoints, until their last request has ended.
-    orphans: Vec<(Endpoint, Vec<sys::Rkey>)>,
+    worker: Worker,
+    inbox: Rc<Inbox>,
+    endpoints: Endpoints,
+    keys: KeyCache<sys::Rkey>,
+    memory: Memory,
+    requests: Requests,
     /// Events that a call other than `progress` has brought about.
     pending: Vec<Event>,
+    /// Of endpoints and regions.
     next: u64,
-    worker_event: i32,
     wakeup: Arc<EventFd>,
 }
 
@@ -105,59 +88,11 @@ impl UcxWire {
     /// UCX refuses: no transport it was allowed to use works here, say.
     pub fn new(ucx: Arc<Ucx>) -> Result<Self, WireError> {
         let wakeup = Arc::new(EventFd::new()?);
-        let context = new_context(&ucx)?;
-        let mut wire = Self {
-            ucx,
-            context,
-            worker: null_mut(),
-            inbox: Box::default(),
-            address: Vec::new(),
-            endpoints: HashMap::new(),
-            openings: HashMap::new(),
-            regions: HashMap::new(),
-            requests: Vec::new(),
-            orphans: Vec::new(),
-            pending: Vec::new(),
-            next: 0,
-            worker_event: -1,
-            wakeup,
-        };
-        wire.make_worker()?;
-        Ok(wire)
-    }
-
-    fn make_worker(&mut self) -> Result<(), WireError> {
-        let calls = &self.ucx.calls;
-        // SAFETY: all-zero is a valid value of these structures; the field mask says what is set.
-        let mut params: sys::WorkerParams = unsafe { std::mem::zeroed() };
-        params.field_mask = sys::WORKER_PARAM_FIELD_THREAD_MODE;
-        params.thread_mode = sys::THREAD_MODE_SINGLE;
-        // SAFETY: the context is live; the worker is destroyed in `drop`, before it.
-        check("making a worker", unsafe { (calls.worker_create)(self.context, &params, &mut self.worker) })?;
-        let arg: *const Inbox = &*self.inbox;
-        let handler = sys::AmHandlerParam {
-            field_mask: sys::AM_HANDLER_PARAM_FIELD_ID
-                | sys::AM_HANDLER_PARAM_FIELD_FLAGS
-                | sys::AM_HANDLER_PARAM_FIELD_CB
-                | sys::AM_HANDLER_PARAM_FIELD_ARG,
-            id: AM_ID,
-            flags: sys::AM_FLAG_WHOLE_MSG,
-            cb: Some(on_message),
-            arg: arg.cast_mut().cast(),
-        };
-        // SAFETY: the inbox is boxed and outlives the worker.
-        check("taking messages", unsafe { (calls.set_am_handler)(self.worker, &handler) })?;
-        // SAFETY: the worker is live and writes a descriptor of its own.
-        check("waking up", unsafe { (calls.worker_get_efd)(self.worker, &mut self.worker_event) })?;
-        let (mut address, mut length) = (null_mut(), 0);
-        // SAFETY: gives `length` bytes at `address`, ours until released.
-        check("its address", unsafe { (calls.worker_get_address)(self.worker, &mut address, &mut length) })?;
-        // SAFETY: as above; released right after, and not used again.
-        unsafe {
-            self.address = std::slice::from_raw_parts(address.cast::<u8>(), length).to_vec();
-            (calls.worker_release_address)(self.worker, address);
-        }
-        Ok(())
+        let inbox: Rc<Inbox> = Rc::default();
+        let worker = Worker::new(ucx, Rc::clone(&inbox))?;
+        let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
+        let (endpoints, memory, pending, next) = Default::default();
+        Ok(Self { worker, inbox, endpoints, keys, memory, requests, pending, next, wakeup })
     }
 
     fn next(&mut self) -> u64 {
@@ -166,11 +101,9 @@ impl UcxWire {
     }
 
     /// Keeps a request until it has ended, or ends it at once.
-    fn started(&mut self, status: sys::StatusPtr, end: End) {
-        if is_request(status) {
-            self.requests.push(Request { request: status, end });
-        } else {
-            let event = self.ended(end, status as usize as sys::Status);
+    fn begun(&mut self, answer: sys::StatusPtr, end: End) {
+        if let Some((end, status)) = self.requests.begun(answer, end) {
+            let event = self.ended(end, status);
             self.pending.extend(event);
         }
     }
@@ -178,9 +111,9 @@ impl UcxWire {
     /// What the end of a request means to the protocol.
     fn ended(&mut self, end: End, status: sys::Status) -> Option<Event> {
         match end {
-            End::Got { token, endpoint, generation } => {
-                let unused = self.endpoints.get_mut(&endpoint).map(|open| open.rkeys.ended(generation));
-                unused.into_iter().flatten().for_each(|rkey| destroy(&self.ucx, rkey));
+            End::Got { token, key } => {
+                let unused = self.keys.ended(key);
+                self.destroy_keys(unused);
                 Some(Event::Got { token, result: check("a read", status) })
             }
             End::Sent { endpoint, .. } => {
@@ -189,73 +122,57 @@ impl UcxWire {
                 }
                 None
             }
-            End::Closed { .. } => None,
-        }
-    }
-
-    /// Reports what has failed: each endpoint once, and none that was closed meanwhile.
-    fn collect_failures(&mut self, events: &mut Vec<Event>) {
-        for (endpoint, status) in self.inbox.failures.borrow_mut().drain(..) {
-            if let Some(open) = self.endpoints.get_mut(&endpoint).filter(|open| !open.failed) {
-                open.failed = true;
-                events.push(Event::Failed { endpoint, error: error("the connection", status) });
+            End::Closed { arg } => {
+                let unused = self.keys.close(arg.endpoint);
+                self.destroy_keys(unused);
+                None
             }
         }
     }
 
     fn collect_ended(&mut self, events: &mut Vec<Event>) {
-        let mut index = 0;
-        while index < self.requests.len() {
-            let request = self.requests[index].request;
-            // SAFETY: the request is live until it is freed below.
-            let status = unsafe { (self.ucx.calls.request_check)(request) };
-            if status == sys::INPROGRESS {
-                index += 1;
-                continue;
-            }
-            // SAFETY: it has ended and is freed once.
-            unsafe { (self.ucx.calls.request_free)(request) };
-            let Request { end, .. } = self.requests.swap_remove(index);
+        for (end, status) in self.requests.take_completed(self.worker.calls()) {
             events.extend(self.ended(end, status));
         }
-        self.destroy_orphans();
     }
 
-    fn destroy_orphans(&mut self) {
-        let Self { ucx, requests, orphans, .. } = self;
-        orphans.retain(|(endpoint, rkeys)| {
-            let needed = requests.iter().any(|request| request.end.needs_keys_of(*endpoint));
-            if !needed {
-                rkeys.iter().for_each(|rkey| destroy(ucx, *rkey));
+    /// Reports what has failed: each endpoint once, and none that was closed meanwhile.
+    fn collect_failures(&mut self, events: &mut Vec<Event>) {
+        for (endpoint, status) in std::mem::take(&mut *self.inbox.failures.borrow_mut()) {
+            if self.endpoints.fail(endpoint) {
+                events.push(Event::Failed { endpoint, error: error("the connection", status) });
             }
-            needed
-        });
+        }
     }
 
     /// The endpoint's unpacked key.
-    fn rkey(&mut self, endpoint: Endpoint, key: &[u8]) -> Result<(sys::Ep, sys::Rkey), WireError> {
-        let open = self.endpoints.get_mut(&endpoint).ok_or_else(|| WireError("the connection is closed".into()))?;
-        if let Some(rkey) = open.rkeys.get(key) {
-            return Ok((open.ep, rkey));
+    fn key(&mut self, endpoint: Endpoint, ep: sys::Ep, packed: &[u8]) -> Result<KeyId, WireError> {
+        if let Some(id) = self.keys.find(endpoint, packed) {
+            return Ok(id);
         }
-        let mut rkey = null_mut();
-        // SAFETY: the endpoint is live. The key's bytes come from its peer, which has proven itself; UCX reads as many
-        // bytes as they say, so they are given followed by zeros.
-        let padded = [key, &[0; 64]].concat();
-        // SAFETY: as above.
-        let status = unsafe { (self.ucx.calls.rkey_unpack)(open.ep, padded.as_ptr().cast(), &mut rkey) };
+        let (padded, mut rkey) = ([packed, &PADDING].concat(), null_mut());
+        // SAFETY: the endpoint is live (it is open) and the out-parameter valid. The bytes come from its peer, which has proven
+        // itself; UCX reads as many as they say, so zeros follow them.
+        let status = unsafe { (self.worker.calls().rkey_unpack)(ep, padded.as_ptr().cast(), &mut rkey) };
         check("a remote key", status)?;
-        open.rkeys.insert(key, rkey).into_iter().for_each(|rkey| destroy(&self.ucx, rkey));
-        Ok((open.ep, rkey))
+        let (id, over) = self.keys.insert(endpoint, packed, rkey);
+        self.destroy_keys(over);
+        Ok(id)
     }
 
+    /// Destroys keys that the cache has given up.
+    fn destroy_keys(&self, keys: Vec<sys::Rkey>) {
+        for key in keys {
+            // SAFETY: unpacked by `key`; the cache gives each key up once, when no get under way needs it.
+            unsafe { (self.worker.calls().rkey_destroy)(key) };
+        }
+    }
+
+    /// Until UCX or another thread has something, or the time is over.
     fn wait_on(&self, longest: Duration) {
-        let mut fds = [self.worker_event, self.wakeup.0.as_raw_fd()].map(|fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        });
-        // SAFETY: two live descriptors.
+        let fds = [self.worker.event_fd(), self.wakeup.fd()];
+        let mut fds = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        // SAFETY: `fds` has two entries; both descriptors are open as long as `self`.
         unsafe { libc::poll(fds.as_mut_ptr(), 2, longest.as_millis().min(1000) as libc::c_int) };
         if fds[1].revents != 0 {
             self.wakeup.clear();
@@ -263,231 +180,83 @@ impl UcxWire {
     }
 }
 
-fn destroy(ucx: &Ucx, rkey: sys::Rkey) {
-    // SAFETY: unpacked by us, destroyed once, and no request under way refers to it.
-    unsafe { (ucx.calls.rkey_destroy)(rkey) };
-}
-
-fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
-    let calls = &ucx.calls;
-    let mut config = null_mut();
-    // SAFETY: reads the environment and UCX's own configuration file.
-    check("its configuration", unsafe { (calls.config_read)(null(), null(), &mut config) })?;
-    // SAFETY: as in `make_worker`.
-    let mut params: sys::Params = unsafe { std::mem::zeroed() };
-    params.field_mask = sys::PARAM_FIELD_FEATURES | sys::PARAM_FIELD_MT_WORKERS_SHARED;
-    params.features = sys::FEATURE_RMA | sys::FEATURE_AM | sys::FEATURE_WAKEUP;
-    let mut context = null_mut();
-    let (major, minor) = crate::library::OLDEST;
-    // SAFETY: the oldest API version whose structures these are; the context is cleaned up in `drop`.
-    let status = unsafe { (calls.init)(major, minor, &params, config, &mut context) };
-    // SAFETY: released once, not used again.
-    unsafe { (calls.config_release)(config) };
-    check("making a context", status)?;
-    Ok(context)
-}
-
-fn is_request(status: sys::StatusPtr) -> bool {
-    // Statuses are 0 and the 100 numbers below it.
-    !status.is_null() && (status as usize) < 0usize.wrapping_sub(100)
-}
-
-fn check(what: &str, status: sys::Status) -> Result<(), WireError> {
-    if status == sys::OK { Ok(()) } else { Err(error(what, status)) }
-}
-
-fn error(what: &str, status: sys::Status) -> WireError {
-    WireError(format!("{what}: UCX says {}", meaning(status)))
-}
-
-/// UCX's statuses in words.
-fn meaning(status: sys::Status) -> String {
-    let text = match status {
-        -2 => "no resource",
-        -3 => "input or output error",
-        -4 => "out of memory",
-        -5 => "invalid parameter",
-        -6 => "the destination is unreachable",
-        -7 => "invalid address",
-        -8 => "not implemented",
-        -14 => "no such device",
-        sys::ERR_BUSY => "a device or port is busy",
-        -16 => "cancelled",
-        -17 => "shared memory error",
-        -20 => "timed out",
-        -21 => "limit exceeded",
-        -22 => "unsupported",
-        -23 => "rejected",
-        -24 => "not connected",
-        -25 => "the connection was reset",
-        -80 => "the endpoint timed out",
-        _ => "an error",
-    };
-    format!("{text} ({status})")
-}
-
-/// # Safety
-/// Called by UCX with the inbox given to `set_am_handler` and a message's bytes.
-unsafe extern "C" fn on_message(
-    arg: *mut c_void,
-    _: *const c_void,
-    _: usize,
-    data: *mut c_void,
-    length: usize,
-    param: *const sys::AmRecvParam,
-) -> sys::Status {
-    // SAFETY: UCX passes the parameters of this message.
-    let rendezvous = unsafe { (*param).recv_attr } & sys::AM_RECV_ATTR_FLAG_RNDV != 0;
-    // Messages are sent eagerly; the descriptor of a rendezvous is no message of ours.
-    if !rendezvous {
-        // SAFETY: the inbox outlives the worker, and is only touched on its thread; `data` has `length` bytes.
-        unsafe {
-            let bytes = if length == 0 { &[] } else { std::slice::from_raw_parts(data.cast::<u8>(), length) };
-            (*arg.cast::<Inbox>()).messages.borrow_mut().push(bytes.to_vec());
-        }
-    }
-    sys::OK
-}
-
-/// # Safety
-/// Called by UCX with the argument given to `ep_create`.
-unsafe extern "C" fn on_failure(arg: *mut c_void, _: sys::Ep, status: sys::Status) {
-    // SAFETY: the argument lives until the endpoint's close has ended.
-    let arg = unsafe { &*arg.cast::<EndpointArg>() };
-    // SAFETY: the inbox outlives the worker.
-    unsafe { &*arg.inbox }.failures.borrow_mut().push((arg.endpoint, status));
-}
-
 impl Wire for UcxWire {
     fn address(&self) -> &[u8] {
-        &self.address
+        self.worker.address()
     }
 
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
-        if address.is_empty() {
-            return Err(WireError("an empty address".into()));
-        }
         let endpoint = Endpoint(self.next());
-        let arg = Box::new(EndpointArg { endpoint, inbox: &*self.inbox });
-        // SAFETY: as in `make_worker`.
-        let mut params: sys::EpParams = unsafe { std::mem::zeroed() };
-        params.field_mask = sys::EP_PARAM_FIELD_REMOTE_ADDRESS
-            | sys::EP_PARAM_FIELD_ERR_HANDLING_MODE
-            | sys::EP_PARAM_FIELD_ERR_HANDLER;
-        // As for remote keys: UCX reads as far as the bytes say.
-        let padded = [address, &[0; 64]].concat();
-        params.address = padded.as_ptr().cast();
-        params.err_mode = sys::ERR_HANDLING_MODE_PEER;
-        params.err_handler.cb = Some(on_failure);
-        params.err_handler.arg = (&raw const *arg).cast_mut().cast();
-        let number = self.openings.entry(address.to_vec()).or_default();
-        *number += 1;
-        let (number, mut ep) = (*number, null_mut());
-        // SAFETY: the worker is live, the address copied by the call, the argument kept until the endpoint is closed.
-        check("connecting", unsafe { (self.ucx.calls.ep_create)(self.worker, &params, &mut ep) })?;
-        self.endpoints.insert(endpoint, OpenEndpoint { ep, arg, rkeys: Rkeys::default(), failed: false });
+        let number = self.endpoints.open(&self.worker, &self.inbox, endpoint, address)?;
         Ok(Opened { endpoint, number })
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        let Some(open) = self.endpoints.remove(&endpoint) else { return };
-        self.orphans.push((endpoint, open.rkeys.into_all()));
-        let param = request_param(sys::EP_CLOSE_FLAG_FORCE);
-        // SAFETY: the endpoint is live and closed once; its requests end and are reported.
-        let status = unsafe { (self.ucx.calls.ep_close)(open.ep, &param) };
-        self.started(status, End::Closed { arg: open.arg });
+        let Some((ep, arg)) = self.endpoints.remove(endpoint) else { return };
+        let param = self.requests.param(sys::EP_CLOSE_FLAG_FORCE);
+        // SAFETY: the endpoint is live and is closed once: it is not in the table any more. Its argument goes into the request.
+        let answer = unsafe { (self.worker.calls().ep_close)(ep, &param) };
+        self.begun(answer, End::Closed { arg });
     }
 
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
-        let Some(open) = self.endpoints.get(&endpoint) else { return };
-        let param = request_param(sys::AM_SEND_FLAG_EAGER);
+        let Some(ep) = self.endpoints.ep(endpoint) else { return };
+        let param = self.requests.param(sys::AM_SEND_FLAG_EAGER);
         let (data, length) = (message.as_ptr().cast(), message.len());
-        // SAFETY: the endpoint is live, the message is kept until the request has ended.
-        let status = unsafe { (self.ucx.calls.am_send)(open.ep, AM_ID, null(), 0, data, length, &param) };
-        self.started(status, End::Sent { endpoint, _message: message });
+        // SAFETY: the endpoint is live; there is no header; `data` has `length` bytes, which stay until the request has ended.
+        let answer = unsafe { (self.worker.calls().am_send)(ep, AM_ID, null(), 0, data, length, &param) };
+        self.begun(answer, End::Sent { endpoint, _message: message });
     }
 
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
-        let calls = &self.ucx.calls;
-        // SAFETY: as in `make_worker`.
-        let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
-        params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
-            | sys::MEM_MAP_PARAM_FIELD_LENGTH
-            | sys::MEM_MAP_PARAM_FIELD_FLAGS
-            | sys::MEM_MAP_PARAM_FIELD_PROT;
-        params.address = std::ptr::with_exposed_provenance_mut(address);
-        params.length = bytes;
-        // Of what is registered little may be read: where the device pages on demand, only that is brought into memory.
-        params.flags = sys::MEM_MAP_NONBLOCK;
-        params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
-        let mut mem = null_mut();
-        // SAFETY: the caller keeps the memory mapped until `unregister`.
-        check("registering memory", unsafe { (calls.mem_map)(self.context, &params, &mut mem) })?;
-        let (mut packed, mut length) = (null_mut(), 0);
-        // SAFETY: gives `length` bytes at `packed`, ours until released.
-        let status = unsafe { (calls.rkey_pack)(self.context, mem, &mut packed, &mut length) };
-        if status != sys::OK {
-            // SAFETY: mapped above, unmapped once.
-            unsafe { (calls.mem_unmap)(self.context, mem) };
-            return Err(error("a memory's key", status));
-        }
-        // SAFETY: as above; released right after.
-        let key = unsafe {
-            let key = std::slice::from_raw_parts(packed.cast::<u8>(), length).to_vec();
-            (calls.rkey_buffer_release)(packed);
-            key
-        };
         let region = Region(self.next());
-        self.regions.insert(region, mem);
+        // SAFETY: the caller keeps the memory mapped until `unregister`; `drop` unregisters what is left.
+        let key = unsafe { self.memory.register(&self.worker, region, address, bytes) }?;
         Ok((region, key))
     }
 
     fn unregister(&mut self, region: Region) {
-        if let Some(mem) = self.regions.remove(&region) {
-            // SAFETY: registered by us, unmapped once.
-            unsafe { (self.ucx.calls.mem_unmap)(self.context, mem) };
-        }
+        self.memory.unregister(&self.worker, region);
     }
 
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>) {
         let Get { token, key, remote, local, bytes } = get;
-        match self.rkey(endpoint, key) {
-            Ok((ep, rkey)) => {
-                let param = request_param(0);
-                // SAFETY: endpoint and key are live; the caller keeps `local` for this read until it is reported.
-                let status = unsafe { (self.ucx.calls.get)(ep, local.cast(), bytes, remote, rkey, &param) };
-                let generation = self.endpoints.get_mut(&endpoint).map_or(0, |open| open.rkeys.begun());
-                self.started(status, End::Got { token, endpoint, generation });
+        let closed = || WireError("the connection is closed".into());
+        let ep = self.endpoints.ep(endpoint).ok_or_else(closed);
+        let key = ep.and_then(|ep| Ok((ep, self.key(endpoint, ep, key)?)));
+        let begun = key.and_then(|(ep, key)| Ok((ep, key, self.keys.begin(key).ok_or_else(closed)?)));
+        match begun {
+            Ok((ep, key, rkey)) => {
+                let param = self.requests.param(0);
+                // SAFETY: the endpoint is live, the key is kept until this get has ended, and so is `local` (contract).
+                let answer = unsafe { (self.worker.calls().get)(ep, local.cast(), bytes, remote, rkey, &param) };
+                self.begun(answer, End::Got { token, key });
             }
             Err(error) => self.pending.push(Event::Got { token, result: Err(error) }),
         }
     }
 
     fn progress(&mut self, events: &mut Vec<Event>) {
-        for _ in 0..PROGRESS_CALLS {
-            // SAFETY: the worker is live and this is its thread.
-            if unsafe { (self.ucx.calls.worker_progress)(self.worker) } == 0 {
-                break;
-            }
-        }
+        self.worker.progress(PROGRESS_CALLS);
         events.append(&mut self.pending);
         self.collect_ended(events);
-        events.extend(self.inbox.messages.borrow_mut().drain(..).map(Event::Message));
+        events.extend(std::mem::take(&mut *self.inbox.messages.borrow_mut()).into_iter().map(Event::Message));
         self.collect_failures(events);
         // The reads that a connection's failure has ended come after it, so that they count as the peer's failure.
         events.sort_by_key(|event| matches!(event, Event::Got { result: Err(_), .. }));
     }
 
     fn wants_writable(&self) -> bool {
-        std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
+        has_rdma_devices()
     }
 
     fn wait(&mut self, longest: Duration) {
-        if !self.pending.is_empty() || !self.inbox.failures.borrow().is_empty() {
-            return;
-        }
-        // SAFETY: the worker is live. Anything but OK means that there is something to do.
-        if unsafe { (self.ucx.calls.worker_arm)(self.worker) } == sys::OK {
+        let inbox = &self.inbox;
+        let idle = self.pending.is_empty()
+            && inbox.failures.borrow().is_empty()
+            && inbox.completed.borrow().is_empty()
+            && inbox.messages.borrow().is_empty();
+        if idle && self.worker.arm() {
             self.wait_on(longest);
         }
     }
@@ -497,20 +266,9 @@ impl Wire for UcxWire {
     }
 }
 
-fn request_param(flags: u32) -> sys::RequestParam {
-    // SAFETY: all-zero is a valid value; the mask says what is set.
-    let mut param: sys::RequestParam = unsafe { std::mem::zeroed() };
-    if flags != 0 {
-        param.op_attr_mask = sys::OP_ATTR_FIELD_FLAGS;
-        param.flags = flags;
-    }
-    param
-}
-
 impl Drop for UcxWire {
     fn drop(&mut self) {
-        let open: Vec<Endpoint> = self.endpoints.keys().copied().collect();
-        open.into_iter().for_each(|endpoint| self.close(endpoint));
+        self.endpoints.all().into_iter().for_each(|endpoint| self.close(endpoint));
         // Closes and what they cancel end soon; what does not goes with the worker.
         let mut events = Vec::new();
         for _ in 0..10_000 {
@@ -519,49 +277,12 @@ impl Drop for UcxWire {
             }
             self.progress(&mut events);
         }
-        self.destroy_orphans();
-        let calls = &self.ucx.calls;
-        for (_, mem) in self.regions.drain() {
-            // SAFETY: registered by us, unmapped once.
-            unsafe { (calls.mem_unmap)(self.context, mem) };
+        if self.requests.is_empty() {
+            let keys = self.keys.drain();
+            self.destroy_keys(keys);
         }
-        // What UCX could still write to or call back with outlives it.
-        self.requests.drain(..).for_each(std::mem::forget);
-        // SAFETY: both are live (the worker may never have been made), and nothing of them is used afterwards.
-        unsafe {
-            if !self.worker.is_null() {
-                (calls.worker_destroy)(self.worker);
-            }
-            (calls.cleanup)(self.context);
-        }
-    }
-}
-
-/// An event descriptor of Linux: readable from [`Waker::wake`] until it is cleared.
-struct EventFd(OwnedFd);
-
-impl EventFd {
-    fn new() -> Result<Self, WireError> {
-        // SAFETY: makes a new descriptor.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(WireError(format!("an event descriptor: {}", std::io::Error::last_os_error())));
-        }
-        // SAFETY: fresh, and nobody else's.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
-    }
-
-    fn clear(&self) {
-        let mut count = 0u64;
-        // SAFETY: reads 8 bytes; when there is nothing, fails and changes nothing.
-        unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), 8) };
-    }
-}
-
-impl Waker for EventFd {
-    fn wake(&self) {
-        let one = 1u64;
-        // SAFETY: writes 8 bytes; when the counter is full it is readable anyhow.
-        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+        self.memory.unregister_all(&self.worker);
+        self.requests.leak();
+        // The worker and its context go with the field.
     }
 }

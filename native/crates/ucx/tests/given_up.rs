@@ -1,7 +1,9 @@
 //! A peer that was silent for too long and is there again: it learns that it was given up, and both read each other as before.
 //! UCX does not tell it: over TCP, a connection that is closed by force on one side goes on receiving there.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,12 +46,7 @@ fn both_read(one: &Transport, other: &Transport) {
 
 #[test]
 fn who_was_given_up_learns_of_it_and_both_read_again() {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    let ucx = match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => ucx,
-        Err(why) if configured.is_none() => return eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let (impatient, late) = (start(&ucx, &arena, SHORT), start(&ucx, &arena, LONG));
     let path = std::env::temp_dir().join(format!("sluice-given-up-{}", std::process::id()));

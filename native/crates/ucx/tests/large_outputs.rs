@@ -1,6 +1,8 @@
 //! Map outputs beyond what 32 bits address, read over UCX and near: a sparse file with known bytes at a few places. Needs a
 //! UCX, as `two_workers`; without, the test says that it was skipped.
 
+mod common;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 use sluice_transport::{Block, Options, Transport, Wire, WireError};
-use sluice_ucx::{Ucx, UcxWire};
+use sluice_ucx::UcxWire;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const GIB: u64 = 1 << 30;
@@ -90,21 +92,9 @@ fn read(owner: &Transport, reader: &Transport, name: &str) {
     }
 }
 
-fn ucx() -> Option<Arc<Ucx>> {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(ucx),
-        Err(why) if configured.is_none() => {
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
-
 #[test]
 fn large_outputs_are_read_over_ucx() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(64 << 20);
     let [owner, reader] = [(); 2].map(|()| {
         let ucx = Arc::clone(&ucx);
@@ -119,7 +109,7 @@ const SAMPLE_BYTES: u64 = 64;
 
 #[test]
 fn large_outputs_are_read_near() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let (arena, near_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
     let [owner, reader] = [(); 2].map(|()| {
         let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&near_bytes));

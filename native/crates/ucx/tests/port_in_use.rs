@@ -2,15 +2,15 @@
 //! UCX reads the variable from the environment that it is opened in, so it is this program again, started for one ignored test.
 //! Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
+mod common;
+
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
-use sluice_ucx::Ucx;
 
 const LONGEST: Duration = Duration::from_secs(20);
 const STARTED: &str = "started";
@@ -19,12 +19,7 @@ const SKIPPED: &str = "skipped";
 #[test]
 #[ignore = "the other process of the tests here"]
 fn starts_a_transport() {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    let ucx = match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => ucx,
-        Err(why) if configured.is_none() => return println!("\n{SKIPPED}: {why}"),
-        Err(why) => panic!("{why}"),
-    };
+    let Some(ucx) = common::ucx() else { return println!("\n{SKIPPED}") };
     let make = move || sluice_ucx::wire(ucx, Arc::default(), LONGEST);
     match Transport::start(make, Arena::host(1 << 20), Options::default()) {
         Ok(_) => println!("{STARTED}"),

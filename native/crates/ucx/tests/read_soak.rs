@@ -2,6 +2,8 @@
 //! than after a few. In a process of its own, because it counts what the process holds. `SLUICE_SOAK_ROUNDS` says how many
 //! rounds; at ten a second, 300,000 are eight hours.
 
+mod common;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,12 +120,7 @@ fn round(owner: &Transport, reader: &Transport, files: &Files, map: u64) {
 
 #[test]
 fn what_a_process_holds_does_not_grow_with_what_is_read() {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    let ucx = match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => ucx,
-        Err(why) if configured.is_none() => return eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    };
+    let Some(ucx) = common::ucx() else { return };
     let rounds: u64 = std::env::var("SLUICE_SOAK_ROUNDS").map_or(300, |text| text.parse().expect("a number"));
     let arena = Arena::host(256 << 20);
     let (owner, reader) = (start(&ucx, &arena), start(&ucx, &arena));

@@ -1,6 +1,8 @@
 //! Peers that come and go: nothing is left of them. In a process of its own, because it counts what the process holds.
 //! `SLUICE_SOAK_CYCLES` says how many; 10,000 take a minute.
 
+mod common;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,12 +49,7 @@ fn cycle(owner: &Transport, reader: &Transport, map: u64, path: &std::path::Path
 
 #[test]
 fn connections_and_regions_come_and_go() {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(std::path::PathBuf::from);
-    let ucx = match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => ucx,
-        Err(why) if configured.is_none() => return eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    };
+    let Some(ucx) = common::ucx() else { return };
     let cycles: u64 = std::env::var("SLUICE_SOAK_CYCLES").map_or(200, |text| text.parse().expect("a number"));
     let arena = Arena::host(1 << 30);
     let (owner, reader) = (start(&ucx, &arena), start(&ucx, &arena));

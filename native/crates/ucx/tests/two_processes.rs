@@ -2,6 +2,8 @@
 //! is this program again, started for one ignored test. Needs a UCX, as `two_workers`, and a kernel that permits
 //! `process_vm_readv`; without, each test says that it was skipped.
 
+mod common;
+
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -20,18 +22,6 @@ const BLOCKS: usize = 512;
 const FILE: &str = "SLUICE_TEST_OWNERS_FILE";
 const ADDRESS: &str = "address ";
 
-fn ucx() -> Option<Arc<Ucx>> {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(ucx),
-        Err(why) if configured.is_none() => {
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
-
 fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
     let (arena, near_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
     let options = Options { secret: b"s".to_vec(), timeout: TIMEOUT, ..Options::default() };
@@ -43,7 +33,7 @@ fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
 #[test]
 #[ignore = "the other process of the tests here"]
 fn owner_process() {
-    let (Some(file), Some(ucx)) = (std::env::var_os(FILE), ucx()) else { return };
+    let (Some(file), Some(ucx)) = (std::env::var_os(FILE), common::ucx()) else { return };
     let (owner, _, _) = start(ucx);
     let offsets = (0..=BLOCKS).map(|block| (block * PARTITION) as u64).collect();
     owner.publish(1, 1, file.into(), None, offsets).expect("good offsets");
@@ -136,7 +126,7 @@ const SAMPLE_BYTES: u64 = 64;
 
 #[test]
 fn another_process_is_read_by_system_calls() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let owner = Owner::start("read");
     if !owner.may_be_read("another_process_is_read_by_system_calls") {
         return;
@@ -154,7 +144,7 @@ fn another_process_is_read_by_system_calls() {
 
 #[test]
 fn reads_go_on_while_the_owner_stands_still() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let owner = Owner::start("stopped");
     if !owner.may_be_read("reads_go_on_while_the_owner_stands_still") {
         return;
@@ -179,7 +169,7 @@ fn reads_go_on_while_the_owner_stands_still() {
 
 #[test]
 fn an_owner_that_is_killed_ends_every_block_and_none_is_wrong() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let owner = Owner::start("killed");
     if !owner.may_be_read("an_owner_that_is_killed_ends_every_block_and_none_is_wrong") {
         return;

@@ -1,6 +1,8 @@
 //! Transports over real UCX: the cases of the loopback tests that depend on what UCX does. Needs a UCX, in the folder that
 //! SLUICE_UCX_LIBRARY names or the system's; without one, each test says that it was skipped.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,18 +12,6 @@ use sluice_transport::{Block, Completion, Failure, Options, Transport};
 use sluice_ucx::{Ucx, UcxWire};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-fn ucx() -> Option<Arc<Ucx>> {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(ucx),
-        Err(why) if configured.is_none() => {
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, secret: &str) -> Transport {
     let options = Options { secret: secret.into(), timeout: TIMEOUT, ..Options::default() };
@@ -59,7 +49,7 @@ fn take(reader: &Transport, count: usize) -> Vec<Completion> {
 
 #[test]
 fn blocks_of_all_sizes_are_read() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let (owner, reader) = (start(&ucx, &arena, "s"), start(&ucx, &arena, "s"));
     reader.connect(1, owner.address());
@@ -78,7 +68,7 @@ fn blocks_of_all_sizes_are_read() {
 
 #[test]
 fn both_read_at_once_over_one_connection() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let sides = [start(&ucx, &arena, "s"), start(&ucx, &arena, "s")];
     let (path, content) = file("both", 4 << 20);
@@ -102,7 +92,7 @@ fn both_read_at_once_over_one_connection() {
 
 #[test]
 fn a_wrong_secret_reads_nothing() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let (owner, reader) = (start(&ucx, &arena, "right"), start(&ucx, &arena, "wrong"));
     let (path, content) = file("secret", 1000);
@@ -117,7 +107,7 @@ fn a_wrong_secret_reads_nothing() {
 
 #[test]
 fn a_peer_that_stops_fails_and_another_at_its_place_is_read() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let reader = start(&ucx, &arena, "");
     let (path, content) = file("stops", 1000);
@@ -141,7 +131,7 @@ fn a_peer_that_stops_fails_and_another_at_its_place_is_read() {
 
 #[test]
 fn blocks_of_many_outputs_are_read_in_one_request() {
-    let Some(ucx) = ucx() else { return };
+    let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let (owner, reader) = (start(&ucx, &arena, "s"), start(&ucx, &arena, "s"));
     reader.connect(1, owner.address());

@@ -8,15 +8,15 @@ use crate::error::{CodecError, Result};
 use crate::kernels::Kernels;
 use crate::scratch::{at_least, scratch_of};
 
-/// A slot of a frame being decoded: absolute position in the target.
+/// A slot of a row being decoded: where it starts in the target (not in its row), its length, and the value's length.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct TargetSlot {
     pub at: u32,
     pub slot: u32,
     pub size: u32,
 }
 
-/// Decodes var data into the slots; `slots[i].at` counts from the start of `target`, not of the row.
+/// Decodes var data into the slots of the target; owns its scratch memory.
 #[derive(Default)]
 pub(crate) struct VarDecoder {
     column: Vec<u64>,
@@ -27,25 +27,31 @@ pub(crate) struct VarDecoder {
 scratch_of!(VarDecoder: column, bytes, decompressor);
 
 impl VarDecoder {
-    /// Fills every slot of `target`; the places lie inside it and do not overlap.
+    /// Fills every slot of `target`; the slots lie inside it and do not overlap.
     pub(crate) fn decode(
         &mut self,
         k: &Kernels,
         input: &mut Input<'_>,
-        places: &[Place],
+        slots: &[TargetSlot],
         target: &mut [u8],
     ) -> Result<()> {
         let mode = input.u8("var data mode")?;
         match mode & 0x0F {
-            WORDS if mode == WORDS => self.decode_words(k, input, places, target),
-            TRIM => self.decode_bytes(input, mode >> 4, places, |p| p.size, target),
-            FULL => self.decode_bytes(input, mode >> 4, places, |p| p.slot, target),
+            WORDS if mode == WORDS => self.decode_words(k, input, slots, target),
+            TRIM => self.decode_bytes(input, mode >> 4, slots, |s| s.size, target),
+            FULL => self.decode_bytes(input, mode >> 4, slots, |s| s.slot, target),
             _ => Err(CodecError::new(format!("var data mode {mode:#04x}"))),
         }
     }
 
-    fn decode_words(&mut self, k: &Kernels, input: &mut Input<'_>, places: &[Place], target: &mut [u8]) -> Result<()> {
-        let (longest, any_bits) = places.iter().fold((0, 0), |(l, b), p| (p.slot.max(l), p.slot | b));
+    fn decode_words(
+        &mut self,
+        k: &Kernels,
+        input: &mut Input<'_>,
+        slots: &[TargetSlot],
+        target: &mut [u8],
+    ) -> Result<()> {
+        let (longest, any_bits) = slots.iter().fold((0, 0), |(l, b), s| (s.slot.max(l), s.slot | b));
         let longest = longest as usize;
         // Words are written whole, so a slot that is no whole number of words would overlap what lies behind it.
         if longest > MAX_WORDS * 8 || any_bits % 8 != 0 {
@@ -55,14 +61,14 @@ impl VarDecoder {
             )));
         }
         for at in (0..longest).step_by(8) {
-            let n = places.iter().filter(|p| p.slot as usize > at).count();
+            let n = slots.iter().filter(|s| s.slot as usize > at).count();
             at_least(&mut self.column, n.next_multiple_of(8));
             column::decode(k, input, n, &mut self.column)?;
             let words = self.column[..n].iter();
-            if n == places.len() {
-                put_words(words.zip(places), at, target);
+            if n == slots.len() {
+                put_words(words.zip(slots), at, target);
             } else {
-                put_words(words.zip(places.iter().filter(|p| p.slot as usize > at)), at, target);
+                put_words(words.zip(slots.iter().filter(|s| s.slot as usize > at)), at, target);
             }
         }
         Ok(())
@@ -72,11 +78,11 @@ impl VarDecoder {
         &mut self,
         input: &mut Input<'_>,
         codec: u8,
-        places: &[Place],
-        len: impl Fn(&Place) -> u32,
+        slots: &[TargetSlot],
+        len: impl Fn(&TargetSlot) -> u32,
         target: &mut [u8],
     ) -> Result<()> {
-        let total: usize = places.iter().map(|p| len(p) as usize).sum();
+        let total: usize = slots.iter().map(|s| len(s) as usize).sum();
         let mut bytes = match Codec::from_id(codec) {
             Some(Codec::None) => input.take(total, "var bytes")?,
             Some(codec) => {
@@ -88,10 +94,10 @@ impl VarDecoder {
             }
             None => return Err(CodecError::new(format!("unknown general codec {codec}"))),
         };
-        for p in places {
-            let (here, rest) = bytes.split_at(len(p) as usize);
-            let slot = &mut target[p.at as usize..][..p.slot as usize];
-            let (value, padding) = slot.split_at_mut(here.len());
+        for s in slots {
+            let (here, rest) = bytes.split_at(len(s) as usize);
+            let room = &mut target[s.at as usize..][..s.slot as usize];
+            let (value, padding) = room.split_at_mut(here.len());
             value.copy_from_slice(here);
             padding.fill(0);
             bytes = rest;
@@ -102,9 +108,9 @@ impl VarDecoder {
 
 /// Writes each word at `at` bytes into its slot, which is longer than that.
 #[inline(always)]
-fn put_words<'a>(words: impl Iterator<Item = (&'a u64, &'a Place)>, at: usize, target: &mut [u8]) {
-    for (word, place) in words {
-        let at = place.at as usize + at;
+fn put_words<'a>(words: impl Iterator<Item = (&'a u64, &'a TargetSlot)>, at: usize, target: &mut [u8]) {
+    for (word, slot) in words {
+        let at = slot.at as usize + at;
         target[at..at + 8].copy_from_slice(&word.to_le_bytes());
     }
 }

@@ -15,7 +15,7 @@ mod compressed;
 mod decode;
 mod encode;
 
-pub(crate) use decode::{Place, VarDecoder};
+pub(crate) use decode::{TargetSlot, VarDecoder};
 pub(crate) use encode::{Slot, VarEncoder};
 
 const WORDS: u8 = 0;

@@ -240,9 +240,9 @@ impl<W: Wire> Wire for Near<W> {
         self.inner.unregister(region);
     }
 
-    fn window(&self, endpoint: Endpoint) -> usize {
+    fn max_bytes_in_flight(&self, endpoint: Endpoint) -> usize {
         if self.peers.get(&endpoint).is_none_or(|peer| peer.way != Way::Near) {
-            self.inner.window(endpoint)
+            self.inner.max_bytes_in_flight(endpoint)
         } else if self.queue.has_helper() {
             // For each of two threads what it reads, and what it reads next.
             4 * CALL_BYTES

@@ -48,24 +48,30 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(reads: Reads, seed: u64, secrets: &[&str]) -> Self {
+        Self::with_options(reads, seed, secrets, |_| Options::default())
+    }
+
+    /// `options`: of each process, but for the secret, the timeout and the bytes of idle windows.
+    pub(super) fn with_options(reads: Reads, seed: u64, secrets: &[&str], options: impl Fn(usize) -> Options) -> Self {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let world = WORLDS.fetch_add(1, Ordering::Relaxed);
         let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
         std::fs::create_dir_all(&files).expect("a folder");
         let network = Network::new(seed);
         let near_bytes = Arc::new(AtomicU64::new(0));
-        let process = |secret: &&str| {
+        let process = |(process, secret): (usize, &&str)| {
             let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
             let options = Options {
                 secret: secret.as_bytes().to_vec(),
                 timeout: TIMEOUT,
                 idle_window_bytes: 4 * WINDOW_BYTES as usize,
+                ..options(process)
             };
             let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
             let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
             Process { agent, shared, arena, requests: 0 }
         };
-        let processes = secrets.iter().map(process).collect();
+        let processes = secrets.iter().enumerate().map(process).collect();
         Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
     }
 
@@ -162,6 +168,11 @@ impl World {
     pub(super) fn error(&self, reader: usize, owner: usize) -> String {
         let peers = self.processes[reader].shared.peers.lock().expect("no panic");
         peers.get(&(owner as u64)).and_then(|state| state.error.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn is_ready(&self, reader: usize, owner: usize) -> bool {
+        let peers = self.processes[reader].shared.peers.lock().expect("no panic");
+        peers.get(&(owner as u64)).is_some_and(|state| state.ready)
     }
 
     pub(super) fn pins(&self, owner: usize) -> usize {

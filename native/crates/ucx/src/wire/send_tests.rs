@@ -1,7 +1,7 @@
 //! Messages that cannot be sent show as the endpoint's failure: once, and while it is open. Needs a UCX, as the tests in
 //! `tests/`; without one, each says that it was skipped.
 
-use std::path::PathBuf;
+use std::ffi::{c_uint, c_void};
 use std::time::Instant;
 
 use super::*;
@@ -11,17 +11,7 @@ const BACKLOG: usize = 64 << 20;
 const MESSAGE_BYTES: usize = 1 << 20;
 const NO_RESOURCE: sys::Status = -2;
 
-pub(super) fn ucx() -> Option<Arc<Ucx>> {
-    let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
-    match Ucx::open(configured.as_deref(), None) {
-        Ok(ucx) => Some(ucx),
-        Err(why) if configured.is_none() => {
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
+pub(super) use super::common::ucx;
 
 pub(super) fn wire(ucx: &Arc<Ucx>) -> UcxWire {
     UcxWire::new(Arc::clone(ucx)).expect("a wire")
@@ -56,8 +46,7 @@ fn connected(ucx: &Arc<Ucx>) -> (UcxWire, UcxWire, Endpoint) {
 /// Sends more than is taken for a peer that stands still, so that requests are under way.
 fn fill(wire: &mut UcxWire, endpoint: Endpoint) {
     (0..BACKLOG / MESSAGE_BYTES).for_each(|_| wire.send(endpoint, vec![0; MESSAGE_BYTES]));
-    let sends = wire.requests.iter().filter(|request| matches!(request.end, End::Sent { .. }));
-    assert!(sends.count() > 0, "sends are under way");
+    assert!(wire.requests.sends() > 0, "sends are under way");
 }
 
 unsafe extern "C" fn refuse(

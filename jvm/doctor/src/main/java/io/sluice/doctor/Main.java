@@ -5,6 +5,7 @@ import io.sluice.doctor.report.JsonReport;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.report.TextReport;
 import java.io.PrintStream;
+import java.io.UnsupportedEncodingException;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -17,9 +18,9 @@ public final class Main {
 
   private Main() {}
 
-  public static void main(String[] arguments) {
-    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-    PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+  public static void main(String[] arguments) throws UnsupportedEncodingException {
+    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8.name());
+    PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8.name());
     System.exit(run(List.of(arguments), out, err));
   }
 

@@ -55,9 +55,9 @@ public final class NativeLibrary {
     }
     try (InputStream library = open(path, platform)) {
       if (library == null) {
-        return Status.missing("the jar has no native library for " + platform.name());
+        return Status.missing("the jar was built without a native library for " + platform.name());
       }
-      loadCopy(library);
+      loadCopy(library, platform);
       return checkAbi(NativeCore.abiVersion(), path.isEmpty() ? "the jar" : path);
     } catch (IOException | LinkageError | RuntimeException e) {
       return Status.missing("loading the native library from " + (path.isEmpty() ? "the jar" : path) + " failed: " + e);
@@ -71,11 +71,15 @@ public final class NativeLibrary {
   }
 
   /** Linux keeps a deleted file's pages as long as they are mapped, so nothing is left behind. */
-  private static void loadCopy(InputStream library) throws IOException {
+  private static void loadCopy(InputStream library, Platform platform) throws IOException {
     Path directory = Files.createTempDirectory("sluice-native-");
     Path copy = directory.resolve(FILE);
     try {
       Files.copy(library, copy);
+      String fault = ElfFile.fault(copy, platform.arch());
+      if (fault != null) {
+        throw new UnsatisfiedLinkError(fault);
+      }
       System.load(copy.toString());
     } finally {
       Files.deleteIfExists(copy);

@@ -48,10 +48,11 @@ public final class NativeTransport {
    * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
    * @param receiveLimitBytes of received blocks that were not released, in this process; what exceeds it completes with
    *     {@link NativeCore#NO_MEMORY}
+   * @param maxConnections to and from other processes at once; 0: the native side's default
    * @return a handle, or {@link #UNAVAILABLE}
    */
   public static native long start(
-      String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes);
+      String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes, int maxConnections);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
@@ -18,9 +19,9 @@ import java.util.stream.Stream;
  * @param cpuFlags the processor's feature flags; empty when they are not known
  */
 record Platform(String os, String arch, Set<String> cpuFlags) {
-  /** What the library is built for; x86-64-v2 adds these to the first 64-bit processors. */
+  /** What the library for x86_64 needs beyond the first 64-bit processors; the one for aarch64 runs on all of them. */
   private static final List<String> X86_64_V2 = List.of("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3");
-  private static final Set<String> SUPPORTED = Set.of("linux-x86_64");
+  private static final Set<String> SUPPORTED = Set.of("linux-aarch64", "linux-x86_64");
 
   static Platform current() {
     String os = System.getProperty("os.name", "").toLowerCase(Locale.ROOT).replace(' ', '_');
@@ -46,9 +47,9 @@ record Platform(String os, String arch, Set<String> cpuFlags) {
   /** Why the library cannot run here, or null. */
   String unsupportedReason() {
     if (!SUPPORTED.contains(name())) {
-      return "there is no native library for " + name() + "; supported: " + SUPPORTED;
+      return "there is no native library for " + name() + "; supported: " + new TreeSet<>(SUPPORTED);
     }
-    List<String> lacking = cpuFlags.isEmpty() ? List.of()
+    List<String> lacking = cpuFlags.isEmpty() || !arch.equals("x86_64") ? List.of()
         : X86_64_V2.stream().filter(flag -> !cpuFlags.contains(flag)).toList();
     return lacking.isEmpty() ? null : "this processor lacks " + lacking + ", the native library needs x86-64-v2";
   }

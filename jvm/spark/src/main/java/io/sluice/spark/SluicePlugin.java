@@ -62,12 +62,13 @@ public final class SluicePlugin implements SparkPlugin {
       }
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
-        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor, memory limit {}"
-                + " bytes{}",
+        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor; {}",
             settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true",
             settings.codec(), settings.transport().transport(),
-            settings.writerThreads(), settings.readerThreads(), settings.memoryBytes(),
-            settings.offHeapEnabled() ? " of Spark's off-heap memory" : "");
+            settings.writer().threads(), settings.reader().threads(),
+            settings.memory().offHeapEnabled() ? "shuffles use Spark's off-heap memory"
+                : settings.memory().limit().describe());
+        settings.memory().limit().warning().ifPresent(LOG::warn);
       } else {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());

@@ -1,8 +1,6 @@
 package io.sluice.spark;
 
 import io.sluice.nativebridge.MemoryFile;
-import io.sluice.nativebridge.NativeCore;
-import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.Settings;
@@ -55,7 +53,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
-  private static final long MIB = 1024L * 1024L;
 
   private final SparkConf conf;
   private final Settings settings;
@@ -224,7 +221,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
-    return OutputCache.open(settings.cacheLimitBytes(), memoryFiles, shuffleBlockResolver(),
+    return OutputCache.open(settings.store().cacheLimitBytes(), memoryFiles, shuffleBlockResolver(),
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
   }
 
@@ -240,20 +237,10 @@ public final class SluiceShuffleManager extends SortShuffleManager {
     }
     if (executor == null) {
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
-      NativeException.check(NativeCore.setMemoryLimit(arenaLimit()));
       executor = new ExecutorState(
           settings, counters, transport, capabilities.cache() ? openCache(transport) : Optional.empty());
     }
     return executor;
-  }
-
-  /**
-   * The budget bounds what tasks hold; the arena's own limit is a backstop that leaves room for what is not accounted
-   * before it is there, the output and scratch of encodes that run.
-   */
-  private long arenaLimit() {
-    long transientBytes = settings.maxBatchBytes() * (settings.cores().task() + settings.writerThreads());
-    return settings.memoryBytes() + transientBytes + 64 * MIB;
   }
 
   /**
@@ -263,7 +250,7 @@ public final class SluiceShuffleManager extends SortShuffleManager {
    * block transfer.
    */
   private long receiveLimit() {
-    return settings.cores().task() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
+    return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
   }
 
   /** Where memory files come from in a test of what goes wrong with them; before the first task. */

@@ -86,7 +86,7 @@ class RddAgainstStockTest {
     assertEquals(0, spark.counter(Counter.SHUFFLES_STOCK));
     assertEquals(serialized, spark.counter(Counter.WRITE_RECORDS_SERIALIZED) > 0);
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
     spark.session().conf().set("spark.sluice.enabled", "false");
     List<String> stock = job.run(context);
     assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);

@@ -100,7 +100,7 @@ final class RddOnBoth implements AutoCloseable {
 
   /** Waits for tasks that are still ending, then looks for what they have left. */
   void assertNothingIsHeld() {
-    Await.until("the budget is unused", () -> spark.manager().executorState().budget().usedBytes() == 0);
+    Await.until("the budget is unused", () -> spark.manager().executorState().memory().budget().usedBytes() == 0);
     Await.until("no bytes are in flight", () -> spark.manager().executorState().readAheadBytes().usedBytes() == 0);
     Await.until("Spark's execution memory is unused", () -> SparkEnv.get().memoryManager().executionMemoryUsed() == 0);
     assertEquals(0, counter(Counter.MEMORY_LEAKED_BYTES));

@@ -37,7 +37,7 @@ class ShuffleAgainstStockTest {
   @AfterEach
   void nothingIsHeld() {
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
   /** Compares the rows without regard to order; the query's own shuffles must have taken our path. */

@@ -17,7 +17,7 @@ final class ExecutorDeath implements UDF1<Long, Long> {
   private final String marker;
   private final long fatalId;
 
-  private ExecutorDeath(Path marker, long fatalId) {
+  ExecutorDeath(Path marker, long fatalId) {
     this.marker = marker.toString();
     this.fatalId = fatalId;
   }

@@ -48,7 +48,7 @@ final class LoneReader implements AutoCloseable {
   /** One that knows {@code secret} and the peer at that address. */
   static LoneReader of(String secret, byte[] peer) {
     LoneReader reader = new LoneReader(TransportSecret.of(secret), peer);
-    Await.until(LIMIT, () -> "the peer is not known", () -> reader.counted(Counter.TRANSPORT_PEERS_CONNECTED) > 0);
+    Await.until(LIMIT, () -> "the peer is not known", () -> reader.counted(Counter.TRANSPORT_PEERS_ANNOUNCED) > 0);
     return reader;
   }
 

@@ -293,7 +293,7 @@ class OneSidedTransportTest {
       return library.detail();
     }
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000, 1L << 30);
+      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000, 1L << 30, 0);
       if (transport < 0) {
         return NativeCore.lastErrorMessage();
       }

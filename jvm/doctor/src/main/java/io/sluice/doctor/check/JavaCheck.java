@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 
 /** The JVM that runs this program, and the one that {@code JAVA_HOME} names for Spark, when that is another. */
 public final class JavaCheck implements Check {
-  private static final int OLDEST = 17;
+  private static final int OLDEST = 8;
   /** Versions up to 8 are written 1.8.0. */
   private static final Pattern VERSION = Pattern.compile("^JAVA_VERSION=\"(?:1\\.)?(\\d+)([^\"]*)\"", Pattern.MULTILINE);
 

@@ -7,6 +7,8 @@ import java.util.List;
 
 /** Operating system, kernel and architecture. */
 public final class PlatformCheck implements Check {
+  private static final List<String> MACHINES = List.of("x86_64", "aarch64");
+
   @Override
   public Subject subject() {
     return PLATFORM;
@@ -18,10 +20,10 @@ public final class PlatformCheck implements Check {
     String architecture = host.property("os.arch").equals("amd64") ? "x86_64" : host.property("os.arch");
     String kernel = system + " " + host.property("os.version") + ", " + architecture;
     String text = distribution(host) + kernel;
-    return List.of(system.equals("Linux") && architecture.equals("x86_64")
+    return List.of(system.equals("Linux") && MACHINES.contains(architecture)
         ? Finding.ok(PLATFORM, text)
-        : Finding.problem(PLATFORM, text + ": the native library is there for Linux on x86_64 only",
-            "Run Spark on Linux, x86_64; elsewhere Sluice leaves every shuffle to Spark"));
+        : Finding.problem(PLATFORM, text + ": the native library is there for Linux on x86_64 and aarch64 only",
+            "Run Spark on Linux, x86_64 or aarch64; elsewhere Sluice leaves every shuffle to Spark"));
   }
 
   private static String distribution(Host host) {

@@ -37,7 +37,7 @@ final class ExternalCommand {
     } catch (ExecutionException | TimeoutException e) {
       return Text.missing("the output of " + command[0] + " cannot be read");
     } finally {
-      // A script's own children would outlive it.
+      // A script's own children would outlive it (and do on Java 8, which does not know them).
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
     }

@@ -47,8 +47,8 @@ class MachineChecksTest {
 
   @Test
   void otherPlatformsAreNotSupported() {
-    host.property("os.arch", "aarch64");
-    assertVerdict(Verdict.PROBLEM, new PlatformCheck(), "aarch64");
+    host.property("os.arch", "ppc64le");
+    assertVerdict(Verdict.PROBLEM, new PlatformCheck(), "ppc64le");
   }
 
   @Test
@@ -91,9 +91,9 @@ class MachineChecksTest {
   void olderJavaOfSparkIsAProblem() {
     host.environment("JAVA_HOME", "/opt/jdk");
     assertEquals(Verdict.NOTE, new JavaCheck().look(host).get(1).verdict());
-    host.with("/opt/jdk/release", "IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"1.8.0_402\"\n");
-    assertEquals("JAVA_HOME is /opt/jdk, Java 8.0_402: Sluice needs 17 or later", new JavaCheck().look(host).get(1).text());
-    host.with("/opt/jdk/release", "JAVA_VERSION=\"21.0.2\"\n");
+    host.with("/opt/jdk/release", "IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"1.7.0_80\"\n");
+    assertEquals("JAVA_HOME is /opt/jdk, Java 7.0_80: Sluice needs 8 or later", new JavaCheck().look(host).get(1).text());
+    host.with("/opt/jdk/release", "JAVA_VERSION=\"1.8.0_402\"\n");
     assertEquals(Verdict.OK, new JavaCheck().look(host).get(1).verdict());
     host.environment("JAVA_HOME", "/usr/lib/jvm/17");
     assertEquals(1, new JavaCheck().look(host).size());

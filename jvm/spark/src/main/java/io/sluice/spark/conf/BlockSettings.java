@@ -14,7 +14,6 @@ import org.apache.spark.SparkConf;
  * @param level {@code LEVEL_} constant
  * @param checksum {@code CHECKSUM_} constant; empty when Sluice does not know the algorithm
  * @param checksumName the algorithm's name, for messages
- * @param stockSizeFactor how much larger Spark's own block of typical rows is with this codec, at least 1
  * @param syncWrites {@code spark.shuffle.sync}: whether files are forced to the disk
  */
 public record BlockSettings(
@@ -23,13 +22,7 @@ public record BlockSettings(
     int level,
     OptionalInt checksum,
     String checksumName,
-    double stockSizeFactor,
     boolean syncWrites) {
-
-  /** Measured; the table is in docs/decisions/0005-map-status-lengths.md. */
-  private static final double STOCK_SIZE_FACTOR_FAST_CODECS = 2.0;
-  private static final double STOCK_SIZE_FACTOR_ZSTD = 1.3;
-
 
   static BlockSettings from(SparkConf conf, CodecLevel level) {
     boolean compress = conf.getBoolean("spark.shuffle.compress", true);
@@ -42,7 +35,6 @@ public record BlockSettings(
         compress ? level.nativeLevel() : NativeCore.LEVEL_PLAIN,
         checked ? checksum(checksumName) : OptionalInt.of(NativeCore.CHECKSUM_NONE),
         checksumName,
-        compress ? stockSizeFactor(level, codecName) : 1,
         conf.getBoolean("spark.shuffle.sync", false));
   }
 
@@ -53,15 +45,6 @@ public record BlockSettings(
       case "snappy", "org.apache.spark.io.snappycompressioncodec" -> OptionalInt.of(NativeCore.CODEC_SNAPPY);
       default -> OptionalInt.empty();
     };
-  }
-
-  private static double stockSizeFactor(CodecLevel level, String codecName) {
-    if (level == CodecLevel.PLAIN) {
-      return 1;
-    }
-    return codec(codecName).orElse(NativeCore.CODEC_NONE) == NativeCore.CODEC_ZSTD
-        ? STOCK_SIZE_FACTOR_ZSTD
-        : STOCK_SIZE_FACTOR_FAST_CODECS;
   }
 
   private static OptionalInt checksum(String name) {

@@ -5,31 +5,35 @@ import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
 
 /**
- * How many cores an executor process may use for tasks, and how many it sees.
+ * The cores of one executor.
  *
- * @param task tasks that run at once in one executor
- * @param visible processors that the JVM may run on
+ * @param tasks tasks that run at once in it
+ * @param spare cores that were granted to it and that no task's thread occupies: for encoder and decoder threads. A
+ *     core that the process merely sees, because nothing keeps it from using its neighbours' cores, is none.
  */
-public record Cores(int task, int visible) {
+public record Cores(int tasks, int spare) {
   private static final int MAX_SPARE = 8;
   private static final Pattern LOCAL = Pattern.compile("local\\[\\s*(\\d+|\\*)\\s*(?:,.*)?\\]");
   private static final Pattern LOCAL_CLUSTER = Pattern.compile("local-cluster\\[\\s*\\d+\\s*,\\s*(\\d+)\\s*,.*\\]");
 
-  /** Reads them from the application's settings and this process. */
-  public static Cores of(SparkConf conf) {
-    int visible = Runtime.getRuntime().availableProcessors();
-    return new Cores(Math.max(1, taskCores(conf, visible)), visible);
-  }
-
-  private static int taskCores(SparkConf conf, int visible) {
+  static Cores of(SparkConf conf, ProcessGrant grant) {
     String master = conf.get("spark.master", "");
     Matcher local = LOCAL.matcher(master);
     if (local.matches()) {
-      return local.group(1).equals("*") ? visible : Integer.parseInt(local.group(1));
+      // local[n] is the user's word for how many cores to use; all of them run tasks.
+      return new Cores(local.group(1).equals("*") ? grant.visibleCores() : Integer.parseInt(local.group(1)), 0);
     }
     if (master.equals("local")) {
-      return 1;
+      return new Cores(1, 0);
     }
+    int cores = Math.max(1, grant.cores().orElseGet(() -> configuredCores(conf, master, grant)));
+    int tasks = Math.max(1, cores / Math.max(1, conf.getInt("spark.task.cpus", 1)));
+    int granted = Math.max(cores, grant.cpuQuota().orElse(0));
+    return new Cores(tasks, Math.min(MAX_SPARE, granted - tasks));
+  }
+
+  /** What an executor will have, for a process that is none. */
+  private static int configuredCores(SparkConf conf, String master, ProcessGrant grant) {
     if (conf.contains("spark.executor.cores")) {
       return conf.getInt("spark.executor.cores", 1);
     }
@@ -38,11 +42,6 @@ public record Cores(int task, int visible) {
       return Integer.parseInt(cluster.group(1));
     }
     // A standalone executor takes all cores of its worker; YARN's and Kubernetes's take one unless told.
-    return master.startsWith("spark://") ? visible : 1;
-  }
-
-  /** Processors that no task occupies, for encoder and decoder threads. */
-  public int spare() {
-    return Math.max(0, Math.min(MAX_SPARE, visible - task));
+    return master.startsWith("spark://") ? grant.visibleCores() : 1;
   }
 }

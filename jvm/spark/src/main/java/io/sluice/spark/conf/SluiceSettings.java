@@ -59,6 +59,12 @@ public final class SluiceSettings {
       "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try that "
           + "fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
 
+  public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
+      "spark.sluice.transport.maxConnections", 1024, 1, 65_536,
+      "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from those that "
+          + "read it. When there are so many, the one that was used least recently is closed, if nothing is read over it; if all "
+          + "are in use, blocks travel by netty. An idle connection is closed after two minutes in any case.");
+
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",
       "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's, and where there is none the one in "
@@ -70,13 +76,16 @@ public final class SluiceSettings {
           + "compression only where it clearly pays; small also compresses long byte columns, for slow networks. "
           + "The general compression is that of spark.io.compression.codec. spark.shuffle.compress=false means plain.");
 
+  private static final String SPARE_CORES = "auto takes the cores that were granted to the executor and that no task's "
+      + "thread occupies, at most 8: those beyond one per task where spark.task.cpus is more than 1, and whole cores of a "
+      + "cgroup's CPU quota (spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with "
+      + "local[n], it is 0: cores that the process merely sees may be its neighbours'.";
+
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
-      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. auto takes "
-          + "the cores that the executor process sees minus spark.executor.cores, at most 8.");
+      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. " + SPARE_CORES);
 
   public static final Setting<OptionalLong> READER_THREADS = Setting.countOrAuto("spark.sluice.reader.threads", 0, 256,
-      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. auto "
-          + "takes the cores that the executor process sees minus spark.executor.cores, at most 8.");
+      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. " + SPARE_CORES);
 
   public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
       "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
@@ -91,12 +100,20 @@ public final class SluiceSettings {
       "spark.sluice.writer.batchBytes", "1m", "1g",
       "How many bytes of rows are sorted by partition and encoded together. Larger batches give longer frames per "
           + "partition and need more memory. auto takes 1,024 rows per partition, between 4m and 64m, and at most a "
-          + "quarter of the memory limit per core.");
+          + "quarter of the memory limit per task that can run at once, an eighth with encoder threads.");
 
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto("spark.sluice.memory.limit", "16m", "16t",
-      "How many bytes outside the Java heap the shuffles of one executor may use together; add it to "
-          + "spark.executor.memoryOverhead. auto takes 96m per executor core, at least 256m. With "
-          + "spark.memory.offHeap.enabled=true it is not used: the memory is Spark's, as for every other operator.");
+      "How many bytes outside the Java heap the shuffles of one executor may use together: rows on their way to be "
+          + "encoded, what encoding them needs, encoded runs, fetched frames and decoded batches. auto takes 96m per core, "
+          + "at least 256m; where it is known what the container has beyond the Java heap, at most a sixth of that, but no "
+          + "less than 64m and 16m per core. It is known from a memory limit of the executor's cgroup, minus the heap, and "
+          + "on YARN and Kubernetes from spark.executor.memoryOverhead or Spark's rule for it. An executor says at its "
+          + "start which limit it has and why, and warns when a limit set here exceeds what the container has. A limit set "
+          + "here is never exceeded. With auto, a task that is the only one to hold memory may take more for rows that do "
+          + "not fit the limit, up to what the container has beyond the heap minus 256m for the JVM itself; that is logged "
+          + "and counted (memory.beyondLimit), and other tasks wait until it is over. With "
+          + "spark.memory.offHeap.enabled=true the setting is not used: the memory is Spark's, as for every other "
+          + "operator.");
 
   public static final Setting<Long> MEMORY_WAIT_TIMEOUT = Setting.millis(
       "spark.sluice.memory.waitTimeout", "120s", "100ms", "1h",
@@ -111,7 +128,7 @@ public final class SluiceSettings {
 
   private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
       WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT, TRANSPORT, TRANSPORT_TIMEOUT,
-      TRANSPORT_RETRY_DELAY, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+      TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

@@ -7,8 +7,10 @@ package io.sluice.spark.conf;
  * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
  * @param timeoutMillis how long a peer of which something is expected may give no sign of life
  * @param retryDelayNanos how long a peer that failed is left alone at first; doubled while it goes on failing
+ * @param maxConnections the most connections to other executors at once
  */
-public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos) {
+public record TransportSettings(
+    Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos, int maxConnections) {
   /** Whether anything but Spark's block transfer is asked for. */
   public boolean oneSided() {
     return transport != Transport.NETTY;

@@ -3,32 +3,27 @@ package io.sluice.spark.executor;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
-import io.sluice.spark.memory.MemoryBudget;
-import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.TransportService;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.storage.BlockManager;
 
 /**
- * What one executor process has once for all its tasks: settings, memory budget, counters, thread pools, transport,
- * cache.
- * The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
+ * What one executor process has once for all its tasks: settings, block memory, counters, thread pools, transport
+ * and cache. The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
   private final Settings settings;
   private final Counters counters;
-  private final MemoryBudget budget;
+  private final ExecutorMemory memory;
   private final WorkerPool encoders;
   private final WorkerPool decoders;
   private final ReadAheadLimit readAheadBytes;
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
-  private final ConcurrentMap<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
 
   /**
    * @param transport taken over; empty when blocks travel by Spark's block transfer
@@ -38,12 +33,12 @@ public final class ExecutorState implements AutoCloseable {
       Settings settings, Counters counters, Optional<TransportService> transport, Optional<OutputCache> cache) {
     this.settings = settings;
     this.counters = counters;
-    this.budget = new MemoryBudget(settings.memoryLimitBytes(), settings.cores().task());
-    this.encoders = new WorkerPool("sluice-encoder", settings.writerThreads());
-    this.decoders = new WorkerPool("sluice-decoder", settings.readerThreads());
+    this.memory = new ExecutorMemory(settings.memory(), settings.cores().tasks(), counters);
+    this.encoders = new WorkerPool("sluice-encoder", settings.writer().threads());
+    this.decoders = new WorkerPool("sluice-decoder", settings.reader().threads());
     this.transport = transport;
     this.cache = cache;
-    this.readAheadBytes = new ReadAheadLimit(settings.readerMaxBytesInFlight());
+    this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
   }
 
   public Settings settings() {
@@ -54,9 +49,9 @@ public final class ExecutorState implements AutoCloseable {
     return counters;
   }
 
-  /** The executor-wide account; not used when Spark's off-heap memory is. */
-  public MemoryBudget budget() {
-    return budget;
+  /** The block memory of this process and of each of its tasks. */
+  public ExecutorMemory memory() {
+    return memory;
   }
 
   /** Threads that encode batches for map tasks. */
@@ -88,17 +83,6 @@ public final class ExecutorState implements AutoCloseable {
   public BlockStoreClient blockClient(BlockManager blockManager) {
     BlockStoreClient sparks = blockManager.blockStoreClient();
     return transport.map(service -> service.client(sparks)).orElse(sparks);
-  }
-
-  /** The account of a task attempt: the one that is known, else {@code fresh}, which is known from now on. */
-  public TaskMemory rememberTask(long taskAttemptId, TaskMemory fresh) {
-    TaskMemory known = tasks.putIfAbsent(taskAttemptId, fresh);
-    return known == null ? fresh : known;
-  }
-
-  /** Forgets a task that has ended. */
-  public void forgetTask(long taskAttemptId) {
-    tasks.remove(taskAttemptId);
   }
 
   /** Refuses new work for the pools, where what runs is finished, and ends transport and cache. Twice is fine. */

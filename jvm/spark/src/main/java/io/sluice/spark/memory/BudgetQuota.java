@@ -1,20 +1,25 @@
 package io.sluice.spark.memory;
 
 /** A task's share of the executor-wide {@link MemoryBudget}. */
-record BudgetQuota(MemoryBudget budget) implements Quota {
+record BudgetQuota(MemoryBudget budget, MemoryBudget.Share share) implements Quota {
   @Override
-  public boolean take(long bytes, long heldByTask, long nanos) throws InterruptedException {
-    return nanos == 0 ? budget.tryReserve(bytes, heldByTask) : budget.reserve(bytes, heldByTask, nanos);
+  public boolean take(long bytes, Claim claim, long nanos) throws InterruptedException {
+    return nanos == 0 ? budget.tryReserve(share, bytes, claim) : budget.reserve(share, bytes, claim, nanos);
   }
 
   @Override
   public void give(long bytes) {
-    budget.release(bytes);
+    budget.release(share, bytes);
   }
 
   @Override
-  public long limitBytes() {
-    return budget.limitBytes();
+  public boolean isAlone() {
+    return budget.isAlone(share);
+  }
+
+  @Override
+  public long mostBytes() {
+    return budget.ceilingBytes();
   }
 
   @Override

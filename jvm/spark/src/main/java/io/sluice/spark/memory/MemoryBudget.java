@@ -3,52 +3,94 @@ package io.sluice.spark.memory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
 
 /**
- * How much block memory the tasks of one executor may hold together, in bytes. It only counts; the memory
- * itself comes from the arena.
+ * How much block memory the tasks of one executor may hold together, in bytes. It only counts; the memory itself comes
+ * from the arena.
  *
- * <p>Three quarters of the limit are first come, first served. The last quarter is divided into one floor per
- * core: a task that holds less than its floor always gets what fits under it, however greedy the others are.
- * So a task that waits while holding memory (a join reads two sides, a writer reads while it writes) cannot
- * be in a circle of tasks that wait for each other, as long as its needs fit under the floor, and all tasks
- * together stay under the limit.
+ * <pre>
+ *   |←──────────────────────── limit ────────────────────────→|←── up to the ceiling ──→|
+ *   |      shared: first come, first served   | floor | floor |  a task that is alone   |
+ * </pre>
+ *
+ * <p>Three quarters of the limit are shared, first come, first served. The last quarter is divided into one floor per
+ * core. A task can have its floor at any time, on top of what it has of the shared part; so tasks that wait while they
+ * hold memory (a join reads two sides, a writer reads while it writes) do not wait for each other in a circle, as long
+ * as what they need at once fits the floor.
+ *
+ * <p>A request that is larger than a floor is <em>large</em>. Only one task at a time has large requests granted: two
+ * tasks that each hold one large piece and each need another would wait for each other.
+ *
+ * <p>A request that nothing of this serves may have all of the limit, and where the ceiling lies above the limit even
+ * more, when no other task holds anything ({@link Claim#ALONE}): one row may be larger than any sensible limit. Until
+ * the task has given back what it took that way, other tasks wait.
  *
  * <p>All methods may be called from any thread.
  */
 public final class MemoryBudget {
+  /** The wait between two checks for a killed task. */
+  static final long WAIT_SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int FLOOR_SHARE = 4;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition released = lock.newCondition();
   private final long limitBytes;
-  private final long sharedBytes;
+  private final long ceilingBytes;
+  private final int floors;
   private final long floorBytes;
+  private final long sharedBytes;
+  private final LongConsumer onLargest;
+
   private long usedBytes;
+  private long sharedUsedBytes;
+  private int floorsInUse;
+  private Share large;
+  private Share alone;
   private long peakBytes;
 
-  /**
-   * @param limitBytes what all tasks may hold together
-   * @param tasks how many tasks run at once: the executor's cores
-   */
-  public MemoryBudget(long limitBytes, int tasks) {
-    if (limitBytes <= 0 || tasks <= 0) {
-      throw new IllegalArgumentException("limit " + limitBytes + " and tasks " + tasks + " must be positive");
+  /** What one task has taken, by the part that it was taken from. Guarded by the budget's lock. */
+  final class Share {
+    private long fromShared;
+    private long fromFloor;
+    private long fromRest;
+    private long largeBytes;
+
+    private long heldBytes() {
+      return fromShared + fromFloor + fromRest;
     }
-    this.limitBytes = limitBytes;
-    this.floorBytes = limitBytes / FLOOR_SHARE / tasks;
-    this.sharedBytes = limitBytes - floorBytes * tasks;
   }
 
   /**
-   * Takes {@code bytes} if they can be had at once.
-   *
-   * @param heldByTask what the asking task holds already; decides whether its floor applies
+   * @param limitBytes what all tasks may hold together
+   * @param ceilingBytes what one task may hold when it is the only one that holds anything; at least the limit
+   * @param tasks how many tasks run at once: the executor's cores
+   * @param onLargest told how much may be held from now on, the limit or more, before memory beyond the limit is granted
+   *     and after it was given back; called with the budget locked
    */
-  public boolean tryReserve(long bytes, long heldByTask) {
+  public MemoryBudget(long limitBytes, long ceilingBytes, int tasks, LongConsumer onLargest) {
+    if (limitBytes <= 0 || ceilingBytes < limitBytes || tasks <= 0) {
+      throw new IllegalArgumentException(
+          "limit " + limitBytes + ", ceiling " + ceilingBytes + " or tasks " + tasks + " is out of range");
+    }
+    this.limitBytes = limitBytes;
+    this.ceilingBytes = ceilingBytes;
+    this.floors = tasks;
+    this.floorBytes = limitBytes / FLOOR_SHARE / tasks;
+    this.sharedBytes = limitBytes - floorBytes * tasks;
+    this.onLargest = onLargest;
+  }
+
+  /** A share for a task that holds nothing yet. */
+  Share newShare() {
+    return new Share();
+  }
+
+  /** Takes {@code bytes} for {@code share} if they can be had at once. */
+  boolean tryReserve(Share share, long bytes, Claim claim) {
     lock.lock();
     try {
-      return reserveLocked(bytes, heldByTask);
+      return grant(share, bytes, claim);
     } finally {
       lock.unlock();
     }
@@ -58,11 +100,11 @@ public final class MemoryBudget {
    * As {@link #tryReserve}, but waits up to {@code nanos} for others to release. One short wait is one call:
    * the caller checks for a killed task between calls.
    */
-  public boolean reserve(long bytes, long heldByTask, long nanos) throws InterruptedException {
+  boolean reserve(Share share, long bytes, Claim claim, long nanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {
       long left = nanos;
-      while (!reserveLocked(bytes, heldByTask)) {
+      while (!grant(share, bytes, claim)) {
         if (left <= 0) {
           return false;
         }
@@ -74,24 +116,104 @@ public final class MemoryBudget {
     }
   }
 
-  private boolean reserveLocked(long bytes, long heldByTask) {
-    boolean fits = bytes <= sharedBytes - usedBytes || bytes <= floorBytes - heldByTask;
-    if (fits) {
-      usedBytes += bytes;
-      peakBytes = Math.max(peakBytes, usedBytes);
+  private boolean grant(Share share, long bytes, Claim claim) {
+    boolean isLarge = claim != Claim.RESIDENT && bytes > floorBytes;
+    boolean othersFirst = alone != null && alone != share || isLarge && large != null && large != share;
+    if (othersFirst || !grantWithinLimit(share, bytes, claim) && !grantAlone(share, bytes, claim)) {
+      return false;
     }
-    return fits;
+    if (isLarge) {
+      large = share;
+      share.largeBytes += bytes;
+    }
+    usedBytes += bytes;
+    peakBytes = Math.max(peakBytes, usedBytes);
+    return true;
   }
 
-  /** Gives back what was reserved. */
-  public void release(long bytes) {
+  private boolean grantWithinLimit(Share share, long bytes, Claim claim) {
+    long fromShared = Math.min(bytes, Math.max(0, sharedBytes - sharedUsedBytes));
+    long fromFloor = bytes - fromShared;
+    if (fromFloor > floorLeft(share, claim)) {
+      return false;
+    }
+    if (fromFloor > 0) {
+      // All from the floor where it fits, so that the rest of the shared part stays whole for others.
+      fromFloor = Math.min(bytes, floorLeft(share, claim));
+      fromShared = bytes - fromFloor;
+      floorsInUse += share.fromFloor == 0 ? 1 : 0;
+    }
+    share.fromFloor += fromFloor;
+    share.fromShared += fromShared;
+    sharedUsedBytes += fromShared;
+    return true;
+  }
+
+  /** What {@code share} may still take of a floor; there are as many floors as cores, whatever runs more tasks than that. */
+  private long floorLeft(Share share, Claim claim) {
+    boolean hasFloor = share.fromFloor > 0 || floorsInUse < floors;
+    long most = switch (claim) {
+      case RESIDENT -> 0;
+      case WRITER -> floorBytes / 2;
+      case READER, ALONE -> floorBytes;
+    };
+    return hasFloor ? Math.max(0, most - share.fromFloor) : 0;
+  }
+
+  private boolean grantAlone(Share share, long bytes, Claim claim) {
+    if (claim != Claim.ALONE || usedBytes != share.heldBytes() || bytes > ceilingBytes - usedBytes) {
+      return false;
+    }
+    alone = share;
+    share.fromRest += bytes;
+    if (usedBytes + bytes > limitBytes) {
+      onLargest.accept(usedBytes + bytes);
+    }
+    return true;
+  }
+
+  /** Gives back what was reserved: first what other tasks wait for most, the part taken alone, then the floor. */
+  void release(Share share, long bytes) {
     lock.lock();
     try {
-      if (bytes > usedBytes) {
-        throw new IllegalStateException("released " + bytes + " bytes of " + usedBytes + " in use");
+      if (bytes > share.heldBytes()) {
+        throw new IllegalStateException("released " + bytes + " bytes of " + share.heldBytes() + " held");
       }
+      boolean wasBeyond = usedBytes > limitBytes;
+      giveBack(share, bytes);
       usedBytes -= bytes;
+      if (wasBeyond) {
+        onLargest.accept(Math.max(usedBytes, limitBytes));
+      }
       released.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void giveBack(Share share, long bytes) {
+    long rest = Math.min(bytes, share.fromRest);
+    share.fromRest -= rest;
+    long floor = Math.min(bytes - rest, share.fromFloor);
+    share.fromFloor -= floor;
+    floorsInUse -= floor > 0 && share.fromFloor == 0 ? 1 : 0;
+    share.fromShared -= bytes - rest - floor;
+    sharedUsedBytes -= bytes - rest - floor;
+    if (share.fromRest == 0 && alone == share) {
+      alone = null;
+    }
+    // Which of its requests a task gives back is not known: it counts as large until it holds no more than a floor.
+    if (large == share && (bytes > floorBytes || share.heldBytes() <= floorBytes)) {
+      share.largeBytes = share.heldBytes() <= floorBytes ? 0 : Math.max(0, share.largeBytes - bytes);
+      large = share.largeBytes == 0 ? null : share;
+    }
+  }
+
+  /** Whether no task but that of {@code share} holds anything. */
+  boolean isAlone(Share share) {
+    lock.lock();
+    try {
+      return usedBytes == share.heldBytes();
     } finally {
       lock.unlock();
     }
@@ -101,7 +223,12 @@ public final class MemoryBudget {
     return limitBytes;
   }
 
-  /** What one task can always hold. */
+  /** The most that can ever be granted. */
+  public long ceilingBytes() {
+    return ceilingBytes;
+  }
+
+  /** What one task can always have. */
   public long floorBytes() {
     return floorBytes;
   }
@@ -124,7 +251,4 @@ public final class MemoryBudget {
       lock.unlock();
     }
   }
-
-  /** The wait between two checks for a killed task. */
-  static final long WAIT_SLICE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 }

@@ -4,18 +4,19 @@ package io.sluice.spark.memory;
 interface Quota {
   /**
    * Takes all of {@code bytes} or nothing, waiting at most about {@code nanos}; 0 does not wait here (Spark's
-   * own memory manager may, until the task can have its fair share). Called on the task's thread only.
-   *
-   * @param heldByTask what the task holds already
+   * own memory manager may, until the task can have its fair share).
    */
-  boolean take(long bytes, long heldByTask, long nanos) throws InterruptedException;
+  boolean take(long bytes, Claim claim, long nanos) throws InterruptedException;
 
   /** Gives back what was taken. Any thread. */
   void give(long bytes);
 
-  /** The most that could ever be granted. */
-  long limitBytes();
+  /** Whether it is certain that no other task holds anything, so that waiting for others is of no use. */
+  boolean isAlone();
 
-  /** The setting that decides {@link #limitBytes}, for messages. */
+  /** The most that could ever be granted. */
+  long mostBytes();
+
+  /** The setting that decides {@link #mostBytes}, for messages. */
   String limitSetting();
 }

@@ -12,17 +12,17 @@ import org.apache.spark.memory.TaskMemoryManager;
  */
 final class SparkQuota extends MemoryConsumer implements Quota {
   private final long limitBytes;
-  private final TaskMemory task;
+  private final TaskSpiller spiller;
   private final Object pause = new Object();
 
-  SparkQuota(TaskMemoryManager manager, long limitBytes, TaskMemory task) {
+  SparkQuota(TaskMemoryManager manager, long limitBytes, TaskSpiller spiller) {
     super(manager, manager.pageSizeBytes(), MemoryMode.OFF_HEAP);
     this.limitBytes = limitBytes;
-    this.task = task;
+    this.spiller = spiller;
   }
 
   @Override
-  public boolean take(long bytes, long heldByTask, long nanos) throws InterruptedException {
+  public boolean take(long bytes, Claim claim, long nanos) throws InterruptedException {
     if (nanos > 0) {
       pause(nanos);
     }
@@ -47,7 +47,12 @@ final class SparkQuota extends MemoryConsumer implements Quota {
   }
 
   @Override
-  public long limitBytes() {
+  public boolean isAlone() {
+    return false;
+  }
+
+  @Override
+  public long mostBytes() {
     return limitBytes;
   }
 
@@ -58,7 +63,7 @@ final class SparkQuota extends MemoryConsumer implements Quota {
 
   @Override
   public long spill(long size, MemoryConsumer trigger) throws IOException {
-    // TaskMemory asks its own spillable before it waits; here only others' needs are answered.
-    return trigger == this ? 0 : task.spillFor(size);
+    // TaskMemory asks the task's writer itself before it waits; here other consumers of the task ask.
+    return trigger == this ? 0 : spiller.spill(size);
   }
 }

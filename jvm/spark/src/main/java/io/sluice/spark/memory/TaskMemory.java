@@ -2,238 +2,218 @@ package io.sluice.spark.memory;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.conf.MemorySettings;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.List;
-import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
-import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One task's account of block memory: what its readers and its writer hold, in bytes, and the leases on it.
+ * Block memory for one task: takes quota and then arena memory for its readers and its writer, in the order: at once,
+ * after the task's own writer has spilled, after a wait for other tasks. {@link ExecutorMemory} makes one per task
+ * attempt.
  *
- * <p>There is one per task attempt, whoever asks first makes it. When the task ends it frees what is left;
- * by then everybody should have given back what they took, so the rest is a leak: counted, logged, and with
- * {@code spark.sluice.memory.failOnLeak} the task's failure.
- *
- * <p><b>Threads.</b> {@link #tryLease}, {@link #lease} and {@link #tryReserve} belong to the threads that pull
- * the task's rows; the writer is asked to spill only on the task's own. {@link #free}, {@link #unreserve} and
- * {@link #detach} may come from any thread.
+ * <p>All methods may be called from any thread. The writer is asked to spill only on the thread that called
+ * {@link #setSpillable}; a request from another thread waits for other tasks instead.
  */
 public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);
+  /** How long a task that holds all the memory itself waits for other threads of its own to give some back. */
+  private static final long OWN_THREADS_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final TaskContext context;
   private final Counters counters;
-  private final long waitNanos;
-  private final boolean failOnLeak;
-  private final Thread taskThread = Thread.currentThread();
+  private final MemorySettings settings;
+  private final TaskAccount account = new TaskAccount();
+  private final TaskSpiller spiller = new TaskSpiller();
   private final Quota quota;
 
-  private final Set<Lease> leases = Collections.newSetFromMap(new IdentityHashMap<>());
-  private final Set<Lease> residents = Collections.newSetFromMap(new IdentityHashMap<>());
-  private long residentBytes;
-  private long reservedBytes;
-  private long heldBytes;
-  private long peakBytes;
-  private boolean closed;
-
-  private Spillable spillable;
-  private boolean spilling;
-
-  private TaskMemory(TaskContext context, ExecutorState executor) {
+  /** @param budget not used with Spark's off-heap memory */
+  TaskMemory(TaskContext context, MemorySettings settings, MemoryBudget budget, Counters counters) {
     this.context = context;
-    this.counters = executor.counters();
-    this.waitNanos = executor.settings().memoryWaitNanos();
-    this.failOnLeak = executor.settings().failOnLeak();
-    this.quota = executor.settings().offHeapEnabled()
-        ? new SparkQuota(context.taskMemoryManager(), executor.settings().offHeapBytes(), this)
-        : new BudgetQuota(executor.budget());
+    this.counters = counters;
+    this.settings = settings;
+    this.quota = settings.offHeapEnabled()
+        ? new SparkQuota(context.taskMemoryManager(), settings.offHeapBytes(), spiller)
+        : new BudgetQuota(budget, budget.newShare());
   }
 
-  /** The account of the task that {@code context} belongs to; called on the task's thread. */
-  public static TaskMemory open(TaskContext context, ExecutorState executor) {
-    TaskMemory fresh = new TaskMemory(context, executor);
-    TaskMemory known = executor.rememberTask(context.taskAttemptId(), fresh);
-    if (known != fresh) {
-      return known;
-    }
-    // Listeners run last registered first, so this one sees the account after its users have closed.
-    context.addTaskCompletionListener((TaskCompletionListener) done -> {
-      executor.forgetTask(done.taskAttemptId());
-      fresh.close();
-    });
-    return fresh;
-  }
-
-  /** Whom to ask for memory when the quota or the arena refuses: the task's writer; null when it has ended. */
+  /**
+   * Whom to ask for memory when the quota or the arena refuses: the task's writer, which calls this on the thread that
+   * writes; null when it has ended.
+   */
   public void setSpillable(Spillable spillable) {
-    this.spillable = spillable;
+    spiller.register(spillable);
   }
 
   /** A lease of {@code bytes}, or null when neither quota and arena nor the task's own spilling can provide it. */
   public Lease tryLease(long bytes) {
-    return tryReserve(bytes) ? leaseOrSpill(bytes) : null;
+    return tryLeaseOrSpill(bytes, 0, Claim.READER);
+  }
+
+  /**
+   * A lease of {@code bytes} for rows of the writer, and {@code encodeBytes} of quota that encoding them will need; or
+   * null when there is none even after the writer has spilled. {@link #unreserve} gives the quota back.
+   */
+  public Lease tryLeaseForRows(long bytes, long encodeBytes) {
+    return tryLeaseOrSpill(bytes, encodeBytes, Claim.WRITER);
   }
 
   /**
    * A lease of {@code bytes} for data that the task keeps for long; null when there is none at once, or the task would
-   * keep more than {@code mostBytes} that way. Others are asked for nothing. It does not count against what the task can
-   * always have for data that comes and goes ({@link MemoryBudget}), so keeping it cannot make tasks wait for each other.
+   * keep more than {@code mostBytes} that way. Nothing is spilled for it, and it leaves the floors of {@link MemoryBudget}
+   * alone, so that keeping it cannot make tasks wait for each other.
    */
   public Lease tryLeaseResident(long bytes, long mostBytes) {
-    try {
-      if (residentBytes() + bytes > mostBytes || !quota.take(bytes, Long.MAX_VALUE, 0)) {
-        return null;
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    if (account.residentBytes() + bytes > mostBytes || !reserve(bytes, Claim.RESIDENT)) {
       return null;
     }
-    addReserved(bytes);
-    Lease lease = leaseReserved(bytes);
+    Lease lease = takeFromArena(bytes, 0);
     if (lease != null) {
-      synchronized (this) {
-        residents.add(lease);
-        residentBytes += bytes;
-      }
+      account.addResident(lease);
     }
     return lease;
-  }
-
-  private synchronized long residentBytes() {
-    return residentBytes;
   }
 
   /**
    * A lease of {@code bytes}; waits for other tasks when it must, and ends when the task is killed.
    *
    * @param what what the memory is for, for the error
-   * @throws SluiceException when {@code spark.sluice.memory.waitTimeout} passes without success
+   * @throws SluiceException at once when it can never be granted, else when {@code spark.sluice.memory.waitTimeout}
+   *     passes without success
    */
   public Lease lease(long bytes, String what) {
-    if (bytes > quota.limitBytes()) {
-      throw new SluiceException(what + " needs " + bytes + " bytes of memory at once, more than "
-          + quota.limitSetting() + " = " + quota.limitBytes() + " bytes: raise it");
-    }
+    failIfNeverGranted(bytes, what);
     Lease lease = tryLease(bytes);
-    return lease != null ? lease : waitForLease(bytes, what);
+    return lease != null ? lease : waitForLease(bytes, 0, what);
   }
 
-  /** Begins a wait for what the arena, not the quota, has refused; counted. */
-  public ArenaWait waitForArena(String what) {
-    counters.increment(Counter.MEMORY_WAITS);
-    return new ArenaWait(context, what, waitNanos);
+  /** As {@link #tryLeaseForRows}, but waits as {@link #lease} does. */
+  public Lease leaseForRows(long bytes, long encodeBytes, String what) {
+    failIfNeverGranted(bytes + encodeBytes, what);
+    Lease lease = tryLeaseForRows(bytes, encodeBytes);
+    return lease != null ? lease : waitForLease(bytes, encodeBytes, what);
   }
 
-  private Lease waitForLease(long bytes, String what) {
+  /** Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. */
+  public boolean tryReserve(long bytes) {
+    if (reserve(bytes, Claim.READER)) {
+      return true;
+    }
+    counters.increment(Counter.MEMORY_REFUSALS);
+    return spiller.makeRoom(bytes) && reserve(bytes, Claim.READER);
+  }
+
+  private Lease tryLeaseOrSpill(long bytes, long encodeBytes, Claim claim) {
+    long total = bytes + encodeBytes;
+    if (reserve(total, claim)) {
+      return leaseReservedOrSpill(bytes, encodeBytes, claim);
+    }
+    counters.increment(Counter.MEMORY_REFUSALS);
+    return spiller.makeRoom(total) && reserve(total, claim) ? leaseReserved(bytes, encodeBytes) : null;
+  }
+
+  /** A lease for quota that was taken; when the arena refuses it, the task spills and both are asked once more. */
+  private Lease leaseReservedOrSpill(long bytes, long encodeBytes, Claim claim) {
+    Lease lease = leaseReserved(bytes, encodeBytes);
+    if (lease == null && spiller.makeRoom(bytes) && reserve(bytes + encodeBytes, claim)) {
+      return leaseReserved(bytes, encodeBytes);
+    }
+    return lease;
+  }
+
+  private Lease leaseReserved(long bytes, long encodeBytes) {
+    Lease lease = takeFromArena(bytes, encodeBytes);
+    if (lease != null) {
+      account.addLease(lease);
+    }
+    return lease;
+  }
+
+  /** Arena memory for quota that was taken; all of the quota is given back when the arena refuses. */
+  private Lease takeFromArena(long bytes, long encodeBytes) {
+    Lease lease = Lease.tryTake(bytes);
+    if (lease == null) {
+      counters.increment(Counter.MEMORY_REFUSALS);
+      unreserve(bytes + encodeBytes);
+    }
+    return lease;
+  }
+
+  private boolean reserve(long bytes, Claim claim) {
+    try {
+      return reserve(bytes, claim, 0);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private boolean reserve(long bytes, Claim claim, long nanos) throws InterruptedException {
+    if (!quota.take(bytes, claim, nanos)) {
+      return false;
+    }
+    if (!account.addReserved(bytes)) {
+      quota.give(bytes);
+      throw new SluiceException("task attempt " + context.taskAttemptId() + " has ended and wants memory");
+    }
+    return true;
+  }
+
+  private Lease waitForLease(long bytes, long encodeBytes, String what) {
     counters.increment(Counter.MEMORY_WAITS);
     long start = System.nanoTime();
-    ArenaWait arena = new ArenaWait(context, what, waitNanos);
+    MemoryWait wait = new MemoryWait(context, what, settings.waitNanos());
     try {
-      long left = waitNanos;
-      while (left > 0) {
-        context.killTaskIfInterrupted();
-        if (reserve(bytes, Math.min(left, MemoryBudget.WAIT_SLICE_NANOS))) {
-          Lease lease = leaseOrSpill(bytes);
+      long slice = wait.nextSliceNanos();
+      while (slice > 0) {
+        if (reserve(bytes + encodeBytes, Claim.ALONE, slice)) {
+          Lease lease = leaseReservedOrSpill(bytes, encodeBytes, Claim.ALONE);
           if (lease != null) {
             return lease;
           }
-          arena.pause();
+          wait.pause();
+        } else if (quota.isAlone() && System.nanoTime() - start > OWN_THREADS_NANOS) {
+          throw cannotFit(bytes + encodeBytes, what);
         }
-        left = waitNanos - (System.nanoTime() - start);
+        slice = wait.nextSliceNanos();
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      context.killTaskIfInterrupted();
-      throw new SluiceException("interrupted while waiting for " + bytes + " bytes for " + what, e);
+      throw wait.interrupted(e);
     } finally {
       counters.add(Counter.MEMORY_WAIT_NANOS, System.nanoTime() - start);
     }
     counters.increment(Counter.MEMORY_TIMEOUTS);
     throw new SluiceException("no memory for " + what + " within spark.sluice.memory.waitTimeout = "
-        + waitNanos / 1_000_000 + " ms: wanted " + bytes + " bytes, the task holds " + heldBytes()
-        + ", the limit of the executor is " + quota.limitSetting() + " = " + quota.limitBytes()
-        + ": raise the limit, or run fewer tasks at once");
+        + TimeUnit.NANOSECONDS.toMillis(settings.waitNanos()) + " ms: wanted " + (bytes + encodeBytes)
+        + " bytes, the task holds " + heldBytes() + ", the most there is for one task is " + quota.mostBytes() + " ("
+        + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
   }
 
-  /** A lease for quota that was taken; when the arena refuses it, the task spills and both are asked once more. */
-  private Lease leaseOrSpill(long bytes) {
-    Lease lease = leaseReserved(bytes);
-    if (lease != null || !spillOwn(bytes) || !tryReserve(bytes)) {
-      return lease;
-    }
-    return leaseReserved(bytes);
-  }
-
-  /** A lease for quota that was taken; the quota is given back when the arena refuses. */
-  private Lease leaseReserved(long bytes) {
-    Lease lease = Lease.tryTake(bytes);
-    if (lease == null) {
-      counters.increment(Counter.MEMORY_REFUSALS);
-      unreserve(bytes);
-      return null;
-    }
-    synchronized (this) {
-      reservedBytes -= bytes;
-      leases.add(lease);
-    }
-    return lease;
-  }
-
-  /** Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. */
-  public boolean tryReserve(long bytes) {
-    try {
-      if (reserve(bytes, 0)) {
-        return true;
-      }
-      counters.increment(Counter.MEMORY_REFUSALS);
-      return spillOwn(bytes) && reserve(bytes, 0);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
+  private void failIfNeverGranted(long bytes, String what) {
+    if (bytes > quota.mostBytes()) {
+      throw cannotFit(bytes, what);
     }
   }
 
-  private boolean reserve(long bytes, long nanos) throws InterruptedException {
-    if (!quota.take(bytes, heldBytes() - residentBytes(), nanos)) {
-      return false;
-    }
-    addReserved(bytes);
-    return true;
+  private SluiceException cannotFit(long bytes, String what) {
+    return new SluiceException(what + " needs " + bytes + " bytes of memory at once, beside " + heldBytes()
+        + " that the task holds and cannot spill; that is more than the " + quota.mostBytes()
+        + " bytes that one task may have: raise " + quota.limitSetting()
+        + " (and with it what the container may use outside the Java heap, spark.executor.memoryOverhead)");
   }
 
-  /** Accounts for quota that was taken. */
-  private void addReserved(long bytes) {
-    synchronized (this) {
-      if (!closed) {
-        reservedBytes += bytes;
-        heldBytes += bytes;
-        peakBytes = Math.max(peakBytes, heldBytes);
-        return;
-      }
-    }
-    quota.give(bytes);
-    throw new SluiceException("task attempt " + context.taskAttemptId() + " has ended and wants memory");
+  /** Begins a wait for what the arena, not the quota, has refused; counted. */
+  public MemoryWait waitForArena(String what) {
+    counters.increment(Counter.MEMORY_WAITS);
+    return new MemoryWait(context, what, settings.waitNanos());
   }
 
-  /** Gives back quota of {@link #tryReserve}. */
+  /** Gives back quota of {@link #tryReserve} or {@link #freeKeepingQuota}. */
   public void unreserve(long bytes) {
-    synchronized (this) {
-      if (bytes > reservedBytes) {
-        throw new IllegalStateException("gave back " + bytes + " bytes of " + reservedBytes + " reserved");
-      }
-      reservedBytes -= bytes;
-      heldBytes -= bytes;
-    }
+    account.removeReserved(bytes);
     quota.give(bytes);
   }
 
@@ -245,12 +225,7 @@ public final class TaskMemory {
 
   /** Frees a lease but keeps its quota as a reservation: for memory that takes the lease's place. */
   public void freeKeepingQuota(Lease lease) {
-    synchronized (this) {
-      if (!leases.remove(lease)) {
-        throw new IllegalStateException("not a lease of this task");
-      }
-      reservedBytes += lease.bytes();
-    }
+    account.leaseToReserved(lease);
     lease.close();
   }
 
@@ -259,72 +234,40 @@ public final class TaskMemory {
    * any later time, even after the task has ended. For memory that other threads still read.
    */
   public void detach(Lease lease) {
-    boolean mine;
-    synchronized (this) {
-      mine = leases.remove(lease);
-      heldBytes -= mine ? lease.bytes() : 0;
-      residentBytes -= residents.remove(lease) ? lease.bytes() : 0;
-    }
-    if (mine) {
+    if (account.remove(lease)) {
       quota.give(lease.bytes());
     }
   }
 
-  /** Asks the task's spillable for memory: how much it gave back. 0 from another thread than the task's. */
-  long spillFor(long bytes) throws IOException {
-    if (Thread.currentThread() != taskThread || spillable == null || spilling) {
-      return 0;
-    }
-    spilling = true;
-    try {
-      return spillable.spill(bytes);
-    } finally {
-      spilling = false;
-    }
-  }
-
-  /** Whether the task's spillable gave anything back for the task's own needs. */
-  private boolean spillOwn(long bytes) {
-    try {
-      return spillFor(bytes) > 0;
-    } catch (IOException e) {
-      throw new UncheckedIOException("spilling to make room for " + bytes + " bytes", e);
-    }
-  }
-
   /** Bytes that the task holds now, leases and reservations. */
-  public synchronized long heldBytes() {
-    return heldBytes;
+  public long heldBytes() {
+    return account.heldBytes();
   }
 
   /** The most it ever held. */
-  public synchronized long peakBytes() {
-    return peakBytes;
+  public long peakBytes() {
+    return account.peakBytes();
   }
 
-  private void close() {
-    List<Lease> left;
-    long bytes;
-    long reserved;
-    synchronized (this) {
-      closed = true;
-      left = new ArrayList<>(leases);
-      bytes = heldBytes;
-      reserved = reservedBytes;
-    }
-    left.forEach(this::free);
-    unreserve(reserved);
-    if (bytes > 0) {
-      reportLeak(left.size(), bytes);
+  /**
+   * The task has ended: frees what is left. By now everybody has given back what they took, so whatever is left is a
+   * leak: counted, logged, and an error where the settings ask for it.
+   */
+  void close() {
+    TaskAccount.Remains left = account.close();
+    left.leases().forEach(this::free);
+    unreserve(left.reservedBytes());
+    if (left.bytes() > 0) {
+      reportLeak(left);
     }
   }
 
-  private void reportLeak(int count, long bytes) {
-    counters.add(Counter.MEMORY_LEAKED_LEASES, count);
-    counters.add(Counter.MEMORY_LEAKED_BYTES, bytes);
+  private void reportLeak(TaskAccount.Remains left) {
+    counters.add(Counter.MEMORY_LEAKED_LEASES, left.leases().size());
+    counters.add(Counter.MEMORY_LEAKED_BYTES, left.bytes());
     String message = "task attempt " + context.taskAttemptId() + " of stage " + context.stageId() + " ended with "
-        + count + " leases open, " + bytes + " bytes held";
-    if (failOnLeak) {
+        + left.leases().size() + " leases open, " + left.bytes() + " bytes held";
+    if (settings.failOnLeak()) {
       throw new SluiceException(message);
     }
     LOG.warn("{}; they were freed", message);

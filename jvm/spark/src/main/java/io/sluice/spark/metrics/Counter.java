@@ -61,6 +61,7 @@ public enum Counter {
   TRANSPORT_PUBLISHED("transport.published", Unit.COUNT, "map outputs made readable for peers"),
   TRANSPORT_PUBLISH_FAILURES("transport.publishFailures", Unit.COUNT,
       "map outputs that could not be; their blocks travel by Spark's block transfer"),
+  TRANSPORT_PEERS_ANNOUNCED("transport.peersAnnounced", Unit.COUNT, "executors that were announced as readable one-sidedly"),
   TRANSPORT_PEERS_CONNECTED("transport.peersConnected", Unit.COUNT, "connections to executors begun, again or anew"),
   TRANSPORT_PEER_FAILURES("transport.peerFailures", Unit.COUNT, "times that an executor could not be read one-sidedly"),
   TRANSPORT_BLOCKS("transport.blocks", Unit.COUNT, "blocks read one-sidedly"),
@@ -86,6 +87,8 @@ public enum Counter {
   MEMORY_WAITS("memory.waits", Unit.COUNT, "times that a task waited for memory"),
   MEMORY_WAIT_NANOS("memory.waitNanos", Unit.NANOS, "time that tasks waited for memory"),
   MEMORY_TIMEOUTS("memory.timeouts", Unit.COUNT, "waits for memory that ended in an error"),
+  MEMORY_BEYOND_LIMIT("memory.beyondLimit", Unit.COUNT,
+      "times that a task alone took more than the limit, for rows that do not fit it"),
   MEMORY_LEAKED_LEASES("memory.leakedLeases", Unit.COUNT, "leases still open when their task ended"),
   MEMORY_LEAKED_BYTES("memory.leakedBytes", Unit.BYTES, "bytes of those leases and reservations");
 

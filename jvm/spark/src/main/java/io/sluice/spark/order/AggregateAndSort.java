@@ -48,8 +48,8 @@ public final class AggregateAndSort<K, V, C> {
       ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier onTaskThread) {
     this.dependency = dependency;
     this.context = context;
-    this.memory = TaskMemory.open(context, executor);
-    this.residentBytes = executor.settings().sortBytes();
+    this.memory = executor.memory().of(context);
+    this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
     this.counters = executor.counters();
     this.onTaskThread = onTaskThread;
     this.rows = rows;

@@ -1,8 +1,6 @@
 package io.sluice.spark.order;
 
 import io.sluice.spark.record.RowKey;
-import java.util.Arrays;
-import java.util.Comparator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
@@ -17,6 +15,8 @@ final class ReferenceSort {
   private static final int SHORT_RUN = 256;
   /** Numbers are made of the first {@code 8 × MAX_DEPTH} bytes of a key at most. */
   private static final int MAX_DEPTH = 32;
+  /** What is sorted by insertion before pieces are merged. */
+  private static final int PIECE = 16;
   private static final int LAST_BYTE = Long.BYTES - 1;
 
   private final TaskContext context;
@@ -25,7 +25,6 @@ final class ReferenceSort {
   private final LongArray scratch;
   private final RowKey left = new RowKey();
   private final RowKey right = new RowKey();
-  private final Comparator<Long> byKey = this::compare;
 
   /** @param scratch room for two times all references */
   ReferenceSort(TaskContext context, ResidentRows rows, KeyOrder order, LongArray scratch) {
@@ -85,15 +84,57 @@ final class ReferenceSort {
     return any;
   }
 
+  /**
+   * Sorts references by comparing their keys: a stable merge sort of their addresses within {@link #scratch}, short pieces by
+   * insertion. Nothing is allocated, however long a run of equal numbers is.
+   */
   private void compareAll(int from, int until) {
     context.killTaskIfInterrupted();
-    Long[] addresses = new Long[until - from];
-    for (int i = from; i < until; i++) {
-      addresses[i - from] = rows.address(i);
+    int count = until - from;
+    for (int i = 0; i < count; i++) {
+      scratch.set(i, rows.address(from + i));
     }
-    Arrays.sort(addresses, byKey);
-    for (int i = from; i < until; i++) {
-      rows.set(i, addresses[i - from], 0);
+    for (int start = 0; start < count; start += PIECE) {
+      insertionSort(start, Math.min(start + PIECE, count));
+    }
+    int source = 0;
+    int target = count;
+    for (int width = PIECE; width < count && width > 0; width *= 2) {
+      context.killTaskIfInterrupted();
+      for (int start = 0; start < count; start += 2 * width) {
+        int middle = Math.min(start + width, count);
+        merge(source + start, source + middle, source + Math.min(middle + width, count), target + start);
+      }
+      int swap = source;
+      source = target;
+      target = swap;
+    }
+    for (int i = 0; i < count; i++) {
+      rows.set(from + i, scratch.get(source + i), 0);
+    }
+  }
+
+  private void insertionSort(int from, int until) {
+    for (int i = from + 1; i < until; i++) {
+      long moved = scratch.get(i);
+      int at = i;
+      while (at > from && compare(scratch.get(at - 1), moved) > 0) {
+        scratch.set(at, scratch.get(at - 1));
+        at--;
+      }
+      scratch.set(at, moved);
+    }
+  }
+
+  /** Merges two sorted pieces that follow each other to {@code to}; of equal keys the left one's come first. */
+  private void merge(int from, int middle, int until, int to) {
+    int left = from;
+    int right = middle;
+    boolean inOrder = middle >= until || compare(scratch.get(middle - 1), scratch.get(middle)) <= 0;
+    for (int at = to; at < to + until - from; at++) {
+      boolean takeLeft = left < middle
+          && (inOrder || right >= until || compare(scratch.get(left), scratch.get(right)) <= 0);
+      scratch.set(at, scratch.get(takeLeft ? left++ : right++));
     }
   }
 

@@ -32,7 +32,7 @@ public record Capabilities(boolean oneSided, boolean cache) {
     boolean oneSided = settings.transport().oneSided() && permitted(TransportRules.refusal(conf),
         "Blocks travel by Spark's block transfer, not one-sidedly, because {}",
         isDriver && settings.transport().transport() == Transport.UCX);
-    boolean cache = settings.store() == Store.CACHE && permitted(CacheRules.refusal(conf),
+    boolean cache = settings.store().kind() == Store.CACHE && permitted(CacheRules.refusal(conf),
         "Map output goes to files, not to memory, because {}", isDriver);
     if (cache && isDriver) {
       doNotOpenNeighboursFiles(conf);

@@ -19,7 +19,6 @@ import io.sluice.spark.fetch.LocalBlockStore;
 import io.sluice.spark.fetch.LocalBlocks;
 import io.sluice.spark.fetch.RemoteBlocks;
 import io.sluice.spark.fetch.SparkBlockStore;
-import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
 import io.sluice.spark.policy.RecordFormat;
@@ -92,7 +91,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     FetchSettings settings = FetchSettings.of(env.conf());
     ReadCounts tally = new ReadCounts(executor.counters());
     BlockInputs blocks = startReading(env.blockManager(), env.mapOutputTracker(), settings, tally);
-    ReadMemory memory = ReadMemory.of(TaskMemory.open(context, executor));
+    ReadMemory memory = ReadMemory.of(executor.memory().of(context));
     FrameReader frames = new FrameReader(blocks, memory);
     RowIterator rows = new RowIterator(
         batches(frames, memory, tally), context, metrics, new FetchFailures(executor.counters()),
@@ -106,7 +105,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts tally) {
-    int threads = executor.settings().readerThreads();
+    int threads = executor.settings().reader().threads();
     if (threads == 0) {
       return new InlineDecoder(frames, FrameDecoder.NATIVE, memory, tally);
     }

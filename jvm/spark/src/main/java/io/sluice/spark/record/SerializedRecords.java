@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import io.sluice.spark.memory.HeapQuota;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
@@ -8,7 +9,6 @@ import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import scala.reflect.ClassTag;
-
 import scala.reflect.ClassTag$;
 
 /**
@@ -16,16 +16,18 @@ import scala.reflect.ClassTag$;
  *
  * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
  * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
- * its row, so that each row can be read by itself. The buffers are on the heap. One thread.
+ * its row, so that each row can be read by itself. The buffers are on the heap, counted in Spark's execution memory with an estimate of what
+ * the streams take. One thread.
  */
 public final class SerializedRecords implements AutoCloseable {
   private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
   private static final int PARTITION_BYTES = 16 * 1024;
   private static final int LEAST_BYTES = 1 << 20;
   private static final int MOST_BYTES = 32 << 20;
-  /** Streams of one task at a time: each of Java's has buffers of some KiB, each of another serializer perhaps a lot more. */
-  private static final int MOST_JAVA_STREAMS = 16 * 1024;
-  private static final int MOST_OTHER_STREAMS = 256;
+  /** What one of Java's object streams takes beside its bytes: a block buffer of 1 KiB, tables of handles. */
+  private static final int JAVA_STREAM_BYTES = 4 * 1024;
+  /** What a stream of a serializer that is not known may take. */
+  private static final int OTHER_STREAM_BYTES = 128 * 1024;
   /** What a partition's buffer takes beside its bytes, roughly. */
   private static final int BUFFER_OVERHEAD = 128;
 
@@ -42,18 +44,23 @@ public final class SerializedRecords implements AutoCloseable {
   private final SerializerInstance serializer;
   private final Buffer[] buffers;
   private final long fullBytes;
-  private final int mostStreams;
+  private final int streamBytes;
+  private final HeapQuota quota;
   private final Bytes shared = new Bytes();
   private final SerializationStream sharedStream;
   private long bytes;
   private int used;
 
-  /** @param partitions of the shuffle; decides how many bytes are worth collecting */
-  public SerializedRecords(Serializer serializer, int partitions) {
+  /**
+   * @param partitions of the shuffle; decides how many bytes are worth collecting
+   * @param quota Spark's memory that buffers and streams are counted in; where it has no room, less is collected
+   */
+  public SerializedRecords(Serializer serializer, int partitions, HeapQuota quota) {
     this.serializer = serializer.newInstance();
     this.buffers = new Buffer[partitions];
     this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
-    this.mostStreams = serializer instanceof JavaSerializer ? MOST_JAVA_STREAMS : MOST_OTHER_STREAMS;
+    this.streamBytes = serializer instanceof JavaSerializer ? JAVA_STREAM_BYTES : OTHER_STREAM_BYTES;
+    this.quota = quota;
     this.sharedStream = serializer.supportsRelocationOfSerializedObjects()
         ? this.serializer.serializeStream(shared) : null;
   }
@@ -77,6 +84,7 @@ public final class SerializedRecords implements AutoCloseable {
     } else {
       if (buffer.stream == null) {
         buffer.stream = serializer.serializeStream(buffer.target);
+        bytes += streamBytes;
       }
       write(buffer.stream, key, value);
     }
@@ -91,7 +99,7 @@ public final class SerializedRecords implements AutoCloseable {
 
   /** Whether it is time to {@link #drain}. */
   public boolean isFull() {
-    return bytes >= fullBytes || sharedStream == null && used >= mostStreams;
+    return bytes >= fullBytes || bytes >= LEAST_BYTES && !quota.cover(bytes);
   }
 
   /** Has {@code encoder} make rows of every partition's records, in order of partitions, and starts anew. */
@@ -108,6 +116,7 @@ public final class SerializedRecords implements AutoCloseable {
       }
     }
     bytes = 0;
+    quota.release();
   }
 
   private static void cut(int partition, Buffer buffer, RecordEncoder encoder, Sink sink) throws IOException {
@@ -128,6 +137,7 @@ public final class SerializedRecords implements AutoCloseable {
   public void close() {
     Arrays.fill(buffers, null);
     used = 0;
+    quota.release();
     if (sharedStream != null) {
       sharedStream.close();
     }

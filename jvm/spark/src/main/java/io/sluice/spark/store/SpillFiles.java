@@ -5,38 +5,50 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
 import org.apache.spark.storage.DiskBlockManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The spill files of one map task, in Spark's local directories. A directory that is full or cannot be written
- * is left out for the rest of the task, until none is left. One task's thread only.
+ * The spill files of one map task, in Spark's local directories: one directory after the other, from a random one on. A
+ * directory that is full or cannot be written is left out for the rest of the task, until none is left. One task's thread
+ * only.
+ *
+ * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a random
+ * name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so whatever cleans
+ * up after an executor finds the files.
  */
 public final class SpillFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);
-  /** Spark picks a directory by a random name's hash; so many names find every directory, almost surely. */
-  private static final int NAMES_PER_DIRECTORY = 16;
+  private static final String NAME_PREFIX = "temp_shuffle_";
 
   /** Writes a spill to a file: bytes written. */
   public interface Write {
     long to(File file);
   }
 
-  private final DiskBlockManager disk;
+  private final File[] directories;
+  private final int subDirectories;
   private final Counters counters;
   private final List<File> files = new ArrayList<>();
   private final Map<File, String> failedDirectories = new LinkedHashMap<>();
   private Exception lastFailure;
+  private int next;
 
   public SpillFiles(DiskBlockManager disk, Counters counters) {
-    this.disk = disk;
+    this.directories = disk.localDirs();
+    this.subDirectories = disk.subDirsPerLocalDir();
     this.counters = counters;
+    this.next = ThreadLocalRandom.current().nextInt(directories.length);
   }
 
   /**
@@ -46,62 +58,44 @@ public final class SpillFiles {
    * @throws IOException when no local directory can take it; the message names each with its error
    */
   public long write(Write spill) throws IOException {
-    File[] directories = disk.localDirs();
-    for (int i = 0; i < directories.length * NAMES_PER_DIRECTORY; i++) {
-      if (failedDirectories.size() == directories.length) {
-        break;
-      }
-      File file = newFile(directories);
-      if (file == null) {
+    for (int tries = 0; tries < directories.length; tries++) {
+      File directory = directories[next];
+      next = (next + 1) % directories.length;
+      if (failedDirectories.containsKey(directory)) {
         continue;
       }
+      File file = null;
       try {
+        file = newFile(directory);
         long bytes = spill.to(file);
         files.add(file);
         return bytes;
+      } catch (IOException e) {
+        markFailed(directory, e);
       } catch (NativeException e) {
         delete(file);
         if (!e.isDirectoryFailure()) {
           throw e;
         }
-        markFailed(directoryOf(file, directories), e);
+        markFailed(directory, e);
       }
     }
     throw new IOException("no local directory can take a shuffle spill; each failed: " + failedDirectories
         + ". Free space there, or add directories to spark.local.dir", lastFailure);
   }
 
-  /** A new file in a directory that has not failed, or null when Spark's pick was one that has. */
-  private File newFile(File[] directories) {
-    File file;
-    try {
-      file = disk.createTempShuffleBlock()._2();
-    } catch (Exception e) {
-      // Scala code throws IOException undeclared. Its message has the path of the directory that it could not make.
-      lastFailure = e;
-      String message = String.valueOf(e.getMessage());
-      Arrays.stream(directories).filter(directory -> message.contains(directory.getPath())).findFirst()
-          .ifPresent(directory -> markFailed(directory, e));
-      return null;
-    }
-    if (failedDirectories.containsKey(directoryOf(file, directories))) {
-      delete(file);
-      return null;
-    }
-    return file;
+  /** A name for a new file in one of the directory's sub-directories, which is made if it is not there. */
+  private File newFile(File directory) throws IOException {
+    String sub = String.format(Locale.ROOT, "%02x", ThreadLocalRandom.current().nextInt(subDirectories));
+    Path folder = Files.createDirectories(directory.toPath().resolve(sub));
+    return folder.resolve(NAME_PREFIX + UUID.randomUUID()).toFile();
   }
 
   private void markFailed(File directory, Exception cause) {
     lastFailure = cause;
-    if (failedDirectories.put(directory, String.valueOf(cause.getMessage())) == null) {
-      counters.increment(Counter.WRITE_DIRECTORY_RETRIES);
-      LOG.warn("Shuffle spill to {} failed, trying another local directory: {}", directory, cause.getMessage());
-    }
-  }
-
-  private static File directoryOf(File file, File[] directories) {
-    return Arrays.stream(directories).filter(directory -> file.toPath().startsWith(directory.toPath()))
-        .findFirst().orElse(file.getParentFile());
+    failedDirectories.put(directory, String.valueOf(cause.getMessage()));
+    counters.increment(Counter.WRITE_DIRECTORY_RETRIES);
+    LOG.warn("Shuffle spill to {} failed, trying another local directory: {}", directory, cause.getMessage());
   }
 
   /** Deletes all files of the task. */

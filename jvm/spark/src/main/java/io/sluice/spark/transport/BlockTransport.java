@@ -24,7 +24,10 @@ public interface BlockTransport {
   /** Ends what {@link #publish} began, for all outputs of a shuffle. */
   int withdrawShuffle(int shuffleId);
 
-  /** Makes a peer known under a number of the caller's choice, or tries one again that has failed. */
+  /**
+   * Connects to a peer, under a number of the caller's choice, or to one again that has failed. A connection that has been idle is
+   * closed, and {@link #fetch} opens it again.
+   */
   int connect(long peer, byte[] address);
 
   /** Forgets a peer. */

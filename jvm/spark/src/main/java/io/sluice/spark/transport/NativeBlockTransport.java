@@ -39,7 +39,7 @@ final class NativeBlockTransport implements BlockTransport {
   private static NativeBlockTransport start(
       TransportSettings settings, String bundled, byte[] secret, long receiveLimitBytes) {
     return new NativeBlockTransport(NativeException.check(NativeTransport.start(
-        settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes)));
+        settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes, settings.maxConnections())));
   }
 
   @Override

@@ -15,14 +15,18 @@ import org.slf4j.LoggerFactory;
  * waits.
  *
  * <pre>
- *   unknown ── learn ──→ connected ── failed ──→ resting ── link, after the delay ──→ probed
- *      ↑ forget:             ↑                      ↑───── link, when it failed ────────┤
- *        from everywhere     └──────────────────────────── link, when it is ready ──────┘
+ *   unknown ── learn ──→ announced ── link ──→ connected ── failed ──→ resting ── link, after the delay ──→ probed
+ *      ↑ forget:                                   ↑                      ↑───── link, when it failed ────────┤
+ *        from everywhere                           └──────────────────────────── link, when it is ready ──────┘
  * </pre>
  *
- * A first connection is taken for good, since it is begun when the peer announces itself, before blocks of it are wanted. One
- * that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven, because a peer that
- * Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time.
+ * <p>Nobody is connected before blocks of it are wanted: in an application of n executors that announced themselves to each
+ * other that would be n² connections. The first fetch begins the connection and waits for it, which takes milliseconds. The
+ * transport closes a connection that has been idle and opens it again for the next fetch; to this table it stays connected.
+ *
+ * <p>A connection that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven, because
+ * a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time. The first
+ * connection costs it once.
  */
 final class PeerTable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerTable.class);
@@ -45,12 +49,12 @@ final class PeerTable {
    */
   record Link(String executorId, long number, int episode) {}
 
-  private enum State { CONNECTED, RESTING, PROBED }
+  private enum State { ANNOUNCED, CONNECTED, RESTING, PROBED }
 
   private static final class Peer {
     private final long number;
     private final byte[] address;
-    private State state;
+    private State state = State.ANNOUNCED;
     private int episode;
     /** Failures since a connection was last seen ready. */
     private int failures;
@@ -71,16 +75,15 @@ final class PeerTable {
     this.clockNanos = clockNanos;
   }
 
-  /** An executor announced its address: connects to it, unless that is known already. */
+  /** An executor announced its address. */
   synchronized void learn(String executorId, byte[] address) {
     Peer peer = peers.get(executorId);
     if (peer != null && Arrays.equals(peer.address, address)) {
       return;
     }
     forget(executorId);
-    Peer fresh = new Peer(nextNumber++, address);
-    peers.put(executorId, fresh);
-    connect(executorId, fresh, State.CONNECTED);
+    peers.put(executorId, new Peer(nextNumber++, address));
+    counters.increment(Counter.TRANSPORT_PEERS_ANNOUNCED);
   }
 
   /** An executor is gone: its fetches under way fail. */
@@ -97,8 +100,8 @@ final class PeerTable {
   }
 
   /**
-   * The way to an executor; null when it is unknown, failed or being probed. One that failed long enough ago is probed from
-   * now on.
+   * The way to an executor; null when it is unknown, failed or being probed. One that was not connected yet is connected; one
+   * that failed long enough ago is probed from now on.
    */
   synchronized Link link(String executorId) {
     Peer peer = peers.get(executorId);
@@ -106,6 +109,7 @@ final class PeerTable {
       return null;
     }
     switch (peer.state) {
+      case ANNOUNCED -> connect(executorId, peer, State.CONNECTED);
       case RESTING -> probeWhenItIsTime(executorId, peer);
       case PROBED -> lookAtProbe(executorId, peer);
       case CONNECTED -> { }

@@ -4,7 +4,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.concurrent.WorkerPool;
-import io.sluice.spark.memory.ArenaWait;
+import io.sluice.spark.memory.MemoryWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -61,7 +61,7 @@ final class BatchEncoder {
     nextSequence++;
     job.setResult(result);
     running.add(job);
-    runningBytes += batch.leasedBytes();
+    runningBytes += batch.quotaBytes();
     counters.increment(Counter.WRITE_BATCHES_BY_POOL);
     return true;
   }
@@ -91,7 +91,7 @@ final class BatchEncoder {
    * nothing, others' encodes hold it, which end.
    */
   private long encodeWhenThereIsRoom(PageBatch batch, long sequence) throws IOException {
-    ArenaWait wait = null;
+    MemoryWait wait = null;
     while (true) {
       try {
         return output.encode(batch, sequence);
@@ -145,7 +145,7 @@ final class BatchEncoder {
   }
 
   private void settle(EncodeJob job) throws IOException {
-    runningBytes -= job.batch().leasedBytes();
+    runningBytes -= job.batch().quotaBytes();
     try {
       output.settle(job.batch(), job.result().get());
     } catch (ExecutionException e) {
@@ -164,7 +164,7 @@ final class BatchEncoder {
     throw new SluiceException("an encoder thread failed: " + failure.getMessage(), failure);
   }
 
-  /** Bytes of pages that encoder threads are reading. */
+  /** The quota of the batches that encoder threads have. */
   long runningBytes() {
     return runningBytes;
   }

@@ -12,6 +12,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManager;
@@ -108,10 +109,26 @@ final class MapOutputCommit {
    * What the task reports to the driver; after {@link #commit}.
    *
    * @param rowChecksum Spark's checksum of all rows; null when none is wanted
-   * @param rowBytes of all rows of the output, before encoding
+   * @param stockSizes what estimates the sizes of Spark's own blocks; null where nobody plans by them
    */
-  MapStatus mapStatus(Long rowChecksum, long rowBytes) {
-    long[] sizes = ReportedSizes.of(lengths, rowBytes, blocks.stockSizeFactor());
+  MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes) {
+    if (stockSizes == null) {
+      return sparkStatus(rowChecksum, lengths);
+    }
+    long[] sizes = stockSizes.estimate(lengths);
+    double realBytes = 0;
+    double stockBytes = 0;
+    for (int p = 0; p < sizes.length; p++) {
+      // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
+      sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, sizes[p]);
+      realBytes += lengths[p];
+      stockBytes += sizes[p];
+    }
+    MapStatus status = sparkStatus(rowChecksum, sizes);
+    return stockBytes == 0 ? status : SluiceMapStatus.of(status, realBytes / stockBytes, SparkEnv.get().conf());
+  }
+
+  private MapStatus sparkStatus(Long rowChecksum, long[] sizes) {
     return rowChecksum == null
         ? SparkLine.mapStatus(blockManager.shuffleServerId(), sizes, mapId)
         : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), sizes, mapId, rowChecksum);

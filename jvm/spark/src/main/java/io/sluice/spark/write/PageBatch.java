@@ -14,18 +14,29 @@ final class PageBatch {
 
   private final int fields;
   private final List<PageWriter> pages = new ArrayList<>();
-  private long leasedBytes;
+  private long quotaBytes;
+  private long encodeBytes;
   private long moreRecords;
 
   PageBatch(int fields) {
     this.fields = fields;
   }
 
-  /** Starts a page; the batch owns the lease now. */
+  /**
+   * What encoding a page needs at most beside the page: the run, which is as large as the rows when they do not compress,
+   * and 16 bytes to sort each row by. The quota for it is taken together with the page's, because a writer that had to ask
+   * when its pages are full could wait for others in the same position.
+   */
+  static long encodeBytesFor(long pageBytes) {
+    return pageBytes + pageBytes / 4;
+  }
+
+  /** Starts a page; the batch owns the lease and the quota of {@link #encodeBytesFor} it now. */
   PageWriter addPage(Lease lease) {
     PageWriter page = new PageWriter(lease);
     pages.add(page);
-    leasedBytes += lease.bytes();
+    encodeBytes += encodeBytesFor(lease.bytes());
+    quotaBytes += lease.bytes() + encodeBytesFor(lease.bytes());
     return page;
   }
 
@@ -38,8 +49,9 @@ final class PageBatch {
     return fields;
   }
 
-  long leasedBytes() {
-    return leasedBytes;
+  /** The task's quota that the batch holds: its pages, and what encoding them needs. */
+  long quotaBytes() {
+    return quotaBytes;
   }
 
   long rowBytes() {
@@ -80,6 +92,7 @@ final class PageBatch {
   void release(TaskMemory memory) {
     pages.forEach(page -> memory.free(page.lease()));
     pages.clear();
+    memory.unreserve(encodeBytes);
   }
 
   /**
@@ -90,15 +103,15 @@ final class PageBatch {
   long settle(TaskMemory memory, long runBytes) {
     pages.forEach(page -> memory.freeKeepingQuota(page.lease()));
     pages.clear();
-    // A run is larger than its pages only by frame headers, and only for rows that do not compress at all.
-    long kept = Math.min(runBytes, leasedBytes);
-    memory.unreserve(leasedBytes - kept);
+    long kept = Math.min(runBytes, quotaBytes);
+    memory.unreserve(quotaBytes - kept);
     return kept;
   }
 
   /** Takes the pages out of the task's account; {@link #closePages} must follow, at any later time. */
   void detach(TaskMemory memory) {
     pages.forEach(page -> memory.detach(page.lease()));
+    memory.unreserve(encodeBytes);
   }
 
   /** Frees pages that were detached. Any thread. */

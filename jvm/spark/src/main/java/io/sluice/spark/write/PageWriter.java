@@ -17,6 +17,7 @@ import org.apache.spark.unsafe.Platform;
 final class PageWriter {
   static final int ENTRY_BYTES = 8;
   private static final int PARTITION_SHIFT = 32;
+  private static final long OFFSET_MASK = (1L << PARTITION_SHIFT) - 1;
 
   private final Lease lease;
   private final long start;
@@ -56,6 +57,16 @@ final class PageWriter {
     rowsEnd = row + bytes;
     entriesStart = entry;
     return true;
+  }
+
+  /** The partition in an entry. */
+  static int partitionOf(long entry) {
+    return (int) (entry >>> PARTITION_SHIFT);
+  }
+
+  /** The offset of the row from the page's start in an entry. */
+  static long offsetOf(long entry) {
+    return entry & OFFSET_MASK;
   }
 
   Lease lease() {

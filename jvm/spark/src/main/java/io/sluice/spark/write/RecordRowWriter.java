@@ -1,6 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
@@ -30,21 +31,23 @@ final class RecordRowWriter<K, V> {
   private final Partitioner partitioner;
   private final int partitions;
   private final Target target;
+  private final TaskContext context;
   private final Counters counters;
   private final RecordEncoder encoder = new RecordEncoder();
   private SerializedRecords serialized;
 
-  RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, Counters counters) {
+  RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, TaskContext context, Counters counters) {
     this.dependency = dependency;
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
     this.target = target;
+    this.context = context;
     this.counters = counters;
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
-  void write(Iterator<Product2<K, V>> records, TaskContext context) throws IOException {
-    Iterator<? extends Product2<?, ?>> combined = dependency.mapSideCombine() ? combine(records, context) : records;
+  void write(Iterator<Product2<K, V>> records) throws IOException {
+    Iterator<? extends Product2<?, ?>> combined = dependency.mapSideCombine() ? combine(records) : records;
     try {
       while (combined.hasNext()) {
         Product2<?, ?> record = combined.next();
@@ -62,7 +65,7 @@ final class RecordRowWriter<K, V> {
 
   /** As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map side. */
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
-  private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records, TaskContext context) {
+  private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records) {
     SparkEnv env = SparkEnv.get();
     Aggregator<K, V, Object> aggregator = (Aggregator<K, V, Object>) dependency.aggregator().get();
     ExternalAppendOnlyMap<K, V, Object> combined = new ExternalAppendOnlyMap<>(aggregator.createCombiner(),
@@ -82,7 +85,7 @@ final class RecordRowWriter<K, V> {
         target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
         return;
       }
-      serialized = new SerializedRecords(dependency.serializer(), partitions);
+      serialized = new SerializedRecords(dependency.serializer(), partitions, new HeapQuota(context.taskMemoryManager()));
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {

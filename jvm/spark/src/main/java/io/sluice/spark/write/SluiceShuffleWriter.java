@@ -5,6 +5,7 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.WriterSettings;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
@@ -48,7 +49,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final int partitions;
   private final TaskContext context;
   private final ShuffleWriteMetricsReporter metrics;
-  private final Settings settings;
+  private final WriterSettings settings;
+  private final boolean rowsMayMove;
+  private final BatchSize batchSize;
   private final Counters counters;
   private final TaskMemory memory;
   private final SQLMetric dataSize;
@@ -56,6 +59,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final NativeMapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
+  /** Null for an RDD's records: nobody plans by the sizes of their blocks. */
+  private final StockSizeEstimator stockSizes;
 
   private PageBatch batch;
   private PageWriter page;
@@ -76,17 +81,22 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.partitions = partitioner.numPartitions();
     this.context = context;
     this.metrics = metrics;
-    this.settings = executor.settings();
+    Settings all = executor.settings();
+    this.settings = all.writer();
+    this.rowsMayMove = all.memory().offHeapEnabled();
+    this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
     this.counters = executor.counters();
-    this.memory = TaskMemory.open(context, executor);
+    this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new NativeMapOutput(partitions, settings.blocks(), memory, spills, rowChecksums, counters);
+    this.output = new NativeMapOutput(partitions, all.blocks(), memory, spills, rowChecksums, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
-    this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, settings.blocks(),
+    this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         executor.cache());
+    this.stockSizes = format == RecordFormat.SQL_ROWS
+        ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, mapId) : null;
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
     memory.setSpillable(this);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());
@@ -97,7 +107,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
-      new RecordRowWriter<K, V>(dependency, this::append, counters).write(records, context);
+      new RecordRowWriter<K, V>(dependency, this::append, context, counters).write(records);
     }
     finish();
   }
@@ -108,10 +118,11 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       UnsafeRow row = (UnsafeRow) record._2();
       int partition = partitioner.getPartition(record._1());
       int bytes = row.getSizeInBytes();
+      stockSizes.add(partition, bytes);
       // Row and batch must agree in fields; everything unusual takes the slow way.
       if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
           || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
-        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes, settings.offHeapEnabled());
+        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes, rowsMayMove);
       }
     }
   }
@@ -162,20 +173,23 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private long batchLimit() {
     long records = encodedRecords + batch.records();
     long rowBytes = encodedRowBytes + batch.rowBytes();
-    return settings.batchBytes(partitions, rowBytes / Math.max(1, records));
+    return batchSize.bytes(rowBytes / Math.max(1, records));
   }
 
   /** A page with room for a row; a small one when memory is short. May flush the batch and spill. */
   private Lease leasePage(int rowBytes) {
     long needed = PageWriter.bytesFor(rowBytes);
     long wanted = Math.max(nextPageBytes, needed);
-    Lease lease = memory.tryLease(wanted);
+    Lease lease = memory.tryLeaseForRows(wanted, PageBatch.encodeBytesFor(wanted));
     if (lease != null) {
       nextPageBytes = Math.min(settings.pageBytes(), nextPageBytes * PAGE_GROWTH);
       return lease;
     }
     nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
-    return memory.lease(Math.max(nextPageBytes, needed), "rows of shuffle " + dependency.shuffleId());
+    long least = Math.max(nextPageBytes, needed);
+    return memory.leaseForRows(least, PageBatch.encodeBytesFor(least), rowBytes > settings.pageBytes()
+        ? "a row of " + rowBytes + " bytes of shuffle " + dependency.shuffleId() + " and its encoded form"
+        : "rows of shuffle " + dependency.shuffleId());
   }
 
   /** Hands the batch to be encoded; on this thread when {@code here}. */
@@ -187,6 +201,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     batch = null;
     page = null;
     account(full);
+    if (stockSizes != null) {
+      stockSizes.sample(full.describe());
+    }
     if (here) {
       encoder.encodeHere(full);
     } else {
@@ -208,7 +225,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.add(Counter.WRITE_ROW_BYTES, rowBytes);
   }
 
-  /** Gives back memory in the order of cost: running encodes' pages, this batch's pages, then runs to disk. */
+  /**
+   * Gives back memory, cheapest first: waits for running encodes, encodes the rows collected so far, moves runs to disk.
+   */
   @Override
   public long spill(long bytes) throws IOException {
     long before = heldBytes();
@@ -236,7 +255,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private long heldBytes() {
-    return (batch == null ? 0 : batch.leasedBytes()) + encoder.runningBytes() + output.runBytes();
+    return (batch == null ? 0 : batch.quotaBytes()) + encoder.runningBytes() + output.runBytes();
   }
 
   private void notePeak() {
@@ -256,7 +275,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksum, encodedRowBytes);
+    mapStatus = commit.mapStatus(rowChecksum, stockSizes);
   }
 
   @Override

@@ -18,15 +18,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class SettingsTest {
-  private static final Cores TWO_OF_SIX = new Cores(2, 6);
   private static final long MIB = 1 << 20;
+  /** A process that runs no tasks, of a machine of 6 cores and 8 GiB, with a heap of 1 GiB. */
+  private static final ProcessGrant DRIVER = new ProcessGrant(false, OptionalInt.empty(), 6, OptionalInt.empty(),
+      OptionalLong.empty(), 1024 * MIB, 8192 * MIB);
 
   private static Settings settings(String... keysAndValues) {
-    SparkConf conf = new SparkConf(false);
+    SparkConf conf = new SparkConf(false).set("spark.executor.cores", "4").set("spark.task.cpus", "2");
     for (int i = 0; i < keysAndValues.length; i += 2) {
       conf.set(keysAndValues[i], keysAndValues[i + 1]);
     }
-    return Settings.from(conf, TWO_OF_SIX);
+    return Settings.from(conf, DRIVER);
   }
 
   @Test
@@ -34,12 +36,10 @@ class SettingsTest {
     Settings settings = settings();
     assertTrue(settings.enabled());
     assertEquals(Mode.MULTITHREADED, settings.mode());
-    assertEquals(4, settings.writerThreads());
-    assertEquals(4, settings.readerThreads());
-    assertEquals(128 * MIB, settings.readerMaxBytesInFlight());
-    assertEquals(MIB, settings.pageBytes());
-    assertEquals(256 * MIB, settings.memoryLimitBytes());
-    assertEquals(120_000_000_000L, settings.memoryWaitNanos());
+    assertEquals(new WriterSettings(2, MIB, OptionalLong.empty()), settings.writer());
+    assertEquals(new ReaderSettings(2, 128 * MIB), settings.reader());
+    assertEquals(256 * MIB, settings.memory().limit().bytes());
+    assertEquals(120_000_000_000L, settings.memory().waitNanos());
     assertEquals(NativeCore.LEVEL_FAST, settings.blocks().level());
     assertEquals(OptionalInt.of(NativeCore.CODEC_LZ4), settings.blocks().codec());
     assertEquals(OptionalInt.of(NativeCore.CHECKSUM_ADLER32), settings.blocks().checksum());
@@ -68,7 +68,10 @@ class SettingsTest {
     "spark.sluice.transport, tcp",
     "spark.sluice.transport.timeout, 99ms",
     "spark.sluice.transport.timeout, 2h",
-    "spark.sluice.transport.retryDelay, 1ms"
+    "spark.sluice.transport.retryDelay, 1ms",
+    "spark.sluice.transport.maxConnections, 0",
+    "spark.sluice.transport.maxConnections, 65537",
+    "spark.sluice.transport.maxConnections, many"
   })
   void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {
     String message = assertThrows(SluiceException.class, () -> settings(key, value)).getMessage();
@@ -99,7 +102,7 @@ class SettingsTest {
   void modesArePresets(String mode, Codec codec, Store store, Transport transport) {
     Settings settings = settings("spark.sluice.mode", mode);
     assertEquals(codec, settings.codec());
-    assertEquals(store, settings.store());
+    assertEquals(store, settings.store().kind());
     assertEquals(transport, settings.transport().transport());
   }
 
@@ -112,8 +115,8 @@ class SettingsTest {
 
   @Test
   void theCacheHasALimit() {
-    assertEquals(1L << 30, settings().cacheLimitBytes());
-    assertEquals(5L << 20, settings("spark.sluice.cache.hostLimit", "5m").cacheLimitBytes());
+    assertEquals(1L << 30, settings().store().cacheLimitBytes());
+    assertEquals(5L << 20, settings("spark.sluice.cache.hostLimit", "5m").store().cacheLimitBytes());
   }
 
   @Test
@@ -130,30 +133,13 @@ class SettingsTest {
   @Test
   void transportSettingsHaveTheirUnits() {
     TransportSettings defaults = settings().transport();
-    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L), defaults);
+    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024), defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
-        "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s").transport();
-    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L), set);
+        "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s",
+        "spark.sluice.transport.maxConnections", "7").transport();
+    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7), set);
     assertTrue(set.oneSided());
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "200, 87, 17817600", // 200 partitions * 1024 rows * 87 bytes
-    "1, 87, 4194304",
-    "2000, 87, 33554432", // a quarter of 256 MiB / 2 cores
-    "16000000, 1000000000000, 33554432"
-  })
-  void batchGrowsWithPartitionsUpToAShareOfMemory(int partitions, long rowBytes, long expected) {
-    assertEquals(expected, settings().batchBytes(partitions, rowBytes));
-  }
-
-  @Test
-  void batchBytesSetByHandWins() {
-    Settings settings = settings("spark.sluice.writer.batchBytes", "2m");
-    assertEquals(OptionalLong.of(2 * MIB), settings.batchBytes());
-    assertEquals(2 * MIB, settings.batchBytes(100_000, 1000));
   }
 
   @ParameterizedTest
@@ -162,13 +148,6 @@ class SettingsTest {
   })
   void compressionCodecIsSparks(String codec, int expected) {
     assertEquals(expected, settings("spark.io.compression.codec", codec).blocks().codec().orElse(-1));
-  }
-
-  @ParameterizedTest
-  @CsvSource({"lz4, fast, 2.0", "snappy, small, 2.0", "zstd, fast, 1.3", "zstd, plain, 1.0"})
-  void blockSizesAreReportedOnSparksScale(String codec, String level, double expected) {
-    Settings settings = settings("spark.io.compression.codec", codec, "spark.sluice.codec.level", level);
-    assertEquals(expected, settings.blocks().stockSizeFactor());
   }
 
   @Test
@@ -186,31 +165,11 @@ class SettingsTest {
     assertEquals(expected, blocks.checksum().orElse(-1));
   }
 
-  @ParameterizedTest
-  @CsvSource(delimiter = '|', value = {
-    "local|1", "local[3]|3", "local[3, 4]|3", "local-cluster[2,1,1024]|1", "yarn|1", "k8s://x|1"
-  })
-  void taskCoresFollowTheMaster(String master, int expected) {
-    assertEquals(expected, Cores.of(new SparkConf(false).set("spark.master", master)).task());
-  }
-
-  @Test
-  void sparkExecutorCoresIsTaken() {
-    SparkConf conf = new SparkConf(false).set("spark.master", "yarn").set("spark.executor.cores", "5");
-    assertEquals(5, Cores.of(conf).task());
-  }
-
-  @ParameterizedTest
-  @CsvSource({"4, 4, 0", "4, 2, 0", "1, 5, 4", "1, 64, 8"})
-  void spareCoresAreWhatTasksLeave(int task, int visible, int expected) {
-    assertEquals(expected, new Cores(task, visible).spare());
-  }
-
   @Test
   void offHeapTakesTheLimitFromSpark() {
     Settings settings = settings("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "80m");
-    assertEquals(80 * MIB, settings.memoryBytes());
-    assertEquals(10 * MIB, settings.maxBatchBytes());
+    assertEquals(80 * MIB, settings.memory().totalBytes());
+    assertEquals(5 * MIB, settings.memory().sortBytes(2));
   }
 
   @Test

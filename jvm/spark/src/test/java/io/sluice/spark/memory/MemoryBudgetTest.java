@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.memory.MemoryBudget.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -17,53 +18,147 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class MemoryBudgetTest {
-  /** 1600 bytes for 4 tasks: 1200 shared, a floor of 100 each. */
-  private final MemoryBudget budget = new MemoryBudget(1600, 4);
+  private final List<Long> permitted = new ArrayList<>();
+  /** 1600 bytes for 4 tasks: 1200 shared, a floor of 100 each; 2000 for a task alone. */
+  private final MemoryBudget budget = new MemoryBudget(1600, 2000, 4, permitted::add);
+  private final Share task = budget.newShare();
+  private final Share other = budget.newShare();
+
+  private boolean reader(Share share, long bytes) {
+    return budget.tryReserve(share, bytes, Claim.READER);
+  }
+
+  private boolean alone(Share share, long bytes) {
+    return budget.tryReserve(share, bytes, Claim.ALONE);
+  }
 
   @Test
   void sharedPartIsFirstComeFirstServed() {
     assertEquals(100, budget.floorBytes());
-    assertTrue(budget.tryReserve(1200, 0));
-    assertFalse(budget.tryReserve(1, 1200));
-    budget.release(200);
-    assertTrue(budget.tryReserve(200, 1000));
+    assertTrue(budget.tryReserve(task, 1200, Claim.RESIDENT));
+    assertFalse(budget.tryReserve(other, 1, Claim.RESIDENT));
+    budget.release(task, 200);
+    assertTrue(budget.tryReserve(other, 200, Claim.RESIDENT));
     assertEquals(1200, budget.usedBytes());
   }
 
   @Test
-  void aTaskBelowItsFloorIsServedWhenTheRestIsTaken() {
-    assertTrue(budget.tryReserve(1200, 0));
-    assertTrue(budget.tryReserve(60, 0));
-    assertTrue(budget.tryReserve(40, 60));
-    assertFalse(budget.tryReserve(1, 100));
-    assertFalse(budget.tryReserve(101, 0));
+  void everyTaskHasItsFloorOnTopOfWhatItHasOfTheSharedPart() {
+    assertTrue(reader(task, 1200));
+    for (Share share : List.of(task, other, budget.newShare(), budget.newShare())) {
+      assertTrue(reader(share, 60));
+      assertTrue(reader(share, 40));
+      assertFalse(reader(share, 1));
+    }
+    assertEquals(1600, budget.usedBytes());
+    assertFalse(reader(budget.newShare(), 1), "there are no more floors than cores");
+  }
+
+  /** So that a reader on another thread than the writer's can always go on. */
+  @Test
+  void aWriterLeavesHalfOfTheFloorToTheReadersOfItsTask() {
+    assertTrue(budget.tryReserve(task, 1200, Claim.WRITER));
+    assertTrue(budget.tryReserve(task, 50, Claim.WRITER));
+    assertFalse(budget.tryReserve(task, 1, Claim.WRITER));
+    assertTrue(reader(task, 50));
   }
 
   @Test
-  void releaseOfMoreThanInUseIsABug() {
-    assertTrue(budget.tryReserve(10, 0));
-    assertThrows(IllegalStateException.class, () -> budget.release(11));
+  void whatComesBackIsTheFloorFirst() {
+    assertTrue(reader(task, 1200) && reader(task, 100));
+    budget.release(task, 100);
+    assertTrue(reader(task, 100), "the floor is free again");
+    assertFalse(reader(other, 101));
+  }
+
+  @Test
+  void aRequestMayTakeFromBothParts() {
+    assertTrue(reader(task, 1000));
+    assertTrue(reader(task, 290));
+    assertEquals(1290, budget.usedBytes());
+    budget.release(task, 1290);
+    assertEquals(0, budget.usedBytes());
+  }
+
+  @Test
+  void aTaskAloneHasTheWholeLimitAndNobodyElseAnythingMeanwhile() {
+    assertTrue(reader(task, 700));
+    assertFalse(reader(task, 900));
+    assertTrue(alone(task, 900));
+    assertEquals(List.of(), permitted);
+    assertFalse(reader(other, 1), "the rest is not there for others' floors now");
+    assertFalse(budget.tryReserve(other, 1, Claim.RESIDENT));
+    budget.release(task, 900);
+    assertTrue(reader(other, 100));
+  }
+
+  @Test
+  void aTaskThatIsNotAloneHasNoMoreThanItsShare() {
+    assertTrue(reader(other, 1));
+    assertFalse(alone(task, 1400));
+    budget.release(other, 1);
+    assertTrue(alone(task, 1400));
+  }
+
+  @Test
+  void aTaskAloneMayExceedTheLimitUpToTheCeilingAndTheArenaIsTold() {
+    assertTrue(reader(task, 600));
+    assertFalse(alone(task, 1401), "more than the ceiling");
+    assertTrue(alone(task, 1400));
+    assertEquals(List.of(2000L), permitted);
+    budget.release(task, 500);
+    budget.release(task, 100);
+    assertEquals(List.of(2000L, 1600L), permitted, "back at the limit once, with 1400 in use below it");
+    assertTrue(budget.peakBytes() <= budget.ceilingBytes());
+  }
+
+  /** Each holds a window and needs a batch as large: without an order both would wait for the other. */
+  @Test
+  void largeRequestsAreOneTasksAtATime() {
+    assertTrue(reader(task, 400));
+    assertFalse(reader(other, 400));
+    assertTrue(reader(other, 100), "small ones are everybody's");
+    assertTrue(reader(task, 500));
+    budget.release(task, 500);
+    assertFalse(reader(other, 400), "one large piece is still there");
+    budget.release(task, 400);
+    assertTrue(reader(other, 400));
+  }
+
+  @Test
+  void releaseOfMoreThanTheTaskHoldsIsABug() {
+    assertTrue(reader(task, 10) && reader(other, 10));
+    assertThrows(IllegalStateException.class, () -> budget.release(task, 11));
+  }
+
+  @Test
+  void knowsWhetherATaskIsAlone() {
+    assertTrue(budget.isAlone(task));
+    assertTrue(reader(task, 10));
+    assertTrue(budget.isAlone(task));
+    assertFalse(budget.isAlone(other));
   }
 
   @Test
   void waitEndsWithTheTimeout() throws InterruptedException {
-    assertTrue(budget.tryReserve(1200, 0));
+    assertTrue(reader(task, 1200));
     long start = System.nanoTime();
-    assertFalse(budget.reserve(500, 0, TimeUnit.MILLISECONDS.toNanos(50)));
+    assertFalse(budget.reserve(other, 500, Claim.READER, TimeUnit.MILLISECONDS.toNanos(50)));
     assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(50));
     assertEquals(1200, budget.usedBytes());
   }
 
   @Test
   void waitEndsWhenMemoryComesBack() throws Exception {
-    assertTrue(budget.tryReserve(1200, 0));
+    assertTrue(reader(task, 1200));
     ExecutorService waiter = Executors.newSingleThreadExecutor();
     try {
-      Future<Boolean> granted = waiter.submit(() -> budget.reserve(500, 0, TimeUnit.SECONDS.toNanos(50)));
-      budget.release(400);
-      budget.release(100);
+      Future<Boolean> granted =
+          waiter.submit(() -> budget.reserve(other, 500, Claim.READER, TimeUnit.SECONDS.toNanos(50)));
+      budget.release(task, 700);
+      budget.release(task, 500);
       assertTrue(granted.get());
-      assertEquals(1200, budget.usedBytes());
+      assertEquals(500, budget.usedBytes());
     } finally {
       waiter.shutdownNow();
     }
@@ -76,17 +171,7 @@ class MemoryBudgetTest {
     try {
       List<Future<Integer>> results = new ArrayList<>();
       for (int t = 0; t < threads; t++) {
-        results.add(pool.submit(() -> {
-          int granted = 0;
-          for (int i = 0; i < 2_000; i++) {
-            long bytes = ThreadLocalRandom.current().nextLong(1, 500);
-            if (budget.reserve(bytes, 0, TimeUnit.SECONDS.toNanos(20))) {
-              granted++;
-              budget.release(bytes);
-            }
-          }
-          return granted;
-        }));
+        results.add(pool.submit(() -> grantsOf(budget.newShare())));
       }
       for (Future<Integer> result : results) {
         assertEquals(2_000, result.get());
@@ -96,5 +181,21 @@ class MemoryBudgetTest {
     }
     assertEquals(0, budget.usedBytes());
     assertTrue(budget.peakBytes() <= budget.limitBytes(), () -> "peak " + budget.peakBytes());
+  }
+
+  /** Two pieces at a time, as a reader holds a window and a batch. */
+  private int grantsOf(Share share) throws InterruptedException {
+    int granted = 0;
+    for (int i = 0; i < 2_000; i++) {
+      long first = ThreadLocalRandom.current().nextLong(1, 500);
+      long second = ThreadLocalRandom.current().nextLong(1, 500);
+      if (budget.reserve(share, first, Claim.ALONE, TimeUnit.SECONDS.toNanos(20))
+          && budget.reserve(share, second, Claim.ALONE, TimeUnit.SECONDS.toNanos(20))) {
+        granted++;
+        budget.release(share, second);
+        budget.release(share, first);
+      }
+    }
+    return granted;
   }
 }

@@ -69,7 +69,7 @@ class TaskMemoryTest {
         .parallelize(java.util.stream.IntStream.range(0, tasks).boxed().toList(), tasks)
         .foreachPartitionAsync(rows -> {
           ExecutorState executor = ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).executorState();
-          body.run(TaskMemory.open(TaskContext.get(), executor), executor);
+          body.run(executor.memory().of(TaskContext.get()), executor);
         });
   }
 
@@ -85,18 +85,18 @@ class TaskMemoryTest {
   void countsWhatTheTaskHolds() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");
     run((memory, executor) -> {
-      assertSame(memory, TaskMemory.open(TaskContext.get(), executor));
+      assertSame(memory, executor.memory().of(TaskContext.get()));
       Lease lease = memory.tryLease(MIB);
       assertTrue(memory.tryReserve(100));
       assertEquals(MIB + 100, memory.heldBytes());
-      assertEquals(MIB + 100, executor.budget().usedBytes());
+      assertEquals(MIB + 100, executor.memory().budget().usedBytes());
       memory.freeKeepingQuota(lease);
       memory.unreserve(MIB + 100);
       assertEquals(0, memory.heldBytes());
       assertEquals(MIB + 100, memory.peakBytes());
       assertThrows(IllegalStateException.class, () -> memory.unreserve(1));
     });
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
   @Test
@@ -106,11 +106,13 @@ class TaskMemoryTest {
     assertTrue(tooLarge.contains("a test row") && tooLarge.contains("spark.sluice.memory.limit"), tooLarge);
     String timeout = failure((memory, executor) -> {
       Lease most = memory.tryLease(12 * MIB);
+      Lease floor = memory.tryLease(2 * MIB);
       assertNull(memory.tryLease(MIB));
       try {
-        memory.lease(MIB, "one more");
+        memory.lease(3 * MIB, "one more");
       } finally {
         memory.free(most);
+        memory.free(floor);
       }
     });
     assertTrue(timeout.contains("one more") && timeout.contains("spark.sluice.memory.waitTimeout = 100 ms"), timeout);
@@ -123,16 +125,108 @@ class TaskMemoryTest {
     run((memory, executor) -> {
       Lease most = memory.tryLease(12 * MIB);
       memory.setSpillable(bytes -> {
-        assertEquals(2 * MIB, bytes);
+        assertEquals(3 * MIB, bytes);
         assertNull(memory.tryLease(12 * MIB), "spilling is not re-entered");
         memory.free(most);
         return 12 * MIB;
       });
-      Lease next = memory.tryLease(2 * MIB);
+      Lease next = memory.tryLease(3 * MIB);
       assertNotNull(next);
       memory.free(next);
       memory.setSpillable(null);
     });
+  }
+
+  /** Whichever thread asked for memory first: rows may be pulled by another thread than the one that writes. */
+  @Test
+  void onlyTheThreadThatRegistersASpillableIsAskedToSpill() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      Deque<Lease> held = new ArrayDeque<>();
+      Thread writer = new Thread(() -> {
+        held.add(memory.tryLease(12 * MIB));
+        memory.setSpillable(bytes -> {
+          memory.free(held.pop());
+          return 12 * MIB;
+        });
+      });
+      writer.start();
+      writer.join();
+      assertNull(memory.tryLease(3 * MIB), "this thread opened the account, but does not write");
+      Lease floor = memory.tryLease(2 * MIB);
+      assertNotNull(floor, "but a reader can always have the floor");
+      memory.free(floor);
+      memory.free(held.pop());
+    });
+    run((memory, executor) -> {
+      Deque<Lease> held = new ArrayDeque<>();
+      Thread reader = new Thread(() -> memory.free(memory.tryLease(MIB)));
+      reader.start();
+      reader.join();
+      held.add(memory.tryLease(12 * MIB));
+      memory.setSpillable(bytes -> {
+        memory.free(held.pop());
+        return 12 * MIB;
+      });
+      memory.free(memory.tryLease(3 * MIB));
+      memory.setSpillable(null);
+    });
+  }
+
+  @Test
+  void aTaskAloneHasTheWholeLimit() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      memory.free(memory.lease(16 * MIB - 1, "a row as large as the limit"));
+      Lease window = memory.lease(8 * MIB, "a window");
+      memory.free(memory.lease(7 * MIB, "a batch"));
+      memory.free(window);
+    });
+    assertEquals(0, spark.counter(Counter.MEMORY_BEYOND_LIMIT));
+  }
+
+  /** Nobody will ever give back what is missing, so the default time-out of two minutes must not pass first. */
+  @Test
+  void whatCanNeverBeGrantedFailsWithoutTheTimeout() {
+    start("spark.sluice.memory.waitTimeout", "1h");
+    String message = failure((memory, executor) -> {
+      Lease window = memory.lease(10 * MIB, "a window");
+      try {
+        memory.lease(8 * MIB, "a batch");
+      } finally {
+        memory.free(window);
+      }
+    });
+    assertTrue(message.contains("a batch needs 8388608 bytes") && message.contains("beside 10485760 that the task holds")
+        && message.contains("raise spark.sluice.memory.limit"), message);
+  }
+
+  @Test
+  void rowsCarryTheQuotaThatEncodingThemNeeds() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      Lease page = memory.tryLeaseForRows(4 * MIB, 5 * MIB);
+      assertEquals(9 * MIB, memory.heldBytes());
+      assertEquals(9 * MIB, executor.memory().budget().usedBytes());
+      assertNull(memory.tryLeaseForRows(3 * MIB, 2 * MIB));
+      memory.free(page);
+      memory.unreserve(5 * MIB);
+      assertEquals(0, memory.heldBytes());
+    });
+  }
+
+  @Test
+  void autoLetsATaskAloneExceedTheLimit() throws Exception {
+    spark = LocalSpark.start(Map.of("spark.task.maxFailures", "1"));
+    run((memory, executor) -> {
+      long limit = executor.settings().memory().limit().bytes();
+      Lease large = memory.lease(limit + MIB, "a row larger than the limit");
+      assertTrue(NativeCore.leasedBytes() > limit);
+      memory.free(large);
+      Lease.tryTake(limit / 2).close();
+      assertNull(Lease.tryTake(limit + MIB), "the arena's limit is the executor's again");
+    });
+    assertEquals(1, spark.counter(Counter.MEMORY_BEYOND_LIMIT));
   }
 
   @Test
@@ -144,7 +238,7 @@ class TaskMemoryTest {
       assertNull(memory.tryLease(5 * MIB), "nobody can be asked");
       memory.setSpillable(bytes -> {
         assertEquals(5 * MIB, bytes);
-        assertEquals(6 * MIB, executor.budget().usedBytes(), "what was refused counts no more");
+        assertEquals(6 * MIB, executor.memory().budget().usedBytes(), "what was refused counts no more");
         memory.free(most);
         return 6 * MIB;
       });
@@ -253,8 +347,9 @@ class TaskMemoryTest {
     inTask = new CountDownLatch(1);
     JavaFutureAction<Void> job = submit(1, (memory, executor) -> {
       memory.tryLease(12 * MIB);
+      NativeCore.setMemoryLimit(12 * MIB);
       inTask.countDown();
-      memory.lease(5 * MIB, "never");
+      memory.lease(2 * MIB, "never");
     });
     inTask.await();
     job.cancel(true);
@@ -262,7 +357,7 @@ class TaskMemoryTest {
     // The kill frees what the task held, a leak on purpose here, and counts it after it has freed it.
     Await.until("the leak is counted", () -> executor.counters().get(Counter.MEMORY_LEAKED_BYTES) > 0);
     assertEquals(12 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, executor.budget().usedBytes());
+    assertEquals(0, executor.memory().budget().usedBytes());
   }
 
   @Test
@@ -281,7 +376,7 @@ class TaskMemoryTest {
     });
     assertEquals(1, spark.counter(Counter.MEMORY_LEAKED_LEASES));
     assertEquals(2 * MIB, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
   @Test
@@ -304,7 +399,7 @@ class TaskMemoryTest {
     List<TaskMemory> ended = new java.util.concurrent.CopyOnWriteArrayList<>();
     run((memory, executor) -> ended.add(memory));
     assertThrows(SluiceException.class, () -> ended.get(0).tryLease(MIB));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
   @Test
@@ -334,7 +429,7 @@ class TaskMemoryTest {
     run((memory, executor) -> {
       Lease lease = memory.tryLease(4 * MIB);
       assertEquals(4 * MIB, TaskContext.get().taskMemoryManager().getMemoryConsumptionForThisTask());
-      assertEquals(0, executor.budget().usedBytes());
+      assertEquals(0, executor.memory().budget().usedBytes());
       assertNull(memory.tryLease(16 * MIB));
       memory.free(lease);
       assertEquals(0, TaskContext.get().taskMemoryManager().getMemoryConsumptionForThisTask());

@@ -62,7 +62,7 @@ class RecordSorterTest {
     /** @param resident whether the rows must be where they were put, or must have moved to Spark's sorter */
     Iterator<Product2<K, Integer>> sorted(TaskContext context, long residentBytes, boolean resident) {
       try {
-        TaskMemory memory = TaskMemory.open(context, spark.manager().executorState());
+        TaskMemory memory = spark.manager().executorState().memory().of(context);
         RowKey key = new RowKey();
         RecordEncoder encoder = new RecordEncoder();
         RecordSorter<K, Integer> sorter = null;
@@ -93,7 +93,7 @@ class RecordSorterTest {
         assertEquals(0, ordering.compare(keys.apply(record._2()), record._1()));
         values.add(record._2());
       }
-      assertEquals(0, TaskMemory.open(context, spark.manager().executorState()).heldBytes());
+      assertEquals(0, spark.manager().executorState().memory().of(context).heldBytes());
       return values;
     }
   }

@@ -40,7 +40,7 @@ class ReadPathQueriesTest {
   @AfterEach
   void nothingIsHeld() {
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
     assertEquals(0, spark.manager().executorState().readAheadBytes().usedBytes());
   }
 

@@ -59,7 +59,7 @@ class ReadersThatStopTest {
   }
 
   private void assertNothingIsHeld() throws InterruptedException {
-    await(() -> spark.manager().executorState().budget().usedBytes() == 0, "memory in the budget");
+    await(() -> spark.manager().executorState().memory().budget().usedBytes() == 0, "memory in the budget");
     await(() -> spark.manager().executorState().readAheadBytes().usedBytes() == 0, "bytes in flight");
     await(() -> SparkEnv.get().memoryManager().offHeapExecutionMemoryUsed() == 0, "Spark's off-heap memory");
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));

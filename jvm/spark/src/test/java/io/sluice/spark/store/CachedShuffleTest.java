@@ -43,7 +43,7 @@ class CachedShuffleTest {
 
   @AfterEach
   void everythingIsGivenBack() {
-    Await.until("memory is given back", () -> spark.manager().executorState().budget().usedBytes() == 0);
+    Await.until("memory is given back", () -> spark.manager().executorState().memory().budget().usedBytes() == 0);
     var cache = spark.manager().executorState().cache();
     spark.close();
     cache.ifPresent(closed -> assertEquals(0, closed.usedBytes()));
@@ -93,7 +93,7 @@ class CachedShuffleTest {
     assertSame(join(60_000));
     assertTrue(spark.counter(Counter.CACHE_MOVES) > 0, () -> spark.manager().counters().snapshot().toString());
     assertTrue(spark.manager().executorState().cache().orElseThrow().usedBytes()
-        <= spark.manager().settings().cacheLimitBytes());
+        <= spark.manager().settings().store().cacheLimitBytes());
   }
 
   @Test

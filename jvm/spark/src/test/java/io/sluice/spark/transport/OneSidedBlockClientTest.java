@@ -272,10 +272,13 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void aFetchThatIsRefusedGoesToSparkAtOnce() {
+  void aFetchThatIsRefusedGoesToSparkAtOnce() throws InterruptedException {
+    fetch("shuffle_4_9_0");
+    transport.deliver(transport.nextFetch(), 0, bytes("fine"));
+    awaitTold(1);
     transport.failedPeers.add(0L);
     fetch(THREE);
-    assertEquals(3, listener.told());
+    assertEquals(4, listener.told());
     assertEquals(Thread.currentThread().getName(), sparks.requests.get(0).thread());
     assertEquals(3, counters.get(Counter.TRANSPORT_NETTY_PEER_FAILED));
     assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));

@@ -49,8 +49,8 @@ class PeerDiscoveryTest {
           .fetchBlocks("host", 1, executor, new String[] {"shuffle_1_2_3"}, new RecordingListener(), null);
     }
 
-    long connected() {
-      return counters.get(Counter.TRANSPORT_PEERS_CONNECTED);
+    long announced() {
+      return counters.get(Counter.TRANSPORT_PEERS_ANNOUNCED);
     }
 
     void close() {
@@ -89,7 +89,7 @@ class PeerDiscoveryTest {
   void executorsFindEachOther() {
     one.start();
     two.start();
-    Await.until("both are connected", () -> one.connected() == 1 && two.connected() == 1);
+    Await.until("both are connected", () -> one.announced() == 1 && two.announced() == 1);
   }
 
   @Test
@@ -97,10 +97,10 @@ class PeerDiscoveryTest {
     one.start();
     Await.until("the first heartbeat is over", () -> beats.get() >= 1);
     two.start();
-    Await.until("the second has found the first", () -> two.connected() == 1);
+    Await.until("the second has found the first", () -> two.announced() == 1);
     long start = System.nanoTime();
     one.fetchFrom("2");
-    Await.until("the first has found the second", () -> one.connected() == 1);
+    Await.until("the first has found the second", () -> one.announced() == 1);
     assertTrue(System.nanoTime() - start < 4_000_000_000L, "it waited for the next heartbeat");
   }
 
@@ -140,7 +140,7 @@ class PeerDiscoveryTest {
     two.start();
     Await.until("the second has announced itself", () -> beats.get() >= 2);
     one.fetchFrom("2");
-    Await.until("the first has found the second", () -> one.connected() == 1);
+    Await.until("the first has found the second", () -> one.announced() == 1);
   }
 
   @Test

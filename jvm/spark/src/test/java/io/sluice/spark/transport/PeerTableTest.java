@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,6 +49,29 @@ class PeerTableTest {
     clock.addAndGet(1);
     assertNull(peers.link("5"), "a probe is not waited for");
     assertEquals(connects + 1, transport.connects.size(), "it was not tried");
+  }
+
+  @Test
+  void anAnnouncementConnectsNobodyAndTheFirstFetchDoes() {
+    for (int executor = 6; executor < 1000; executor++) {
+      peers.learn(Integer.toString(executor), new byte[] {1});
+    }
+    assertEquals(List.of(), transport.connects);
+    assertEquals(995, counters.get(Counter.TRANSPORT_PEERS_ANNOUNCED));
+    assertEquals(0, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
+    assertNotNull(peers.link("5"));
+    assertNotNull(peers.link("5"), "and the second one finds it connected");
+    assertEquals(List.of(PEER), transport.connects);
+  }
+
+  @Test
+  void aFirstConnectionThatCannotBeBegunIsAFailure() {
+    transport.connectResult = NativeTransport.UNAVAILABLE;
+    assertNull(peers.link("5"));
+    assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
+    transport.connectResult = 0;
+    assertRestsFor(DELAY_NANOS);
+    assertNotNull(peers.link("5"));
   }
 
   @Test

@@ -58,7 +58,7 @@ class SluiceShuffleWriterTest {
   @AfterEach
   void everythingIsGivenBack() {
     // After a failed job its other tasks may take a moment to end.
-    Await.until("memory is given back", () -> spark.manager().executorState().budget().usedBytes() == 0);
+    Await.until("memory is given back", () -> spark.manager().executorState().memory().budget().usedBytes() == 0);
     Await.until("temporary files are gone", () -> ShuffleFiles.temporary().isEmpty());
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
     spark.close();
@@ -235,7 +235,7 @@ class SluiceShuffleWriterTest {
     assertEquals(List.of("index", "index", "index"), ours);
     assertEquals(ours, extensions("shuffle_2_"));
     // Creates the executor's state, which the check after each test looks at.
-    assertEquals(0, spark.manager().executorState().budget().usedBytes());
+    assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
   }
 
   private static List<String> extensions(String start) {

@@ -1,0 +1,76 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.metrics.Counter;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.Supplier;
+import java.util.zip.CRC32;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import scala.Tuple2;
+
+/** One row of 100 MiB that does not compress, among small ones, on one core with Sluice's default settings. */
+@Timeout(300)
+class LargeRowTest {
+  private static final int LARGE = 100 << 20;
+  private static final String LIMIT = "spark.sluice.memory.limit";
+
+  private static byte[] bytes(long id, int large) {
+    byte[] bytes = new byte[id == 5 ? large : 10];
+    new Random(id).nextBytes(bytes);
+    return bytes;
+  }
+
+  private static String describe(byte[] bytes) {
+    CRC32 sum = new CRC32();
+    sum.update(bytes);
+    return bytes.length + ":" + sum.getValue();
+  }
+
+  private static Dataset<Row> rows(LocalSpark spark, int large) {
+    return spark.session().range(0, 10, 1, 1)
+        .map((MapFunction<Long, byte[]>) id -> bytes(id, large), Encoders.BINARY()).toDF("bytes").repartition(3)
+        .as(Encoders.BINARY()).map((MapFunction<byte[], String>) LargeRowTest::describe, Encoders.STRING()).toDF("row")
+        .orderBy("row");
+  }
+
+  @Test
+  void passesInSqlAsOnStock() {
+    try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1"))) {
+      Supplier<Dataset<Row>> query = () -> rows(spark, LARGE);
+      List<Row> rows = spark.onSluice(query);
+      assertEquals(spark.onStock(query), rows);
+      assertTrue(rows.toString().contains("[" + LARGE + ":"), rows::toString);
+      assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
+    }
+  }
+
+  @Test
+  void passesInAnRddAsOnStock() {
+    try (RddOnBoth spark = RddOnBoth.start(Map.of("spark.task.maxFailures", "1"))) {
+      spark.assertSame(context -> context.parallelize(List.of(1, 5, 7), 1)
+          .mapToPair(id -> new Tuple2<>(id, bytes(id, LARGE))).partitionBy(new HashPartitioner(2))
+          .map(record -> record._1() + ":" + describe(record._2())).collect().stream().sorted().toList());
+    }
+  }
+
+  /** At once: a second try would not find more memory, and the time-out is two minutes for each try. */
+  @Test
+  void thatCannotFitFailsAtOnceAndSaysWhatToChange() {
+    try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1", LIMIT, "64m"))) {
+      String failure = assertThrows(Exception.class, () -> spark.onSluice(() -> rows(spark, LARGE))).getMessage();
+      assertTrue(failure.contains("a row of 1048576") && failure.contains("raise " + LIMIT), failure);
+      assertEquals(0, spark.counter(Counter.MEMORY_WAITS));
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package io.sluice.spark.write;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.spark.MapOutputStatistics;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import scala.concurrent.Await;
+import scala.concurrent.duration.Duration;
+
+/** The driver is told the sizes that Spark's own writers would have told it. */
+class StockSizesTest {
+  private static final double MAX_ERROR = 0.1;
+  private static final long FROM_BYTES = 64 * 1024;
+
+  /** What the rows of a shuffle can be like: the columns beside {@code id}, and by what they are partitioned. */
+  private enum Table {
+    NUMBERS("id", "id % 1000 AS d", "rand(7) AS r", "CAST(id AS DECIMAL(20, 2)) AS dec"),
+    WORDS("id", "concat_ws(' ', id % 977, 'furiously final', id % 31, 'deposits') AS text"),
+    SAME_TEXT("id", "repeat('the same text again and again ', 1 + CAST(id % 10 AS INT)) AS text"),
+    HEXADECIMAL("id", "sha2(CAST(id AS STRING), 256) AS text"),
+    RANDOM_BYTES("id", "unhex(sha2(CAST(id AS STRING), 512)) AS bytes"),
+    ONE_LARGE_PARTITION("IF(id % 5 = 0, id, 7)", "sha2(CAST(id AS STRING), 256) AS text"),
+    ONE_LARGE_SIMILAR_PARTITION("IF(id % 5 = 0, id, 7)",
+        "IF(id % 5 = 0, sha2(CAST(id AS STRING), 256), 'always the same') AS text", "id % 100 AS d"),
+    TEXT_DEPENDS_ON_THE_PARTITION("id % 97", "IF(id % 97 % 2 = 0, sha2(CAST(id AS STRING), 256), 'constant') AS text"),
+    COUNTS("xxhash64(id) % 100000", "1L AS n"),
+    NULLS("id", "IF(id % 3 = 0, NULL, id) AS a", "IF(id % 7 = 0, sha2(CAST(id AS STRING), 256), NULL) AS b");
+
+    private final String key;
+    private final String[] columns;
+
+    Table(String key, String... columns) {
+      this.key = key;
+      this.columns = columns;
+    }
+
+    Dataset<Row> rows(SparkSession spark, long rows, int partitions) {
+      String[] all = Stream.concat(Stream.of("id", key + " AS k"), Arrays.stream(columns)).toArray(String[]::new);
+      return spark.range(0, rows, 1, 3).selectExpr(all).repartition(partitions, functions.col("k"));
+    }
+  }
+
+  private LocalSpark spark;
+
+  @AfterEach
+  void stop() {
+    spark.close();
+  }
+
+  static Stream<String> tablesAndCodecs() {
+    return Arrays.stream(Table.values())
+        .flatMap(table -> Stream.of("lz4", "zstd", "snappy").map(codec -> table + ", " + codec));
+  }
+
+  @ParameterizedTest
+  @MethodSource("tablesAndCodecs")
+  void partitionsHaveStocksSizes(String tableAndCodec) throws Exception {
+    String[] parts = tableAndCodec.split(", ");
+    spark = LocalSpark.start(Map.of("spark.io.compression.codec", parts[1]));
+    compare(Table.valueOf(parts[0]), 200_000, 13, MAX_ERROR);
+  }
+
+  @Test
+  void withoutCompressionTheSizesAreExact() throws Exception {
+    spark = LocalSpark.start(Map.of("spark.shuffle.compress", "false"));
+    compare(Table.WORDS, 100_000, 13, 0);
+    compare(Table.ONE_LARGE_PARTITION, 100_000, 5, 0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 100000", "2, 10", "199, 300000", "201, 300000", "2500, 200000"})
+  void forAnyNumberOfPartitions(int partitions, long rows) throws Exception {
+    spark = LocalSpark.start(Map.of());
+    compare(Table.WORDS, rows, partitions, MAX_ERROR);
+    compare(Table.HEXADECIMAL, rows, partitions, MAX_ERROR);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"4k", "1m"})
+  void forOtherBlocksOfTheCodec(String blockSize) throws Exception {
+    spark = LocalSpark.start(Map.of("spark.io.compression.lz4.blockSize", blockSize));
+    compare(Table.WORDS, 200_000, 7, MAX_ERROR);
+  }
+
+  /** Both engines' sizes of the same shuffle, as the driver has them. */
+  private void compare(Table table, long rows, int partitions, double maxError) throws Exception {
+    long[] ours = sizes(table.rows(spark.session(), rows, partitions));
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    long[] stocks = sizes(table.rows(spark.session(), rows, partitions));
+    spark.session().conf().unset("spark.sluice.enabled");
+    for (int p = 0; p < partitions; p++) {
+      assertEquals(stocks[p] == 0, ours[p] == 0, "partition " + p);
+      if (stocks[p] >= FROM_BYTES) {
+        String message = table + ", partition " + p + ": " + ours[p] + " bytes, stock " + stocks[p];
+        assertTrue(Math.abs(ours[p] - stocks[p]) <= maxError * stocks[p], message);
+      }
+    }
+    double total = Arrays.stream(stocks).sum();
+    assertEquals(1, Arrays.stream(ours).sum() / total, maxError, table + " as a whole");
+  }
+
+  private long[] sizes(Dataset<Row> shuffled) throws Exception {
+    SparkPlan plan = shuffled.queryExecution().executedPlan();
+    var dependency = ((ShuffleExchangeExec) plan).shuffleDependency();
+    MapOutputStatistics statistics = (MapOutputStatistics) Await.result(
+        spark.session().sparkContext().submitMapStage(dependency), Duration.Inf());
+    return statistics.bytesByPartitionId();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 5", "2, 0", "97, 1", "100, 123456789", "1024, -7", "100000, 42"})
+  void samplesAreTakenOfEveryPartitionOnce(int partitions, long mapId) {
+    spark = LocalSpark.start(Map.of());
+    SampleOrder order = new SampleOrder(partitions, mapId);
+    int[] seen = new int[partitions];
+    while (order.hasNext()) {
+      seen[order.next()]++;
+    }
+    assertArrayEquals(IntStream.range(0, partitions).map(p -> 1).toArray(), seen);
+  }
+}

@@ -1,0 +1,69 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * An executor in a container of the size that YARN and Kubernetes give by default: the heap, and 384 MiB or a tenth of it.
+ * Whatever the executor uses beyond the heap must fit, or the kernel kills it, and with it the job.
+ */
+@Tag("once")
+class ContainerMemoryTest {
+  private static final long MIB = 1 << 20;
+  private static final int HEAP_MIB = 700;
+  private static final int OVERHEAD_MIB = 384;
+  private static final long ROWS = 2_000_000;
+
+  /** What an executor did: its answer, and the most memory that its process had in RAM. */
+  private record Run(Fingerprint result, long peakBytes) {}
+
+  @Test
+  void anExecutorWithDefaultSettingsLivesInTheDefaultContainer() throws IOException {
+    Run sluice = run(Engine.UNDER_TEST);
+    Run stock = run(Engine.STOCK);
+    System.out.printf("peak memory of an executor with a heap of %d MiB in a container of %d MiB, %d rows: stock %d MiB,"
+        + " Sluice %d MiB%n", HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, ROWS, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
+    assertEquals(stock.result(), sluice.result());
+    assertTrue(sluice.peakBytes() < (HEAP_MIB + OVERHEAD_MIB) * MIB);
+  }
+
+  private static Run run(Engine engine) throws IOException {
+    Optional<MemoryCgroup> created = MemoryCgroup.create((HEAP_MIB + OVERHEAD_MIB) * MIB);
+    assumeTrue(created.isPresent(), "no memory cgroup can be made here");
+    try (MemoryCgroup container = created.get();
+        SparkApplication application = SparkApplication.on(engine)
+            .master("local-cluster[1,2," + HEAP_MIB + "]")
+            .set("spark.executor.memory", HEAP_MIB + "m")
+            .set("spark.executorEnv.JAVA_HOME",
+                container.installJava(SparkApplication.workDir().resolve("contained-java-" + engine)).toString())
+            .set("spark.task.maxFailures", "1")
+            .start().awaitExecutors(1)) {
+      Fingerprint result = Fingerprint.of(repartitioned(application.session())).unordered();
+      long peak = ExecutorSurvey.ask(application.context(), ContainerMemoryTest::peakOfThisProcess)
+          .values().stream().mapToLong(Long::longValue).max().orElseThrow();
+      return new Run(result, peak);
+    }
+  }
+
+  private static org.apache.spark.sql.Dataset<org.apache.spark.sql.Row> repartitioned(SparkSession session) {
+    return session.range(0, ROWS, 1, 4)
+        .selectExpr("id", "id % 1000 AS k", "sha2(CAST(id AS STRING), 512) AS text", "concat('name ', id) AS name")
+        .repartition(8, col("id"));
+  }
+
+  private static long peakOfThisProcess() throws IOException {
+    String line = Files.readAllLines(Path.of("/proc/self/status")).stream().filter(l -> l.startsWith("VmHWM:"))
+        .findFirst().orElseThrow();
+    return Long.parseLong(line.replaceAll("\\D", "")) * 1024;
+  }
+}

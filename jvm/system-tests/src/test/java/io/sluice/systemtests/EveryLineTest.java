@@ -1,0 +1,132 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.sum;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.FrameHeader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import scala.Tuple2;
+
+/**
+ * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose executor
+ * dies, each compared with Spark's own shuffle.
+ */
+@Tag("everyLine")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class EveryLineTest {
+  private static final long ROWS = 60_000;
+  private static final int SLICES = 4;
+  private static final int PAIRS = 20_000;
+  /** Coprime to the number of pairs. */
+  private static final int SCATTER = 7919;
+  private static final int FATAL_KEY = 12_345;
+
+  private Fingerprint stockRows;
+  private List<Tuple2<Integer, String>> stockPairs;
+  private SparkApplication application;
+
+  @BeforeAll
+  void start() {
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      stockRows = Fingerprint.of(query(stock)).unordered();
+      stockPairs = pairs(stock, "").collect();
+    }
+    // Blocks in memory are on no disk that could damage them.
+    application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
+        .setAll(Map.of("spark.sluice.store", "files")).start();
+  }
+
+  @AfterAll
+  void stop() {
+    if (application != null) {
+      application.close();
+    }
+  }
+
+  @Test
+  void runsOnTheJavaAskedFor() {
+    String asked = System.getProperty("tests.java", java());
+    assertEquals(asked, java());
+    application.awaitExecutors(2);
+    Map<String, String> found = ExecutorSurvey.ask(application.context(), EveryLineTest::java);
+    assertEquals(Set.of(asked), Set.copyOf(found.values()), found::toString);
+  }
+
+  @Test
+  void sqlWithADamagedBlock() throws IOException {
+    // Asked for twice, the rows are read from the same shuffles again.
+    JavaRDD<InternalRow> rows = Plans.rows(query(application));
+    assertEquals(stockRows, Fingerprint.of(rows).unordered());
+    if (Engine.writesFrames()) {
+      assertIsAFrame(ShuffleFiles.newestShuffle(application.localDir()).get(0));
+    }
+    int retriesBefore = application.events().retriedStages();
+    Damage.BYTE_IN_THE_MIDDLE_FLIPPED.inflictBelow(application.localDir());
+    assertEquals(stockRows, Fingerprint.of(rows).unordered());
+    assertTrue(application.events().retriedStages() > retriesBefore, "no stage was retried");
+    NativeMemory.assertAllReturned();
+  }
+
+  @Test
+  void rddWithADeadExecutor() {
+    Path marker = application.localDir().resolve("died");
+    assertEquals(stockPairs, pairs(application, marker.toString()).collect());
+    assertTrue(Files.exists(marker), "no executor died");
+    NativeMemory.assertAllReturned();
+  }
+
+  /** Rows joined with totals of their groups. */
+  private static Dataset<Row> query(SparkApplication application) {
+    Dataset<Row> events = Tables.events(application.session(), ROWS, SLICES);
+    Dataset<Row> totals = events.groupBy("k").agg(sum("y").as("total"), count("id").as("n"));
+    return events.join(totals, "k").select("id", "total", "n", "name", "x");
+  }
+
+  /** Sorted by key; the executor that has sorted the fatal number dies, unless {@code marker} is empty. */
+  private static JavaPairRDD<Integer, String> pairs(SparkApplication application, String marker) {
+    List<Integer> numbers = IntStream.range(0, PAIRS).boxed().collect(Collectors.toList());
+    return application.context().parallelize(numbers, SLICES)
+        .mapToPair(n -> new Tuple2<>(n * SCATTER % PAIRS, "value " + n))
+        .sortByKey(true, SLICES)
+        .mapToPair(pair -> dieOnceAt(pair, marker));
+  }
+
+  private static Tuple2<Integer, String> dieOnceAt(Tuple2<Integer, String> pair, String marker) throws Exception {
+    if (pair._1() == FATAL_KEY && !marker.isEmpty()) {
+      new ExecutorDeath(Path.of(marker), FATAL_KEY).call((long) FATAL_KEY);
+    }
+    return pair;
+  }
+
+  /** 8, 11, 17, … */
+  private static String java() {
+    return System.getProperty("java.specification.version").replace("1.", "");
+  }
+
+  private static void assertIsAFrame(Path data) throws IOException {
+    try (InputStream in = Files.newInputStream(data)) {
+      byte[] header = in.readNBytes(FrameHeader.BYTES);
+      assertTrue(FrameHeader.parse(header, 0).records() > 0, data::toString);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Random;
+import java.util.zip.CRC32;
+import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** One row that is larger than any sensible limit, on an executor with default settings and a heap that stock needs too. */
+@Tag("once")
+class LargeRowsTest {
+  private static final int HEAP_MIB = 5120;
+
+  @ParameterizedTest
+  @ValueSource(ints = {100, 500})
+  void oneRowPasses(int mib) {
+    assertEquals(shuffled(Engine.STOCK, mib), shuffled(Engine.UNDER_TEST, mib));
+  }
+
+  private static List<String> shuffled(Engine engine, int mib) {
+    try (SparkApplication application = SparkApplication.on(engine).master("local-cluster[1,1," + HEAP_MIB + "]")
+        .set("spark.executor.memory", HEAP_MIB + "m").set("spark.task.maxFailures", "1").start().awaitExecutors(1)) {
+      List<String> rows = rows(application.session(), mib).collectAsList().stream().map(Row::toString).sorted().toList();
+      assertTrue(rows.stream().anyMatch(row -> row.contains(":" + ((long) mib << 20))), rows::toString);
+      return rows;
+    }
+  }
+
+  /** Nine small rows and a large one that does not compress, shuffled, and then no more than told of. */
+  private static Dataset<Row> rows(SparkSession session, int mib) {
+    Dataset<Row> rows = session.range(0, 10, 1, 1).map((MapFunction<Long, byte[]>) id -> bytes(id == 5 ? mib << 20 : 10, id),
+        Encoders.BINARY()).toDF("bytes");
+    return rows.repartition(3).as(Encoders.BINARY())
+        .map((MapFunction<byte[], String>) LargeRowsTest::describe, Encoders.STRING()).toDF("row");
+  }
+
+  private static byte[] bytes(int length, long seed) {
+    byte[] bytes = new byte[length];
+    new Random(seed).nextBytes(bytes);
+    return bytes;
+  }
+
+  private static String describe(byte[] bytes) {
+    CRC32 sum = new CRC32();
+    sum.update(bytes);
+    return sum.getValue() + ":" + bytes.length;
+  }
+}

@@ -1,0 +1,148 @@
+//! How many connections there are: idle ones are closed and come back, and there are never more than the limit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::world::{Reads, STEP, World, block, bytes_of, failure_of};
+use crate::agent::{ConnectionCounts, Options};
+use crate::completions::Failure;
+use crate::loopback::Faults;
+
+const IDLE: Duration = Duration::from_millis(500);
+const IDLE_STEPS: usize = IDLE.as_millis() as usize;
+
+fn short_lived(_: usize) -> Options {
+    Options { connection_idle: IDLE, ..Options::default() }
+}
+
+fn limited(max_connections: usize) -> impl Fn(usize) -> Options {
+    move |_| Options { max_connections, ..Options::default() }
+}
+
+fn count(world: &World, process: usize, of: fn(&ConnectionCounts) -> &AtomicU64) -> u64 {
+    of(&world.processes[process].shared.connections).load(Ordering::Relaxed)
+}
+
+pub(super) fn an_idle_connection_is_closed_and_the_next_fetch_connects_again(reads: Reads) {
+    let mut world = World::with_options(reads, 28, &["s", "s"], short_lived);
+    let data = [world.publish(0, 1, &[5000]), world.publish(1, 1, &[7000])];
+    world.connect(0, 1);
+    world.connect(1, 0);
+    for round in 1..4 {
+        for (reader, owner) in [(0, 1), (1, 0)] {
+            world.fetch(reader, owner, &[block(1, 0, 1)]);
+            assert_eq!(bytes_of(&world.ended(reader, 1)[0]), data[owner]);
+        }
+        assert_eq!(world.network.connections(), 1);
+        world.run(IDLE_STEPS - 300);
+        assert_eq!(world.network.connections(), 1, "not yet");
+        world.run(700);
+        assert_eq!(world.network.connections(), 0, "round {round}");
+        assert_eq!((world.error(0, 1), world.error(1, 0)), (String::new(), String::new()), "nobody has failed");
+        assert_eq!(count(&world, 0, |it| &it.opened), round);
+        assert_eq!(count(&world, 0, |it| &it.open) + count(&world, 1, |it| &it.open), 0);
+    }
+    assert!(count(&world, 0, |it| &it.idle_closed) + count(&world, 1, |it| &it.idle_closed) >= 3);
+    world.assert_nothing_left();
+}
+
+pub(super) fn a_connection_that_is_read_over_is_not_idle(reads: Reads) {
+    let mut world = World::with_options(reads, 29, &["s", "s"], short_lived);
+    let data = world.publish(1, 1, &[40 << 20]);
+    world.connect(0, 1);
+    world.run(10);
+    // Each read takes up to a fifth of the idle time, and there are many, one after the other: messages pass only before and after.
+    world.network.set_faults(Faults { delay: IDLE / 5, ..Faults::default() });
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert!(bytes_of(&world.ended(0, 1)[0]) == data);
+    assert_eq!(count(&world, 0, |it| &it.idle_closed) + count(&world, 1, |it| &it.idle_closed), 0);
+    world.assert_nothing_left();
+}
+
+/// The owner closes the connection while the question is on its way to it, or it has just closed it, or is about to.
+pub(super) fn a_question_that_crosses_the_end_of_its_connection_is_asked_again(reads: Reads) {
+    // Only the owner closes it.
+    let options = |process| if process == 1 { short_lived(process) } else { Options::default() };
+    let mut world = World::with_options(reads, 30, &["s", "s"], options);
+    let data = world.publish(1, 1, &[100]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(40), ..Faults::default() });
+    world.connect(0, 1);
+    for round in 0..100 {
+        world.fetch(0, 1, &[block(1, 0, 1)]);
+        let ended = world.ended(0, 1);
+        assert_eq!(bytes_of(&ended[0]), data, "round {round}: {}", world.error(0, 1));
+        // `ended` has run for 200 more.
+        world.run(IDLE_STEPS - 300 + 2 * round);
+    }
+    assert!(count(&world, 1, |it| &it.idle_closed) > 20, "the owner has closed it often enough");
+    world.run(2 * IDLE_STEPS);
+    world.assert_nothing_left();
+}
+
+pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
+    const OWNERS: usize = 8;
+    let mut world = World::with_options(reads, 31, &["s"; OWNERS + 1], limited(3));
+    let data: Vec<_> = (1..=OWNERS).map(|owner| world.publish(owner, 1, &[1 << 20])).collect();
+    (1..=OWNERS).for_each(|owner| world.connect(0, owner));
+    (1..=OWNERS).for_each(|owner| _ = world.fetch(0, owner, &[block(1, 0, 1)]));
+    let (mut read, mut failed) = (0, 0);
+    for _ in 0..100 {
+        world.step(STEP);
+        assert!(world.network.connections() <= 3 && count(&world, 0, |it| &it.open) <= 3);
+        for completion in world.take(0) {
+            match completion.result {
+                Ok(_) => read += 1,
+                Err(failure) => failed += usize::from(failure == Failure::Peer),
+            }
+        }
+    }
+    assert_eq!((read, failed), (3, OWNERS - 3), "whoever finds no room ends at once");
+    assert!((4..=OWNERS).all(|owner| world.error(0, owner).contains("no room")), "{}", world.error(0, 4));
+    assert_eq!(count(&world, 0, |it| &it.no_room), OWNERS as u64 - 3);
+    // Connections over which nothing was read for a second make room.
+    for owner in (1..=OWNERS).cycle().take(3 * OWNERS) {
+        world.run(1000);
+        if !world.error(0, owner).is_empty() {
+            world.connect(0, owner);
+        }
+        world.fetch(0, owner, &[block(1, 0, 1)]);
+        assert!(bytes_of(&world.ended(0, 1)[0]) == data[owner - 1], "{}", world.error(0, owner));
+        assert!(world.network.connections() <= 3);
+    }
+    world.assert_nothing_left();
+}
+
+pub(super) fn an_owner_without_room_says_so_at_once(reads: Reads) {
+    const READERS: usize = 5;
+    let mut world = World::with_options(reads, 32, &["s"; READERS + 1], limited(2));
+    let data = world.publish(0, 1, &[30 << 20]);
+    world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
+    for reader in 1..=READERS {
+        world.connect(reader, 0);
+        world.fetch(reader, 0, &[block(1, 0, 1)]);
+    }
+    let (mut right, mut refused) = (Vec::new(), Vec::new());
+    for _ in 0..2000 {
+        world.step(STEP);
+        assert!(count(&world, 0, |it| &it.open) <= 2);
+        for reader in 1..=READERS {
+            for completion in world.take(reader) {
+                match completion.result {
+                    Ok(_) => right.push((reader, bytes_of(&completion) == data)),
+                    Err(_) => refused.push((reader, failure_of(&completion))),
+                }
+            }
+        }
+    }
+    assert_eq!(right.len(), 2);
+    assert!(right.iter().all(|(_, right)| *right));
+    assert_eq!(refused.len(), READERS - 2);
+    assert!(refused.iter().all(|(_, failure)| *failure == Failure::Peer), "none by the timeout: {refused:?}");
+    let (late, _) = refused[0];
+    assert!(world.error(late, 0).contains("no room"), "{}", world.error(late, 0));
+    assert!(world.network.connections() <= 2, "those of the refusals are closed");
+    world.connect(late, 0);
+    world.fetch(late, 0, &[block(1, 0, 1)]);
+    assert!(bytes_of(&world.ended(late, 1)[0]) == data, "there is room now: {}", world.error(late, 0));
+    world.assert_nothing_left();
+}

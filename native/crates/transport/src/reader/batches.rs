@@ -1,0 +1,177 @@
+//! The blocks that are asked for together with one message, their memory and their ends.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sluice_mem::{Arena, Lease};
+
+use super::PeerNumber;
+use crate::completions::{Completion, Failure};
+use crate::message::{Block, InstanceId};
+
+/// Blocks of one fetch that are asked for with one message.
+struct Batch {
+    peer: PeerNumber,
+    owner: InstanceId,
+    request: u64,
+    /// The place of its first block in the fetch.
+    first: u32,
+    blocks: Vec<Block>,
+    parts: Vec<Part>,
+    /// Parts that have not ended.
+    open: usize,
+    /// Gets under way; until there are none, the leases stay.
+    gets: usize,
+}
+
+/// One block of a batch.
+#[derive(Default)]
+struct Part {
+    lease: Option<Lease>,
+    bytes: usize,
+    /// Bytes that have been read.
+    read: usize,
+    ended: bool,
+}
+
+impl Batch {
+    /// Ends a part that has not ended.
+    fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, ended: &mut Vec<Completion>) {
+        let part = &mut self.parts[index];
+        if !part.ended {
+            part.ended = true;
+            self.open -= 1;
+            ended.push(Completion { request: self.request, index: self.first + index as u32, result });
+        }
+    }
+}
+
+/// All batches that have not come to their end. A block's memory is leased when its first get begins, so that a block that waits
+/// takes none.
+pub(super) struct Batches {
+    arena: Arc<Arena>,
+    open: HashMap<u64, Batch>,
+    /// Blocks that have ended since they were last handed out.
+    pub(super) ended: Vec<Completion>,
+    /// Batches that have come to their end and of which their owners have not been told yet.
+    done: HashMap<InstanceId, Vec<u64>>,
+}
+
+impl Batches {
+    pub(super) fn new(arena: Arc<Arena>) -> Self {
+        Self { arena, open: HashMap::new(), ended: Vec::new(), done: HashMap::new() }
+    }
+
+    /// `first`: the place of the first of these blocks in the fetch `request`.
+    pub(super) fn add(
+        &mut self,
+        number: u64,
+        peer: PeerNumber,
+        owner: InstanceId,
+        request: u64,
+        first: u32,
+        blocks: &[Block],
+    ) {
+        let parts = blocks.iter().map(|_| Part::default()).collect();
+        let (open, blocks) = (blocks.len(), blocks.to_vec());
+        self.open.insert(number, Batch { peer, owner, request, first, blocks, parts, open, gets: 0 });
+    }
+
+    pub(super) fn blocks(&self, number: u64) -> Option<Vec<Block>> {
+        self.open.get(&number).map(|batch| batch.blocks.clone())
+    }
+
+    /// How many blocks a batch has of which something is still expected from this owner.
+    pub(super) fn expected_of(&self, number: u64, owner: InstanceId) -> Option<usize> {
+        let batch = self.open.get(&number).filter(|batch| batch.owner == owner && batch.open > 0);
+        batch.map(|batch| batch.parts.len())
+    }
+
+    /// The block is known to have so many bytes, none: it has ended.
+    pub(super) fn located(&mut self, number: u64, part: usize, bytes: Result<usize, Failure>) {
+        let Some(batch) = self.open.get_mut(&number) else { return };
+        match bytes {
+            Ok(0) => batch.end(part, Ok(None), &mut self.ended),
+            Ok(bytes) => batch.parts[part].bytes = bytes,
+            Err(failure) => batch.end(part, Err(failure), &mut self.ended),
+        }
+    }
+
+    /// A get of this block begins: its memory, leased if it is not yet. None when the block has ended, which it has when there
+    /// is no room for it.
+    pub(super) fn begin_get(&mut self, number: u64, part: usize) -> Option<*mut u8> {
+        let batch = self.open.get_mut(&number)?;
+        let known = &mut batch.parts[part];
+        if known.ended {
+            return None;
+        }
+        if known.lease.is_none() {
+            known.lease = self.arena.lease(known.bytes).ok();
+        }
+        match &known.lease {
+            Some(lease) => {
+                let memory = lease.as_ptr();
+                batch.gets += 1;
+                Some(memory)
+            }
+            None => {
+                batch.end(part, Err(Failure::NoMemory), &mut self.ended);
+                None
+            }
+        }
+    }
+
+    /// A get that was begun has ended.
+    pub(super) fn end_get(&mut self, number: u64, part: usize, bytes: usize, ok: bool) {
+        let Some(batch) = self.open.get_mut(&number) else { return };
+        batch.gets -= 1;
+        if !ok {
+            // Its lease stays with the batch: other gets may be filling it.
+            return batch.end(part, Err(Failure::NotRead), &mut self.ended);
+        }
+        let known = &mut batch.parts[part];
+        known.read += bytes;
+        if known.read == known.bytes && !known.ended {
+            let lease = known.lease.take();
+            batch.end(part, Ok(lease), &mut self.ended);
+        }
+    }
+
+    /// All blocks of a batch that have not ended end so.
+    pub(super) fn fail(&mut self, number: u64, failure: Failure) {
+        let Some(batch) = self.open.get_mut(&number) else { return };
+        (0..batch.parts.len()).for_each(|part| batch.end(part, Err(failure), &mut self.ended));
+    }
+
+    /// Forgets a batch if it has come to its end, of which its owner is to know; whose it was.
+    pub(super) fn finish(&mut self, number: u64) -> Option<PeerNumber> {
+        self.open.get(&number).filter(|batch| batch.open == 0 && batch.gets == 0)?;
+        let batch = self.open.remove(&number)?;
+        self.tell_done(batch.owner, number);
+        Some(batch.peer)
+    }
+
+    /// The owner is to know that it need not keep what it has told of in this batch.
+    pub(super) fn tell_done(&mut self, owner: InstanceId, number: u64) {
+        self.done.entry(owner).or_default().push(number);
+    }
+
+    pub(super) fn take_done_of(&mut self, owner: InstanceId) -> Vec<u64> {
+        self.done.remove(&owner).unwrap_or_default()
+    }
+
+    pub(super) fn take_done(&mut self) -> impl Iterator<Item = (InstanceId, Vec<u64>)> {
+        self.done.drain()
+    }
+
+    /// Gives up the leases that gets may still write to; they are never used again.
+    pub(super) fn leak(&mut self) {
+        let under_way = self.open.drain().filter(|(_, batch)| batch.gets > 0);
+        under_way.flat_map(|(_, batch)| batch.parts).for_each(|part| std::mem::forget(part.lease));
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+}

@@ -1,0 +1,178 @@
+//! One connection as its reader sees it: the handshake, then questions and their answers.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
+use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::wire::{Endpoint, Opened};
+
+/// A session of this process; numbers are never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct SessionId(pub(super) u64);
+
+/// Who this process is to owners.
+pub(super) struct Identity {
+    pub(super) instance: InstanceId,
+    pub(super) address: Vec<u8>,
+    pub(super) secret: Secret,
+}
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// HELLO was sent.
+    Greeted,
+    /// The owner has proven itself, PROOF was sent.
+    Proven,
+    /// The owner's sample is being read by the get with this token.
+    Tested(u64),
+    /// The owner may be asked.
+    Ready,
+}
+
+/// Who is at the other end of a connection, and how to reach it again.
+#[derive(Debug, Clone)]
+pub(crate) struct Owner {
+    /// The caller's number of this attempt to connect.
+    pub(crate) attempt: u64,
+    pub(crate) instance: InstanceId,
+    pub(crate) address: Vec<u8>,
+}
+
+/// A peer that is connected or about to be.
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    pub(super) owner: Owner,
+    pub(super) endpoint: Endpoint,
+    nonce: Nonce,
+    stage: Stage,
+    /// Batches to ask for when it is ready.
+    unasked: Vec<u64>,
+    /// Batches that were asked for and not answered: answers come in the same order.
+    asked: VecDeque<u64>,
+    /// Batches with blocks that have not ended.
+    open: HashSet<u64>,
+    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has answered none.
+    retrying: bool,
+}
+
+impl Session {
+    pub(super) fn new(id: SessionId, owner: Owner, endpoint: Endpoint) -> Self {
+        let (unasked, asked, open, retrying) = Default::default();
+        Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
+    }
+
+    /// The first message.
+    pub(super) fn hello(&self, link: Opened, identity: &Identity) -> Body {
+        let address = identity.address.clone();
+        Body::Hello { version: VERSION, number: link.number, nonce: self.nonce, address }
+    }
+
+    /// The owner's proof and challenge: the answer; none when it answers another greeting.
+    ///
+    /// # Errors
+    /// Why the owner is not to be trusted.
+    pub(super) fn challenge(
+        &mut self,
+        identity: &Identity,
+        reader_nonce: Nonce,
+        owner_nonce: Nonce,
+        proof: &Proof,
+    ) -> Result<Option<Body>, String> {
+        if self.stage != Stage::Greeted || self.nonce != reader_nonce {
+            return Ok(None);
+        }
+        let about = Handshake {
+            owner: self.owner.instance,
+            reader: identity.instance,
+            reader_address: &identity.address,
+            owner_nonce,
+            reader_nonce,
+        };
+        if !identity.secret.verify(Role::Owner, &about, proof) {
+            return Err("it does not know this application's secret".to_string());
+        }
+        self.stage = Stage::Proven;
+        Ok(Some(Body::Proof { proof: identity.secret.prove(Role::Reader, &about) }))
+    }
+
+    /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this token is to
+    /// read it.
+    pub(super) fn test(&mut self, token: u64) -> bool {
+        let expected = self.stage == Stage::Proven;
+        if expected {
+            self.stage = Stage::Tested(token);
+        }
+        expected
+    }
+
+    pub(super) fn is_tested_by(&self, token: u64) -> bool {
+        self.stage == Stage::Tested(token)
+    }
+
+    /// The self-test was passed.
+    pub(super) fn become_ready(&mut self) {
+        self.stage = Stage::Ready;
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.stage == Stage::Ready
+    }
+
+    /// Whether no batch is open.
+    pub(super) fn is_unused(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Whether an answer or a read is waited for.
+    pub(super) fn expects(&self) -> bool {
+        !self.is_ready() || !self.is_unused()
+    }
+
+    pub(super) fn add(&mut self, batch: u64) {
+        self.open.insert(batch);
+        self.unasked.push(batch);
+    }
+
+    /// Takes over batches that an earlier connection has not answered.
+    pub(super) fn retry(&mut self, batches: Vec<u64>) {
+        batches.into_iter().for_each(|batch| self.add(batch));
+        self.retrying = true;
+    }
+
+    /// Whether batches that it does not answer may be asked for once more.
+    pub(super) fn may_retry(&self) -> bool {
+        !self.retrying
+    }
+
+    /// The batches to ask for now.
+    pub(super) fn ask(&mut self) -> Vec<u64> {
+        let unasked = std::mem::take(&mut self.unasked);
+        self.asked.extend(&unasked);
+        unasked
+    }
+
+    /// A batch is answered.
+    ///
+    /// # Errors
+    /// It is not the one that was asked for next. A second answer must not move memory that gets are filling.
+    pub(super) fn answered(&mut self, batch: u64) -> Result<(), String> {
+        if self.asked.front() != Some(&batch) {
+            return Err("it told out of turn where blocks are: a message was lost, or came twice".to_string());
+        }
+        self.asked.pop_front();
+        self.retrying = false;
+        Ok(())
+    }
+
+    pub(super) fn finished(&mut self, batch: u64) {
+        self.open.remove(&batch);
+    }
+
+    /// The connection is over: batches that were not answered, in their order, and the others that are open.
+    pub(super) fn into_batches(self) -> (Vec<u64>, Vec<u64>) {
+        let unanswered: Vec<u64> = self.asked.into_iter().chain(self.unasked).collect();
+        let others = self.open.into_iter().filter(|batch| !unanswered.contains(batch)).collect();
+        (unanswered, others)
+    }
+}

@@ -1,0 +1,88 @@
+//! Connections to other workers.
+
+use std::collections::HashMap;
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+use sluice_transport::{Endpoint, WireError};
+
+use super::inbox::{EndpointArg, Inbox, on_failure};
+use super::status::check;
+use super::worker::Worker;
+use crate::sys;
+
+/// Zeros that follow bytes of a peer's when they are given to UCX, which reads as far as the bytes say and knows no length.
+pub(super) const PADDING: [u8; 64] = [0; 64];
+
+/// An endpoint that has not been closed.
+struct Open {
+    ep: sys::Ep,
+    /// UCX has a pointer to it until the endpoint's close has ended. An `Rc` for the reason that [`Inbox`] gives.
+    arg: Rc<EndpointArg>,
+    /// Whether its failure has been reported.
+    failed: bool,
+}
+
+/// Open endpoints, and how often each address was opened.
+#[derive(Default)]
+pub(super) struct Endpoints {
+    open: HashMap<Endpoint, Open>,
+    /// As long as the worker lives, because UCX counts so.
+    openings: HashMap<Vec<u8>, u32>,
+}
+
+impl Endpoints {
+    /// Opens an endpoint; which opening to that address it is.
+    pub(super) fn open(
+        &mut self,
+        worker: &Worker,
+        inbox: &Rc<Inbox>,
+        endpoint: Endpoint,
+        address: &[u8],
+    ) -> Result<u32, WireError> {
+        if address.is_empty() {
+            return Err(WireError("an empty address".into()));
+        }
+        let arg = Rc::new(EndpointArg { endpoint, inbox: Rc::clone(inbox) });
+        // SAFETY: integers, raw pointers and an optional function, all of which may be zero; the mask says which of them UCX
+        // looks at.
+        let mut params: sys::EpParams = unsafe { std::mem::zeroed() };
+        params.field_mask = sys::EP_PARAM_FIELD_REMOTE_ADDRESS
+            | sys::EP_PARAM_FIELD_ERR_HANDLING_MODE
+            | sys::EP_PARAM_FIELD_ERR_HANDLER;
+        let padded = [address, &PADDING].concat();
+        params.address = padded.as_ptr().cast();
+        params.err_mode = sys::ERR_HANDLING_MODE_PEER;
+        params.err_handler.cb = Some(on_failure);
+        params.err_handler.arg = Rc::as_ptr(&arg).cast_mut().cast();
+        let number = self.openings.entry(address.to_vec()).or_default();
+        *number += 1;
+        let (number, mut ep) = (*number, null_mut());
+        // SAFETY: the worker is live and this is its thread; the address is copied by the call. `on_failure`'s contract: `arg`
+        // is kept in `open`, then by the request that closes the endpoint; UCX calls back only inside of calls on the worker,
+        // during which no borrow of the inbox is held.
+        let status = unsafe { (worker.calls().ep_create)(worker.worker(), &params, &mut ep) };
+        check("connecting", status)?;
+        self.open.insert(endpoint, Open { ep, arg, failed: false });
+        Ok(number)
+    }
+
+    /// UCX's endpoint; live until it is taken out by [`Endpoints::remove`].
+    pub(super) fn ep(&self, endpoint: Endpoint) -> Option<sys::Ep> {
+        self.open.get(&endpoint).map(|open| open.ep)
+    }
+
+    /// Takes an endpoint out, to be closed by the caller: UCX's endpoint, and what to keep until its close has ended.
+    pub(super) fn remove(&mut self, endpoint: Endpoint) -> Option<(sys::Ep, Rc<EndpointArg>)> {
+        self.open.remove(&endpoint).map(|open| (open.ep, open.arg))
+    }
+
+    /// Whether a failure is one to report: the endpoint is open, and none was reported before.
+    pub(super) fn fail(&mut self, endpoint: Endpoint) -> bool {
+        self.open.get_mut(&endpoint).is_some_and(|open| !std::mem::replace(&mut open.failed, true))
+    }
+
+    pub(super) fn all(&self) -> Vec<Endpoint> {
+        self.open.keys().copied().collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Memory that peers may read.
+
+use std::collections::HashMap;
+use std::ptr::null_mut;
+
+use sluice_transport::{Region, WireError};
+
+use super::status::{check, error};
+use super::worker::Worker;
+use crate::sys;
+
+/// Registered memory by region.
+#[derive(Default)]
+pub(super) struct Memory {
+    regions: HashMap<Region, sys::Mem>,
+}
+
+impl Memory {
+    /// Registers memory for reading by peers; its packed key.
+    ///
+    /// # Safety
+    /// The memory stays mapped and readable until [`Memory::unregister`] or [`Memory::unregister_all`].
+    pub(super) unsafe fn register(
+        &mut self,
+        worker: &Worker,
+        region: Region,
+        address: usize,
+        bytes: usize,
+    ) -> Result<Vec<u8>, WireError> {
+        // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
+        let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
+        params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
+            | sys::MEM_MAP_PARAM_FIELD_LENGTH
+            | sys::MEM_MAP_PARAM_FIELD_FLAGS
+            | sys::MEM_MAP_PARAM_FIELD_PROT;
+        params.address = std::ptr::with_exposed_provenance_mut(address);
+        params.length = bytes;
+        // Little of what is registered may ever be read: a device that pages on demand brings only that into memory.
+        params.flags = sys::MEM_MAP_NONBLOCK;
+        params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
+        let mut mem = null_mut();
+        // SAFETY: the context is live as long as `worker`; `params` and `mem` are valid during the call; the memory is mapped and
+        // stays so (contract).
+        let status = unsafe { (worker.calls().mem_map)(worker.context(), &params, &mut mem) };
+        check("registering memory", status)?;
+        match pack_key(worker, mem) {
+            Ok(key) => {
+                self.regions.insert(region, mem);
+                Ok(key)
+            }
+            Err(status) => {
+                unmap(worker, mem);
+                Err(error("a memory's key", status))
+            }
+        }
+    }
+
+    pub(super) fn unregister(&mut self, worker: &Worker, region: Region) {
+        self.regions.remove(&region).into_iter().for_each(|mem| unmap(worker, mem));
+    }
+
+    pub(super) fn unregister_all(&mut self, worker: &Worker) {
+        self.regions.drain().for_each(|(_, mem)| unmap(worker, mem));
+    }
+}
+
+/// The bytes that a peer needs to read memory.
+fn pack_key(worker: &Worker, mem: sys::Mem) -> Result<Vec<u8>, sys::Status> {
+    let (mut packed, mut length) = (null_mut(), 0);
+    // SAFETY: the context is live and `mem` was mapped in it; both out-parameters are valid during the call.
+    let status = unsafe { (worker.calls().rkey_pack)(worker.context(), mem, &mut packed, &mut length) };
+    if status != sys::OK {
+        return Err(status);
+    }
+    // SAFETY: UCX has answered OK, so there are `length` bytes at `packed`, which are ours until they are released.
+    let key = unsafe { std::slice::from_raw_parts(packed.cast::<u8>(), length) }.to_vec();
+    // SAFETY: given by `rkey_pack`, released once, and not used again: `key` is a copy.
+    unsafe { (worker.calls().rkey_buffer_release)(packed) };
+    Ok(key)
+}
+
+/// Ends a mapping that has left (or never entered) the table, so that it is ended once.
+fn unmap(worker: &Worker, mem: sys::Mem) {
+    // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more: nobody unmaps it again.
+    unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };
+}
+
+/// Whether this machine has RDMA devices: their drivers register all memory for writing by the device, and the kernel refuses
+/// that for read-only mappings.
+pub(super) fn has_rdma_devices() -> bool {
+    std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
+}

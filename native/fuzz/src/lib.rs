@@ -1,0 +1,77 @@
+//! Fuzz targets: each takes any bytes, feeds them to code that reads untrusted input, and panics when that code does
+//! something it must not do.
+//!
+//! ```text
+//! corpus/<target>/*  ─► tests/corpus.rs    every file once                                  (cargo test)
+//! random bytes       ─► tests/generator.rs a fixed number of generated payloads and rows    (cargo test)
+//! libFuzzer          ─► engine/            coverage decides what to try next                (./sluice fuzz)
+//! ```
+//!
+//! To add a target: a function here, a line in [`TARGETS`], and inputs in `corpus/<name>/`.
+
+mod choices;
+pub mod payload;
+pub mod rows;
+
+use sluice_codec::{FrameHeader, HEADER_BYTES};
+
+pub use choices::Choices;
+
+/// A function to fuzz.
+pub struct Target {
+    /// Also the name of the folder of its corpus.
+    pub name: &'static str,
+    /// Panics when the code under test is wrong.
+    pub run: fn(&[u8]),
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    Target { name: "frame", run: frame },
+    Target { name: "payload", run: raw_payload },
+    Target { name: "grammar", run: grammar },
+    Target { name: "rows", run: rows::run },
+    Target { name: "message", run: message },
+];
+
+/// The target with this name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|t| t.name == name)
+}
+
+/// Raw bytes as a whole frame. Its checksums are made right, because no fuzzer guesses one.
+fn frame(data: &[u8]) {
+    let mut frame = data.to_vec();
+    if frame.len() >= HEADER_BYTES {
+        payload::repair_checksums(&mut frame);
+    }
+    payload::check_frame(&frame);
+}
+
+/// Raw bytes as a payload: 8 bytes choose the header's fields.
+fn raw_payload(data: &[u8]) {
+    let Some((head, payload)) = data.split_first_chunk::<8>() else { return };
+    let header = FrameHeader {
+        path: 1,
+        encoding: head[0] & 1,
+        records: 1 + u32::from(u16::from_le_bytes([head[1], head[2]])),
+        fields: u32::from(head[3]),
+        decoded_bytes: u32::from_le_bytes([head[4], head[5], head[6], 0]),
+        encoded_bytes: payload.len() as u32,
+        payload_crc: 0,
+    };
+    payload::check(&header, payload);
+}
+
+/// Bytes as the choices that the payload grammar leaves open.
+fn grammar(data: &[u8]) {
+    let case = payload::generate(&mut Choices::new(data));
+    payload::check(&case.header, &case.payload);
+}
+
+/// Raw bytes as a message between two agents. Each message has one form, so encoding it again gives the same bytes.
+fn message(data: &[u8]) {
+    if let Some(again) = sluice_transport::reencode_message(data) {
+        assert!(again == data, "a message that is encoded in another way than it was read");
+    }
+}

@@ -1,0 +1,141 @@
+//! Models for loom of the JVM's handle table and of the transport's queue of completions: their own sources, with loom's locks
+//! (`build.rs`). See `tools/verify-native loom`.
+#![cfg(loom)]
+#![allow(dead_code, reason = "the models use a part")]
+
+/// What the handle table needs of its crate's errors.
+mod error {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Reason {
+        StaleHandle,
+    }
+
+    #[derive(Debug)]
+    pub struct EngineError {
+        pub reason: Reason,
+    }
+
+    pub type CallError = EngineError;
+
+    impl EngineError {
+        pub fn new(reason: Reason, _: String) -> Self {
+            Self { reason }
+        }
+    }
+}
+
+/// Stands for arena memory: says how many there are.
+mod sluice_mem {
+    #[derive(Debug)]
+    pub struct Lease(pub std::sync::Arc<()>);
+}
+
+mod handles {
+    include!(concat!(env!("OUT_DIR"), "/handles.rs"));
+}
+
+mod completions {
+    use crate::sluice_mem;
+
+    include!(concat!(env!("OUT_DIR"), "/completions.rs"));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::completions::{Completion, Completions};
+    use crate::handles::HandleTable;
+    use crate::sluice_mem::Lease;
+    use loom::thread;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// loom's waits have no end: a wake-up that is lost is a deadlock, which it reports.
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    fn model(run: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(run);
+    }
+
+    #[test]
+    fn of_two_threads_that_remove_a_handle_one_gets_the_object() {
+        model(|| {
+            let table = Arc::new(HandleTable::new());
+            let handle = table.insert("object");
+            let other = Arc::clone(&table);
+            let thread = thread::spawn(move || other.remove(handle).is_ok());
+            let own = table.remove(handle).is_ok();
+            assert!(own != thread.join().expect("no panic"));
+            assert!(table.get(handle).is_err());
+        });
+    }
+
+    #[test]
+    fn a_stale_handle_never_finds_the_object_that_has_its_slot_now() {
+        model(|| {
+            let table = Arc::new(HandleTable::new());
+            let first = table.insert("first");
+            let other = Arc::clone(&table);
+            let thread = thread::spawn(move || other.get(first).ok().map(|object| *object));
+            table.remove(first).expect("live");
+            let second = table.insert("second");
+            assert_eq!((second as u32, second == first), (first as u32, false), "the slot is reused");
+            let found = thread.join().expect("no panic");
+            assert!(found.is_none_or(|object| object == "first"), "{found:?}");
+            assert_eq!(*table.get(second).expect("live"), "second");
+        });
+    }
+
+    #[test]
+    fn an_object_in_use_outlives_its_handle() {
+        model(|| {
+            let table = Arc::new(HandleTable::new());
+            let handle = table.insert(String::from("object"));
+            let other = Arc::clone(&table);
+            let thread = thread::spawn(move || other.get(handle).ok());
+            drop(table.remove(handle));
+            assert!(thread.join().expect("no panic").is_none_or(|object| *object == "object"));
+        });
+    }
+
+    fn completion(index: u32, memory: &Arc<()>) -> Completion {
+        Completion { request: 1, index, result: Ok(Some(Lease(Arc::clone(memory)))) }
+    }
+
+    #[test]
+    fn a_taker_that_sleeps_is_woken_by_what_arrives() {
+        model(|| {
+            let (queue, memory) = (Arc::new(Completions::default()), Arc::new(()));
+            let (other, theirs) = (Arc::clone(&queue), Arc::clone(&memory));
+            let thread = thread::spawn(move || {
+                for index in 0..2 {
+                    other.append(&mut vec![completion(index, &theirs)]);
+                }
+            });
+            let mut taken = Vec::new();
+            while taken.len() < 2 {
+                taken.extend(queue.take(8, LONG).expect("not closed"));
+            }
+            thread.join().expect("no panic");
+            assert_eq!(taken.iter().map(|completion| completion.index).collect::<Vec<_>>(), [0, 1]);
+        });
+    }
+
+    #[test]
+    fn closing_ends_every_wait_and_frees_what_nobody_took() {
+        model(|| {
+            let (queue, memory) = (Arc::new(Completions::default()), Arc::new(()));
+            let (other, theirs) = (Arc::clone(&queue), Arc::clone(&memory));
+            let thread = thread::spawn(move || {
+                other.append(&mut vec![completion(0, &theirs)]);
+                other.close();
+                other.append(&mut vec![completion(1, &theirs)]);
+            });
+            while queue.take(8, LONG).is_some() {}
+            thread.join().expect("no panic");
+            assert!(queue.take(8, LONG).is_none());
+            assert_eq!(Arc::strong_count(&memory), 1, "no completion keeps memory");
+        });
+    }
+}

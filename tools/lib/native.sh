@@ -1,0 +1,169 @@
+# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
+
+# The machines that the jar is for. Libraries are linked against this version of glibc's symbols, that of CentOS 7, by zig,
+# which carries the symbol lists of all versions.
+native_machines=(x86_64 aarch64)
+oldest_glibc=2.17
+zig_packages=(ziglang==0.15.2 cargo-zigbuild==0.24.0)
+zig_home=$build/zig
+# linux-<machine>/: what the jar has for that machine.
+native_home=$build/native
+ucx_home=$build/ucx
+ucx_wheel=libucx-cu12==1.22.0
+
+host_machine=$(uname -m)
+
+cargo_native() { (cd "$root/native" && cargo "$@"); }
+
+has_pip() { command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1; }
+
+# --- Linking ------------------------------------------------------------------------------------------------------
+
+install_zig() {
+  rm -rf "$zig_home"
+  python3 -m pip install --disable-pip-version-check --no-deps --target "$zig_home" "${zig_packages[@]}" &&
+    "$zig_home/bin/cargo-zigbuild" --version &&
+    printf '%s\n' "${zig_packages[*]}" >"$zig_home/.complete"
+}
+
+# Whether zig links; installs it if that was not done yet.
+prepare_zig() {
+  if [[ -e $zig_home/.complete && $(<"$zig_home/.complete") == "${zig_packages[*]}" ]]; then return; fi
+  if ! has_pip; then
+    note "  No python3 with pip, which brings zig (for example: apt-get install python3-pip)."
+    return 1
+  fi
+  step install-zig install_zig
+}
+
+cargo_zigbuild() {
+  (cd "$root/native" && CARGO_ZIGBUILD_ZIG_PATH=$zig_home/ziglang/zig "$zig_home/bin/cargo-zigbuild" "$@")
+}
+
+# Whether Rust's standard library for a machine is there; rustup brings it if it is not.
+prepare_rust_target() {
+  local target=$1-unknown-linux-gnu
+  if [[ -d $(cd "$root/native" && rustc --print target-libdir --target "$target") ]]; then return; fi
+  if ! command -v rustup >/dev/null; then return 1; fi
+  (cd "$root/native" && step "rust-target-$1" rustup target add "$target")
+}
+
+link_with_zig() {
+  local machine=$1
+  cargo_zigbuild zigbuild --release --locked -p sluice-jni --target "$machine-unknown-linux-gnu.$oldest_glibc" &&
+    keep_library "$machine" "$root/native/target/$machine-unknown-linux-gnu/release/libsluice_jni.so" &&
+    check_imported_symbols "$native_home/linux-$machine/libsluice_jni.so"
+}
+
+link_with_host() {
+  cargo_native build --release --locked -p sluice-jni &&
+    keep_library "$host_machine" "$root/native/target/release/libsluice_jni.so"
+}
+
+keep_library() {
+  mkdir -p "$native_home/linux-$1"
+  cp "$2" "$native_home/linux-$1/"
+}
+
+# Fails when a library asks for glibc symbols above the oldest version, or for a symbol without a version: the oldest glibc may
+# lack that too, and then the library does not load there. (Weak symbols may be absent.)
+check_imported_symbols() {
+  local faults
+  faults=$(readelf --wide --dyn-syms "$1" | awk -v oldest="$oldest_glibc" '
+    function newer(version,   v, o) {
+      split(version, v, "."); split(oldest, o, ".")
+      return v[1] > o[1] || (v[1] == o[1] && v[2] > o[2])
+    }
+    $7 != "UND" || $8 == "" { next }
+    match($8, /@GLIBC_/) { if (newer(substr($8, RSTART + 7))) print $8; next }
+    $5 != "WEAK" && $8 !~ /@/ { print $8 " (without a version)" }')
+  if [[ -n $faults ]]; then
+    printf '%s imports what glibc %s may lack:\n%s\n' "$1" "$oldest_glibc" "$faults"
+    return 1
+  fi
+  printf '%s imports nothing above glibc %s\n' "$1" "$oldest_glibc"
+}
+
+# build_native MACHINE…: what cannot be linked for another machine is left out of the jar, with a note.
+build_native() {
+  local machine
+  check_native_tools
+  if prepare_zig; then
+    for machine in "$@"; do
+      if prepare_rust_target "$machine"; then
+        step "build-native-$machine" link_with_zig "$machine" || exit 1
+      else
+        note "  The jar will have no library for $machine: Rust's standard library for it is missing (rustup target add)."
+        rm -rf "${native_home:?}/linux-$machine"
+      fi
+    done
+  else
+    note "  The library will need this machine's glibc, and be for $host_machine only."
+    rm -rf "$native_home"
+    step "build-native-$host_machine" link_with_host || exit 1
+  fi
+}
+
+# --- UCX ----------------------------------------------------------------------------------------------------------
+
+# Strips libraries of any machine: with Rust's own tool, which knows all of them, else with the system's.
+strip_libraries() {
+  local sysroot tool library
+  sysroot=$(cd "$root/native" && rustc --print sysroot)
+  tool=$sysroot/lib/rustlib/$host_machine-unknown-linux-gnu/bin/rust-objcopy
+  for library in "$@"; do
+    LD_LIBRARY_PATH=$sysroot/lib "$tool" --strip-unneeded "$library" || strip --strip-unneeded "$library" || return 1
+  done
+}
+
+# The wheel of UCX for a machine, unpacked; and the few of its libraries that go into the jar, stripped.
+install_ucx() {
+  local machine=$1 jar=$ucx_home/linux-$1 wheel=$ucx_home/wheel-$1 download=$ucx_home/download-$1
+  rm -rf "$jar" "$wheel" "$download"
+  mkdir -p "$jar/ucx"
+  python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: \
+    --platform "manylinux_2_28_$machine" --dest "$download" "$ucx_wheel" &&
+    python3 -m zipfile -e "$download"/*.whl "$wheel" &&
+    cp "$wheel"/libucx/lib/lib{ucm,ucs,uct,ucp}.so.0 "$jar/" &&
+    cp "$wheel/libucx/lib/ucx/libuct_cma.so.0" "$jar/ucx/" &&
+    strip_libraries "$jar"/*.so.0 "$jar"/ucx/*.so.0 &&
+    rm -r "$download" &&
+    printf '%s\n' "$ucx_wheel" >"$wheel/.complete"
+}
+
+has_ucx() { [[ -e $ucx_home/wheel-$1/.complete && $(<"$ucx_home/wheel-$1/.complete") == "$ucx_wheel" ]]; }
+
+# prepare_ucx MACHINE…: Sluice works without UCX, so what is missing to get it is said and no error.
+prepare_ucx() {
+  local machine
+  for machine in "$@"; do
+    if has_ucx "$machine"; then continue; fi
+    if ! has_pip || ! step "install-ucx-$machine" install_ucx "$machine"; then
+      note "  The jar will carry no UCX for $machine (it comes with python3 and pip); a UCX of the system is used where there is one."
+    fi
+  done
+}
+
+# --- Tests for another machine --------------------------------------------------------------------------------------
+
+qemu_home=$build/qemu
+
+# Whether programs for aarch64 run here: through qemu and with that machine's C library, two Debian packages, unpacked into build.
+prepare_qemu() {
+  if [[ $host_machine == aarch64 || -e $qemu_home/.complete ]]; then return; fi
+  command -v apt-get >/dev/null && step install-qemu install_qemu
+}
+
+install_qemu() {
+  rm -rf "$qemu_home"
+  debian_packages '' "$qemu_home" qemu-user-static libc6-arm64-cross && touch "$qemu_home/.complete"
+}
+
+# The tests of the crates that depend on the machine; property tests try fewer values, because qemu is slow.
+aarch64_tests() {
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER PROPTEST_CASES=${PROPTEST_CASES:-16}
+  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$qemu_home/usr/bin/qemu-aarch64-static -L $qemu_home/usr/aarch64-linux-gnu"
+  cargo_zigbuild test --locked --no-fail-fast --target "aarch64-unknown-linux-gnu.$oldest_glibc" \
+    -p sluice-codec -p sluice-mem -p sluice-engine "$@"
+}
