@@ -1,6 +1,6 @@
-//! Every committed input of every target, once. `SLUICE_WRITE_CORPUS=1 cargo test -p sluice-fuzz --test corpus` writes the
-//! inputs that are made from the golden vectors, the regressions and the generators; those that a fuzzer found are added
-//! by hand, as `corpus/<target>/found-<what>`.
+//! Every committed input of every target, once. `SLUICE_WRITE_CORPUS=1 cargo test -p sluice-fuzz --test corpus`
+//! writes the inputs that are made from the golden vectors, the regressions and the generators; those that a fuzzer
+//! found are added by hand, as `corpus/<target>/found-<what>`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -35,7 +35,8 @@ fn rows_come_back() {
     run("rows", ROWS);
 }
 
-/// The generator is worth its time only if it reaches deep: half of the payloads are valid, and each kind of part occurs.
+/// The generator is worth its time only if it reaches deep: half of the payloads are valid, and each kind of part
+/// occurs.
 #[test]
 fn many_generated_payloads_are_valid() {
     let count = 4000;

@@ -17,8 +17,8 @@ const EXTRA_BYTES: usize = 256 << 10;
 
 /// Decodes frames; owns all scratch memory. Not shared between threads; make one per thread.
 ///
-/// Memory: while it decodes a frame, a decoder holds at most [`Decoder::scratch_bound`] bytes; between two calls at most
-/// [`crate::RETAINED_LIMIT`].
+/// Memory: while it decodes a frame, a decoder holds at most [`Decoder::scratch_bound`] bytes; between two calls at
+/// most [`crate::RETAINED_LIMIT`].
 pub struct Decoder {
     kernels: &'static Kernels,
     words: Vec<u64>,
@@ -88,8 +88,8 @@ impl Decoder {
         self.bytes()
     }
 
-    /// Most bytes of memory that the decoder holds while it decodes a frame with this header. Rows of many fields, few of
-    /// them in a frame, need up to eight times their bytes; others two times.
+    /// Most bytes of memory that the decoder holds while it decodes a frame with this header. Rows of many fields,
+    /// few of them in a frame, need up to eight times their bytes; others two times.
     pub fn scratch_bound(header: &FrameHeader) -> usize {
         let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
         let words = bitset_words(fields) + fields;

@@ -24,8 +24,9 @@ const FRAME_EXTRA: usize = HEADER_BYTES + 4096;
 /// What the arrays with an element a row take, for one row.
 const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
 
-/// Encodes rows of one shape after another; owns all scratch memory, so that a frame no larger than one before allocates
-/// nothing, unless that one made the encoder give memory back. Not shared between threads; make one per thread.
+/// Encodes rows of one shape after another; owns all scratch memory, so that a frame no larger than one before
+/// allocates nothing, unless that one made the encoder give memory back. Not shared between threads; make one per
+/// thread.
 ///
 /// Memory: while it encodes, an encoder holds at most [`Encoder::scratch_bound`] bytes; between two calls of
 /// [`Encoder::encode`] at most [`crate::RETAINED_LIMIT`].
@@ -96,8 +97,8 @@ impl Encoder {
         done
     }
 
-    /// Makes one frame of all `rows` (1 to [`crate::MAX_RECORDS`]) and returns its bytes. The frame stays in the encoder,
-    /// however large, until the next call.
+    /// Makes one frame of all `rows` (1 to [`crate::MAX_RECORDS`]) and returns its bytes. The frame stays in the
+    /// encoder, however large, until the next call.
     pub fn encode_frame(&mut self, rows: &[&[u8]], fields: u32) -> &[u8] {
         self.keep_within_limit();
         self.make_frame(rows, fields);
@@ -109,8 +110,9 @@ impl Encoder {
         self.bytes()
     }
 
-    /// Most bytes of memory that the encoder holds while [`Encoder::encode`] encodes rows of `fields` fields, none longer
-    /// than `longest_row` bytes, however many they are: about three times the longest row, 128 bytes a field, and 6 MiB.
+    /// Most bytes of memory that the encoder holds while [`Encoder::encode`] encodes rows of `fields` fields, none
+    /// longer than `longest_row` bytes, however many they are: about three times the longest row, 128 bytes a field,
+    /// and 6 MiB.
     pub fn scratch_bound(&self, longest_row: usize, fields: u32) -> usize {
         let words = bitset_words(fields as usize) + fields as usize;
         // A frame's rows before its last are shorter than FRAME_BYTES together, and each has all its words.

@@ -17,7 +17,8 @@ pub(crate) struct Portions {
 scratch_of!(Portions: bytes, starts);
 
 impl Portions {
-    /// Notes where each row's portion starts; `bytes` are filled, rows are `row_bytes` long, of which `fixed` are not here.
+    /// Notes where each row's portion starts; `bytes` are filled, rows are `row_bytes` long, of which `fixed` are not
+    /// here.
     pub(crate) fn index(&mut self, row_bytes: &[u64], fixed: usize) {
         self.fixed = fixed as u32;
         clear_for(&mut self.starts, row_bytes.len());

@@ -3,12 +3,13 @@
 //!
 //! Two rules bound it. While a frame is made or read, each buffer grows to exactly what that frame needs, never by
 //! doubling; so the need of a frame can be computed beforehand (`scratch_bound` of [`crate::Encoder`] and
-//! [`crate::Decoder`]). Afterwards, when all buffers together hold more than [`RETAINED_LIMIT`], each gives back what it
-//! has above [`KEPT_BYTES`]: one giant row leaves no giant buffers behind.
+//! [`crate::Decoder`]). Afterwards, when all buffers together hold more than [`RETAINED_LIMIT`], each gives back what
+//! it has above [`KEPT_BYTES`]: one giant row leaves no giant buffers behind.
 
 /// Most bytes that an encoder or a decoder keeps between two calls. Frames of usual size (160 KiB) need under 0.7 MiB.
 pub const RETAINED_LIMIT: usize = 4 << 20;
-/// Most bytes that one buffer keeps when memory is given back. An encoder has 17 buffers, and contexts of at most 1 MiB.
+/// Most bytes that one buffer keeps when memory is given back. An encoder has 17 buffers, and contexts of at most 1
+/// MiB.
 const KEPT_BYTES: usize = 128 << 10;
 
 /// Something that holds scratch memory.

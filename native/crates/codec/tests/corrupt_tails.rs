@@ -20,7 +20,8 @@ fn frame(payload: &[u8], records: u32, decoded_bytes: u32) -> Vec<u8> {
     [&header(payload, records, decoded_bytes).to_bytes()[..], payload].concat()
 }
 
-/// Decodes as a payload and as a whole frame, with every kernel set; returns the error, which must be the same each time.
+/// Decodes as a payload and as a whole frame, with every kernel set; returns the error, which must be the same each
+/// time.
 fn refused(payload: &[u8], records: u32, decoded_bytes: u32) -> CodecError {
     let (mut target, mut lengths) = (vec![0; decoded_bytes as usize], vec![0; records as usize]);
     let mut errors = Vec::new();

@@ -1,4 +1,5 @@
-//! What encoders and decoders allocate, counted by the allocator itself (Zstandard's contexts apart, which C allocates).
+//! What encoders and decoders allocate, counted by the allocator itself (Zstandard's contexts apart, which C
+//! allocates).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -197,7 +197,9 @@ proptest! {
     }
 
     #[test]
-    fn mutated_payload_decodes_or_fails(seed: u64, changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..8)) {
+    fn mutated_payload_decodes_or_fails(
+        seed: u64, changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..8),
+    ) {
         let rows: Vec<Vec<u8>> = (0..60u64).map(|i| unsafe_row(&[
             Value::Word(i), Value::Bytes(vec![b'a'; (sluice_testkit::xorshift(seed ^ i) % 50) as usize]),
             Value::Wide(Some(vec![1; 5])), Value::Word(seed.wrapping_mul(i)),

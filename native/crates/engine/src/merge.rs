@@ -111,8 +111,13 @@ impl Merge<'_> {
 
     fn flush(&mut self) -> Result<(), EngineError> {
         let bytes = |piece: &Piece| self.sources[piece.source].bytes_at(piece.start, piece.end).map(IoSlice::new);
-        let mut slices: Vec<IoSlice<'_>> = self.pieces.iter().filter_map(bytes).collect();
-        debug_assert_eq!(slices.len(), self.pieces.len(), "a buffer was refilled before it was written");
+        let slices: Option<Vec<IoSlice<'_>>> = self.pieces.iter().map(bytes).collect();
+        let Some(mut slices) = slices else {
+            return Err(EngineError::invalid(format!(
+                "{}: a buffer was refilled before it was written",
+                self.path.display()
+            )));
+        };
         write_pieces(self.file, self.path, &mut slices)?;
         self.pieces.clear();
         Ok(())

@@ -144,8 +144,8 @@ fn tails(c: &mut Choices<'_>, records: usize, parts: &mut Vec<Vec<u8>>) -> Vec<u
     slots.iter().map(|s| s.0).collect()
 }
 
-/// Var data of slots (length, and length of the value in it). The grammar has no rule that keeps tails whose lengths are
-/// no multiple of 8 from mode words: that it is corrupt there is for the decoder to see.
+/// Var data of slots (length, and length of the value in it). The grammar has no rule that keeps tails whose lengths
+/// are no multiple of 8 from mode words: that it is corrupt there is for the decoder to see.
 fn var_data(c: &mut Choices<'_>, slots: &[(usize, usize)], parts: &mut Vec<Vec<u8>>) {
     let longest = slots.iter().map(|s| s.0).max().unwrap_or(0);
     let mode = if longest <= 40 { c.below(3) } else { 1 + c.below(2) } as u8;

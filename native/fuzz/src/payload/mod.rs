@@ -17,8 +17,8 @@ fn bits(value: u64) -> u32 {
 
 /// Where a value's bits lie in packed values: the byte and the bit of bit `bit` of value `i` of `n`, `width` bits each.
 ///
-/// Tiles of 512 values, and a rest of at least 64 filled up to a multiple of 8, are laned: value `i` is number `i / 8` of
-/// lane `i % 8`; word `k` of the 8 lanes follow each other, the last ones in the bytes they need.
+/// Tiles of 512 values, and a rest of at least 64 filled up to a multiple of 8, are laned: value `i` is number `i /
+/// 8` of lane `i % 8`; word `k` of the 8 lanes follow each other, the last ones in the bytes they need.
 fn bit_position(n: usize, width: usize, i: usize, bit: usize) -> (usize, usize) {
     let tile = i / 512;
     let before = tile * 64 * width;

@@ -1,5 +1,5 @@
-//! Payloads that break a rule: a number in the header that is not right, a part that is missing, twice, elsewhere, cut or
-//! too long, a byte that is another.
+//! Payloads that break a rule: a number in the header that is not right, a part that is missing, twice, elsewhere,
+//! cut or too long, a byte that is another.
 
 use super::grammar::Draft;
 use crate::Choices;

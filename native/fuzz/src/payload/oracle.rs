@@ -14,7 +14,8 @@ const GUARD: u8 = 0xA5;
 const GUARD_LENGTH: u32 = 0xA5A5_A5A5;
 
 thread_local! {
-    /// One for each set of kernels, kept, as engines keep them: what a bad payload leaves behind must not harm the next.
+    /// One for each set of kernels, kept, as engines keep them: what a bad payload leaves behind must not harm the
+    /// next.
     static DECODERS: RefCell<Vec<(&'static str, Decoder)>> =
         RefCell::new(Kernels::all().into_iter().map(|k| (k.name, Decoder::with_kernels(k))).collect());
 }

@@ -151,9 +151,9 @@ impl Kernels {
         unsafe { (self.prefix_sum)(values, start, step) }
     }
 
-    /// Transposes: word `w` of row `i` goes to `columns[w * stride + i]`, and what a row has behind its `words` words is
-    /// appended to `portions`. False, and undefined contents of both, if a row has fewer words, if there are more rows
-    /// than `stride`, or if `columns` has fewer than `words * stride` elements.
+    /// Transposes: word `w` of row `i` goes to `columns[w * stride + i]`, and what a row has behind its `words` words
+    /// is appended to `portions`. False, and undefined contents of both, if a row has fewer words, if there are more
+    /// rows than `stride`, or if `columns` has fewer than `words * stride` elements.
     pub(crate) fn gather(
         &self,
         rows: &[&[u8]],
@@ -220,8 +220,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// Sizes of every kind, right and wrong ones: `gather` writes nothing outside the columns, and says so when they
-        /// do not fit.
+        /// Sizes of every kind, right and wrong ones: `gather` writes nothing outside the columns, and says so when
+        /// they do not fit.
         #[test]
         fn gather_takes_any_sizes(
             rows in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..10),
@@ -249,7 +249,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_sets_agree(values in prop::collection::vec(any::<u64>(), 8..600), width in 1u32..64, mask: u64, base: u64) {
+        fn all_sets_agree(
+            values in prop::collection::vec(any::<u64>(), 8..600), width in 1u32..64, mask: u64, base: u64,
+        ) {
             let whole = values.len() / 8 * 8;
             let low = (1u64 << width) - 1;
             let narrow: Vec<u64> = values[..whole].iter().map(|v| (v & low).wrapping_add(base)).collect();
@@ -273,7 +275,10 @@ mod tests {
                 let mut sums = values.clone();
                 k.prefix_sum(&mut sums, base, 3);
                 let mut sum = base;
-                for (s, v) in sums.iter().zip(&values) { sum = sum.wrapping_add(*v).wrapping_add(3); prop_assert_eq!(*s, sum); }
+                for (s, v) in sums.iter().zip(&values) {
+                    sum = sum.wrapping_add(*v).wrapping_add(3);
+                    prop_assert_eq!(*s, sum);
+                }
             }
         }
     }

@@ -8,8 +8,9 @@
 //! a mode's high 4 bits are the general codec; if not 0: compressed length (u32) · compressed bytes
 //! ```
 //!
-//! A field's *slot* is the space that its value takes in a row, a multiple of 8 bytes; a tail's slot is the tail, of any
-//! length. [`encode`] chooses the mode, [`compressed`] whether to compress; [`decode`] puts the bytes into the rows.
+//! A field's *slot* is the space that its value takes in a row, a multiple of 8 bytes; a tail's slot is the tail, of
+//! any length. [`encode`] chooses the mode, [`compressed`] whether to compress; [`decode`] puts the bytes into the
+//! rows.
 
 mod compressed;
 mod decode;

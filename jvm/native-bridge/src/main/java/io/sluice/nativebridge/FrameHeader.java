@@ -40,7 +40,8 @@ public record FrameHeader(int path, int records, int fields, long decodedBytes, 
     int magic = in.getInt(offset);
     if (magic != MAGIC) {
       throw new CorruptFrameException(
-          "not a Sluice frame: magic is 0x" + Integer.toHexString(magic) + ", expected 0x" + Integer.toHexString(MAGIC));
+          "not a Sluice frame: magic is 0x" + Integer.toHexString(magic) + ", expected 0x"
+              + Integer.toHexString(MAGIC));
     }
     CRC32C crc = new CRC32C();
     crc.update(bytes, offset, HEADER_CRC_OFFSET);

@@ -22,8 +22,7 @@ final class NativeCoreTest {
   private static final long LIMIT = 64 << 20;
   private static final long[] NO_PAGES = {};
 
-  @TempDir
-  Path directory;
+  @TempDir Path directory;
 
   @BeforeEach
   void loadLibrary() {

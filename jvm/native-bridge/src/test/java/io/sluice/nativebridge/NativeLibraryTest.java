@@ -47,7 +47,8 @@ class NativeLibraryTest {
       Path cut = Files.write(folder.resolve("cut-" + bytes + ".so"), Arrays.copyOf(whole, bytes));
       NativeLibrary.Status status = NativeLibrary.load(cut.toString());
       assertFalse(status.available());
-      assertTrue(status.detail().contains(cut + " failed") && status.detail().contains(bytes + " bytes"), status.detail());
+      assertTrue(status.detail().contains(cut + " failed") && status.detail().contains(bytes + " bytes"),
+          status.detail());
     }
     assertNull(ElfFile.fault(Files.write(folder.resolve("whole.so"), Arrays.copyOf(whole, 5056)), "x86_64"));
   }
