@@ -1,8 +1,8 @@
-//! Models of threads for loom, which runs each in every order in which its threads can take turns (up to a number of forced switches)
-//! and with every value that relaxed loads may read. `tools/verify-native loom` runs them.
+//! Models of threads for loom, which runs each in every order in which its threads can take turns (up to a number of
+//! forced switches) and with every value that relaxed loads may read. `tools/verify-native loom` runs them.
 //!
-//! Each thread says its number ([`thread_slot::set`]), which decides its shard and its sub-arena. Memory is never touched, so
-//! addresses are made up.
+//! Each thread says its number ([`thread_slot::set`]), which decides its shard and its sub-arena. Memory is never
+//! touched, so addresses are made up.
 
 use crate::arena::{Arena, ArenaOptions};
 use crate::budget::{Budget, QUOTA_BYTES};
@@ -14,8 +14,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-/// Runs a model with at most so many switches away from a thread that could go on. Two find nearly every fault, at a cost that a
-/// test can pay.
+/// Runs a model with at most so many switches away from a thread that could go on. Two find nearly every fault, at a
+/// cost that a test can pay.
 fn model(switches: usize, run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(switches);
@@ -103,7 +103,8 @@ fn quota_that_another_shard_gives_up_is_no_reason_to_refuse() {
         let limit = 4 * QUOTA_BYTES;
         let budget = Arc::new(Budget::new(limit, 2));
         let lease = QUOTA_BYTES / 4;
-        // Five leases, of which three are released: shard 0 then has all the quota that it may have, so the next release gives some up.
+        // Five leases, of which three are released: shard 0 then has all the quota that it may have, so the next
+        // release gives some up.
         (0..5).for_each(|_| assert!(budget.charge(0, lease)));
         (0..3).for_each(|_| budget.refund(0, lease));
         assert_eq!((budget.leased(), budget.charged()), (2 * lease, 2 * lease + QUOTA_BYTES));
