@@ -1,8 +1,8 @@
 //! The arena beside a pool behind a mutex, the system's allocator and mimalloc: time per release and lease with 1 to 16
 //! threads, footprint over live bytes, and success when memory is 95 % full. `cargo bench -p sluice-mem --bench
-//! allocators`; prints tables in Markdown. Sizes are those of the seed's recording, with a long tail up to 64 MiB. With `--
-//! --trace FILE` it replays a recording of our own instead (`SLUICE_ARENA_TRACE=FILE`, plain or compressed to `.zst`); with `-- --threads N` it times
-//! that many threads and nothing else, and `--only 0` the arena alone.
+//! allocators`; prints tables in Markdown. Sizes are those of the seed's recording, with a long tail up to 64 MiB. With
+//! `-- --trace FILE` it replays a recording of our own instead (`SLUICE_ARENA_TRACE=FILE`, plain or compressed to
+//! `.zst`); with `-- --threads N` it times that many threads and nothing else, and `--only 0` the arena alone.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 #[path = "../tests/support/mod.rs"]
@@ -42,7 +42,8 @@ fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
-/// The best of runs that take turns, so that what else the machine does meets all of them: arena, pool, system, mimalloc, the loop.
+/// The best of runs that take turns, so that what else the machine does meets all of them: arena, pool, system,
+/// mimalloc, the loop.
 fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> Cost) -> [Cost; 5] {
     let mut best = [Cost { wall: f64::MAX, cpu: f64::MAX }; 5];
     let only = argument("--only").map(|nth| nth.parse::<usize>().unwrap());

@@ -21,8 +21,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two purge passes. Memory is given back one to two intervals after its last use. A job that uses all memory once in each
-/// interval pays at most for clearing it anew each time: some 100 ms of processor time per GiB, which is 2 % of one core.
+/// Between two purge passes. Memory is given back one to two intervals after its last use. A job that uses all memory
+/// once in each interval pays at most for clearing it anew each time: some 100 ms of processor time per GiB, which is 2
+/// % of one core.
 const PURGE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How an arena is set up.
@@ -32,21 +33,22 @@ pub struct ArenaOptions {
     pub limit_bytes: usize,
     /// Bytes of an ordinary region, rounded up to [`SEGMENT_BYTES`]; a larger lease gets a larger region.
     pub region_bytes: usize,
-    /// Bytes of wholly free regions that are kept mapped; what exceeds it is unmapped at once. `None`: an eighth of the limit, whatever
-    /// the limit becomes, but at least one segment.
+    /// Bytes of wholly free regions that are kept mapped; what exceeds it is unmapped at once. `None`: an eighth of the
+    /// limit, whatever the limit becomes, but at least one segment.
     pub slack_bytes: Option<usize>,
-    /// Free memory that no lease has used for one to two of these intervals is given back to the system, and stays mapped. `None`: only
-    /// [`Arena::purge`] does that.
+    /// Free memory that no lease has used for one to two of these intervals is given back to the system, and stays
+    /// mapped. `None`: only [`Arena::purge`] does that.
     pub purge_interval: Option<Duration>,
     /// Thread arenas. Threads beyond this number share them.
     pub shards: usize,
-    /// A file to record every lease and release in; see [`crate::trace_file_of_environment`]. Where it cannot be made, a line on
-    /// standard error says so and nothing is recorded.
+    /// A file to record every lease and release in; see [`crate::trace_file_of_environment`]. Where it cannot be made,
+    /// a line on standard error says so and nothing is recorded.
     pub trace: Option<PathBuf>,
 }
 
 impl ArenaOptions {
-    /// The defaults: regions of 64 MiB, slack by the limit, purges every 5 s, two shards per core between 4 and 64, no trace.
+    /// The defaults: regions of 64 MiB, slack by the limit, purges every 5 s, two shards per core between 4 and 64, no
+    /// trace.
     pub fn with_limit(limit_bytes: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(4, usize::from);
         Self {
@@ -223,22 +225,22 @@ impl Arena {
         self.global.trim(keep_bytes);
     }
 
-    /// Gives all free memory back to the system, cached superblocks included, at once; the regions stay mapped. How many bytes it was. The
-    /// next leases have the kernel clear pages again: call it when none are expected soon.
+    /// Gives all free memory back to the system, cached superblocks included, at once; the regions stay mapped. How
+    /// many bytes it was. The next leases have the kernel clear pages again: call it when none are expected soon.
     pub fn purge(&self) -> u64 {
         self.threads.reclaim(&self.global);
         self.global.purge(Purgeable::All)
     }
 
-    /// Makes one step of a purge pass if one is due ([`ArenaOptions::purge_interval`]), as releases of large leases do by
-    /// themselves. For moments after which no such release may come for long, and for timers. Without a pass that is due it reads a
-    /// clock.
+    /// Makes one step of a purge pass if one is due ([`ArenaOptions::purge_interval`]), as releases of large leases do
+    /// by themselves. For moments after which no such release may come for long, and for timers. Without a pass that is
+    /// due it reads a clock.
     pub fn purge_if_due(&self) {
         self.global.purge_if_due();
     }
 
-    /// Figures of this moment. Locks every bin and every sub-arena, one after another, each for some nanoseconds: beside calls of other
-    /// threads the figures are of slightly different moments.
+    /// Figures of this moment. Locks every bin and every sub-arena, one after another, each for some nanoseconds:
+    /// beside calls of other threads the figures are of slightly different moments.
     pub fn statistics(&self) -> Statistics {
         let (small, large) = (self.threads.counts(), self.global.counts());
         let (refusal, purges) = (*lock(&self.last_refusal), self.global.purges());
@@ -274,8 +276,8 @@ impl Arena {
         self.global.map_error()
     }
 
-    /// Checks every invariant of the arena, with all of it stopped meanwhile: for tests. May be called at any time, also
-    /// beside other threads' leases.
+    /// Checks every invariant of the arena, with all of it stopped meanwhile: for tests. May be called at any time,
+    /// also beside other threads' leases.
     ///
     /// # Errors
     /// What is broken, in words.
@@ -283,8 +285,8 @@ impl Arena {
         audit::audit(&self.budget, &self.threads, &self.global).map(|_| ())
     }
 
-    /// As [`Self::check`], and that exactly the bytes found on lease are charged to the limit: for moments when no other thread is in
-    /// a call of this arena.
+    /// As [`Self::check`], and that exactly the bytes found on lease are charged to the limit: for moments when no
+    /// other thread is in a call of this arena.
     ///
     /// # Errors
     /// What is broken, in words.
@@ -299,7 +301,8 @@ impl Arena {
 }
 
 impl Drop for Arena {
-    /// Unmaps the free regions. One with a raw lease that nobody released stays mapped: its holder may still use the memory.
+    /// Unmaps the free regions. One with a raw lease that nobody released stays mapped: its holder may still use the
+    /// memory.
     fn drop(&mut self) {
         self.trim(0);
     }

@@ -1,7 +1,9 @@
-//! What AddressSanitizer is told of the arena, when the crate is built for it (`--cfg sluice_asan`, `tools/verify-native asan`).
+//! What AddressSanitizer is told of the arena, when the crate is built for it (`--cfg sluice_asan`,
+//! `tools/verify-native asan`).
 //!
-//! It knows of mappings, not of leases within them. So everything mapped is poisoned except for the bytes that each lease asked for: an
-//! access beyond a lease, or after its end, is then reported where it happens. Nothing is done in an ordinary build.
+//! It knows of mappings, not of leases within them. So everything mapped is poisoned except for the bytes that each
+//! lease asked for: an access beyond a lease, or after its end, is then reported where it happens. Nothing is done in
+//! an ordinary build.
 
 #[cfg(sluice_asan)]
 mod region {

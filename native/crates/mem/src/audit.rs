@@ -1,6 +1,7 @@
 //! The invariant checker of a whole arena.
 //!
-//! It stops every bin and the global arena, in lock order, walks all regions and compares what it finds with what they say:
+//! It stops every bin and the global arena, in lock order, walks all regions and compares what it finds with what they
+//! say:
 //!
 //! - the global arena's own invariants ([`crate::global`]);
 //! - every superblock extent has its marks, and a descriptor that is owned by one bin (or by none, on its way);

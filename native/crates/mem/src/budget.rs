@@ -4,13 +4,13 @@
 //! charged = bytes on lease + unused quota of every shard <= limit
 //! ```
 //!
-//! Every thread would change `charged` at every lease and release. So each shard holds a quota, a part of the limit that is
-//! charged in advance: a small lease takes from it, a small release adds to it, and only when it runs out or grows too large does
-//! the thread change `charged`.
+//! Every thread would change `charged` at every lease and release. So each shard holds a quota, a part of the limit
+//! that is charged in advance: a small lease takes from it, a small release adds to it, and only when it runs out or
+//! grows too large does the thread change `charged`.
 //!
-//! Unused quota must never cause a refusal. So before the budget refuses, it takes every shard's quota back and switches quotas off:
-//! all threads then change `charged` themselves. It switches them on again when the limit is so far away that all shards
-//! could hold a full quota.
+//! Unused quota must never cause a refusal. So before the budget refuses, it takes every shard's quota back and
+//! switches quotas off: all threads then change `charged` themselves. It switches them on again when the limit is so
+//! far away that all shards could hold a full quota.
 //!
 //! Relaxed order is enough: the numbers guard no other memory, and a read-modify-write always sees the latest one.
 
@@ -18,7 +18,8 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, lock, try_
 
 /// The most unused quota of a shard.
 pub(crate) const QUOTA_BYTES: usize = 512 << 10;
-/// The largest charge that is taken from quota. A larger one would nearly always have to fetch quota too, which costs more than it saves.
+/// The largest charge that is taken from quota. A larger one would nearly always have to fetch quota too, which costs
+/// more than it saves.
 const MAX_BYTES_FROM_QUOTA: usize = 128 << 10;
 
 /// Keeps what threads write often on a cache line of its own.
@@ -35,8 +36,8 @@ pub(crate) struct Budget {
     limit: AtomicUsize,
     peak: AtomicUsize,
     refusals: AtomicU64,
-    /// Held while bytes move between `charged` and a quota, so that whoever is about to refuse finds them in one or the other; and to
-    /// switch quotas on or off.
+    /// Held while bytes move between `charged` and a quota, so that whoever is about to refuse finds them in one or the
+    /// other; and to switch quotas on or off.
     moving: Mutex<()>,
 }
 

@@ -7,8 +7,8 @@
 //!                                        | granule 14 = 4 KiB    | 12             |
 //! ```
 //!
-//! A region, which a provider maps, is one segment or several in a row. Under `cfg(loom)` all units are small, so that a model has few
-//! atomics; the code is the same.
+//! A region, which a provider maps, is one segment or several in a row. Under `cfg(loom)` all units are small, so that
+//! a model has few atomics; the code is the same.
 
 /// Alignment of every lease and unit of every block size, in bytes: a cache line, and an AVX-512 register.
 pub const ALIGN_BYTES: usize = 64;
@@ -19,12 +19,13 @@ mod units {
     pub(crate) const GRANULE_BYTES: usize = 4 << 10;
     /// Unit and alignment of superblocks, in bytes.
     pub(crate) const SLOT_BYTES: usize = 256 << 10;
-    /// Unit in which free memory is given back, in bytes: a huge page, because the kernel would fill up one that was given back in
-    /// part.
+    /// Unit in which free memory is given back, in bytes: a huge page, because the kernel would fill up one that was
+    /// given back in part.
     pub(crate) const PURGE_BYTES: usize = 2 << 20;
     /// Alignment and size unit of every region, in bytes: 64 MiB.
     ///
-    /// Regions of this shape make "which region is this address in?" a table look-up, and every region huge-page aligned.
+    /// Regions of this shape make "which region is this address in?" a table look-up, and every region huge-page
+    /// aligned.
     pub const SEGMENT_BYTES: usize = 64 << 20;
     /// Requests above this many bytes come straight from the global arena.
     pub(crate) const MEDIUM_BYTES: usize = 120 << 10;

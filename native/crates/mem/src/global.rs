@@ -3,7 +3,8 @@
 //! The regions belong to several [`SubArenas`], each with a lock of its own.
 //!
 //! Invariants (checked by [`crate::sub_arenas::Frozen::check`]):
-//! 1. extents tile every region: each granule belongs to exactly one large lease, superblock, free extent or part being purged;
+//! 1. extents tile every region: each granule belongs to exactly one large lease, superblock, free extent or part being
+//!    purged;
 //! 2. two free extents of a region are never neighbours;
 //! 3. the tag of an extent's first granule says kind and length, the last granule of a free one points back, and every
 //!    other granule is tagged [`crate::segment::Tag::Inside`];
@@ -13,11 +14,12 @@
 //! A sub-arena's lock is held for a few table updates, never while the provider maps, unmaps or purges.
 //!
 //! # Purging
-//! Free memory that no lease has used for a while is given back to the system, in whole 2 MiB units, and stays mapped
-//! ([`crate::residency`] says which). The arena has no thread for it: a release that comes to this arena (of 2 MiB or more, or every 16th of a thread) reads a coarse clock, and
-//! when a pass is due the releasing thread makes one step of it, at most one segment. A step detaches a part from the free extents, has
-//! the provider give its pages back, and makes it free again. It holds `growth` meanwhile, so that a thread that finds no free
-//! memory waits for the part instead of mapping a region, or being refused, for want of it.
+//! Free memory that no lease has used for a while is given back to the system, in whole 2 MiB units, and
+//! stays mapped ([`crate::residency`] says which). The arena has no thread for it: a release that comes to this arena
+//! (of 2 MiB or more, or every 16th of a thread) reads a coarse clock, and when a pass is due the releasing thread
+//! makes one step of it, at most one segment. A step detaches a part from the free extents, has the provider give its
+//! pages back, and makes it free again. It holds `growth` meanwhile, so that a thread that finds no free memory waits
+//! for the part instead of mapping a region, or being refused, for want of it.
 
 use crate::asan;
 use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, PURGE_BYTES, SEGMENT_BYTES, SLOT_BYTES};
@@ -50,7 +52,8 @@ pub(crate) struct GlobalArena {
     provider: Arc<dyn Provider>,
     segments: SegmentTable,
     sub_arenas: SubArenas,
-    /// Held while a region is being mapped, so that waiting threads share it instead of mapping one each; and during a step of a purge.
+    /// Held while a region is being mapped, so that waiting threads share it instead of mapping one each; and during a
+    /// step of a purge.
     growth: Mutex<()>,
     region_bytes: usize,
     reserved: AtomicUsize,
@@ -136,8 +139,8 @@ impl GlobalArena {
         self.sub_arenas.allocate(&self.segments, request).or_else(|| self.grow_and_allocate(request))
     }
 
-    /// Maps a region and allocates from it, unless there is enough free memory by now: another thread's new region, or a part that
-    /// has been purged.
+    /// Maps a region and allocates from it, unless there is enough free memory by now: another thread's new region, or
+    /// a part that has been purged.
     fn grow_and_allocate(&self, request: Request) -> Option<usize> {
         let _growth = lock(&self.growth);
         let address = self.sub_arenas.allocate(&self.segments, request);
@@ -183,8 +186,8 @@ impl GlobalArena {
         }
     }
 
-    /// Makes a whole purge pass, at once: how many bytes were given back. Beside threads that lease and release it ends when as much
-    /// was given back as was mapped when it began.
+    /// Makes a whole purge pass, at once: how many bytes were given back. Beside threads that lease and release it ends
+    /// when as much was given back as was mapped when it began.
     pub(crate) fn purge(&self, which: Purgeable) -> u64 {
         let (before, most) = (self.purges.purged_bytes(), self.reserved_bytes() as u64);
         while self.purge_step(lock(&self.growth), which) && self.purges.purged_bytes() - before < most {}
@@ -200,8 +203,8 @@ impl GlobalArena {
         };
         let bytes = part.extent.granules * GRANULE_BYTES;
         let start = NonNull::new(std::ptr::with_exposed_provenance_mut(part.extent.start * GRANULE_BYTES));
-        // SAFETY: the part lies in one region of this provider, which stays mapped while the part is detached; a detached part is in no
-        // lease and in no free extent, so nobody else refers to it.
+        // SAFETY: the part lies in one region of this provider, which stays mapped while the part is detached; a
+        // detached part is in no lease and in no free extent, so nobody else refers to it.
         let purged = start.is_some_and(|start| unsafe { self.provider.purge(start, bytes) });
         let surplus = self.sub_arenas.attach_purged(&self.segments, part, purged);
         drop(growth);
@@ -261,7 +264,8 @@ mod tests {
             work(&arena);
             arena.purge(Purgeable::NotRecent)
         };
-        // The first round maps the regions one after another, so its buffers lie elsewhere than those of the later ones.
+        // The first round maps the regions one after another, so its buffers lie elsewhere than those of the later
+        // ones.
         (0..3).for_each(|_| _ = round());
         (0..50).for_each(|_| assert_eq!(round(), 0));
         let before = touched(&arena);

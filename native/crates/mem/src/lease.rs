@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 /// A piece of arena memory, 64-byte aligned, owned by this value and released when it is dropped, on any thread.
 ///
-/// Contents are undefined at first, but always initialised bytes: a region is zero when mapped (or whatever its provider
-/// promises in [`crate::MappedRegion::new`]) and later holds what earlier leases wrote, which are bytes too.
+/// Contents are undefined at first, but always initialised bytes: a region is zero when mapped (or whatever its
+/// provider promises in [`crate::MappedRegion::new`]) and later holds what earlier leases wrote, which are bytes too.
 #[derive(Debug)]
 pub struct Lease {
     arena: Arc<Arena>,
@@ -52,8 +52,8 @@ impl Lease {
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY:
-        // - one live allocation of `bytes` bytes: `Arena::lease` made this value of a raw lease of that many, which only `drop` and
-        //   `into_raw` end, and both take the value;
+        // - one live allocation of `bytes` bytes: `Arena::lease` made this value of a raw lease of that many, which
+        //   only `drop` and `into_raw` end, and both take the value;
         // - aligned: `u8`; not longer than `isize::MAX`: the arena leases at most 1 TiB;
         // - initialised: see the type;
         // - not written while borrowed: this value is the only owner, and `as_mut_slice` needs `&mut self`.
@@ -64,7 +64,8 @@ impl Lease {
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY:
         // - one live, initialised allocation of `bytes` bytes, not longer than `isize::MAX`: as `as_slice` shows;
-        // - not read or written otherwise while borrowed: `&mut self` excludes every other slice of this lease, and leases do not overlap.
+        // - not read or written otherwise while borrowed: `&mut self` excludes every other slice of this lease, and
+        //   leases do not overlap.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 

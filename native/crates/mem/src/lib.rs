@@ -15,20 +15,21 @@
 //! 2. The bytes on lease, whole blocks counted, never exceed the limit that was in force when the last one was made.
 //! 3. Metadata lies beside the memory, never in it: [`Arena::release_raw`] answers any number without touching memory,
 //!    and no write into a lease can break the arena.
-//! 4. Free neighbours are joined; a superblock without leases goes back to the global arena (except for a small cache per
-//!    shard), a region without leases is unmapped (except for the slack, an eighth of the limit).
-//! 5. Free memory can be leased by every thread: no large block is cached per thread, and unused quota and empty superblocks are
-//!    taken back before a lease is refused for want of them.
-//! 6. No lock is held while the provider maps, unmaps or purges, except one that is taken only to map a region and to purge.
-//! 7. Free memory that no lease has used for one to two purge intervals (5 to 10 s) is given back to the system, in units of 2 MiB, as
-//!    long as calls come to the arena. The arena has no thread of its own.
+//! 4. Free neighbours are joined; a superblock without leases goes back to the global arena (except for a small cache
+//!    per shard), a region without leases is unmapped (except for the slack, an eighth of the limit).
+//! 5. Free memory can be leased by every thread: no large block is cached per thread, and unused quota and empty
+//!    superblocks are taken back before a lease is refused for want of them.
+//! 6. No lock is held while the provider maps, unmaps or purges, except one that is taken only to map a region and to
+//!    purge.
+//! 7. Free memory that no lease has used for one to two purge intervals (5 to 10 s) is given back to the system, in
+//!    units of 2 MiB, as long as calls come to the arena. The arena has no thread of its own.
 //!
 //! # What it does not do
-//! No waiting (a refusal is an error; whether to wait is up to the caller), no zeroing, no reallocation, no use as
-//! Rust's global allocator. Reserved bytes may exceed the limit by rounding to regions and by fragmentation. A limit on mapped bytes,
-//! counts of regions and the like can be put around a [`Provider`]; the limit on leased bytes and [`Statistics`] are parts of the
-//! arena, because a limit around it could not take back what shards cache. A trace of all calls can be recorded
-//! ([`ArenaOptions::trace`]).
+//! No waiting (a refusal is an error; whether to wait is up to the caller), no zeroing, no
+//! reallocation, no use as Rust's global allocator. Reserved bytes may exceed the limit by rounding to regions and by
+//! fragmentation. A limit on mapped bytes, counts of regions and the like can be put around a [`Provider`]; the limit
+//! on leased bytes and [`Statistics`] are parts of the arena, because a limit around it could not take back what shards
+//! cache. A trace of all calls can be recorded ([`ArenaOptions::trace`]).
 
 mod arena;
 mod asan;

@@ -51,19 +51,22 @@ pub(crate) unsafe fn unmap(address: usize, bytes: usize) {
     unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), bytes) };
 }
 
-/// Gives the pages of part of a mapping back: they read as zero afterwards. False when the kernel refuses (locked memory).
+/// Gives the pages of part of a mapping back: they read as zero afterwards. False when the kernel refuses (locked
+/// memory).
 ///
-/// `MADV_DONTNEED` rather than `MADV_FREE`: resident memory falls at once, which is what resource managers measure, and UCX's memory
-/// hooks see it, so that no registration of the old pages stays in its cache.
+/// `MADV_DONTNEED` rather than `MADV_FREE`: resident memory falls at once, which is what resource managers measure, and
+/// UCX's memory hooks see it, so that no registration of the old pages stays in its cache.
 ///
 /// # Safety
-/// `start .. start + bytes` is part of a mapping that [`map_aligned`] made, in whole pages, and nobody refers to it during the call.
+/// `start .. start + bytes` is part of a mapping that [`map_aligned`] made, in whole pages, and nobody refers
+/// to it during the call.
 pub(crate) unsafe fn discard(start: NonNull<u8>, bytes: usize) -> bool {
     // SAFETY: the caller's promise; private anonymous memory reads as zero afterwards, which is initialised.
     unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_DONTNEED) == 0 }
 }
 
-/// A clock of the system that costs a few nanoseconds to read and is some milliseconds behind, in milliseconds since some start.
+/// A clock of the system that costs a few nanoseconds to read and is some milliseconds behind, in milliseconds since
+/// some start.
 pub(crate) fn coarse_clock_ms() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a timespec to write to. The clock is there since Linux 2.6.32, so the call does not fail.

@@ -27,8 +27,8 @@ impl MappedRegion {
     /// Takes ownership of mapped memory.
     ///
     /// # Safety
-    /// Until [`Provider::unmap`] receives this value: `start .. start + bytes` is readable and writable by this process,
-    /// holds initialised bytes (zero or anything else), and nothing else refers to it.
+    /// Until [`Provider::unmap`] receives this value: `start .. start + bytes` is readable and writable by
+    /// this process, holds initialised bytes (zero or anything else), and nothing else refers to it.
     pub unsafe fn new(start: NonNull<u8>, bytes: usize) -> Self {
         Self { address: start.as_ptr().expose_provenance(), bytes }
     }
@@ -66,8 +66,8 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// The kind of memory of every region of this provider.
     fn kind(&self) -> MemoryKind;
 
-    /// Maps `bytes` (a multiple of [`crate::SEGMENT_BYTES`]) at an address that is a multiple of [`crate::SEGMENT_BYTES`] and
-    /// below 2^48. A region of another shape is refused by the arena and unmapped.
+    /// Maps `bytes` (a multiple of [`crate::SEGMENT_BYTES`]) at an address that is a multiple of
+    /// [`crate::SEGMENT_BYTES`] and below 2^48. A region of another shape is refused by the arena and unmapped.
     ///
     /// # Errors
     /// [`MapError`] when there is no such memory now; the arena answers `OutOfMemory`.
@@ -76,14 +76,15 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// Takes a region back that this provider mapped; no lease lies in it.
     fn unmap(&self, region: MappedRegion);
 
-    /// Gives the physical pages behind part of a region back to the system. The part (whole units of 2 MiB) stays mapped, readable and
-    /// writable, with any initialised contents. False when nothing was given back.
+    /// Gives the physical pages behind part of a region back to the system. The part (whole units of 2 MiB) stays
+    /// mapped, readable and writable, with any initialised contents. False when nothing was given back.
     ///
-    /// A provider of memory whose pages must stay (registered with a device, pinned) leaves this as it is: it does nothing.
+    /// A provider of memory whose pages must stay (registered with a device, pinned) leaves this as it is: it does
+    /// nothing.
     ///
     /// # Safety
-    /// `start .. start + bytes` lies in one region that this provider mapped and has not unmapped, and nobody refers to it during the
-    /// call.
+    /// `start .. start + bytes` lies in one region that this provider mapped and has not unmapped, and nobody
+    /// refers to it during the call.
     unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
         let _ = (start, bytes);
         false

@@ -5,7 +5,8 @@ use crate::sync::{AtomicU64, Relaxed};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// A thread reads the clock at one of so many releases of less than a purge unit: reading it at each would cost several percent of one.
+/// A thread reads the clock at one of so many releases of less than a purge unit: reading it at each would cost several
+/// percent of one.
 const RELEASES_PER_CLOCK: u32 = 16;
 
 thread_local! {

@@ -2,11 +2,13 @@
 //!
 //! Two bits for each purge unit, in one word of its [`crate::segment::Segment`]:
 //!
-//! - `touched`: a lease of a part of the unit has ended since it was mapped or purged, so the kernel may have backed it with pages;
+//! - `touched`: a lease of a part of the unit has ended since it was mapped or purged, so the kernel may have backed it
+//!   with pages;
 //! - `recent`: one has ended since the last purge pass.
 //!
-//! A purge pass gives back the free units that are touched but not recent, and then clears every `recent` bit (the CLOCK
-//! algorithm). So a unit is given back in the second pass after its last lease ended, and one that is leased again and again never.
+//! A purge pass gives back the free units that are touched but not recent, and then clears every `recent` bit (the
+//! CLOCK algorithm). So a unit is given back in the second pass after its last lease ended, and one that is leased
+//! again and again never.
 //!
 //! All of this is done under the lock of the region's sub-arena.
 

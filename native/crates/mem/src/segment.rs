@@ -1,12 +1,13 @@
 //! The segment table: from any address to what is known about it, without touching the memory there.
 //!
-//! A segment is 64 MiB of address space ([`crate::geometry`]). A [`Segment`] stays in the table for the arena's life once its addresses
-//! were ever mapped, and a [`Superblock`] descriptor stays with its slot: a late reader with a stale address therefore finds valid
-//! metadata of *that* address, which says "not leased". The cost is 0.1 % of the address space ever mapped.
+//! A segment is 64 MiB of address space ([`crate::geometry`]). A [`Segment`] stays in the table for the arena's life
+//! once its addresses were ever mapped, and a [`Superblock`] descriptor stays with its slot: a late reader with a stale
+//! address therefore finds valid metadata of *that* address, which says "not leased". The cost is 0.1 % of the address
+//! space ever mapped.
 //!
-//! Everything here is written and read under the lock of the region's [`crate::sub_arena::SubArena`], except two things that are also read
-//! without it, as a hint that is confirmed under a lock: slot marks (under that of the superblock's bin) and which sub-arena a region
-//! belongs to (under that of the sub-arena).
+//! Everything here is written and read under the lock of the region's [`crate::sub_arena::SubArena`], except two things
+//! that are also read without it, as a hint that is confirmed under a lock: slot marks (under that of the superblock's
+//! bin) and which sub-arena a region belongs to (under that of the sub-arena).
 
 use crate::geometry::{LEAF_BITS, MAX_GRANULES, ROOT_BITS, SEGMENT_BYTES, SEGMENT_GRANULES, SEGMENT_SLOTS, SLOT_BYTES};
 use crate::superblock::Superblock;

@@ -1,7 +1,7 @@
 //! The segment table as one change of a sub-arena uses it: the segment looked up last is cached.
 //!
-//! A change looks up a dozen granules, nearly all in one segment. Finding a segment costs several dependent loads; finding it again,
-//! a comparison.
+//! A change looks up a dozen granules, nearly all in one segment. Finding a segment costs several dependent loads;
+//! finding it again, a comparison.
 
 use crate::geometry::{GRANULE_BYTES, SEGMENT_GRANULES, SLOT_BYTES};
 use crate::segment::{Segment, SegmentTable, Tag};
@@ -70,8 +70,8 @@ impl<'a> SegmentLookup<'a> {
         self.segment(granule).map_or(0, |segment| segment.region_start.load(Relaxed))
     }
 
-    /// The sub-arena of the region that `granule` is in. To be asked again under that sub-arena's lock: only then does the
-    /// answer stay.
+    /// The sub-arena of the region that `granule` is in. To be asked again under that sub-arena's lock: only then does
+    /// the answer stay.
     pub(crate) fn sub_arena_of(&self, granule: usize) -> Option<usize> {
         let open = |segment: &&Segment| segment.region_start.load(Acquire) != 0;
         self.segment(granule).filter(open).map(|segment| segment.sub_arena.load(Relaxed))

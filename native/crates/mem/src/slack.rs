@@ -1,7 +1,8 @@
 //! How many bytes of wholly free regions the sub-arenas may keep mapped together.
 //!
-//! Counts granules of idle regions over all sub-arenas. Each sub-arena changes it under its own lock, so the sum is exact whenever all
-//! of them are locked; in between another sub-arena may read an older value, which costs at most one region kept or unmapped more.
+//! Counts granules of idle regions over all sub-arenas. Each sub-arena changes it under its own lock, so the sum is
+//! exact whenever all of them are locked; in between another sub-arena may read an older value, which costs at most one
+//! region kept or unmapped more.
 
 use crate::geometry::SEGMENT_BYTES;
 use crate::sync::{AtomicUsize, Relaxed};
@@ -9,7 +10,8 @@ use crate::sync::{AtomicUsize, Relaxed};
 /// The slack, when the options do not say otherwise, is the limit on leased bytes divided by this.
 const LIMIT_SHARE: usize = 8;
 
-/// An eighth of the limit on leased bytes, but at least one region: else each lease of an otherwise unused arena would map one.
+/// An eighth of the limit on leased bytes, but at least one region: else each lease of an otherwise unused arena would
+/// map one.
 pub(crate) fn default_slack(limit_bytes: usize) -> usize {
     (limit_bytes / LIMIT_SHARE).max(SEGMENT_BYTES)
 }

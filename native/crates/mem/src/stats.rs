@@ -3,7 +3,8 @@
 /// Defines [`Statistics`], so that its fields, their names and their order in an array cannot differ.
 macro_rules! statistics {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        /// What [`crate::Arena::statistics`] reports: plain numbers. Bytes include rounding; counts are since the arena was made.
+        /// What [`crate::Arena::statistics`] reports: plain numbers. Bytes include rounding; counts are since the arena
+        /// was made.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Statistics {
             $($(#[$doc])* pub $name: $type,)*
@@ -54,8 +55,8 @@ statistics! {
     regions: usize,
     /// Bytes of those regions.
     reserved_bytes: usize,
-    /// How many bytes of those regions can be resident at most: all but the free 2 MiB units that no lease has used since they were
-    /// mapped or purged.
+    /// How many bytes of those regions can be resident at most: all but the free 2 MiB units that no lease has used
+    /// since they were mapped or purged.
     touched_bytes: usize,
     /// Bytes of regions in free extents.
     free_bytes: usize,

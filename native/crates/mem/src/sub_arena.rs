@@ -165,8 +165,8 @@ impl SubArena {
         tag_free(segments, to);
     }
 
-    /// Ends the large lease that starts at granule `start`, if one does: its granules, and a region to unmap. `home` is the number of
-    /// the releasing thread's own sub-arena.
+    /// Ends the large lease that starts at granule `start`, if one does: its granules, and a region to unmap. `home` is
+    /// the number of the releasing thread's own sub-arena.
     pub(crate) fn release_large(
         &mut self,
         segments: &SegmentLookup<'_>,
@@ -266,7 +266,8 @@ impl SubArena {
         Some(part)
     }
 
-    /// Makes a detached run free again; `purged` says whether the provider has given its pages back. Returns a region to unmap.
+    /// Makes a detached run free again; `purged` says whether the provider has given its pages back. Returns a region
+    /// to unmap.
     pub(crate) fn attach_purged(
         &mut self,
         segments: &SegmentLookup<'_>,

@@ -1,14 +1,15 @@
-//! The sub-arenas of the global arena: every region belongs to one of several locks, so that threads seldom wait for each other.
+//! The sub-arenas of the global arena: every region belongs to one of several locks, so that threads seldom wait for
+//! each other.
 //!
 //! ```text
 //! thread number mod sub-arenas → own ── sub-arena 0: regions, free extents
 //!                                       sub-arena 1 …
 //! ```
 //!
-//! A region belongs to the sub-arena of the thread that mapped it, for as long as it is mapped. A thread allocates from its own
-//! sub-arena if no other thread holds that one's lock; else from any other with enough free memory whose lock is free; else it waits
-//! for the locked ones; and only then is a new region mapped. So free memory of any sub-arena is used before memory grows.
-//! Released memory goes back to the sub-arena of its region, whichever thread releases it.
+//! A region belongs to the sub-arena of the thread that mapped it, for as long as it is mapped. A thread allocates from
+//! its own sub-arena if no other thread holds that one's lock; else from any other with enough free memory whose lock
+//! is free; else it waits for the locked ones; and only then is a new region mapped. So free memory of any sub-arena is
+//! used before memory grows. Released memory goes back to the sub-arena of its region, whichever thread releases it.
 //!
 //! No thread holds the locks of two sub-arenas, except one that takes all of them, in order ([`SubArenas::freeze`]).
 
@@ -111,8 +112,9 @@ impl SubArenas {
         None
     }
 
-    /// Adds a new region to the calling thread's own sub-arena and allocates from it. If that sub-arena has had enough memory
-    /// released since it was asked, the request is served from there, and the new region is returned to be unmapped.
+    /// Adds a new region to the calling thread's own sub-arena and allocates from it. If that sub-arena has had enough
+    /// memory released since it was asked, the request is served from there, and the new region is returned to be
+    /// unmapped.
     pub(crate) fn add_region_and_allocate(
         &self,
         segments: &SegmentTable,

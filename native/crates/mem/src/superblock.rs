@@ -1,7 +1,7 @@
 //! A superblock: blocks of equal size, and a bitmap of the free ones.
 //!
-//! Nothing is written into the memory itself: blocks carry no header, so a lease may be given to a device or a peer, and
-//! a wild write into a block cannot break the arena.
+//! Nothing is written into the memory itself: blocks carry no header, so a lease may be given to a device or a peer,
+//! and a wild write into a block cannot break the arena.
 //!
 //! Fields change only under the lock of the bin that `owner` names. They are atomic because a release with a stale
 //! address may look at a descriptor while it changes hands; it then decides under that lock.

@@ -1,8 +1,8 @@
-//! The locks and atomics of this crate, named in one place: under `cfg(loom)` they are loom's, which tries every order in which
-//! threads can take turns (`src/loom_models.rs`).
+//! The locks and atomics of this crate, named in one place: under `cfg(loom)` they are loom's, which tries every order
+//! in which threads can take turns (`src/loom_models.rs`).
 //!
-//! `std::sync::OnceLock`, of which loom has no kind, is used directly: what it guards is set by a closure that neither waits nor
-//! reads what other threads write.
+//! `std::sync::OnceLock`, of which loom has no kind, is used directly: what it guards is set by a closure that neither
+//! waits nor reads what other threads write.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};

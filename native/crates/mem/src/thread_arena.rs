@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A shard serves one thread as long as there are at most as many threads as shards, so its bins' locks are then free
-//! except when another thread gives a block back. Full superblocks are in no list; the descriptor's owner number leads a
-//! release back to the bin. A shard keeps empty superblocks up to a few slots, and only the last open one of a bin;
+//! except when another thread gives a block back. Full superblocks are in no list; the descriptor's owner number leads
+//! a release back to the bin. A shard keeps empty superblocks up to a few slots, and only the last open one of a bin;
 //! the others go back to the global arena at once. Nothing belongs to a thread: when one ends, its shard's blocks are
 //! released like any others, and [`crate::thread_slot`] gives the shard to the next thread.
 //!
@@ -117,8 +117,8 @@ impl ThreadArenas {
         }
         let class = owner as usize % CLASS_COUNT;
         let mut bin = lock(self.bin(owner));
-        // The owner changes only under its bin's lock, and while a block is on lease not at all. So for a stale address it may be another
-        // one by now, for a valid one it is the same.
+        // The owner changes only under its bin's lock, and while a block is on lease not at all. So for a stale address
+        // it may be another one by now, for a valid one it is the same.
         if superblock.owner() != owner || !superblock.release(&CLASSES[class], address) {
             return None;
         }

@@ -8,8 +8,9 @@
 //! 1533 0 - 17             thread 0 released them
 //! ```
 //!
-//! Thread numbers are dense: a thread that starts takes the lowest number that no living one has. Refused leases and invalid releases are
-//! not recorded. All threads meet at one lock here, which makes a traced run slower, and is the order of the lines.
+//! Thread numbers are dense: a thread that starts takes the lowest number that no living one has. Refused leases and
+//! invalid releases are not recorded. All threads meet at one lock here, which makes a traced run slower, and is the
+//! order of the lines.
 
 use crate::sync::{Mutex, lock};
 use crate::thread_slot;
@@ -22,18 +23,19 @@ use std::time::{Duration, Instant};
 /// The environment variable that names the file; `%p` in it becomes the process's id.
 const VARIABLE: &str = "SLUICE_ARENA_TRACE";
 const HEAD: &str = "sluice-arena-trace 1\n";
-/// A process may end without dropping its arena: at most what was called in this time before the last call is then lost.
+/// A process may end without dropping its arena: at most what was called in this time before the last call is then
+/// lost.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
-/// The file that the environment variable `SLUICE_ARENA_TRACE` names, with `%p` replaced by the process's id; `None` when it is not
-/// set, or empty.
+/// The file that the environment variable `SLUICE_ARENA_TRACE` names, with `%p` replaced by the process's id; `None`
+/// when it is not set, or empty.
 pub fn trace_file_of_environment() -> Option<PathBuf> {
     let path = std::env::var(VARIABLE).ok().filter(|path| !path.is_empty())?;
     Some(path.replace("%p", &std::process::id().to_string()).into())
 }
 
 #[derive(Debug)]
-struct Book {
+struct TraceFile {
     file: BufWriter<File>,
     /// Names of live leases by address.
     names: HashMap<usize, u64>,
@@ -46,7 +48,7 @@ struct Book {
 #[derive(Debug)]
 pub(crate) struct TraceRecorder {
     started: Instant,
-    book: Mutex<Book>,
+    trace: Mutex<TraceFile>,
 }
 
 impl TraceRecorder {
@@ -55,31 +57,31 @@ impl TraceRecorder {
         let mut file = BufWriter::new(File::create(path)?);
         file.write_all(HEAD.as_bytes())?;
         let started = Instant::now();
-        let book = Book { file, names: HashMap::new(), next_name: 0, flushed: started, broken: false };
-        Ok(Self { started, book: Mutex::new(book) })
+        let trace = TraceFile { file, names: HashMap::new(), next_name: 0, flushed: started, broken: false };
+        Ok(Self { started, trace: Mutex::new(trace) })
     }
 
     /// Notes a lease that was made and that nobody else knows of yet.
     #[cold]
     pub(crate) fn leased(&self, address: usize, bytes: usize) {
-        let mut book = lock(&self.book);
-        let name = book.next_name;
-        book.next_name += 1;
-        book.names.insert(address, name);
-        book.line(self.started, format_args!("+ {name} {bytes}"));
+        let mut trace = lock(&self.trace);
+        let name = trace.next_name;
+        trace.next_name += 1;
+        trace.names.insert(address, name);
+        trace.line(self.started, format_args!("+ {name} {bytes}"));
     }
 
     /// Notes the end of a lease, before its address can be leased again.
     #[cold]
     pub(crate) fn releasing(&self, address: usize) {
-        let mut book = lock(&self.book);
-        if let Some(name) = book.names.remove(&address) {
-            book.line(self.started, format_args!("- {name}"));
+        let mut trace = lock(&self.trace);
+        if let Some(name) = trace.names.remove(&address) {
+            trace.line(self.started, format_args!("- {name}"));
         }
     }
 }
 
-impl Book {
+impl TraceFile {
     /// Writes a line. The first failure ends the trace, with a message: the run that is traced goes on.
     fn line(&mut self, started: Instant, call: std::fmt::Arguments<'_>) {
         if self.broken {

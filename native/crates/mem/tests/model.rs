@@ -48,7 +48,7 @@ fn call() -> impl Strategy<Value = Call> {
 #[derive(Debug)]
 struct Live {
     requested: usize,
-    booked: usize,
+    charged: usize,
     cookie: u64,
 }
 
@@ -58,7 +58,7 @@ struct Model {
     live: BTreeMap<usize, Live>,
     released: Vec<usize>,
     limit: usize,
-    booked: usize,
+    charged: usize,
     calls: u64,
 }
 
@@ -67,7 +67,7 @@ const LIMIT: usize = 300_000_000;
 impl Model {
     fn new() -> Self {
         let arena = host_arena(LIMIT);
-        Self { arena, live: BTreeMap::new(), released: Vec::new(), limit: LIMIT, booked: 0, calls: 0 }
+        Self { arena, live: BTreeMap::new(), released: Vec::new(), limit: LIMIT, charged: 0, calls: 0 }
     }
 
     fn run(&mut self, call: &Call) {
@@ -89,7 +89,7 @@ impl Model {
             }
             Call::Trim(bytes) => self.arena.trim(*bytes),
         }
-        assert_eq!(self.arena.leased_bytes(), self.booked);
+        assert_eq!(self.arena.leased_bytes(), self.charged);
         assert_eq!(self.arena.statistics().live_leases(), self.live.len() as u64);
         self.arena.check_quiet().unwrap();
     }
@@ -102,27 +102,27 @@ impl Model {
     fn lease(&mut self, requested: usize) {
         match self.arena.lease_raw(requested) {
             Ok(start) => {
-                let booked = self.arena.leased_bytes() - self.booked;
-                self.add(start.as_ptr() as usize, requested, booked);
+                let charged = self.arena.leased_bytes() - self.charged;
+                self.add(start.as_ptr() as usize, requested, charged);
             }
             Err(error) => {
-                let (leased, limit) = (self.booked, self.limit);
+                let (leased, limit) = (self.charged, self.limit);
                 assert_eq!(error, MemError::OutOfMemory { requested, leased, limit });
                 assert!(leased + requested + most_rounding(requested) > limit, "refused without need: {error}");
             }
         }
     }
 
-    fn add(&mut self, start: usize, requested: usize, booked: usize) {
-        assert!(start.is_multiple_of(64) && booked >= requested.max(64));
-        assert!(booked - requested <= most_rounding(requested), "{requested} counts {booked}");
-        self.booked += booked;
-        assert!(self.booked <= self.limit, "limit {} passed: {}", self.limit, self.booked);
-        if let Some((before, lease)) = self.live.range(..start + booked).next_back() {
-            assert!(before + lease.booked <= start, "{start:#x} overlaps the lease at {before:#x}");
+    fn add(&mut self, start: usize, requested: usize, charged: usize) {
+        assert!(start.is_multiple_of(64) && charged >= requested.max(64));
+        assert!(charged - requested <= most_rounding(requested), "{requested} counts {charged}");
+        self.charged += charged;
+        assert!(self.charged <= self.limit, "limit {} passed: {}", self.limit, self.charged);
+        if let Some((before, lease)) = self.live.range(..start + charged).next_back() {
+            assert!(before + lease.charged <= start, "{start:#x} overlaps the lease at {before:#x}");
         }
         let cookie = (start as u64) ^ (self.calls << 48);
-        self.live.insert(start, Live { requested, booked, cookie });
+        self.live.insert(start, Live { requested, charged, cookie });
         write_ends(start, requested, cookie);
     }
 
@@ -130,7 +130,7 @@ impl Model {
         let lease = self.live.remove(&address).unwrap();
         assert!(ends_hold(address, lease.requested, lease.cookie), "somebody else wrote into {address:#x}");
         self.arena.release_raw(address).unwrap();
-        self.booked -= lease.booked;
+        self.charged -= lease.charged;
         self.released.push(address);
     }
 

@@ -13,7 +13,7 @@ fn a_refusal_is_out_of_memory_and_changes_nothing() {
     let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(1 << 30));
     for size in [1, 100_000, 1 << 20, 100 << 20] {
         let refused = arena.lease_raw(size).unwrap_err();
-        assert_eq!(refused, MemError::OutOfMemory { requested: size, leased: booked(&refused), limit: 1 << 30 });
+        assert_eq!(refused, MemError::OutOfMemory { requested: size, leased: leased(&refused), limit: 1 << 30 });
         assert_eq!(arena.leased_bytes(), 0);
     }
     let statistics = arena.statistics();
@@ -24,7 +24,7 @@ fn a_refusal_is_out_of_memory_and_changes_nothing() {
     arena.check_quiet().unwrap();
 }
 
-fn booked(error: &MemError) -> usize {
+fn leased(error: &MemError) -> usize {
     match error {
         MemError::OutOfMemory { leased, .. } => *leased,
         MemError::NotLeased { .. } => panic!("{error}"),
@@ -71,12 +71,12 @@ fn memory_under_a_raw_lease_outlives_the_arena() {
 
 /// Maps regions that are not what was asked for.
 #[derive(Debug)]
-struct Crooked {
+struct WrongSizeProvider {
     inner: FixedProvider,
     surplus: usize,
 }
 
-impl Provider for Crooked {
+impl Provider for WrongSizeProvider {
     fn kind(&self) -> MemoryKind {
         MemoryKind::Host
     }
@@ -92,7 +92,7 @@ impl Provider for Crooked {
 
 #[test]
 fn a_region_of_another_shape_is_refused_and_given_back() {
-    let provider = Arc::new(Crooked { inner: FixedProvider::new(1 << 30), surplus: SEGMENT_BYTES });
+    let provider = Arc::new(WrongSizeProvider { inner: FixedProvider::new(1 << 30), surplus: SEGMENT_BYTES });
     let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(1 << 30));
     assert!(matches!(arena.lease_raw(1 << 20), Err(MemError::OutOfMemory { .. })));
     assert_eq!((provider.inner.mapped_bytes(), arena.reserved_bytes()), (0, 0));

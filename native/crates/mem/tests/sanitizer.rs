@@ -1,5 +1,5 @@
-//! AddressSanitizer reports wrong accesses to leases: each is made in a process of its own, which must end with the report.
-//! Only in builds for it: `tools/verify-native asan`.
+//! AddressSanitizer reports wrong accesses to leases: each is made in a process of its own, which must end with the
+//! report. Only in builds for it: `tools/verify-native asan`.
 #![cfg(sluice_asan)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

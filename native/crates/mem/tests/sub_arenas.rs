@@ -1,4 +1,5 @@
-//! Regions that several threads mapped: what is free in one thread's sub-arena is everybody's, and sub-arenas keep apart.
+//! Regions that several threads mapped: every thread can lease the free memory of every sub-arena, and free memory of
+//! different sub-arenas is never joined.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
@@ -31,7 +32,7 @@ fn lease_apart(arena: &Arc<Arena>, bytes: &[usize]) -> Vec<Lease> {
 }
 
 #[test]
-fn what_one_thread_freed_serves_every_other_before_memory_grows() {
+fn memory_freed_by_one_thread_is_used_by_others_before_a_region_is_mapped() {
     let arena = arena(FixedProvider::new(SEGMENT_BYTES));
     for _ in 0..20 {
         std::thread::scope(|scope| {
@@ -46,7 +47,7 @@ fn what_one_thread_freed_serves_every_other_before_memory_grows() {
 }
 
 #[test]
-fn a_full_pool_refuses_nothing_while_any_ground_has_room() {
+fn a_full_pool_refuses_nothing_while_any_sub_arena_has_room() {
     let arena = arena(FixedProvider::new(THREADS * SEGMENT_BYTES));
     // Every sub-arena gets a region, wholly on lease.
     let mut regions = lease_apart(&arena, &[SEGMENT_BYTES; THREADS]);
@@ -62,7 +63,7 @@ fn a_full_pool_refuses_nothing_while_any_ground_has_room() {
 }
 
 #[test]
-fn neighbours_of_different_grounds_do_not_join() {
+fn neighbours_of_different_sub_arenas_do_not_join() {
     let arena = arena(AdjacentProvider::new(16));
     for round in 0..50 {
         let mut random = Random(round);
@@ -141,7 +142,7 @@ fn a_region_that_is_not_needed_any_more_once_it_is_mapped_is_not_kept() {
 }
 
 #[test]
-fn threads_that_end_leave_their_regions_to_all() {
+fn regions_of_threads_that_ended_are_used_by_all() {
     let arena = arena(FixedProvider::new(2 * SEGMENT_BYTES));
     let (send, receive) = mpsc::channel();
     for _ in 0..100 {

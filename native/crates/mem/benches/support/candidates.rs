@@ -1,4 +1,4 @@
-//! The allocators that are compared, behind one face.
+//! The allocators that are compared, behind one interface.
 
 use crate::mutex_pool::MutexPool;
 use mimalloc::MiMalloc;
@@ -11,7 +11,7 @@ const ALIGN: usize = 64;
 /// What an allocator holds, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Footprint {
-    /// What nobody else can have: on lease, lost to rounding, and kept in caches of single threads.
+    /// What other threads cannot allocate: on lease, lost to rounding, and kept in caches of single threads.
     pub taken: usize,
     /// What is mapped (the arena's regions), or was ever handed out (the pool's span).
     pub reserved: usize,

@@ -1,4 +1,5 @@
-//! Threads that replace allocations of the seed's sizes at random: how long one takes, and how much memory is held meanwhile.
+//! Threads that replace allocations of the seed's sizes at random: how long one takes, and how much memory is held
+//! meanwhile.
 
 use crate::candidates::{Candidate, Footprint};
 use crate::support::Random;
@@ -68,7 +69,7 @@ impl<'a> Churner<'a> {
         assert_ne!(address, 0, "there is room");
         self.slots[slot] = (address, bytes);
         self.live += bytes;
-        // SAFETY: ours, at least one byte. Who allocates writes.
+        // SAFETY: at least one byte, just allocated and not yet known to other threads.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_volatile(1) };
     }
 }
@@ -79,8 +80,9 @@ impl Drop for Churner<'_> {
     }
 }
 
-/// How long threads churn before they are timed, so that what they time is not the kernel clearing pages on first touch: it backs the
-/// arena by pages of 2 MiB, of which the loop touches a byte, where the system's allocator and mimalloc get 4 KiB.
+/// How long threads churn before they are timed, so that what they time is not the kernel clearing pages on first
+/// touch: it backs the arena by pages of 2 MiB, of which the loop touches a byte, where the system's allocator and
+/// mimalloc get 4 KiB.
 const WARM_UP: Duration = Duration::from_millis(400);
 
 /// What a release and a lease cost, in nanoseconds.
@@ -140,7 +142,8 @@ pub struct Worst {
     pub reserved: f64,
 }
 
-/// Looks at the footprint while all threads stand still, every [`STEPS`] replacements of each; `None` if the candidate cannot tell.
+/// Looks at the footprint while all threads stand still, every [`STEPS`] replacements of each; `None` if the candidate
+/// cannot tell.
 pub fn footprint(candidate: &dyn Candidate, threads: usize) -> Option<Worst> {
     candidate.footprint()?;
     let (turn, live) = (Barrier::new(threads + 1), AtomicUsize::new(0));

@@ -1,10 +1,11 @@
-//! What the seed calls the default pool, for comparison: one mutex, best fit, a free list per thread. A thread whose list has no
-//! fitting block borrows from the lists of others, last from the shared one, which has all memory at first; what is left of a
-//! borrowed block stays with the lender. In the end one list after the other is merged into the asker's, so that free neighbours of
-//! different threads are joined, until a block fits.
+//! What the seed calls the default pool, for comparison: one mutex, best fit, a free list per thread. A thread whose
+//! list has no fitting block borrows from the lists of others, last from the shared one, which has all memory at first;
+//! what is left of a borrowed block stays with the lender. In the end one list after the other is merged into the
+//! asker's, so that free neighbours of different threads are joined, until a block fits.
 //!
-//! Stronger than the seed's in two ways, so that it loses by its design alone: lists are trees (a search is logarithmic), and the
-//! shared list is asked last, which keeps its memory compact (asked first it touches ever new pages).
+//! Stronger than the seed's in two ways, so that it loses by its design alone: lists are trees (a search is
+//! logarithmic), and the shared list is asked last, which keeps its memory compact (asked first it touches ever new
+//! pages).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -103,7 +104,7 @@ impl MutexPool {
         lists.free_bytes += bytes;
     }
 
-    /// Bytes that nobody else can have, and the size of the span that was ever handed out.
+    /// Bytes that other threads cannot allocate, and the size of the span that was ever handed out.
     pub fn taken_and_reserved(&self) -> (usize, usize) {
         let lists = self.lists.lock().unwrap();
         (self.capacity - lists.free_bytes, lists.touched)

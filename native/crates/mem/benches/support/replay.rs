@@ -101,7 +101,7 @@ impl Trace {
         }
         let start = candidate.allocate(call.thread, bytes);
         assert_ne!(start, 0, "there is room");
-        // SAFETY: ours, at least one byte. Who allocates writes.
+        // SAFETY: at least one byte, just allocated and not yet known to other threads.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(start).write_volatile(1) };
         address.store(start, Release);
     }
@@ -110,8 +110,8 @@ impl Trace {
         self.bytes.iter().map(|_| AtomicUsize::new(0)).collect()
     }
 
-    /// Cost of a lease and its release, all calls by one thread in the trace's order. The lists of the pool's sub-pools are
-    /// those of the trace's threads all the same.
+    /// Cost of a lease and its release, all calls by one thread in the trace's order. The lists of the pool's sub-pools
+    /// are those of the trace's threads all the same.
     pub fn in_order(&self, candidate: &dyn Candidate) -> Cost {
         let addresses = self.addresses();
         let (begun, cpu) = (Instant::now(), cpu_ns());
@@ -124,8 +124,8 @@ impl Trace {
         Cost { wall: begun.elapsed().as_secs_f64() * 1e9 / leases, cpu: cpu as f64 / leases }
     }
 
-    /// Cost of a lease and its release, every thread of the trace a thread, none waiting but for what it releases and for
-    /// those that are far behind.
+    /// Cost of a lease and its release, every thread of the trace a thread, none waiting but for what it releases and
+    /// for those that are far behind.
     pub fn at_once(&self, candidate: &dyn Candidate) -> Cost {
         let (addresses, start, done) = (self.addresses(), Barrier::new(self.threads + 1), AtomicUsize::new(0));
         let cpu = AtomicU64::new(0);

@@ -24,7 +24,8 @@ pub const SEED_TABLE: [(usize, usize); 10] = [
 /// Host memory without huge pages: tests touch little of what they lease.
 pub const PLAIN_HOST: HostProvider = HostProvider { huge_pages: false };
 
-/// Options with two shards, so that threads also share one, one region of slack, and a step of a purge at each large release.
+/// Options with two shards, so that threads also share one, one region of slack, and a step of a purge at each large
+/// release.
 pub fn options(limit_bytes: usize) -> ArenaOptions {
     ArenaOptions {
         region_bytes: SEGMENT_BYTES,

@@ -47,7 +47,8 @@ final class RecordRowWriter<K, V> {
     this.context = context;
     this.counters = counters;
     if (!SerializerChoice.rowsMayReplace(dependency.serializer())) {
-      this.serialized = new SerializedRecords(dependency.serializer(), partitions);
+      this.serialized =
+          new SerializedRecords(dependency.serializer(), partitions, new HeapQuota(context.taskMemoryManager()));
     }
   }
 

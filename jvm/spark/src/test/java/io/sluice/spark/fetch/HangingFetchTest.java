@@ -194,12 +194,12 @@ class HangingFetchTest {
     CountDownLatch fourAtOnce = new CountDownLatch(4);
     CountDownLatch goOn = new CountDownLatch(1);
     Thread task = Thread.currentThread();
-    decoder = (source, sourceBytes, target, targetBytes, lengths) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       if (Thread.currentThread() != task) {
         fourAtOnce.countDown();
         await(goOn);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     RowIterator rows = rows(batches(arriving, true, true), true);
     assertEquals(0, rows.next()._2().getLong(0));
@@ -300,10 +300,10 @@ class HangingFetchTest {
   void aTaskEndsWhileAnotherThreadDecodes() throws Exception {
     CountDownLatch decoding = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    decoder = (source, sourceBytes, target, targetBytes, lengths) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       decoding.countDown();
       await(goOn);
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
     };
     RowIterator rows = rows(batches(3, true, false), false);
     Future<?> reading = consumer.submit(() -> sum(rows));

@@ -1,5 +1,5 @@
-//! Models for loom of the JVM's handle table and of the transport's queue of completions: their own sources, with loom's locks
-//! (`build.rs`). See `tools/verify-native loom`.
+//! Models for loom of the JVM's handle table and of the transport's queue of completions: their own sources, with
+//! loom's locks (`build.rs`). See `tools/verify-native loom`.
 #![cfg(loom)]
 #![allow(dead_code, reason = "the models use a part")]
 

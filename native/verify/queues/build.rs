@@ -1,4 +1,5 @@
-//! Copies sources of other crates with loom's locks in the place of the standard library's: they name them in one `use` line each.
+//! Copies sources of other crates with loom's locks in the place of the standard library's: they name them in one `use`
+//! line each.
 
 use std::path::Path;
 use std::{env, fs};
@@ -13,7 +14,8 @@ fn copy(name: &str, places: &[&str]) {
     let mut copied = String::new();
     let mut replaced = false;
     // The tests are for threads of the system, and inner comments cannot be included.
-    for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines().filter(|line| !line.starts_with("//!")) {
+    for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines().filter(|line| !line.starts_with("//!"))
+    {
         let names = line.strip_prefix("use std::sync::{").and_then(|rest| rest.strip_suffix("};"));
         if let Some(names) = names {
             replaced = true;
