@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.SluiceShuffleManager;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -24,8 +28,8 @@ class ContainerMemoryTest {
   private static final int OVERHEAD_MIB = 384;
   private static final long ROWS = 2_000_000;
 
-  /** What an executor did: its answer, and the most memory that its process had in RAM. */
-  private record Run(Fingerprint result, long peakBytes) {}
+  /** What an executor did: its answer, the most memory that its process had in RAM, and the limit of its shuffles, if any. */
+  private record Run(Fingerprint result, long peakBytes, long limitBytes) {}
 
   @Test
   void anExecutorWithDefaultSettingsLivesInTheDefaultContainer() throws IOException {
@@ -35,6 +39,7 @@ class ContainerMemoryTest {
         + " Sluice %d MiB%n", HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, ROWS, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
     assertEquals(stock.result(), sluice.result());
     assertTrue(sluice.peakBytes() < (HEAP_MIB + OVERHEAD_MIB) * MIB);
+    assertEquals(OVERHEAD_MIB / 6 * MIB, sluice.limitBytes(), "the limit must follow from the container's");
   }
 
   private static Run run(Engine engine) throws IOException {
@@ -46,19 +51,29 @@ class ContainerMemoryTest {
             .set("spark.executor.memory", HEAP_MIB + "m")
             .set("spark.executorEnv.JAVA_HOME",
                 container.installJava(SparkApplication.workDir().resolve("contained-java-" + engine)).toString())
+            // All of the heap is in RAM from the start, as it is in the end in an executor that lives long.
+            .set("spark.executor.extraJavaOptions", "-Xms" + HEAP_MIB + "m -XX:+AlwaysPreTouch")
             .set("spark.task.maxFailures", "1")
             .start().awaitExecutors(1)) {
       Fingerprint result = Fingerprint.of(repartitioned(application.session())).unordered();
-      long peak = ExecutorSurvey.ask(application.context(), ContainerMemoryTest::peakOfThisProcess)
-          .values().stream().mapToLong(Long::longValue).max().orElseThrow();
-      return new Run(result, peak);
+      return new Run(result, ask(application, ContainerMemoryTest::peakOfThisProcess),
+          engine.isSluice() ? ask(application, ContainerMemoryTest::limitOfThisProcess) : 0);
     }
   }
 
-  private static org.apache.spark.sql.Dataset<org.apache.spark.sql.Row> repartitioned(SparkSession session) {
+  private static Dataset<Row> repartitioned(SparkSession session) {
     return session.range(0, ROWS, 1, 4)
         .selectExpr("id", "id % 1000 AS k", "sha2(CAST(id AS STRING), 512) AS text", "concat('name ', id) AS name")
         .repartition(8, col("id"));
+  }
+
+  private static long ask(SparkApplication application, ExecutorSurvey.Question<Long> question) {
+    return ExecutorSurvey.ask(application.context(), question).values().stream().mapToLong(Long::longValue).max()
+        .orElseThrow();
+  }
+
+  private static long limitOfThisProcess() {
+    return ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).settings().memory().limit().bytes();
   }
 
   private static long peakOfThisProcess() throws IOException {

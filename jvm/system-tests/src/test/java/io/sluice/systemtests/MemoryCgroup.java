@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -53,7 +54,7 @@ final class MemoryCgroup implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    Await.until(java.time.Duration.ofSeconds(30), () -> "processes in " + group, this::isEmpty);
+    Await.until(Duration.ofSeconds(30), () -> "processes in " + group, this::isEmpty);
     Files.delete(group);
   }
 

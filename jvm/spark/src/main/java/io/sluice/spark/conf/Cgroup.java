@@ -11,8 +11,9 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /**
- * The limits of a process's control groups, version 1 or 2. A group is bound by its ancestors too, so the smallest limit on
- * the way up counts. In a container the group's own path often does not exist, and the mount's root is the group.
+ * The limits of a process's control groups, version 1 or 2. A group is bound by its ancestors too, so the smallest
+ * limit on the way up counts. In a container the group's own path often does not exist, and the mount's root is the
+ * group.
  */
 final class Cgroup {
   private static final Path MOUNT = Path.of("sys", "fs", "cgroup");
@@ -46,6 +47,15 @@ final class Cgroup {
     return new Cgroup(memory, cpu);
   }
 
+  /**
+   * The machine's memory, of which the process may be granted less: the JVM's own answer in a container is the grant.
+   */
+  static long machineBytes(Path root) {
+    return lines(root.resolve(Path.of("proc", "meminfo"))).stream().filter(line -> line.startsWith("MemTotal:"))
+        .map(line -> number(line.replaceAll("\\D", ""))).flatMap(Optional::stream).findFirst()
+        .map(kib -> kib * 1024).orElse(Long.MAX_VALUE);
+  }
+
   private static void addGroups(List<Path> groups, Path mount, String path) {
     Path group = mount;
     for (Path name : Path.of(path.substring(Math.min(1, path.length())))) {
@@ -56,7 +66,8 @@ final class Cgroup {
 
   /** The memory limit; empty when there is none below {@code machineBytes}. */
   OptionalLong memoryBytes(long machineBytes) {
-    return memory.stream().flatMap(group -> Stream.of(group.resolve("memory.max"), group.resolve("memory.limit_in_bytes")))
+    return memory.stream()
+        .flatMap(group -> Stream.of(group.resolve("memory.max"), group.resolve("memory.limit_in_bytes")))
         .flatMap(file -> lines(file).stream().limit(1)).map(Cgroup::number).flatMap(Optional::stream)
         .filter(limit -> limit > 0 && limit < machineBytes).mapToLong(Long::longValue).min();
   }

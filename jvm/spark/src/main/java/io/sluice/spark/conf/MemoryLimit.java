@@ -37,10 +37,8 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
     Optional<Grant> grant = grant(conf, process);
     if (set.isPresent()) {
       long bytes = set.getAsLong();
-      return new MemoryLimit(bytes, bytes, "set by the user", grant.filter(g -> bytes > g.bytes()).map(g ->
-          "spark.sluice.memory.limit = " + mib(bytes) + " is more than the " + mib(g.bytes()) + " that the container has"
-              + " beyond the Java heap (" + g.source() + "): the executor may be killed for it. Lower the limit or raise"
-              + " spark.executor.memoryOverhead"));
+      return new MemoryLimit(bytes, bytes, "set by the user",
+          grant.filter(g -> bytes > g.bytes()).map(g -> tooLarge(bytes, g)));
     }
     long byCores = Math.max(MIN_BY_CORES, PER_CORE * cores.tasks());
     if (grant.isEmpty()) {
@@ -55,7 +53,14 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
         + " beside what the JVM itself takes, but the container has " + mib(granted) + " beyond the Java heap ("
         + grant.get().source() + "): raise spark.executor.memoryOverhead") : Optional.empty();
     return new MemoryLimit(bytes, Math.max(bytes, granted - JVM_OWN),
-        "auto: of the " + mib(granted) + " that the container has beyond the Java heap (" + grant.get().source() + ")", tight);
+        "auto: of the " + mib(granted) + " that the container has beyond the Java heap (" + grant.get().source() + ")",
+        tight);
+  }
+
+  private static String tooLarge(long bytes, Grant grant) {
+    return "spark.sluice.memory.limit = " + mib(bytes) + " is more than the " + mib(grant.bytes())
+        + " that the container has beyond the Java heap (" + grant.source() + "): the executor may be killed for it."
+        + " Lower the limit or raise spark.executor.memoryOverhead";
   }
 
   private static Optional<Grant> grant(SparkConf conf, ProcessGrant process) {

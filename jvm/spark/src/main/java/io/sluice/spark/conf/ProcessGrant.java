@@ -1,5 +1,6 @@
 package io.sluice.spark.conf;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.OptionalInt;
@@ -12,16 +13,16 @@ import org.apache.spark.SparkConf;
  * What this process was given by whoever started it.
  *
  * @param runsTasks whether it is an executor, or a driver that runs the tasks itself
- * @param cores of an executor, as its command line says ({@code --cores}): right under stage-level resource profiles too,
- *     which {@code spark.executor.cores} is not
+ * @param cores of an executor, as its command line says ({@code --cores}): right under stage-level resource profiles
+ *     too, which {@code spark.executor.cores} is not
  * @param visibleCores processors that the JVM may run on
  * @param cpuQuota whole processors that a cgroup grants; empty without a quota
  * @param memoryBytes the memory limit of the process's cgroup; empty without one
  * @param heapBytes the most that the Java heap may take
  * @param machineBytes the machine's memory
  */
-record ProcessGrant(boolean runsTasks, OptionalInt cores, int visibleCores, OptionalInt cpuQuota, OptionalLong memoryBytes,
-    long heapBytes, long machineBytes) {
+record ProcessGrant(boolean runsTasks, OptionalInt cores, int visibleCores, OptionalInt cpuQuota,
+    OptionalLong memoryBytes, long heapBytes, long machineBytes) {
   private static final Pattern CORES_OPTION = Pattern.compile("ExecutorBackend\\b.*?\\s--cores\\s+(\\d+)\\b");
 
   /** Looks at this process and, for its role, at the application's settings. */
@@ -29,12 +30,18 @@ record ProcessGrant(boolean runsTasks, OptionalInt cores, int visibleCores, Opti
     boolean local = conf.get("spark.master", "").matches("local(\\[.*)?");
     boolean executor = !conf.get("spark.executor.id", "driver").equals("driver");
     Cgroup cgroup = Cgroup.ofThisProcess(Path.of("/"));
-    long machine = ManagementFactory.getOperatingSystemMXBean() instanceof com.sun.management.OperatingSystemMXBean system
-        ? system.getTotalMemorySize() : Long.MAX_VALUE;
+    long machine = Cgroup.machineBytes(Path.of("/"));
     return new ProcessGrant(local || executor,
         executor ? coresOption(System.getProperty("sun.java.command", "")) : OptionalInt.empty(),
         Runtime.getRuntime().availableProcessors(), executor ? cgroup.cpuQuota() : OptionalInt.empty(),
-        cgroup.memoryBytes(machine), Runtime.getRuntime().maxMemory(), machine);
+        cgroup.memoryBytes(machine), maxHeapBytes(), machine);
+  }
+
+  /** {@code -Xmx}; the JVM's own answer leaves out a survivor space with some collectors. */
+  private static long maxHeapBytes() {
+    HotSpotDiagnosticMXBean hotSpot = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+    return hotSpot == null ? Runtime.getRuntime().maxMemory()
+        : Long.parseLong(hotSpot.getVMOption("MaxHeapSize").getValue());
   }
 
   /** The value of {@code --cores} in the command line of one of Spark's executor backends. */

@@ -88,8 +88,9 @@ public record Settings(
   private static StoreSettings store(SparkConf conf, Mode mode, Codec codec) {
     Store store = axis(conf, SluiceSettings.STORE, mode.store());
     if (store == Store.CACHE && codec == Codec.SPARK) {
-      throw new SluiceException("spark.sluice.store = cache needs spark.sluice.codec = sluice: Spark's own writers write"
-          + " files. Set spark.sluice.store=files, or leave spark.sluice.codec out (spark.sluice.mode is " + mode + ")");
+      throw new SluiceException("spark.sluice.store = cache needs spark.sluice.codec = sluice: Spark's own writers"
+          + " write files. Set spark.sluice.store=files, or leave spark.sluice.codec out (spark.sluice.mode is "
+          + mode + ")");
     }
     return new StoreSettings(store, value(conf, SluiceSettings.CACHE_HOST_LIMIT));
   }

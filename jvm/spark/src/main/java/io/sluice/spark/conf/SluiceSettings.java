@@ -76,23 +76,27 @@ public final class SluiceSettings {
           + "compression only where it clearly pays; small also compresses long byte columns, for slow networks. "
           + "The general compression is that of spark.io.compression.codec. spark.shuffle.compress=false means plain.");
 
-  private static final String SPARE_CORES = "auto takes the cores that were granted to the executor and that no task's "
-      + "thread occupies, at most 8: those beyond one per task where spark.task.cpus is more than 1, and whole cores of a "
-      + "cgroup's CPU quota (spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with "
-      + "local[n], it is 0: cores that the process merely sees may be its neighbours'.";
+  private static final String SPARE_CORES =
+      "auto takes the cores that were granted to the executor and that no task's thread occupies, at most 8: "
+      + "those beyond one per task where spark.task.cpus is more than 1, and whole cores of a cgroup's CPU quota "
+      + "(spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with local[n], it is "
+      + "0: cores that the process merely sees may be its neighbours'.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
-      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. " + SPARE_CORES);
+      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. "
+          + SPARE_CORES);
 
   public static final Setting<OptionalLong> READER_THREADS = Setting.countOrAuto("spark.sluice.reader.threads", 0, 256,
-      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. " + SPARE_CORES);
+      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. "
+          + SPARE_CORES);
 
   public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
       "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
       "How many bytes of blocks and decoded rows all reduce tasks of one executor may have fetched or decoded and "
           + "not yet consumed.");
 
-  public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes("spark.sluice.writer.pageBytes", "1m", "64k", "64m",
+  public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes(
+      "spark.sluice.writer.pageBytes", "1m", "64k", "64m",
       "Size of the pages that map tasks collect rows in. A task starts with a smaller page, and a row that is "
           + "larger than a page gets a page of its own.");
 
@@ -102,24 +106,26 @@ public final class SluiceSettings {
           + "partition and need more memory. auto takes 1,024 rows per partition, between 4m and 64m, and at most a "
           + "quarter of the memory limit per task that can run at once, an eighth with encoder threads.");
 
-  public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto("spark.sluice.memory.limit", "16m", "16t",
-      "How many bytes outside the Java heap the shuffles of one executor may use together: rows on their way to be "
-          + "encoded, what encoding them needs, encoded runs, fetched frames and decoded batches. auto takes 96m per core, "
-          + "at least 256m; where it is known what the container has beyond the Java heap, at most a sixth of that, but no "
-          + "less than 64m and 16m per core. It is known from a memory limit of the executor's cgroup, minus the heap, and "
-          + "on YARN and Kubernetes from spark.executor.memoryOverhead or Spark's rule for it. An executor says at its "
-          + "start which limit it has and why, and warns when a limit set here exceeds what the container has. A limit set "
-          + "here is never exceeded. With auto, a task that is the only one to hold memory may take more for rows that do "
-          + "not fit the limit, up to what the container has beyond the heap minus 256m for the JVM itself; that is logged "
-          + "and counted (memory.beyondLimit), and other tasks wait until it is over. With "
-          + "spark.memory.offHeap.enabled=true the setting is not used: the memory is Spark's, as for every other "
-          + "operator.");
+  public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto(
+      "spark.sluice.memory.limit", "16m", "16t",
+      "How many bytes outside the Java heap the shuffles of one executor may use together: rows on their way to "
+          + "be encoded, what encoding them needs, encoded runs, fetched frames and decoded batches. auto takes 96m "
+          + "per core, at least 256m; where it is known what the container has beyond the Java heap, at most a sixth "
+          + "of that, but no less than 64m and 16m per core. It is known from a memory limit of the executor's "
+          + "cgroup, minus the heap, and on YARN and Kubernetes from spark.executor.memoryOverhead or Spark's rule "
+          + "for it. An executor says at its start which limit it has and why, and warns when a limit set here "
+          + "exceeds what the container has. A limit set here is never exceeded. With auto, a task that is the only "
+          + "one to hold memory may take more for rows that do not fit the limit, up to what the container has beyond "
+          + "the heap minus 256m for the JVM itself; that is logged and counted (memory.beyondLimit), and other tasks "
+          + "wait until it is over. With spark.memory.offHeap.enabled=true the setting is not used: the memory is "
+          + "Spark's, as for every other operator.");
 
   public static final Setting<Long> MEMORY_WAIT_TIMEOUT = Setting.millis(
       "spark.sluice.memory.waitTimeout", "120s", "100ms", "1h",
       "How long a task that has already spilled all it can waits for other tasks to give memory back before it fails.");
 
-  public static final Setting<Boolean> MEMORY_FAIL_ON_LEAK = Setting.flag("spark.sluice.memory.failOnLeak", false, false,
+  public static final Setting<Boolean> MEMORY_FAIL_ON_LEAK = Setting.flag(
+      "spark.sluice.memory.failOnLeak", false, false,
       "Whether a task that ends with memory leased fails. For tests; otherwise a leak is freed, logged and counted.");
 
   public static final Setting<String> NATIVE_LIBRARY = Setting.text("spark.sluice.native.library",

@@ -12,8 +12,8 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.storage.BlockManager;
 
 /**
- * What one executor process has once for all its tasks: settings, block memory, counters, thread pools, transport
- * and cache. The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
+ * What one executor process has once for all its tasks: settings, block memory, counters, thread pools, transport and
+ * cache. The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
   private final Settings settings;

@@ -50,7 +50,8 @@ public final class ExecutorMemory {
           + "it has rows that do not fit the limit", bytes, budget.limitBytes());
     }
     // The arena rounds sizes up; beyond the limit nothing but the one task's leases can be refused for that.
-    NativeException.check(NativeCore.setMemoryLimit(bytes == budget.limitBytes() ? bytes : bytes + bytes / ROUNDING_SHARE));
+    long rounding = bytes > budget.limitBytes() ? bytes / ROUNDING_SHARE : 0;
+    NativeException.check(NativeCore.setMemoryLimit(bytes + rounding));
   }
 
   /** The memory of the task that {@code context} belongs to; made by the first call, freed when the task ends. */

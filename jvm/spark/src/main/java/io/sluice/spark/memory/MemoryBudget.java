@@ -65,8 +65,8 @@ public final class MemoryBudget {
    * @param limitBytes what all tasks may hold together
    * @param ceilingBytes what one task may hold when it is the only one that holds anything; at least the limit
    * @param tasks how many tasks run at once: the executor's cores
-   * @param onLargest told how much may be held from now on, the limit or more, before memory beyond the limit is granted
-   *     and after it was given back; called with the budget locked
+   * @param onLargest told how much may be held from now on, the limit or more, before memory beyond the limit is
+   *     granted and after it was given back; called with the budget locked
    */
   public MemoryBudget(long limitBytes, long ceilingBytes, int tasks, LongConsumer onLargest) {
     if (limitBytes <= 0 || ceilingBytes < limitBytes || tasks <= 0) {
@@ -149,7 +149,10 @@ public final class MemoryBudget {
     return true;
   }
 
-  /** What {@code share} may still take of a floor; there are as many floors as cores, whatever runs more tasks than that. */
+  /**
+   * What {@code share} may still take of a floor; there are as many floors as cores, whatever runs more tasks than
+   * that.
+   */
   private long floorLeft(Share share, Claim claim) {
     boolean hasFloor = share.fromFloor > 0 || floorsInUse < floors;
     long most = switch (claim) {

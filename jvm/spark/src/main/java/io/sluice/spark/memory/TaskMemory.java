@@ -62,9 +62,9 @@ public final class TaskMemory {
   }
 
   /**
-   * A lease of {@code bytes} for data that the task keeps for long; null when there is none at once, or the task would
-   * keep more than {@code mostBytes} that way. Nothing is spilled for it, and it leaves the floors of {@link MemoryBudget}
-   * alone, so that keeping it cannot make tasks wait for each other.
+   * A lease of {@code bytes} for data that the task keeps for long; null when there is none at once, or the task
+   * would keep more than {@code mostBytes} that way. Nothing is spilled for it, and it leaves the floors of {@link
+   * MemoryBudget} alone, so that keeping it cannot make tasks wait for each other.
    */
   public Lease tryLeaseResident(long bytes, long mostBytes) {
     if (account.residentBytes() + bytes > mostBytes || !reserve(bytes, Claim.RESIDENT)) {

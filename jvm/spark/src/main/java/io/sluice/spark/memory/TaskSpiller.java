@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * Asks a task's {@link Spillable} for memory: on the thread that registered it and nowhere else, because a writer is not
- * thread-safe. Rows may be pulled by other threads than the task's ({@code RDD.pipe}, thread pools of users, Python
- * writers); what those ask for is refused here, and they wait for memory instead. Any thread.
+ * Asks a task's {@link Spillable} for memory: on the thread that registered it and nowhere else, because a writer is
+ * not thread-safe. Rows may be pulled by other threads than the task's ({@code RDD.pipe}, thread pools of users,
+ * Python writers); what those ask for is refused here, and they wait for memory instead. Any thread.
  */
 final class TaskSpiller {
   /** A spillable and the only thread that may call it. */

@@ -19,12 +19,13 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorts a partition's records by key as rows, so that a record becomes objects once, when it is handed out. As long as
- * Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From then on
- * all rows are Spark's: its sorter of binary rows has them in Spark's execution memory and spills them when that is short.
+ * Sorts a partition's records by key as rows, so that a record becomes objects once, when it is handed out. As long
+ * as Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From then
+ * on all rows are Spark's: its sorter of binary rows has them in Spark's execution memory and spills them when that
+ * is short.
  *
- * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners run: they
- * free what is left. The result may be taken by another thread.
+ * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners
+ * run: they free what is left. The result may be taken by another thread.
  */
 final class RecordSorter<K, C> {
   private final TaskContext context;
@@ -63,7 +64,8 @@ final class RecordSorter<K, C> {
   }
 
   private void moveToSpark() throws IOException {
-    spilling = SparkLine.rowSorter(context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
+    spilling = SparkLine.rowSorter(
+        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
     for (int i = 0; i < resident.size(); i++) {
       long address = resident.address(i);
       spilling.insertRecord(null, address, ResidentRows.bytes(address), resident.number(i), false);
@@ -132,7 +134,8 @@ final class RecordSorter<K, C> {
     }
 
     @Override
-    public int compare(Object leftBase, long leftOffset, int leftBytes, Object rightBase, long rightOffset, int rightBytes) {
+    public int compare(
+        Object leftBase, long leftOffset, int leftBytes, Object rightBase, long rightOffset, int rightBytes) {
       left.pointTo(leftBase, leftOffset, leftBytes);
       right.pointTo(rightBase, rightOffset, rightBytes);
       return order.compare(left, right);

@@ -85,8 +85,8 @@ final class ReferenceSort {
   }
 
   /**
-   * Sorts references by comparing their keys: a stable merge sort of their addresses within {@link #scratch}, short pieces by
-   * insertion. Nothing is allocated, however long a run of equal numbers is.
+   * Sorts references by comparing their keys: a stable merge sort of their addresses within {@link #scratch}, short
+   * pieces by insertion. Nothing is allocated, however long a run of equal numbers is.
    */
   private void compareAll(int from, int until) {
     context.killTaskIfInterrupted();

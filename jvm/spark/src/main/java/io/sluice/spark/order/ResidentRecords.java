@@ -78,8 +78,8 @@ final class ResidentRecords<K, C> extends AbstractIterator<Product2<K, C>> {
   }
 
   /**
-   * Brings the next rows into the cache, and says how many it brought, at least one. They lie all over the memory: asking
-   * for many at once, the processor waits once for all instead of once for each.
+   * Brings the next rows into the cache, and says how many it brought, at least one. They lie all over the memory:
+   * asking for many at once, the processor waits once for all instead of once for each.
    */
   private int fetchSome() {
     int count = 0;

@@ -9,9 +9,9 @@ import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.unsafe.memory.MemoryBlock;
 
 /**
- * Rows of one task in off-heap memory, and a reference to each: its address and a number to sort it by. Takes memory from
- * the task's account up to a limit, only as long as there is some at once, and gives it back in {@link #close}. One thread, but for {@link
- * #close} and readers that hold the object's monitor.
+ * Rows of one task in off-heap memory, and a reference to each: its address and a number to sort it by. Takes memory
+ * from the task's account up to a limit, only as long as there is some at once, and gives it back in {@link #close}.
+ * One thread, but for {@link #close} and readers that hold the object's monitor.
  *
  * <pre>
  *   page:     | length (8) | row | length | row | …         references:  | address, number | address, number | …
@@ -49,7 +49,10 @@ final class ResidentRows implements AutoCloseable {
     this.limitBytes = limitBytes;
   }
 
-  /** Copies a row in, {@code bytes} at {@code offset} of {@code base}; false, with nothing changed, when there is no room. */
+  /**
+   * Copies a row in, {@code bytes} at {@code offset} of {@code base}; false, with nothing changed, when there is no
+   * room.
+   */
   boolean add(Object base, long offset, int bytes, long number) {
     long needed = WORD + (long) bytes;
     if (pageEnd - free < needed && !addPage(needed) || size == capacity && !addReferences()) {
@@ -89,10 +92,14 @@ final class ResidentRows implements AutoCloseable {
 
   /** Copies {@code count} references, from index {@code from} on, to the start of {@code target}. */
   void copyReferences(int from, int count, LongArray target) {
-    Platform.copyMemory(null, reference(from), target.getBaseObject(), target.getBaseOffset(), (long) count * REFERENCE_BYTES);
+    Platform.copyMemory(null, reference(from), target.getBaseObject(), target.getBaseOffset(),
+        (long) count * REFERENCE_BYTES);
   }
 
-  /** Copies {@code count} references that start at {@code source}'s long {@code position} over those from {@code to} on. */
+  /**
+   * Copies {@code count} references that start at {@code source}'s long {@code position} over those from {@code to}
+   * on.
+   */
   void takeReferences(LongArray source, long position, int to, int count) {
     Platform.copyMemory(source.getBaseObject(), source.getBaseOffset() + position * WORD, null, reference(to),
         (long) count * REFERENCE_BYTES);

@@ -16,8 +16,8 @@ import scala.reflect.ClassTag$;
  *
  * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
  * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
- * its row, so that each row can be read by itself. The buffers are on the heap, counted in Spark's execution memory with an estimate of what
- * the streams take. One thread.
+ * its row, so that each row can be read by itself. The buffers are on the heap, counted in Spark's execution memory
+ * with an estimate of what the streams take. One thread.
  */
 public final class SerializedRecords implements AutoCloseable {
   private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();

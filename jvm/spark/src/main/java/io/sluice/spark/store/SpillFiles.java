@@ -19,13 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The spill files of one map task, in Spark's local directories: one directory after the other, from a random one on. A
- * directory that is full or cannot be written is left out for the rest of the task, until none is left. One task's thread
- * only.
+ * The spill files of one map task, in Spark's local directories: one directory after the other, from a random one on.
+ * A directory that is full or cannot be written is left out for the rest of the task, until none is left. One task's
+ * thread only.
  *
- * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a random
- * name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so whatever cleans
- * up after an executor finds the files.
+ * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a
+ * random name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so
+ * whatever cleans up after an executor finds the files.
  */
 public final class SpillFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);

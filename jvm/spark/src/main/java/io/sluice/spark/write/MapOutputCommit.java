@@ -68,7 +68,8 @@ final class MapOutputCommit {
     long written = write(output, blockLengths, checksums);
     resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
     temporary = null;
-    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId)) && cache.orElseThrow().keep(place, written)) {
+    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId))
+        && cache.orElseThrow().keep(place, written)) {
       place = null;
     }
     lengths = blockLengths;
@@ -85,8 +86,8 @@ final class MapOutputCommit {
         place.seal();
         return written;
       } catch (IOException e) {
-        LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}", mapId, shuffleId,
-            e.getMessage());
+        LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}",
+            mapId, shuffleId, e.getMessage());
         cache.get().refuse(place);
         place = null;
         Files.deleteIfExists(temporary.toPath());

@@ -23,9 +23,9 @@ final class PageBatch {
   }
 
   /**
-   * What encoding a page needs at most beside the page: the run, which is as large as the rows when they do not compress,
-   * and 16 bytes to sort each row by. The quota for it is taken together with the page's, because a writer that had to ask
-   * when its pages are full could wait for others in the same position.
+   * What encoding a page needs at most beside the page: the run, which is as large as the rows when they do not
+   * compress, and 16 bytes to sort each row by. The quota for it is taken together with the page's, because a writer
+   * that had to ask when its pages are full could wait for others in the same position.
    */
   static long encodeBytesFor(long pageBytes) {
     return pageBytes + pageBytes / 4;

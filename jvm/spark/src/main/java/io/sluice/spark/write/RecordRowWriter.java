@@ -70,7 +70,10 @@ final class RecordRowWriter<K, V> {
     }
   }
 
-  /** As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map side. */
+  /**
+   * As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map
+   * side.
+   */
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records) {
     SparkEnv env = SparkEnv.get();
@@ -92,7 +95,8 @@ final class RecordRowWriter<K, V> {
         target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
         return;
       }
-      serialized = new SerializedRecords(dependency.serializer(), partitions, new HeapQuota(context.taskMemoryManager()));
+      HeapQuota quota = new HeapQuota(context.taskMemoryManager());
+      serialized = new SerializedRecords(dependency.serializer(), partitions, quota);
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {

@@ -226,7 +226,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   /**
-   * Gives back memory, cheapest first: waits for running encodes, encodes the rows collected so far, moves runs to disk.
+   * Gives back memory, cheapest first: waits for running encodes, encodes the rows collected so far, moves runs to
+   * disk.
    */
   @Override
   public long spill(long bytes) throws IOException {

@@ -2,14 +2,15 @@
  * One map task's rows on their way to Spark's shuffle files.
  *
  * <pre>
- *   records → PageWriter (copy) → PageBatch → BatchEncoder → NativeMapOutput: runs → MapOutputCommit: data, index, checksums
+ *   records → PageWriter (copy) → PageBatch → BatchEncoder → NativeMapOutput: runs → MapOutputCommit: Spark's files
  *                                              │  or EncodeJob on an encoder thread
  *                                              └→ under pressure: SpillFiles
  * </pre>
  *
- * Invariants: per record nothing is allocated and no native method is called; pages are never freed while native
- * code may read them (a task that fails leaves them to the encoder thread); nothing exists on disk or off the heap
- * before the first row, nor after {@code stop}, except Spark's committed files. The order of a partition's rows in a map
- * output is the order in which they were written.
+ * Invariants: pages carry the quota that encoding them needs, so a full batch can always be encoded; per record
+ * nothing is allocated and no native method is called; pages are never freed while native code may read them (a task
+ * that fails leaves them to the encoder thread); nothing exists on disk or off the heap before the first row, nor
+ * after {@code stop}, except Spark's committed files. The order of a partition's rows in a map output is the order in
+ * which they were written.
  */
 package io.sluice.spark.write;

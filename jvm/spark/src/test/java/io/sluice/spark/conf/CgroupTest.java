@@ -63,6 +63,13 @@ class CgroupTest {
   }
 
   @Test
+  void theMachinesMemoryIsNotTheContainers() throws IOException {
+    file("proc/meminfo", "MemTotal:       24635804 kB\nMemFree:         123 kB");
+    assertEquals(24635804L * 1024, Cgroup.machineBytes(root));
+    assertEquals(Long.MAX_VALUE, Cgroup.machineBytes(root.resolve("elsewhere")));
+  }
+
+  @Test
   void noQuotaOfVersion1IsMinusOne() throws IOException {
     file("proc/self/cgroup", "4:cpu:/");
     file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");

@@ -392,6 +392,24 @@ class SluiceShuffleWriterTest {
     spark.manager().executorState();
   }
 
+  /** A file where the directory was: nothing can be made in it, whatever the message says. */
+  @Test
+  void aLocalDirectoryThatIsGoneMakesSpillsUseAnother() throws IOException {
+    start("spark.local.dir", folder.resolve("gone") + "," + folder.resolve("there"));
+    Path gone = ShuffleFiles.directories().get(0);
+    try (var files = Files.walk(gone)) {
+      files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+    }
+    Files.writeString(gone, "not a directory");
+    SpillFiles spills = new SpillFiles(SparkEnv.get().blockManager().diskBlockManager(), spark.manager().counters());
+    DiskFault sound = DiskFault.in();
+    assertEquals(2 * DiskFault.BYTES, spills.write(sound::write) + spills.write(sound::write));
+    assertEquals(1, spark.counter(Counter.WRITE_DIRECTORY_RETRIES));
+    spills.deleteAll();
+    Files.delete(gone);
+    spark.manager().executorState();
+  }
+
   @Test
   void noLocalDirectoryLeftNamesThemAll() {
     start("spark.local.dir", folder.resolve("one") + "," + folder.resolve("two"));

@@ -1,0 +1,33 @@
+package io.sluice.spark.conf;
+
+import org.apache.spark.SparkConf;
+
+/**
+ * Prints the memory that shuffles of one executor will use with given settings, as executors log it when they start:
+ * for people who size containers. Arguments are settings, {@code key=value}; needs Spark's jars on the class path.
+ */
+public final class MemoryLimitReport {
+  private MemoryLimitReport() {}
+
+  /** The line for an application with {@code conf}, and below it what is wrong with its settings, if anything. */
+  public static String of(SparkConf conf) {
+    MemorySettings memory = Settings.from(conf).memory();
+    if (memory.offHeapEnabled()) {
+      return "shuffles of one executor use Spark's off-heap memory, spark.memory.offHeap.size";
+    }
+    String warning = memory.limit().warning().map(text -> System.lineSeparator() + "WARNING: " + text).orElse("");
+    return memory.limit().describe() + warning;
+  }
+
+  public static void main(String[] arguments) {
+    SparkConf conf = new SparkConf(false);
+    for (String argument : arguments) {
+      String[] setting = argument.split("=", 2);
+      if (setting.length < 2) {
+        throw new IllegalArgumentException("\"" + argument + "\" is not a setting, key=value");
+      }
+      conf.set(setting[0], setting[1]);
+    }
+    System.out.println(of(conf));
+  }
+}
