@@ -92,7 +92,10 @@ class BlockPlanTest {
     assertFalse(plan.hasRemote());
   }
 
-  /** Spark's iterator counts what it has in flight by these sizes, so they are those of the blocks, not the reported ones. */
+  /**
+   * Spark's iterator counts what it has in flight by these sizes, so they are those of the blocks, not the reported
+   * ones.
+   */
   @Test
   void sizesOfRemoteBlocksAreThoseThatTravel() {
     List<Tuple2<BlockManagerId, ?>> addressed = List.of(at(FAR, new int[] {0, 4}, new int[] {2, 4}));
