@@ -58,7 +58,9 @@ public final class FrameReader implements AutoCloseable {
     return false;
   }
 
-  /** Whether {@link #next} would answer without waiting for the network; ends the current frame, which has been read. */
+  /**
+   * Whether {@link #next} would answer without waiting for the network; ends the current frame, which has been read.
+   */
   boolean nextIsAtHand() throws IOException {
     endFrame();
     return input != null && frameFollows() || inputs.nextIsAtHand();

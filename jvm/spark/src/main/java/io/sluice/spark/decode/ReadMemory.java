@@ -29,7 +29,10 @@ public interface ReadMemory {
   /** Null when there is no memory at once. */
   Piece tryTake(long bytes);
 
-  /** Throws {@link io.sluice.spark.SluiceException}, with the setting to change, when a task can never have {@code bytes}. */
+  /**
+   * Throws {@link io.sluice.spark.SluiceException}, with the setting to change, when a task can never have {@code
+   * bytes}.
+   */
   void failIfNeverGranted(long bytes, String what);
 
   static ReadMemory of(TaskMemory memory) {

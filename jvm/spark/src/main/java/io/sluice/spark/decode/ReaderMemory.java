@@ -80,7 +80,10 @@ public final class ReaderMemory implements ReadMemory {
       return piece.bytes();
     }
 
-    /** Under the lock, so that a piece is either freed before the others are taken out of the account, or is one of them. */
+    /**
+     * Under the lock, so that a piece is either freed before the others are taken out of the account, or is one of
+     * them.
+     */
     @Override
     public void free() {
       synchronized (ReaderMemory.this) {

@@ -8,7 +8,9 @@ final class ReusedMemory implements AutoCloseable {
   /** More is not kept for a frame that needs less than a {@link #KEEP_FACTOR}th of it. */
   private static final long KEEP_BYTES = 4 * 1024 * 1024;
   private static final long KEEP_FACTOR = 4;
-  /** More is kept for no other frame: frames of batches of many rows are smaller, only a single large row takes this. */
+  /**
+   * More is kept for no other frame: frames of batches of many rows are smaller, only a single large row takes this.
+   */
   static final long LARGE_BYTES = 32 * 1024 * 1024;
   private static final long GRANULE = 64 * 1024;
 

@@ -26,8 +26,8 @@ import scala.collection.AbstractIterator;
  * on-heap copy of itself, so it never points at memory that is not its own.
  *
  * <p><b>Threads.</b> One consumer. One on a thread that may go on while the task's listeners run gets each batch as a
- * copy on the heap, so the end of the task frees no row that it reads. If it is inside of this class at that time, perhaps
- * waiting for the network, the end of the task does not wait for it: the consumer is left the memory to free
+ * copy on the heap, so the end of the task frees no row that it reads. If it is inside of this class at that time,
+ * perhaps waiting for the network, the end of the task does not wait for it: the consumer is left the memory to free
  * ({@link ReaderState}).
  */
 public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {

@@ -2,19 +2,23 @@
  * Frames of fetched blocks in, rows out.
  *
  * <pre>
- *   BlockInput ─► FrameReader over a FrameBuffer: one whole frame in memory
+ *   BlockInput ─► FrameReader: headers (through a BlockBuffer); reads a frame to where it is decoded
  *                      ▼
- *   BatchSource: InlineDecoder (the task's thread) or ReadAheadDecoder (a pool): frames decoded to a DecodedBatch
+ *   BatchSource: InlineDecoder (the consumer's thread) or ReadAheadDecoder (a pool): frames decoded to a DecodedBatch
  *                      ▼
- *   RowIterator: one reused UnsafeRow that points into the batch
+ *   RowIterator: rows of a batch by a RowCursor; ReaderState says who frees the batches, ReadErrors what errors mean
  * </pre>
  *
  * Invariants:
  * <ul>
  *   <li>All memory is leased from the task's account and is given back when its rows have been consumed, or
  *       when the task ends, whatever ends it; nothing is freed while a decoder thread still writes to it.
- *   <li>Rows lie off-heap and are valid until the next {@code next()}. A consumer on a thread of its own (a
- *       Python writer of Spark 3) gets on-heap rows, because it may still be at work when the task ends.
+ *   <li>Rows lie off-heap and are valid until the next {@code next()}. A consumer on a thread of its own ({@code
+ *       pipe()}, a Python writer of Spark 3) gets on-heap rows, because it may still be at work when the task ends. If
+ *       it is then fetching or decoding, it is left the memory, outside of the task's account ({@link
+ *       io.sluice.spark.decode.ReaderMemory}), and frees it when it comes out.
+ *   <li>No lock is held while a block is waited for, read or decoded.
+ *   <li>While a frame is decoded its bytes are in memory once beside its rows; memory for a large row is not kept.
  *   <li>Nothing here is per record except {@link io.sluice.spark.decode.RowIterator#next}.
  * </ul>
  */

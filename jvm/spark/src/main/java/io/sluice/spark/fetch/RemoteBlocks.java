@@ -70,7 +70,8 @@ public final class RemoteBlocks implements BlockInputs {
     FetchedStreams.Probe probe = streams.last();
     FetchedBytes bytes = buffer == null || streams.checksFrames() ? null : FetchedBytes.of(buffer);
     if (bytes != null) {
-      return new BufferBlockInput(block, bytes, stream, target, corruption -> probe.diagnoseThrough(stream, corruption));
+      return new BufferBlockInput(
+          block, bytes, stream, target, corruption -> probe.diagnoseThrough(stream, corruption));
     }
     staging = staging == null ? new byte[StreamBlockInput.STAGING_BYTES] : staging;
     return new StreamBlockInput(block, stream, streams.lastSizeBytes(), staging,

@@ -84,8 +84,8 @@ public final class AggregateAndSort<K, V, C> {
   }
 
   /**
-   * Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. Only on a thread
-   * that ends before the task does, because the end of the task frees the sorter's memory.
+   * Sorts rows as long as they allow it; from the first that does not, everything is sorted as objects. Only on a
+   * thread that ends before the task does, because the end of the task frees the sorter's memory.
    */
   private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
     RowKey key = new RowKey();

@@ -7,8 +7,8 @@ import java.util.Comparator;
 
 /**
  * An order of keys that lie in rows: by an unsigned number made of each key, where two numbers are equal by further
- * numbers ({@link #goesOn}), and in the end by {@link #compare}. {@link KeyOrders} finds the one that stands for a job's
- * comparator. Immutable, any thread.
+ * numbers ({@link #goesOn}), and in the end by {@link #compare}. {@link KeyOrders} finds the one that stands for a
+ * job's comparator. Immutable, any thread.
  */
 interface KeyOrder {
 
@@ -106,8 +106,8 @@ interface KeyOrder {
   }
 
   /**
-   * Text that is mostly Latin-1. A number has a byte for each of eight units; one that needs more than a byte, or has the
-   * largest one, is 0xFF and the last.
+   * Text that is mostly Latin-1. A number has a byte for each of eight units; one that needs more than a byte, or has
+   * the largest one, is 0xFF and the last.
    */
   record NarrowText() implements Text {
     private static final int LAST = 0xFF;

@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Finds the {@link KeyOrder} that stands for a job's comparator: for the orderings that Sluice knows, and for those that
- * implement {@link NormalizedKeyOrdering}.
+ * Finds the {@link KeyOrder} that stands for a job's comparator: for the orderings that Sluice knows, and for those
+ * that implement {@link NormalizedKeyOrdering}.
  *
  * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
  * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala {@code Ordering}

@@ -5,9 +5,9 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.Task;
 
 /**
- * Whether the calling thread is inside of Spark's run of a task, so that it has ended its work before the task's completion
- * listeners run: Spark calls them on the same thread, when the body of {@code Task.run} has returned or thrown. Any other
- * thread that pulls the task's rows may still be at work then.
+ * Whether the calling thread is inside of Spark's run of a task, so that it has ended its work before the task's
+ * completion listeners run: Spark calls them on the same thread, when the body of {@code Task.run} has returned or
+ * thrown. Any other thread that pulls the task's rows may still be at work then.
  *
  * <p>It looks for {@code Task.run} among the callers, once for each thread that asks. Used by one thread at a time.
  */

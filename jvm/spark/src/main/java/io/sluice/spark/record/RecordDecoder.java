@@ -50,7 +50,9 @@ public final class RecordDecoder {
     return decode(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
   }
 
-  /** As {@link #decode(UnsafeRow)}, of the {@code bytes} at {@code offset} in {@code object} (null: at that address). */
+  /**
+   * As {@link #decode(UnsafeRow)}, of the {@code bytes} at {@code offset} in {@code object} (null: at that address).
+   */
   public <K, V> Tuple2<K, V> decode(Object object, long offset, int bytes) {
     open(object, offset, bytes);
     long shape = knownShape();

@@ -9,10 +9,10 @@ package io.sluice.spark.record;
  *   byte 4  bit 0: the key is a specialized pair; bit 1: the value is
  * </pre>
  *
- * A pair is a {@code Tuple2}. Scala makes pairs of numbers of classes of their own (as {@code Tuple2$mcII$sp});
- * those of {@code int}, {@code long} and {@code double} are kept apart. The shape {@link #SERIALIZED} is not a
- * record but several, as the shuffle's serializer wrote them: a word with their number, then their bytes. Bytes that are
- * too many for one row go on in the partition's next; all rows but the last of such a sequence have the number 0.
+ * A pair is a {@code Tuple2}. Scala makes pairs of numbers of classes of their own (as {@code Tuple2$mcII$sp}); those
+ * of {@code int}, {@code long} and {@code double} are kept apart. The shape {@link #SERIALIZED} is not a record but
+ * several, as the shuffle's serializer wrote them: a word with their number, then their bytes. Bytes that are too
+ * many for one row go on in the partition's next; all rows but the last of such a sequence have the number 0.
  */
 final class RecordShape {
   /** Shape of a row of serialized records. */

@@ -9,8 +9,8 @@ public final class SerializerChoice {
   private SerializerChoice() {}
 
   /**
-   * Whether records that have a shape may be written as rows in place of {@code serializer}'s bytes. Only for Spark's own
-   * serializers, and no subclass of them: any other may do more than make bytes, it may encrypt, check or audit.
+   * Whether records that have a shape may be written as rows in place of {@code serializer}'s bytes. Only for Spark's
+   * own serializers, and no subclass of them: any other may do more than make bytes, it may encrypt, check or audit.
    */
   public static boolean rowsMayReplace(Serializer serializer) {
     return serializer.getClass() == JavaSerializer.class || serializer.getClass() == KryoSerializer.class;

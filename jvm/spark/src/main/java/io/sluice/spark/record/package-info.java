@@ -6,7 +6,8 @@
  * {@linkplain io.sluice.spark.record.RecordShape shape}), one word per part, and the variable-length bytes.
  * {@link io.sluice.spark.record.RecordEncoder} writes it, {@link io.sluice.spark.record.RecordDecoder} makes the
  * objects again, without a serializer in between. What has no shape goes through the shuffle's own serializer,
- * many records to a row ({@link io.sluice.spark.record.SerializedRecords}).
+ * many records to a row ({@link io.sluice.spark.record.SerializedRecords}); with a serializer that is not Spark's
+ * everything does ({@link io.sluice.spark.record.SerializerChoice}).
  *
  * <p>Invariants: a decoded record equals the encoded one and has its classes; a partition's records keep their
  * order. Deliberately absent: sorting and aggregating, which are the reader's.

@@ -114,7 +114,8 @@ class HangingFetchTest {
       for (int i = 0; i < ids.length && left > 0; i++) {
         left--;
         long map = new ShuffleBlock(BlockId.apply(ids[i]), ELSEWHERE, 0).mapId();
-        listener.onBlockFetchSuccess(ids[i], new NioManagedBuffer(ByteBuffer.wrap(PlainFrames.frame(map * ROWS, ROWS))));
+        byte[] block = PlainFrames.frame(map * ROWS, ROWS);
+        listener.onBlockFetchSuccess(ids[i], new NioManagedBuffer(ByteBuffer.wrap(block)));
       }
     }
 
@@ -276,7 +277,9 @@ class HangingFetchTest {
     assertThrows(SluiceException.class, rows::hasNext);
   }
 
-  /** As with blocks that Spark opens as files of this host: {@code PipedRDD} interrupts its thread when the task ends. */
+  /**
+   * As with blocks that Spark opens as files of this host: {@code PipedRDD} interrupts its thread when the task ends.
+   */
   @Test
   void aTaskEndsWhileAnotherThreadWaitsInsideOfSparksIterator() throws Exception {
     RowIterator rows = rows(batches(3, false, true), false);
