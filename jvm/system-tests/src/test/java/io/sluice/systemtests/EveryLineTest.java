@@ -28,8 +28,8 @@ import org.junit.jupiter.api.TestInstance;
 import scala.Tuple2;
 
 /**
- * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose executor
- * dies, each compared with Spark's own shuffle.
+ * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose
+ * executor dies, each compared with Spark's own shuffle.
  */
 @Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
