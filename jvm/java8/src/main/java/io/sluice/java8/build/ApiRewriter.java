@@ -73,7 +73,8 @@ final class ApiRewriter {
   }
 
   private void rewrite(ClassNode node, MethodNode method, MethodInsnNode call) {
-    if (call.owner.startsWith("[") || call.owner.equals("java/lang/invoke/MethodHandle") || classes.method(call.owner, call.name, call.desc) != ClassSet.Found.NO) {
+    if (call.owner.startsWith("[") || call.owner.equals("java/lang/invoke/MethodHandle")
+        || classes.method(call.owner, call.name, call.desc) != ClassSet.Found.NO) {
       return;
     }
     boolean isStatic = call.getOpcode() == INVOKESTATIC;
