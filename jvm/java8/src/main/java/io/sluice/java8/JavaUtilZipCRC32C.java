@@ -41,7 +41,8 @@ public final class JavaUtilZipCRC32C implements Checksum {
     int end = offset + length;
     int i = offset;
     for (; i <= end - STEP; i += STEP) {
-      int first = state ^ (bytes[i] & 0xFF | (bytes[i + 1] & 0xFF) << 8 | (bytes[i + 2] & 0xFF) << 16 | bytes[i + 3] << 24);
+      int first =
+          state ^ (bytes[i] & 0xFF | (bytes[i + 1] & 0xFF) << 8 | (bytes[i + 2] & 0xFF) << 16 | bytes[i + 3] << 24);
       state = TABLES[7][first & 0xFF] ^ TABLES[6][first >>> 8 & 0xFF] ^ TABLES[5][first >>> 16 & 0xFF]
           ^ TABLES[4][first >>> 24] ^ TABLES[3][bytes[i + 4] & 0xFF] ^ TABLES[2][bytes[i + 5] & 0xFF]
           ^ TABLES[1][bytes[i + 6] & 0xFF] ^ TABLES[0][bytes[i + 7] & 0xFF];

@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What is checked of a library before the loader maps it: the loader ends the process (SIGBUS) when it reads beyond the end of
- * a file that was cut. Offsets are those of the ELF-64 header ({@code elf(5)}).
+ * What is checked of a library before the loader maps it: the loader ends the process (SIGBUS) when it reads beyond the
+ * end of a file that was cut. Offsets are those of the ELF-64 header ({@code elf(5)}).
  */
 final class ElfFile {
   private static final int HEADER_BYTES = 64;

@@ -4,10 +4,13 @@ import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.sum;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.NativeCore;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,6 +23,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.util.MutableURLClassLoader;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -28,8 +32,8 @@ import org.junit.jupiter.api.TestInstance;
 import scala.Tuple2;
 
 /**
- * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose executor
- * dies, each compared with Spark's own shuffle.
+ * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose
+ * executor dies, each compared with Spark's own shuffle.
  */
 @Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -70,6 +74,22 @@ class EveryLineTest {
     application.awaitExecutors(2);
     Map<String, String> found = ExecutorSurvey.ask(application.context(), EveryLineTest::java);
     assertEquals(Set.of(asked), Set.copyOf(found.values()), found::toString);
+  }
+
+  /** Those of Java 17 or of Java 8: the jar has both, and the class path and the loader of {@code --jars} choose. */
+  @Test
+  void classesAreThoseForThisJava() throws IOException {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "Spark's own classes are of one kind");
+    URL jar = NativeCore.class.getProtectionDomain().getCodeSource().getLocation();
+    String name = NativeCore.class.getName().replace('.', '/') + ".class";
+    int expected = Integer.parseInt(java()) >= 17 ? 61 : 52;
+    try (MutableURLClassLoader ofJars = new MutableURLClassLoader(new URL[] {jar}, null)) {
+      for (ClassLoader loader : List.of(NativeCore.class.getClassLoader(), ofJars)) {
+        try (InputStream in = loader.getResourceAsStream(name)) {
+          assertEquals(expected, in.readNBytes(8)[7], loader::toString);
+        }
+      }
+    }
   }
 
   @Test

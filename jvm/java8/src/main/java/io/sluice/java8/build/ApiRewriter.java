@@ -23,8 +23,9 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.TypeInsnNode;
 
 /**
- * Looks at every use of the JDK. What the older one lacks is called in {@code io.sluice.java8} instead; what is not there
- * either is an error. A method that only got a narrower result ({@code ByteBuffer.flip}) is called as it was, with a cast.
+ * Looks at every use of the JDK. What the older one lacks is called in {@code io.sluice.java8} instead; what is not
+ * there either is an error. A method that only got a narrower result ({@code ByteBuffer.flip}) is called as it was,
+ * with a cast.
  */
 final class ApiRewriter {
   private static final String REPLACEMENTS = "io/sluice/java8/";
@@ -72,7 +73,8 @@ final class ApiRewriter {
   }
 
   private void rewrite(ClassNode node, MethodNode method, MethodInsnNode call) {
-    if (call.owner.startsWith("[") || call.owner.equals("java/lang/invoke/MethodHandle") || classes.method(call.owner, call.name, call.desc) != ClassSet.Found.NO) {
+    if (call.owner.startsWith("[") || call.owner.equals("java/lang/invoke/MethodHandle")
+        || classes.method(call.owner, call.name, call.desc) != ClassSet.Found.NO) {
       return;
     }
     boolean isStatic = call.getOpcode() == INVOKESTATIC;

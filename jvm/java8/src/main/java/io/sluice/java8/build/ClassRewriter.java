@@ -26,13 +26,15 @@ final class ClassRewriter {
    * @param context classes that are there anyway: the replacements
    * @throws RewriteException when one of them needs what that release has not
    */
-  static Map<String, byte[]> rewrite(int release, Map<String, byte[]> originals, List<byte[]> context) throws IOException {
+  static Map<String, byte[]> rewrite(int release, Map<String, byte[]> originals, List<byte[]> context)
+      throws IOException {
     try (JdkApi api = new JdkApi(release)) {
       ClassSet classes = new ClassSet(api);
       context.forEach(bytes -> classes.add(read(bytes)));
       ApiRewriter apiRewriter = new ApiRewriter(classes, api);
       Map<String, ClassNode> nodes = new LinkedHashMap<>();
-      originals.forEach((name, bytes) -> nodes.put(name, apiRewriter.replaceTypes(withoutNewSyntax(release, read(bytes)))));
+      originals
+          .forEach((name, bytes) -> nodes.put(name, apiRewriter.replaceTypes(withoutNewSyntax(release, read(bytes)))));
       nodes.values().forEach(classes::add);
       if (release < FIRST_WITH_NESTS) {
         new NestAccess(classes).apply(nodes.values());
@@ -59,8 +61,10 @@ final class ClassRewriter {
 
   private static void refuseMissing(int release, List<String> missing) {
     if (!missing.isEmpty()) {
-      throw new RewriteException("Java " + release, "lacks what these classes use. Write it otherwise, or add a method to "
-          + "io.sluice.java8 (its package-info says how):\n  " + missing.stream().sorted().collect(Collectors.joining("\n  ")));
+      throw new RewriteException("Java " + release,
+          "lacks what these classes use. Write it otherwise, or add a method to "
+              + "io.sluice.java8 (its package-info says how):\n  "
+              + missing.stream().sorted().collect(Collectors.joining("\n  ")));
     }
   }
 

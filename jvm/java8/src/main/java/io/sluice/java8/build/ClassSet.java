@@ -36,7 +36,9 @@ final class ClassSet {
     return search(owner, node -> node.fields.stream().anyMatch(f -> f.name.equals(name) && f.desc.equals(descriptor)));
   }
 
-  /** The descriptor of a method with these parameters and another result, in the JDK's class or what it inherits from. */
+  /**
+   * The descriptor of a method with these parameters and another result, in the JDK's class or what it inherits from.
+   */
   Optional<String> withOtherResult(String owner, String name, String descriptor) {
     String parameters = descriptor.substring(0, descriptor.indexOf(')') + 1);
     String[] other = new String[1];

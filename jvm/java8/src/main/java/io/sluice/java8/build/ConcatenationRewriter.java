@@ -12,7 +12,10 @@ import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.MethodInsnNode;
 import org.objectweb.asm.tree.MethodNode;
 
-/** Replaces each {@code invokedynamic} string concatenation, which is Java 9's, by a method with a {@link StringBuilder}. */
+/**
+ * Replaces each {@code invokedynamic} string concatenation, which is Java 9's, by a method with a
+ * {@link StringBuilder}.
+ */
 final class ConcatenationRewriter {
   private static final Type BUILDER = Type.getType(StringBuilder.class);
   /** In a recipe: the next argument, and the next constant. */

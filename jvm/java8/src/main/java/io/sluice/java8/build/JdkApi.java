@@ -14,8 +14,9 @@ import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.tree.ClassNode;
 
 /**
- * The public classes of an older Java, as {@code javac --release} knows them: from {@code lib/ct.sym} of the JDK that runs
- * this. A folder of that file is named after the releases that its classes belong to, one character each (8, 9, A for 10, …).
+ * The public classes of an older Java, as {@code javac --release} knows them: from {@code lib/ct.sym} of the JDK that
+ * runs this. A folder of that file is named after the releases that its classes belong to, one character each (8, 9, A
+ * for 10, …).
  */
 final class JdkApi implements AutoCloseable {
   private final ZipFile table;

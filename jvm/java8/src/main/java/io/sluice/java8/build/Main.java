@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * Two uses, both of them steps of the build:
  *
  * <pre>
- * Main jar FILE                       the jar gets classes for Java 8; its own, for Java 17, move to META-INF/versions/17
+ * Main jar FILE                       the jar gets classes for Java 8; those for Java 17 move to META-INF/versions/17
  * Main folder RELEASE FROM TO JAR     the classes of a folder for a release; JAR has the replacements
  * </pre>
  */

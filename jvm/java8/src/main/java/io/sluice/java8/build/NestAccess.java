@@ -19,8 +19,8 @@ import org.objectweb.asm.tree.MethodInsnNode;
 import org.objectweb.asm.tree.MethodNode;
 
 /**
- * Classes before Java 11 have no nests: a private member that another class of the same source file uses becomes package-private,
- * and a call of a private method is {@code invokespecial}.
+ * Classes before Java 11 have no nests: a private member that another class of the same source file uses becomes
+ * package-private, and a call of a private method is {@code invokespecial}.
  */
 final class NestAccess {
   private final ClassSet classes;

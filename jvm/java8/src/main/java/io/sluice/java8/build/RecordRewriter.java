@@ -15,7 +15,9 @@ import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.MethodInsnNode;
 import org.objectweb.asm.tree.MethodNode;
 
-/** Makes a record an ordinary final class whose {@code equals}, {@code hashCode} and {@code toString} are written out. */
+/**
+ * Makes a record an ordinary final class whose {@code equals}, {@code hashCode} and {@code toString} are written out.
+ */
 final class RecordRewriter {
   private static final String RECORD = "java/lang/Record";
   private static final String RECORDS = "io/sluice/java8/Records";

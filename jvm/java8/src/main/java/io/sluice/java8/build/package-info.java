@@ -8,7 +8,7 @@
  * ApiRewriter    calls of what it lacks: to io.sluice.java8, or an error that ends the build
  * </pre>
  *
- * What it does not do: new constant kinds, pattern switches and whatever javac makes only for releases after 17. A class that
- * needs such a thing ends the build.
+ * What it does not do: new constant kinds, pattern switches and whatever javac makes only for releases after 17. A
+ * class that needs such a thing ends the build.
  */
 package io.sluice.java8.build;

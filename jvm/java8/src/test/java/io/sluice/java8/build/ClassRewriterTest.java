@@ -28,8 +28,7 @@ class ClassRewriterTest {
   private static final Path MAIN = folderOf(Main.class);
   private static final int VERSION_OFFSET = 7;
 
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
 
   @ParameterizedTest
   @ValueSource(ints = {8, 11})
@@ -38,7 +37,8 @@ class ClassRewriterTest {
     for (byte[] bytes : rewritten.values()) {
       assertEquals(44 + release, bytes[VERSION_OFFSET]);
     }
-    Supplier<?> older = (Supplier<?>) new Loader(rewritten).loadClass(Fixture.class.getName()).getConstructor().newInstance();
+    Supplier<?> older =
+        (Supplier<?>) new Loader(rewritten).loadClass(Fixture.class.getName()).getConstructor().newInstance();
     assertEquals(new Fixture().get(), older.get());
   }
 
@@ -46,7 +46,8 @@ class ClassRewriterTest {
   void unknownApiEndsTheBuildAndIsNamed() {
     RewriteException refused = assertThrows(RewriteException.class,
         () -> ClassRewriter.rewrite(8, classes(TESTS, "UnknownApi"), replacements()));
-    assertTrue(refused.getMessage().contains("io.sluice.java8.build.UnknownApi uses java/lang/StackWalker.getInstance()"),
+    assertTrue(
+        refused.getMessage().contains("io.sluice.java8.build.UnknownApi uses java/lang/StackWalker.getInstance()"),
         refused.getMessage());
   }
 

@@ -66,7 +66,8 @@ public final class Fixture implements Supplier<String> {
     said.add(circle.named().replaceAll("@[0-9a-f]+", "@"));
     said.add("" + circle.equals(new Circle(1.5, null, data)) + circle.equals(new Circle(1.5, null, data.clone()))
         + circle.equals("no") + (circle.hashCode() == new Circle(1.5, null, data).hashCode()));
-    said.add(new Square(3).named() + new Square(3).equals(new Square(3)) + new Square(3).compareTo(new Square(4)) + counter);
+    said.add(
+        new Square(3).named() + new Square(3).equals(new Square(3)) + new Square(3).compareTo(new Square(4)) + counter);
     said.add(new Nothing().toString() + new Nothing().equals(new Nothing()));
     said.add(new Child().hidden() + new Parent().who());
     Supplier<String> inner = new Supplier<>() {
@@ -87,13 +88,15 @@ public final class Fixture implements Supplier<String> {
   private static void library(List<String> said) {
     ByteBuffer buffer = ByteBuffer.allocate(8).putInt(5).flip();
     said.add("" + buffer.remaining());
-    said.add(List.of(1, 2) + "" + Set.of("x") + Map.of("k", "v") + List.of(new String[] {"a"}) + List.copyOf(List.of(3)));
+    said.add(
+        List.of(1, 2) + "" + Set.of("x") + Map.of("k", "v") + List.of(new String[] {"a"}) + List.copyOf(List.of(3)));
     said.add("  x ".strip() + "ab".repeat(3) + " ".isBlank() + "a\nb\r\n\nc\n".lines().toList() + "%d".formatted(4));
     said.add(Stream.of(" q ").map(String::strip).toList().toString());
     said.add("" + Optional.empty().isEmpty() + Optional.empty().or(() -> Optional.of(1)).orElseThrow());
     said.add("" + Math.multiplyHigh(Long.MIN_VALUE + 3, 0x1234_5678_9ABC_DEFL) + Math.multiplyHigh(-5L, 7L));
     CRC32C crc = new CRC32C();
-    crc.update("The quick brown fox jumps over the lazy dog".getBytes(java.nio.charset.StandardCharsets.US_ASCII), 1, 40);
+    crc.update("The quick brown fox jumps over the lazy dog".getBytes(java.nio.charset.StandardCharsets.US_ASCII), 1,
+        40);
     crc.update('x');
     said.add(Long.toHexString(crc.getValue()));
     said.add("" + (ProcessHandle.current().pid() > 0));

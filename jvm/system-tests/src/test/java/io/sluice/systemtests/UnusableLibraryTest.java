@@ -1,0 +1,81 @@
+package io.sluice.systemtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.logging.log4j.Level;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A native library that was cut, or is for another machine: one warning that says so, and the rows are those of stock. */
+@Tag("once")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class UnusableLibraryTest {
+  private static final long ROWS = 20_000;
+
+  @TempDir
+  Path folder;
+
+  private Fingerprint stock;
+
+  @BeforeAll
+  void start() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "Spark's own shuffle has no library");
+    try (SparkApplication application = SparkApplication.on(Engine.STOCK).start()) {
+      stock = run(application);
+    }
+  }
+
+  @Test
+  void cutInHalf() throws IOException {
+    byte[] whole = library(System.getProperty("os.arch").replace("amd64", "x86_64"));
+    assertFallsBack(Arrays.copyOf(whole, whole.length / 2), "it is cut or damaged: it has " + whole.length / 2 + " bytes");
+  }
+
+  @Test
+  void cutToNothing() throws IOException {
+    assertFallsBack(new byte[0], "it has 0 bytes");
+  }
+
+  @Test
+  void ofAnotherMachine() throws IOException {
+    String other = System.getProperty("os.arch").equals("aarch64") ? "x86_64" : "aarch64";
+    byte[] library = library(other);
+    assumeTrue(library.length > 0, "the jar has no library for " + other);
+    assertFallsBack(library, "it is for another machine");
+  }
+
+  private void assertFallsBack(byte[] library, String reason) throws IOException {
+    Path file = Files.write(Files.createTempFile(folder, "library", ".so"), library);
+    try (LogCapture log = LogCapture.open();
+        SparkApplication application =
+            SparkApplication.on(Engine.UNDER_TEST).set("spark.sluice.native.library", file.toString()).start()) {
+      assertEquals(stock, run(application));
+      List<?> warnings = log.messages(Level.WARN, reason);
+      assertTrue(!warnings.isEmpty() && warnings.toString().contains(file.toString()),
+          () -> "logged: " + log.messages(Level.WARN, ""));
+    }
+  }
+
+  private static Fingerprint run(SparkApplication application) {
+    return Fingerprint.of(Tables.events(application.session(), ROWS, 2).repartition(4)).unordered();
+  }
+
+  /** As it is in the jar; empty if it is not. */
+  private static byte[] library(String machine) throws IOException {
+    try (InputStream in =
+        UnusableLibraryTest.class.getResourceAsStream("/io/sluice/native/linux-" + machine + "/libsluice_jni.so")) {
+      return in == null ? new byte[0] : in.readAllBytes();
+    }
+  }
+}
