@@ -96,6 +96,8 @@ pub struct UcxWire {
     next: u64,
     worker_event: i32,
     wakeup: Arc<EventFd>,
+    /// Whether this machine had an RDMA device when the wire was made.
+    has_rdma_device: bool,
 }
 
 impl UcxWire {
@@ -121,6 +123,7 @@ impl UcxWire {
             next: 0,
             worker_event: -1,
             wakeup,
+            has_rdma_device: has_rdma_device(),
         };
         wire.make_worker()?;
         Ok(wire)
@@ -266,6 +269,11 @@ impl UcxWire {
 fn destroy(ucx: &Ucx, rkey: sys::Rkey) {
     // SAFETY: unpacked by us, destroyed once, and no request under way refers to it.
     unsafe { (ucx.calls.rkey_destroy)(rkey) };
+}
+
+/// Whether the kernel knows an RDMA device.
+fn has_rdma_device() -> bool {
+    std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
 }
 
 fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
@@ -479,7 +487,7 @@ impl Wire for UcxWire {
     }
 
     fn wants_writable(&self) -> bool {
-        std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
+        self.has_rdma_device
     }
 
     fn wait(&mut self, longest: Duration) {
