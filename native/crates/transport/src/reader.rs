@@ -477,6 +477,11 @@ impl Reader {
         self.peers.values().any(|peer| peer.stage != Stage::Ready || !peer.open.is_empty())
     }
 
+    /// Reads of blocks under way.
+    pub(crate) fn gets_in_flight(&self) -> usize {
+        self.gets.len()
+    }
+
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
         !self.gets.is_empty() || !self.probes.is_empty()

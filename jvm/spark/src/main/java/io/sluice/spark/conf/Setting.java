@@ -73,6 +73,11 @@ public record Setting<T>(
         text -> orAuto(text, value -> inRange(Long.parseLong(value), min, max)));
   }
 
+  static Setting<Long> count(String key, String defaultText, long min, long max, String doc) {
+    return new Setting<>(key, defaultText, "a number from " + min + " to " + max, doc, false,
+        text -> inRange(Long.parseLong(text), min, max));
+  }
+
   static Setting<Long> millis(String key, String defaultText, String min, String max, String doc) {
     return new Setting<>(key, defaultText, "a time from " + min + " to " + max, doc, false,
         text -> inRange(JavaUtils.timeStringAsMs(text), JavaUtils.timeStringAsMs(min), JavaUtils.timeStringAsMs(max)));

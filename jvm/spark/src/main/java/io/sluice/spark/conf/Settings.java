@@ -116,7 +116,10 @@ public record Settings(
         axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
         value(conf, SluiceSettings.UCX_LIBRARY),
         value(conf, SluiceSettings.TRANSPORT_TIMEOUT),
-        value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L);
+        value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L,
+        value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
+        value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),
+        value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP));
   }
 
   /** What the user set, else what the mode says. */

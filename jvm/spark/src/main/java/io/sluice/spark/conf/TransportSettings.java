@@ -7,8 +7,12 @@ package io.sluice.spark.conf;
  * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
  * @param timeoutMillis how long a peer of which something is expected may give no sign of life
  * @param retryDelayNanos how long a peer that failed is left alone at first; doubled while it goes on failing
+ * @param maxMappedBytes of map outputs that may be mapped at once
+ * @param maxMappedRegions in how many mappings
+ * @param allowUnauthenticatedTcp whether UCX may use TCP with {@code spark.authenticate}
  */
-public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos) {
+public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos,
+    long maxMappedBytes, long maxMappedRegions, boolean allowUnauthenticatedTcp) {
   /** Whether anything but Spark's block transfer is asked for. */
   public boolean oneSided() {
     return transport != Transport.NETTY;
