@@ -117,7 +117,7 @@ impl Mapping {
             }
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
-                Some(libc::EINTR | libc::EAGAIN) => {}
+                Some(libc::EINTR) => {}
                 // A kernel before 5.14 does not know it. The reads have begun, which is all that can be had there.
                 Some(libc::EINVAL) => return Ok(()),
                 _ => return Err(error),
