@@ -16,7 +16,7 @@ use jni::sys::{jint, jstring};
 use sluice_codec::kernels::Kernels;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 6;
+const ABI_VERSION: jint = 7;
 
 /// `NativeCore.abiVersion`
 #[unsafe(no_mangle)]

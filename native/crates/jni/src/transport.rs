@@ -9,7 +9,7 @@ use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jbyteArray, jint, jlong, jstring};
 use sluice_engine::{EngineError, HandleTable, Reason};
-use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transport};
+use sluice_transport::{Block, Completion, Failure, FetchError, Options, Statistic, Transport};
 use sluice_ucx::Ucx;
 
 use crate::guard::{guard, java_string, jvm_error};
@@ -21,6 +21,9 @@ static TRANSPORTS: HandleTable<Running> = HandleTable::new();
 const BLOCK_LONGS: usize = 4;
 /// `NativeTransport.COMPLETION_LONGS`
 const COMPLETION_LONGS: usize = 5;
+
+/// `NativeTransport.BUSY`
+const BUSY: i64 = -12;
 
 struct Running {
     transport: Transport,
@@ -62,7 +65,9 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
     secret: JByteArray<'_>,
     timeout_millis: jlong,
     receive_bytes: jlong,
-    max_connections: jint,
+    max_mapped_bytes: jlong,
+    max_mapped_regions: jlong,
+    max_connections: jlong,
 ) -> jlong {
     guard(|| {
         let (library, bundled) = (path(&mut env, &library)?, path(&mut env, &bundled)?);
@@ -72,10 +77,10 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let unavailable = |e: sluice_transport::WireError| EngineError::new(Reason::Unavailable, e.to_string());
         let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
         let description = ucx.describe();
-        let mut options = Options { secret, timeout, ..Options::default() };
-        if max_connections != 0 {
-            options.max_connections = number(max_connections.into(), "limit on connections")?;
-        }
+        let (bytes, regions) =
+            (number(max_mapped_bytes, "maxMappedBytes")?, number(max_mapped_regions, "maxMappedRegions")?);
+        let max_connections = number(max_connections, "maxConnections")?;
+        let options = Options { max_connections, ..Options::new(secret, timeout, bytes, regions) };
         let near_bytes = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&near_bytes);
         let make = move || sluice_ucx::wire(ucx, counted, timeout);
@@ -262,6 +267,7 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
                 Failure::NotRead => Reason::Io,
                 Failure::Peer => Reason::Peer,
                 Failure::Timeout => Reason::Timeout,
+                Failure::Busy => return [request, index, BUSY, 0, 0],
             };
             [request, index, reason as i64, 0, 0]
         }
@@ -331,5 +337,40 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_stop(
         let running = TRANSPORTS.remove(transport)?;
         running.transport.stop();
         Ok(0)
+    }) as jint
+}
+
+/// `NativeTransport.warnings`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_warnings(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+    transport: jlong,
+) -> jstring {
+    let warnings = TRANSPORTS.get(transport).map(|running| running.transport.warnings().join("; "));
+    warnings.map_or(std::ptr::null_mut(), |warnings| java_string(&env, &warnings))
+}
+
+/// `NativeTransport.statisticNames`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_statisticNames(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+) -> jstring {
+    java_string(&env, &Statistic::NAMES.join(","))
+}
+
+/// `NativeTransport.statistics`
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_statistics(
+    env: JNIEnv<'_>,
+    _: JClass<'_>,
+    transport: jlong,
+    statistics: JLongArray<'_>,
+) -> jint {
+    guard(|| {
+        let longs = TRANSPORTS.get(transport)?.transport.statistics().map(|value| value as i64);
+        env.set_long_array_region(&statistics, 0, &longs).map_err(|e| jvm_error(&e))?;
+        Ok(longs.len() as i64)
     }) as jint
 }

@@ -65,6 +65,11 @@ impl Links {
         self.open.keys().copied().collect()
     }
 
+    /// Connections that are open.
+    pub(crate) fn count(&self) -> usize {
+        self.open.len()
+    }
+
     /// The most connections at once.
     pub(crate) fn limit(&self) -> usize {
         self.limit

@@ -377,9 +377,14 @@ impl Reader {
         !self.watch.is_empty()
     }
 
+    /// Reads of blocks under way.
+    pub(crate) fn gets_in_flight(&self) -> usize {
+        self.schedule.under_way()
+    }
+
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
-        !self.schedule.is_empty() || !self.probes.is_empty()
+        self.schedule.under_way() > 0 || !self.probes.is_empty()
     }
 
     /// Gives up the leases that reads may still write to; they are never used again.
@@ -392,6 +397,6 @@ impl Reader {
     /// Whether nothing is under way.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches.is_empty() && self.schedule.is_empty() && self.probes.is_empty()
+        self.batches.is_empty() && self.schedule.under_way() == 0 && self.probes.is_empty()
     }
 }

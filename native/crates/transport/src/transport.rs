@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, ConnectionCounts, Options, PeerState, Shared};
+use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::completions::Completion;
 use crate::message::Block;
+use crate::statistics::Statistic;
 use crate::wire::{Waker, Wire, WireError};
 
 /// The longest that the agent sleeps: silent peers are looked for as often.
@@ -95,9 +96,9 @@ impl Transport {
         let (shared_there, stopped_there) = (Arc::clone(&shared), Arc::clone(&stopped));
         let completions = Arc::clone(&shared.completions);
         let longest_step = longest_step(options.timeout);
-        let run = move || match make() {
-            Ok(wire) => {
-                let mut agent = Agent::new(wire, arena, shared_there, &options);
+        let agent = move || make().and_then(|wire| Agent::new(wire, arena, shared_there, &options));
+        let run = move || match agent() {
+            Ok(mut agent) => {
                 let told = tell.send(Ok((agent.address().to_vec(), agent.wire().waker())));
                 let life = AssertUnwindSafe(|| {
                     if told.is_ok() {
@@ -226,11 +227,6 @@ impl Transport {
         Err(Ended::Stuck(stuck))
     }
 
-    /// How many connections there are, and what has become of others.
-    pub fn connections(&self) -> &ConnectionCounts {
-        &self.shared.connections
-    }
-
     /// Whether a peer may be asked at once: true when its self-test was passed since it was connected, none while it is not known
     /// yet, false when it has failed.
     pub fn peer_ready(&self, peer: u64) -> Option<bool> {
@@ -242,6 +238,19 @@ impl Transport {
     /// How a peer has failed since it was connected; empty when it has not.
     pub fn peer_error(&self, peer: u64) -> String {
         self.peers().get(&peer).and_then(|state| state.error.clone()).unwrap_or_default()
+    }
+
+    /// What of the options had to be changed for this machine, in words; for the log.
+    pub fn warnings(&self) -> Vec<String> {
+        self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What this transport says of itself, in the order of [`Statistic::NAMES`].
+    pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
+        let commands = self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner).len();
+        self.shared.statistics().set(Statistic::QueuedCommands, commands as u64);
+        self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
+        self.shared.statistics().snapshot()
     }
 
     /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect. A thread

@@ -41,7 +41,7 @@ use self::endpoints::{Endpoints, PADDING};
 use self::event_fd::EventFd;
 use self::inbox::Inbox;
 use self::keys::{KeyCache, KeyId};
-use self::memory::{Memory, has_rdma_devices};
+use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
 use self::worker::{AM_ID, Worker};
@@ -79,6 +79,8 @@ pub struct UcxWire {
     /// Of endpoints and regions.
     next: u64,
     wakeup: Arc<EventFd>,
+    /// Whether this machine had an RDMA device when the wire was made.
+    has_rdma_device: bool,
 }
 
 impl UcxWire {
@@ -92,7 +94,18 @@ impl UcxWire {
         let worker = Worker::new(ucx, Rc::clone(&inbox))?;
         let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
         let (endpoints, memory, pending, next) = Default::default();
-        Ok(Self { worker, inbox, endpoints, keys, memory, requests, pending, next, wakeup })
+        Ok(Self {
+            worker,
+            inbox,
+            endpoints,
+            keys,
+            memory,
+            requests,
+            pending,
+            next,
+            wakeup,
+            has_rdma_device: has_rdma_device(),
+        })
     }
 
     fn next(&mut self) -> u64 {
@@ -247,7 +260,7 @@ impl Wire for UcxWire {
     }
 
     fn wants_writable(&self) -> bool {
-        has_rdma_devices()
+        self.has_rdma_device
     }
 
     fn wait(&mut self, longest: Duration) {

@@ -4,11 +4,10 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Options, Transport};
+use sluice_transport::{Block, Options, Statistic, Transport};
 use sluice_ucx::{Ucx, UcxWire};
 
 const IDLE: Duration = Duration::from_millis(300);
@@ -22,7 +21,7 @@ fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, connection_idle: Duration) -> Trans
 }
 
 fn open(transport: &Transport) -> u64 {
-    transport.connections().open.load(Ordering::Relaxed)
+    transport.statistics()[Statistic::Connections as usize]
 }
 
 /// Reads one block; how long it took.

@@ -120,8 +120,9 @@ impl Schedule {
         Some((started, peer))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+    /// Gets under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.len()
     }
 
     /// Forgets the gets under way.

@@ -87,6 +87,6 @@ fn unmap(worker: &Worker, mem: sys::Mem) {
 
 /// Whether this machine has RDMA devices: their drivers register all memory for writing by the device, and the kernel refuses
 /// that for read-only mappings.
-pub(super) fn has_rdma_devices() -> bool {
+pub(super) fn has_rdma_device() -> bool {
     std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
 }

@@ -1,5 +1,7 @@
 package io.sluice.spark.transport;
 
+import io.sluice.nativebridge.TransportStatistics;
+
 /**
  * What reads blocks of other processes one-sidedly. {@link NativeBlockTransport} is the one that executors use; tests
  * have one in this process that loses, delays and reorders.
@@ -54,6 +56,15 @@ public interface BlockTransport {
 
   /** Bytes that were read by system calls from processes of this machine; negative after {@link #stop}. */
   long nearBytes();
+
+  /**
+   * What the transport says of itself now.
+   *
+   * @throws RuntimeException after {@link #stop}, or when this one has no statistics
+   */
+  default TransportStatistics statistics() {
+    throw new UnsupportedOperationException(describe() + " has no statistics");
+  }
 
   /**
    * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in this
