@@ -3,7 +3,9 @@
 
 mod bare;
 mod ends;
+mod figures;
 mod measure;
+mod plan;
 mod report;
 mod sizes;
 
@@ -13,11 +15,9 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::measure::Plan;
+use crate::plan::Plan;
+use crate::report::Row;
 use crate::sizes::Bytes;
-
-/// What a measurement without an answer waits.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Parser)]
 #[command(name = "./sluice perftest", about = "Measures one-sided reads between two processes.")]
@@ -82,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let rows = if let Some(to) = &arguments.connect {
         let transport = std::env::var("UCX_TLS").unwrap_or_else(|_| "all".into());
-        ends::connect(to, library, &plan)?.into_iter().map(|figure| figure.row(&transport, None)).collect()
+        ends::connect(to, library, &plan)?.into_iter().map(|figure| Row::new(&transport, figure, None)).collect()
     } else if arguments.both {
         let bare = arguments.ucx_perftest.as_deref();
         ends::both(&arguments.transports, library, bare, &plan)?
