@@ -20,8 +20,8 @@ use sluice_mem::Arena;
 
 use self::batches::Batches;
 use self::schedule::Schedule;
-pub(crate) use self::session::Owner as OwnerOf;
 use self::session::{Identity, Session, SessionId};
+pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
@@ -29,9 +29,6 @@ use crate::plan::plan;
 use crate::proof::Secret;
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
-
-/// The caller's number for a peer.
-pub(crate) type PeerNumber = u64;
 
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
@@ -43,7 +40,7 @@ pub(crate) struct Reader {
     sessions: HashMap<PeerNumber, Session>,
     by_owner: HashMap<InstanceId, PeerNumber>,
     /// Peers whose connections were closed because they were idle: the next fetch connects again.
-    idle: HashMap<PeerNumber, OwnerOf>,
+    idle: HashMap<PeerNumber, PeerAddress>,
     batches: Batches,
     schedule: Schedule,
     watch: Watch,
@@ -107,7 +104,7 @@ impl Reader {
     }
 
     /// A new connection to an owner; the greeting to send.
-    pub(crate) fn connect(&mut self, peer: PeerNumber, owner: OwnerOf, link: Opened, now: Instant) -> Body {
+    pub(crate) fn connect(&mut self, peer: PeerNumber, owner: PeerAddress, link: Opened, now: Instant) -> Body {
         self.last_session += 1;
         let (id, instance) = (SessionId(self.last_session), owner.instance);
         let session = Session::new(id, owner, link.endpoint);
@@ -321,7 +318,7 @@ impl Reader {
     }
 
     /// Who a peer is whose connection was closed because it was idle.
-    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<OwnerOf> {
+    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<PeerAddress> {
         self.idle.get(&peer).cloned()
     }
 

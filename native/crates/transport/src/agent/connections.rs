@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{Agent, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId};
-use crate::reader::{Broken, OwnerOf, PeerNumber};
+use crate::reader::{Broken, PeerAddress, PeerNumber};
 use crate::statistics::Statistic;
 use crate::wire::{Opened, Wire};
 
@@ -21,7 +21,7 @@ impl<W: Wire> Agent<W> {
         }
         match self.link(instance, address, now) {
             Ok(link) => {
-                let owner = OwnerOf { attempt, instance, address: address.to_vec() };
+                let owner = PeerAddress { attempt, instance, address: address.to_vec() };
                 let hello = self.reader.connect(peer, owner, link, now);
                 self.send(link.endpoint, hello);
             }

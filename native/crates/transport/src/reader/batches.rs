@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_mem::{Arena, Lease};
 
-use super::PeerNumber;
+use super::session::PeerNumber;
 use crate::completions::{Completion, Failure};
 use crate::message::{Block, InstanceId};
 

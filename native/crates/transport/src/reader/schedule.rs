@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::PeerNumber;
 use super::batches::Batches;
-use super::session::SessionId;
+use super::session::{PeerNumber, SessionId};
 use crate::plan::Planned;
 use crate::wire::{Endpoint, Get, Wire};
 

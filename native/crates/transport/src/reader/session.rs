@@ -6,6 +6,9 @@ use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
 use crate::wire::{Endpoint, Opened};
 
+/// The caller's number for a peer.
+pub(crate) type PeerNumber = u64;
+
 /// A session of this process; numbers are never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionId(pub(super) u64);
@@ -32,7 +35,7 @@ enum Stage {
 
 /// Who is at the other end of a connection, and how to reach it again.
 #[derive(Debug, Clone)]
-pub(crate) struct Owner {
+pub(crate) struct PeerAddress {
     /// The caller's number of this attempt to connect.
     pub(crate) attempt: u64,
     pub(crate) instance: InstanceId,
@@ -42,7 +45,7 @@ pub(crate) struct Owner {
 /// A peer that is connected or about to be.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    pub(super) owner: Owner,
+    pub(super) owner: PeerAddress,
     pub(super) endpoint: Endpoint,
     nonce: Nonce,
     stage: Stage,
@@ -57,7 +60,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, owner: Owner, endpoint: Endpoint) -> Self {
+    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
         Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
     }

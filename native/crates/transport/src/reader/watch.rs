@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::PeerNumber;
+use super::session::PeerNumber;
 
 /// A peer's last sign of life.
 struct Sign {
