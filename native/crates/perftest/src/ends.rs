@@ -1,6 +1,6 @@
-//! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that carries
-//! the first one's address, then the processor time that it has used as often as the other asks, and stays open until the
-//! other is done.
+//! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that
+//! carries the first one's address, then the processor time that it has used as often as the other asks, and stays open
+//! until the other is done.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! `./sluice perftest`: bandwidth and latency of Sluice's one-sided transport between two processes, beside those of the
-//! bare library (`ucx_perftest`) on the same transport.
+//! `./sluice perftest`: bandwidth and latency of Sluice's one-sided transport between two processes, beside those of
+//! the bare library (`ucx_perftest`) on the same transport.
 
 mod bare;
 mod ends;
@@ -40,8 +40,8 @@ struct Arguments {
     /// Blocks asked for at once.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     window: u32,
-    /// Bytes that are read round and round; at least one block. ucx_perftest reads one block again and again; map outputs
-    /// are larger than a core's cache: 64m, say.
+    /// Bytes that are read round and round; at least one block. ucx_perftest reads one block again and again; map
+    /// outputs are larger than a core's cache: 64m, say.
     #[arg(long, default_value = "1")]
     spread: Bytes,
     /// Seconds for each figure.

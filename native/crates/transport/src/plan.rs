@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::completions::Failure;
 use crate::message::{Found, Missing, Range};
 
-/// A larger range is read in pieces of this many bytes: within a machine, what one thread reads while another reads the next. Over
-/// a network, 40 us of 100 Gbit/s.
+/// A larger range is read in pieces of this many bytes: within a machine, what one thread reads while another reads the
+/// next. Over a network, 40 us of 100 Gbit/s.
 const GET_BYTES: usize = 512 << 10;
 
 /// A range of a block that waits to be read.

@@ -193,13 +193,13 @@ impl Reader {
         let mut probe = Probe::new(content);
         let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
         self.probes.insert(token, (peer, probe));
-        // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or is
-        // leaked (`leak_gets`).
+        // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or
+        // is leaked (`leak_gets`).
         unsafe { wire.get(session.endpoint, get) };
     }
 
-    /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was none of
-    /// these.
+    /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was
+    /// none of these.
     pub(crate) fn tested(
         &mut self,
         token: u64,
@@ -300,8 +300,8 @@ impl Reader {
         session.is_none_or(|session| !session.expects())
     }
 
-    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something in this
-    /// very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
+    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something
+    /// in this very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
     pub(crate) fn set_idle(&mut self, owner: InstanceId) -> Option<(PeerNumber, Vec<u64>)> {
         let peer = self.peer_of(owner)?;
         let lost = self.remove(peer)?;

@@ -1,5 +1,5 @@
-//! What an agent does about its connections: opens them when something is to be read, closes those that are idle or have failed, and
-//! keeps to their limit.
+//! What an agent does about its connections: opens them when something is to be read, closes those that are idle or
+//! have failed, and keeps to their limit.
 
 use std::time::Instant;
 
@@ -56,7 +56,8 @@ impl<W: Wire> Agent<W> {
             self.shared.statistics().add(Statistic::ConnectionsRefused, 1);
             let limit = self.links.limit();
             return Err(format!(
-                "there is no room for another connection: all {limit} are in use (spark.sluice.transport.maxConnections)"
+                "there is no room for another connection: all {limit} are in use \
+                 (spark.sluice.transport.maxConnections)"
             ));
         }
         let known = self.links.get(other).is_some();
@@ -66,7 +67,8 @@ impl<W: Wire> Agent<W> {
         Ok(link)
     }
 
-    /// Closes the connection that was used least recently, of those over which nothing is under way; whether there was one.
+    /// Closes the connection that was used least recently, of those over which nothing is under way; whether there was
+    /// one.
     fn make_room(&mut self, now: Instant) -> bool {
         let Self { reader, owner, links, .. } = self;
         let idle = links.least_recent(now, |other| reader.expects_nothing_of(other) && !owner.is_read_by(other));
@@ -93,8 +95,8 @@ impl<W: Wire> Agent<W> {
         self.set_idle(other, now);
     }
 
-    /// Closes a connection that either side has found idle. The peer stays known, and if it was being asked something in this very
-    /// moment it is connected again.
+    /// Closes a connection that either side has found idle. The peer stays known, and if it was being asked something
+    /// in this very moment it is connected again.
     pub(super) fn set_idle(&mut self, other: InstanceId, now: Instant) {
         self.drop_link(other);
         if let Some((peer, unanswered)) = self.reader.set_idle(other).filter(|(_, batches)| !batches.is_empty()) {

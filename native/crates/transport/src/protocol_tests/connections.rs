@@ -50,7 +50,8 @@ pub(super) fn a_connection_that_is_read_over_is_not_idle(reads: Reads) {
     let data = world.publish(1, 1, &[40 << 20]);
     world.connect(0, 1);
     world.run(10);
-    // Each read takes up to a fifth of the idle time, and there are many, one after the other: messages pass only before and after.
+    // Each read takes up to a fifth of the idle time, and there are many, one after the other: messages pass only
+    // before and after.
     world.network.set_faults(Faults { delay: IDLE / 5, ..Faults::default() });
     world.fetch(0, 1, &[block(1, 0, 1)]);
     assert!(bytes_of(&world.ended(0, 1)[0]) == data);

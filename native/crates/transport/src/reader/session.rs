@@ -55,7 +55,8 @@ pub(super) struct Session {
     asked: VecDeque<u64>,
     /// Batches with blocks that have not ended.
     open: HashSet<u64>,
-    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has answered none.
+    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has
+    /// answered none.
     retrying: bool,
 }
 
@@ -99,8 +100,8 @@ impl Session {
         Ok(Some(Body::Proof { proof: identity.secret.prove(Role::Reader, &about) }))
     }
 
-    /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this token is to
-    /// read it.
+    /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this
+    /// token is to read it.
     pub(super) fn test(&mut self, token: u64) -> bool {
         let expected = self.stage == Stage::Proven;
         if expected {

@@ -27,8 +27,8 @@ public interface BlockTransport {
   int withdrawShuffle(int shuffleId);
 
   /**
-   * Connects to a peer, under a number of the caller's choice, or to one again that has failed. A connection that has been idle is
-   * closed, and {@link #fetch} opens it again.
+   * Connects to a peer, under a number of the caller's choice, or to one again that has failed. A connection that has
+   * been idle is closed, and {@link #fetch} opens it again.
    */
   int connect(long peer, byte[] address);
 
@@ -67,8 +67,8 @@ public interface BlockTransport {
   }
 
   /**
-   * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in this
-   * connection), negative = failed ({@link #peerError} says how).
+   * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in
+   * this connection), negative = failed ({@link #peerError} says how).
    */
   int peerState(long peer);
 
