@@ -3,7 +3,7 @@
 //! ```text
 //!   reader's process                                     owner's process
 //!   fetch ─► Reader ── HELLO, PROOF, LOCATE, DONE ──►  Owner ◄─ Catalog ◄─ publish
-//!              │  ◄─ CHALLENGE, SAMPLE, LOCATED, REFUSED │
+//!              │  ◄─ CHALLENGE, SAMPLE, LOCATED, REFUSED │       (REFUSED and CLOSING go either way)
 //!              │                                       MappedRegions: mapped, registered parts of files
 //!   poll ◄─ Completions ◄─ gets ◄════ one-sided reads ═══╛
 //! ```
@@ -23,7 +23,9 @@
 //!    up, and [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
 //! 6. A session is of one connection that both sides have opened with the same number, so that closing it here ends all
 //!    reads of the session (`links.rs`).
-//! 7. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
+//! 7. There are never more connections than the limit, but for a few that carry a refusal (`links.rs`); one is closed as
+//!    idle only when nothing is expected and nothing may be read over it.
+//! 8. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
 //!
 //! # What it does not do
 //! Retry (the caller has another way to a block: Spark's own), order completions, move anything but bytes.
