@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jbyteArray, jint, jlong, jstring};
-use sluice_transport::{Block, Completion, Failure, FetchError, Options, Transport, WireError};
+use sluice_transport::{Block, Completion, Failure, FetchError, Options, Statistic, Transport, WireError};
 use sluice_ucx::Ucx;
 
 use crate::arguments::{Call, number};
@@ -23,11 +23,14 @@ const BLOCK_LONGS: usize = 4;
 /// `NativeTransport.COMPLETION_LONGS`
 const COMPLETION_LONGS: usize = 5;
 
+/// `NativeTransport.BUSY`
+const BUSY: i64 = -12;
+
 native_methods! {
     NativeTransport {
         start = start(
             library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, timeout_millis: jlong,
-            receive_bytes: jlong, max_connections: jint,
+            receive_bytes: jlong, max_mapped_bytes: jlong, max_mapped_regions: jlong, max_connections: jlong,
         ) -> jlong;
         describe = describe(transport: jlong) -> jstring;
         address = address(transport: jlong) -> jbyteArray;
@@ -46,6 +49,9 @@ native_methods! {
         peerState = peer_state(transport: jlong, peer: jlong) -> jint;
         peerError = peer_error(transport: jlong, peer: jlong) -> jstring;
         stop = stop(transport: jlong) -> jint;
+        warnings = warnings(transport: jlong) -> jstring;
+        statisticNames = statistic_names() -> jstring;
+        statistics = statistics(transport: jlong, values: JLongArray<'_>) -> jint;
     }
 }
 
@@ -63,14 +69,16 @@ fn start(
     secret: JByteArray<'_>,
     timeout_millis: i64,
     receive_bytes: i64,
-    max_connections: i32,
+    max_mapped_bytes: i64,
+    max_mapped_regions: i64,
+    max_connections: i64,
 ) -> Result<i64, CallError> {
     let (library, bundled) = (call.optional_path(&library)?, call.optional_path(&bundled)?);
     let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
-    let mut options = Options { secret: call.bytes(&secret)?, timeout, ..Options::default() };
-    if max_connections != 0 {
-        options.max_connections = number(i64::from(max_connections), "limit on connections")?;
-    }
+    let (bytes, regions) =
+        (number(max_mapped_bytes, "maxMappedBytes")?, number(max_mapped_regions, "maxMappedRegions")?);
+    let max_connections = number(max_connections, "maxConnections")?;
+    let options = Options { max_connections, ..Options::new(call.bytes(&secret)?, timeout, bytes, regions) };
     receive_arena().set_limit(number(receive_bytes, "limit on received bytes")?);
     let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
     let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
@@ -185,6 +193,7 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
                 Failure::NotRead => Reason::Io,
                 Failure::Peer => Reason::Peer,
                 Failure::Timeout => Reason::Timeout,
+                Failure::Busy => return [request, index, BUSY, 0, 0],
             };
             [request, index, reason as i64, 0, 0]
         }
@@ -214,4 +223,19 @@ fn peer_error(_: &mut Call<'_>, transport: i64, peer: i64) -> Result<String, Cal
 fn stop(_: &mut Call<'_>, transport: i64) -> Result<(), CallError> {
     TRANSPORTS.remove(transport)?.transport.stop();
     Ok(())
+}
+
+/// What the machine made of the limits, for people; empty when nothing.
+fn warnings(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
+    Ok(TRANSPORTS.get(transport)?.transport.warnings().join("; "))
+}
+
+/// The names of what `statistics` gives, in its order.
+fn statistic_names(_: &mut Call<'_>) -> Result<String, CallError> {
+    Ok(Statistic::NAMES.join(","))
+}
+
+fn statistics(call: &mut Call<'_>, transport: i64, values: JLongArray<'_>) -> Result<(), CallError> {
+    let longs = TRANSPORTS.get(transport)?.transport.statistics().map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+    call.fill(&values, &longs)
 }

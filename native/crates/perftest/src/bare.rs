@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::TIMEOUT;
-use crate::measure::median;
+use crate::figures::BareFigure;
+use crate::plan::TIMEOUT;
 
 /// The most time a run of `ucx_perftest` gets beyond what it was asked for.
 const GRACE: Duration = Duration::from_secs(30);
@@ -20,23 +20,6 @@ impl Drop for Killed {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// What the bare library comes to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BareFigure {
-    /// MB (10^6 bytes) per second of pipelined reads.
-    pub(crate) mb_per_s: f64,
-    /// Microseconds of one read alone: the median.
-    pub(crate) latency_us: f64,
-}
-
-impl BareFigure {
-    /// Of each value the middle one of several runs, of which there is at least one.
-    pub(crate) fn median(runs: &[Self]) -> Self {
-        let of = |value: fn(&Self) -> f64| median(&mut runs.iter().map(value).collect::<Vec<_>>());
-        Self { mb_per_s: of(|run| run.mb_per_s), latency_us: of(|run| run.latency_us) }
     }
 }
 

@@ -1,6 +1,6 @@
-//! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that carries
-//! the first one's address, then the processor time that it has used as often as the other asks, and stays open until the
-//! other is done.
+//! The two ends: one publishes a file and is read, the other reads. They find each other over a TCP connection that
+//! carries the first one's address, then the processor time that it has used as often as the other asks, and stays open
+//! until the other is done.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,9 +13,10 @@ use sluice_mem::Arena;
 use sluice_transport::{Options, Transport};
 use sluice_ucx::Ucx;
 
-use crate::TIMEOUT;
-use crate::bare::{Bare, BareFigure};
-use crate::measure::{Figure, Plan, Reading, figure, publish};
+use crate::bare::Bare;
+use crate::figures::{BareFigure, Figure};
+use crate::measure::{Reading, figure, publish};
+use crate::plan::{Plan, TIMEOUT};
 use crate::report::Row;
 use crate::sizes::Bytes;
 
@@ -124,7 +125,7 @@ pub(crate) fn both(
                 }
             }
             let theirs = bare.map(|_| BareFigure::median(&theirs));
-            rows.push(Figure::median(&ours).row(transport, theirs));
+            rows.push(Row::new(transport, Figure::median(&ours), theirs));
         }
     }
     Ok(rows)

@@ -1,9 +1,11 @@
-//! `./sluice perftest`: bandwidth and latency of Sluice's one-sided transport between two processes, beside those of the
-//! bare library (`ucx_perftest`) on the same transport.
+//! `./sluice perftest`: bandwidth and latency of Sluice's one-sided transport between two processes, beside those of
+//! the bare library (`ucx_perftest`) on the same transport.
 
 mod bare;
 mod ends;
+mod figures;
 mod measure;
+mod plan;
 mod report;
 mod sizes;
 
@@ -13,11 +15,9 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::measure::Plan;
+use crate::plan::Plan;
+use crate::report::Row;
 use crate::sizes::Bytes;
-
-/// What a measurement without an answer waits.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Parser)]
 #[command(name = "./sluice perftest", about = "Measures one-sided reads between two processes.")]
@@ -40,8 +40,8 @@ struct Arguments {
     /// Blocks asked for at once.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     window: u32,
-    /// Bytes that are read round and round; at least one block. ucx_perftest reads one block again and again; map outputs
-    /// are larger than a core's cache: 64m, say.
+    /// Bytes that are read round and round; at least one block. ucx_perftest reads one block again and again; map
+    /// outputs are larger than a core's cache: 64m, say.
     #[arg(long, default_value = "1")]
     spread: Bytes,
     /// Seconds for each figure.
@@ -82,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let rows = if let Some(to) = &arguments.connect {
         let transport = std::env::var("UCX_TLS").unwrap_or_else(|_| "all".into());
-        ends::connect(to, library, &plan)?.into_iter().map(|figure| figure.row(&transport, None)).collect()
+        ends::connect(to, library, &plan)?.into_iter().map(|figure| Row::new(&transport, figure, None)).collect()
     } else if arguments.both {
         let bare = arguments.ucx_perftest.as_deref();
         ends::both(&arguments.transports, library, bare, &plan)?

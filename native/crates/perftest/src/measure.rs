@@ -6,51 +6,8 @@ use std::time::{Duration, Instant};
 
 use sluice_transport::{Block, Transport};
 
-use crate::TIMEOUT;
-use crate::bare::BareFigure;
-use crate::report::Row;
-
-/// What both ends are to do.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) sizes: Vec<usize>,
-    /// Bytes that are read round and round, if they are more than a block.
-    pub(crate) spread: usize,
-    pub(crate) window: u32,
-    pub(crate) time: Duration,
-    pub(crate) repeat: u32,
-}
-
-/// One size's figures.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) size: usize,
-    pub(crate) window: u32,
-    pub(crate) mb_per_s: f64,
-    pub(crate) latency_us: f64,
-    /// Processor seconds of the process that is read, per second of reading.
-    pub(crate) owner_cpu: f64,
-}
-
-impl Figure {
-    /// Of each value the middle one of several runs, of which there is at least one.
-    pub(crate) fn median(runs: &[Figure]) -> Figure {
-        let of = |value: fn(&Figure) -> f64| median(&mut runs.iter().map(value).collect::<Vec<_>>());
-        let (mb_per_s, latency_us) = (of(|run| run.mb_per_s), of(|run| run.latency_us));
-        Figure { mb_per_s, latency_us, owner_cpu: of(|run| run.owner_cpu), ..runs[0] }
-    }
-
-    pub(crate) fn row(self, transport: &str, bare: Option<BareFigure>) -> Row {
-        Row { transport: transport.into(), figure: self, bare }
-    }
-}
-
-impl Plan {
-    /// The partitions of the file for a size.
-    pub(crate) fn partitions(&self, size: usize) -> usize {
-        self.spread.div_ceil(size).clamp(1, 65_536)
-    }
-}
+use crate::figures::{Figure, median};
+use crate::plan::{Plan, TIMEOUT};
 
 /// Publishes one map output for each size, all in one file.
 pub(crate) fn publish(owner: &Transport, file: &Path, plan: &Plan) -> Result<(), String> {
@@ -161,26 +118,4 @@ pub(crate) fn figure(
     let owner_cpu = (owner_cpu()? - before) / start.elapsed().as_secs_f64();
     let latency_us = reading.latency(plan.time / 4)?;
     Ok(Figure { size: reading.size, window: plan.window, mb_per_s, latency_us, owner_cpu })
-}
-
-/// The middle of the values; of none, not a number.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[count / 2],
-        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(&mut []).is_nan());
-    }
 }

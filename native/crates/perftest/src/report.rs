@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::bare::BareFigure;
-use crate::measure::Figure;
+use crate::figures::{BareFigure, Figure};
 use crate::sizes::Bytes;
 
 /// One line of the table.
@@ -18,6 +17,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    pub(crate) fn new(transport: &str, figure: Figure, bare: Option<BareFigure>) -> Self {
+        Self { transport: transport.into(), figure, bare }
+    }
+
     fn ratio(&self) -> Option<f64> {
         self.bare.map(|bare| self.figure.mb_per_s / bare.mb_per_s)
     }
@@ -70,7 +73,7 @@ mod tests {
     fn rows_are_shown_with_and_without_a_comparison() {
         let figure = Figure { size: 65_536, window: 32, mb_per_s: 900.0, latency_us: 12.5, owner_cpu: 0.01 };
         let bare = BareFigure { mb_per_s: 1000.0, latency_us: 7.25 };
-        let rows = [figure.row("cma", Some(bare)), figure.row("tcp", None)];
+        let rows = [Row::new("cma", figure, Some(bare)), Row::new("tcp", figure, None)];
         let json: Value = serde_json::from_str(&json(&rows)).expect("JSON");
         assert_eq!(json[0]["ratio_vs_library"], 0.9);
         assert_eq!(json[0]["size"], 65_536);

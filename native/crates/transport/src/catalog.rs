@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::Block;
 
-/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from index files
-/// when somebody asks, which takes a few microseconds a block: 8 million (map, partition) pairs are a large shuffle.
+/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from index
+/// files when somebody asks, which takes a few microseconds a block: 8 million (map, partition) pairs are a large
+/// shuffle.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// One publication; a number is never used twice.
@@ -25,6 +26,15 @@ pub(crate) struct MapOutput {
     pub(crate) path: PathBuf,
     offsets: Offsets,
     bytes: u64,
+}
+
+/// Where a block lies in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// From this byte to before that one; `None` for partitions that there are not.
+    Known(Option<(u64, u64)>),
+    /// Spark's index file says it ([`MapOutput::extent_in_file`]).
+    InFile,
 }
 
 /// Where each partition begins, and where the last ends: partitions + 1 numbers, ascending.
@@ -45,14 +55,28 @@ impl Offsets {
 }
 
 impl MapOutput {
-    /// The bytes of the block in the file, or `None` for partitions that there are not, or whose place is not to be learnt.
-    pub(crate) fn extent(&self, block: &Block) -> Option<(u64, u64)> {
-        let (first, end) = match &self.offsets {
-            Offsets::Kept(offsets) => (*offsets.get(block.first as usize)?, *offsets.get(block.end as usize)?),
-            Offsets::InFile(_, partitions) if block.end > *partitions => return None,
-            Offsets::InFile(index, _) => read_offsets(index, block).ok()?,
-        };
-        (block.first <= block.end && first <= end && end <= self.bytes).then_some((first, end))
+    /// Where the block lies in the file, if that is known without reading another file.
+    pub(crate) fn extent(&self, block: &Block) -> Extent {
+        match &self.offsets {
+            Offsets::Kept(offsets) => {
+                let offset = |partition: u32| offsets.get(partition as usize).copied();
+                let ends = offset(block.first).zip(offset(block.end));
+                Extent::Known(ends.filter(|ends| self.is_extent(block, *ends)))
+            }
+            Offsets::InFile(_, partitions) if block.end > *partitions => Extent::Known(None),
+            Offsets::InFile(..) => Extent::InFile,
+        }
+    }
+
+    /// The same for [`Extent::InFile`]: reads Spark's index file, and may wait for its disk. `None` when that cannot be
+    /// read.
+    pub(crate) fn extent_in_file(&self, block: &Block) -> Option<(u64, u64)> {
+        let Offsets::InFile(index, _) = &self.offsets else { return None };
+        read_offsets(index, block).ok().filter(|ends| self.is_extent(block, *ends))
+    }
+
+    fn is_extent(&self, block: &Block, (first, end): (u64, u64)) -> bool {
+        block.first <= block.end && first <= end && end <= self.bytes
     }
 
     /// Where the last partition ends.
@@ -102,8 +126,8 @@ impl Catalog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an output; one of the same map replaces it. Returns the one replaced. `index` is a file with the same offsets, as
-    /// Spark writes it; without one they are kept in memory in any case.
+    /// Adds an output; one of the same map replaces it. Returns the one replaced. `index` is a file with the same
+    /// offsets, as Spark writes it; without one they are kept in memory in any case.
     ///
     /// # Errors
     /// `offsets` is empty or descends: a bug in the caller.
@@ -176,6 +200,14 @@ impl State {
 mod tests {
     use super::*;
 
+    /// Where a block lies, wherever that is written.
+    fn extent(output: &MapOutput, block: &Block) -> Option<(u64, u64)> {
+        match output.extent(block) {
+            Extent::Known(extent) => extent,
+            Extent::InFile => output.extent_in_file(block),
+        }
+    }
+
     fn block(first: u32, end: u32) -> Block {
         Block { shuffle: 1, map: 7, first, end }
     }
@@ -196,7 +228,7 @@ mod tests {
             (block(u32::MAX, u32::MAX), None),
         ];
         for (block, expected) in cases {
-            assert_eq!(output.extent(&block), expected, "{block:?}");
+            assert_eq!(extent(&output, &block), expected, "{block:?}");
         }
     }
 
@@ -225,7 +257,7 @@ mod tests {
         let after = catalog.find(1, 7).expect("there");
         assert_eq!(replaced.id, before.id);
         assert_ne!(after.id, before.id);
-        assert_eq!((after.extent(&block(1, 2)), &after.path), (Some((10, 30)), &before.path));
+        assert_eq!((extent(&after, &block(1, 2)), &after.path), (Some((10, 30)), &before.path));
     }
 
     /// 1,000,000 reducers on an executor with 100 maps would be 800 MB of offsets.
@@ -248,23 +280,20 @@ mod tests {
         for (first, end) in [(0, 1), (1, 2), (499_999, 500_001), (last - 1, last), (0, last), (last, last)] {
             let expected = Some((offsets[first as usize], offsets[end as usize]));
             for map in [0, 1, 2, 99] {
-                assert_eq!(
-                    catalog.find(1, map).expect("there").extent(&block(first, end)),
-                    expected,
-                    "{first} {end} {map}"
-                );
+                let output = catalog.find(1, map).expect("there");
+                assert_eq!(extent(&output, &block(first, end)), expected, "{first} {end} {map}");
             }
         }
         for bad in [block(2, 1), block(last, last + 1), block(u32::MAX, u32::MAX)] {
-            assert_eq!(catalog.find(1, 99).expect("there").extent(&bad), None, "{bad:?}");
+            assert_eq!(extent(&catalog.find(1, 99).expect("there"), &bad), None, "{bad:?}");
         }
         // An index that is of another output, too short, or gone.
         std::fs::write(&index, [0xff; 16]).expect("written");
-        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(0, 1)), None);
-        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(1, 2)), None);
+        assert_eq!(extent(&catalog.find(1, 99).expect("there"), &block(0, 1)), None);
+        assert_eq!(extent(&catalog.find(1, 99).expect("there"), &block(1, 2)), None);
         std::fs::remove_dir_all(&folder).expect("removed");
-        assert_eq!(catalog.find(1, 99).expect("there").extent(&block(0, 1)), None);
-        assert!(catalog.find(1, 0).expect("there").extent(&block(0, 1)).is_some(), "kept ones need no file");
+        assert_eq!(extent(&catalog.find(1, 99).expect("there"), &block(0, 1)), None);
+        assert!(extent(&catalog.find(1, 0).expect("there"), &block(0, 1)).is_some(), "kept ones need no file");
         // What goes makes room again, and without an index there is no choice.
         catalog.publish(1, 99, "f".into(), None, vec![0; 1000]).expect("good");
         catalog.renew(1, 99).expect("there");

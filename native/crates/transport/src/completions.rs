@@ -13,6 +13,8 @@ pub enum Failure {
     NoMemory,
     /// The peer has no such output.
     NotFound,
+    /// The peer may have it, and has reached a limit of its own or waits for its disk.
+    Busy,
     /// Its bytes could not be read. Other blocks of the peer may be fine.
     NotRead,
     /// The peer, or the way to it, has failed.
@@ -64,6 +66,11 @@ impl Completions {
             drop(state);
             self.arrived.notify_one();
         }
+    }
+
+    /// How many nobody has taken yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().queue.len()
     }
 
     /// Ends all waits; nothing comes any more, and what was not taken is freed.

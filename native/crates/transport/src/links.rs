@@ -1,10 +1,12 @@
 //! The connections of one process: at most one to each other process, of each its number, and not too many of them.
 //!
-//! Both sides open a connection, and a wire pairs their openings by number. An opening that came to nothing on one side (the
-//! other was not there yet, or was kept waiting) counts too, so that the numbers differ then, for good. Therefore the side that
-//! greets tells its number; the other opens as often as it takes to have the same, or, if it is ahead, tells its own.
+//! Both sides open a connection, and a wire pairs their openings by number. An opening that came to nothing on one side
+//! (the other was not there yet, or was kept waiting) counts too, so that the numbers differ then, for good. Therefore
+//! the side that greets tells its number; the other opens as often as it takes to have the same, or, if it is ahead,
+//! tells its own.
 //!
-//! There are never more than [`Links::limit`] connections, and [`MAX_REFUSALS`] that only say so to a process that asks for one more.
+//! There are never more than [`Links::limit`] connections, and [`MAX_REFUSALS`] that only say so to a process that asks
+//! for one more.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -12,10 +14,11 @@ use std::time::{Duration, Instant};
 use crate::message::InstanceId;
 use crate::wire::{Endpoint, Opened, Wire, WireError};
 
-/// Openings in a row that make up for the other side's: who is further behind comes nearer with each attempt to connect.
+/// Openings in a row that make up for the other side's: who is further behind comes nearer with each attempt to
+/// connect.
 const CATCH_UP: u32 = 1024;
-/// A connection that was used within this time is not closed to make room for another: two that want the last place would take it
-/// from each other before either has been answered.
+/// A connection that was used within this time is not closed to make room for another: two that want the last place
+/// would take it from each other before either has been answered.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
 /// Connections at once that are opened only to send a refusal.
 const MAX_REFUSALS: usize = 16;
@@ -63,6 +66,11 @@ impl Links {
     /// All processes to which a connection is open.
     pub(crate) fn others(&self) -> Vec<InstanceId> {
         self.open.keys().copied().collect()
+    }
+
+    /// Connections that are open.
+    pub(crate) fn count(&self) -> usize {
+        self.open.len()
     }
 
     /// The most connections at once.
@@ -126,7 +134,8 @@ impl Links {
         }
     }
 
-    /// Of the connections that `may_close`, the one that was used least recently, if it can be closed to make room for another.
+    /// Of the connections that `may_close`, the one that was used least recently, if it can be closed to make room for
+    /// another.
     pub(crate) fn least_recent(&self, now: Instant, may_close: impl Fn(InstanceId) -> bool) -> Option<InstanceId> {
         let aged = self.by_use.values().take_while(|other| self.idle_time(**other, now) >= SHORTEST_IDLE);
         aged.copied().find(|other| may_close(*other))
@@ -156,8 +165,8 @@ impl Links {
         self.open.get(&other).map_or(Duration::ZERO, |link| now.saturating_duration_since(link.used))
     }
 
-    /// A connection for a message that there is no room; none when too many are told that already, or it cannot be opened. It is
-    /// closed by [`Links::end_refusals`].
+    /// A connection for a message that there is no room; none when too many are told that already, or it cannot be
+    /// opened. It is closed by [`Links::end_refusals`].
     pub(crate) fn open_refusal<W: Wire>(&mut self, wire: &mut W, wire_address: &[u8], now: Instant) -> Option<Opened> {
         if self.refusals.len() >= MAX_REFUSALS {
             return None;

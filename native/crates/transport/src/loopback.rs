@@ -1,5 +1,5 @@
-//! A wire within one process, with a clock of its own and faults to order: the protocol's tests run on it the same every
-//! time. It keeps what [`Wire`] promises, and fails reads of memory that is not registered.
+//! A wire within one process, with a clock of its own and faults to order: the protocol's tests run on it the same
+//! every time. It keeps what [`Wire`] promises, and fails reads of memory that is not registered.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -2,18 +2,24 @@
 //!
 //! ```text
 //! every message   kind u8 · sender u64 · body          (little endian throughout)
-//! HELLO           version u16 · number u32 · nonce 16 · address …   reader → owner: the first message of a connection
+//! HELLO           version u16 · number u32 · nonce 16 · address …
+//!                 reader → owner: the first message of a connection
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
 //! PROOF           proof 32                              reader → owner
-//! SAMPLE          address u64 · content 64 · key …      owner → reader: it may ask, once it has read this content there
-//! LOCATE          batch u64 · done u16 · batch u64 × done · block × n     reader → owner: where are these, and DONE
+//! SAMPLE          address u64 · content 64 · key …
+//!                 owner → reader: it may ask, once it has read this content there
+//! LOCATE          batch u64 · done u16 · batch u64 × done · block × n
+//!                 reader → owner: where are these blocks, and DONE
 //!                 block: shuffle u32 · map u64 · first u32 · end u32
 //! LOCATED         batch u64 · keys u16 · key × keys · blocks u32 · found × blocks
-//!                 key: region u64 · length u16 · bytes    found: status u8 · ranges u16 · range × ranges
+//!                 key: region u64 · length u16 · bytes
+//!                 found: status u8 (0 not found, 1 found, 2 busy) · ranges u16 · range × ranges
 //!                 range: index of the key u16 · address u64 · bytes u64
 //! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
-//! REFUSED         number u32 · refused u32 · why, UTF-8 either way: the receiver's connection `refused` and all before are over
-//! CLOSING         number u32                            either way: connection `number` was idle and is closed; it may be opened again
+//! REFUSED         number u32 · refused u32 · why, UTF-8
+//!                 either way: the receiver's connection `refused` and all before it are over
+//! CLOSING         number u32
+//!                 either way: connection `number` was idle and is closed; it may be opened again
 //! ```
 
 use std::fmt;
@@ -60,8 +66,17 @@ pub(crate) struct Range {
     pub(crate) bytes: u64,
 }
 
-/// Where a block is; `None` when there is no such output.
-pub(crate) type Found = Option<Vec<Range>>;
+/// Why a block is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// There is no such output, or its file cannot be read.
+    NotFound,
+    /// A limit of the owner's is reached, or its disk does not answer in time.
+    Busy,
+}
+
+/// Where a block is, or why it is not shown.
+pub(crate) type Found = Result<Vec<Range>, Missing>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
@@ -98,6 +113,12 @@ impl Message {
         out.extend(self.sender.0.to_le_bytes());
         self.body.encode(&mut out);
         out
+    }
+
+    /// The sender that a message names which may be malformed; `None` when it is too short to name one.
+    pub(crate) fn sender_of(bytes: &[u8]) -> Option<InstanceId> {
+        let mut input = Input(bytes);
+        input.u8().and_then(|_| input.u64()).ok().map(InstanceId)
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
@@ -224,8 +245,12 @@ fn encode_located(batch: u64, keys: &[Key], found: &[Found], out: &mut Vec<u8>) 
     }
     out.extend((found.len() as u32).to_le_bytes());
     for block in found {
-        let ranges = block.as_deref().unwrap_or_default();
-        out.push(u8::from(block.is_some()));
+        let (status, ranges) = match block {
+            Ok(ranges) => (1, &ranges[..]),
+            Err(Missing::NotFound) => (0, &[][..]),
+            Err(Missing::Busy) => (2, &[][..]),
+        };
+        out.push(status);
         out.extend((ranges.len() as u16).to_le_bytes());
         for range in ranges {
             out.extend(range.key.to_le_bytes());
@@ -254,8 +279,9 @@ fn decode_located(input: &mut Input<'_>) -> Result<Body, Malformed> {
             ranges.push(range);
         }
         found.push(match is_found {
-            0 if count == 0 => None,
-            1 => Some(ranges),
+            0 if count == 0 => Err(Missing::NotFound),
+            1 => Ok(ranges),
+            2 if count == 0 => Err(Missing::Busy),
             _ => return Err(Malformed),
         });
     }
@@ -307,7 +333,7 @@ mod tests {
 
     fn found() -> impl Strategy<Value = Found> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(address, bytes)| Range { key: 0, address, bytes });
-        proptest::option::of(vec(range, 0..4))
+        prop_oneof![vec(range, 0..4).prop_map(Ok), Just(Err(Missing::NotFound)), Just(Err(Missing::Busy))]
     }
 
     fn body() -> impl Strategy<Value = Body> {
@@ -368,7 +394,7 @@ mod tests {
     fn a_range_of_a_key_that_is_not_there_is_malformed() {
         let ranges = vec![Range { key: 1, address: 0, bytes: 1 }];
         let keys = vec![Key { region: 1, bytes: vec![] }];
-        let body = Body::Located { batch: 1, keys, found: vec![Some(ranges)] };
+        let body = Body::Located { batch: 1, keys, found: vec![Ok(ranges)] };
         assert_eq!(Message::decode(&Message { sender: InstanceId(1), body }.encode()), Err(Malformed));
     }
 }

@@ -1,61 +1,79 @@
 //! The side whose memory is read: proves itself to readers, tells those that have proven themselves where blocks are,
-//! and keeps what it has told of in place until they are done.
+//! and keeps what it has told of in place until they are done. Where blocks are: [`crate::locator`].
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
-use crate::catalog::Catalog;
-use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, Range};
+use crate::answers::{Question, QuestionNumber};
+use crate::locator::Locator;
+use crate::message::{Block, Body, InstanceId, Nonce, Proof};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::regions::RegionNumber;
 use crate::sample::Sample;
-use crate::windows::{WINDOW_BYTES, Windows};
-use crate::wire::{Region, Wire};
+use crate::wire::Wire;
 
 /// What a reader is told, or why it is refused.
 pub(crate) type Answer = Result<Body, String>;
 
+/// Questions of one reader that were not answered, or whose answers are in use (no DONE yet). What is asked beyond that
+/// is busy. Of 512 blocks each these are half a million blocks.
+pub(crate) const MAX_OPEN_QUESTIONS: usize = 1024;
 /// What a reader has proven and what it reads.
 struct Session {
     address: Vec<u8>,
     reader_nonce: Nonce,
     owner_nonce: Nonce,
     proven: bool,
-    pins: HashMap<u64, Vec<Region>>,
+    /// By batch: what its answer told of.
+    pins: HashMap<u64, Vec<RegionNumber>>,
+    /// In the order in which they were asked.
+    questions: VecDeque<QuestionNumber>,
 }
 
 /// All readers of this process's memory.
 ///
-/// A pin ends with DONE or with the connection, never by time alone: over some wires a read is a message that this process
-/// answers by touching the memory, and then nothing must be unmapped that a connected reader knows of.
+/// A pin ends with DONE or with the connection, never by time alone: over some wires a read is a message that this
+/// process answers by touching the memory, and then nothing must be unmapped that a connected reader knows of.
 pub(crate) struct Owner {
     instance: InstanceId,
     secret: Secret,
-    catalog: Arc<Catalog>,
-    pub(crate) windows: Windows,
+    pub(crate) locator: Locator,
     sample: Sample,
     sessions: HashMap<InstanceId, Session>,
+    /// Answers without DONE, of all readers.
+    answers_in_use: usize,
 }
 
 impl Owner {
-    pub(crate) fn new(instance: InstanceId, secret: Secret, catalog: Arc<Catalog>, windows: Windows) -> Self {
-        Self { instance, secret, catalog, windows, sample: Sample::new(), sessions: HashMap::new() }
+    pub(crate) fn new(instance: InstanceId, secret: Secret, locator: Locator) -> Self {
+        Self { instance, secret, locator, sample: Sample::new(), sessions: HashMap::new(), answers_in_use: 0 }
     }
 
     pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
         self.sessions.contains_key(&reader)
     }
 
-    /// Whether a reader was told of something that it may still be reading.
-    pub(crate) fn has_pins(&self, reader: InstanceId) -> bool {
-        self.sessions.get(&reader).is_some_and(|session| session.pins.values().any(|pins| !pins.is_empty()))
+    /// Whether a reader waits for an answer, or was told of something that it may still be reading.
+    pub(crate) fn is_read_by(&self, reader: InstanceId) -> bool {
+        let session = self.sessions.get(&reader);
+        session.is_some_and(|session| !session.questions.is_empty() || !session.pins.is_empty())
     }
 
-    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader. One that
-    /// greets again over the same connection may still be reading what it was told of before.
-    pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
+    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader.
+    /// One that greets again over the same connection may still be reading what it was told of before.
+    pub(crate) fn hello<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        reader: InstanceId,
+        reader_nonce: Nonce,
+        address: &[u8],
+    ) -> Body {
         let owner_nonce = random_nonce();
-        let pins = self.sessions.remove(&reader).map(|session| session.pins).unwrap_or_default();
-        let session = Session { address: address.to_vec(), reader_nonce, owner_nonce, proven: false, pins };
+        let (pins, asked) =
+            self.sessions.remove(&reader).map(|known| (known.pins, known.questions)).unwrap_or_default();
+        asked.into_iter().for_each(|question| self.locator.cancel(wire, question));
+        let (address, questions) = (address.to_vec(), VecDeque::new());
+        let session = Session { address, reader_nonce, owner_nonce, proven: false, pins, questions };
         let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &session));
         self.sessions.insert(reader, session);
         Body::Challenge { reader_nonce, nonce: owner_nonce, proof }
@@ -72,45 +90,78 @@ impl Owner {
         Some(self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}")))
     }
 
-    /// Where the blocks are. They stay there until DONE or the end of the connection. `step` is called after each.
+    /// Where are the blocks? The answer comes by [`Owner::answers`], at once if no disk is needed. `step` is called for
+    /// each block.
+    ///
+    /// # Errors
+    /// The reader may not ask.
     pub(crate) fn locate<W: Wire>(
         &mut self,
         wire: &mut W,
         reader: InstanceId,
         batch: u64,
         blocks: &[Block],
+        now: Instant,
         step: impl Fn(),
-    ) -> Answer {
+    ) -> Result<(), String> {
         let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
             return Err("it asked for locations without having proven that it knows the secret".into());
         };
-        let mut located = Located::default();
-        for block in blocks {
-            let found = locate_block(&self.catalog, &mut self.windows, wire, block, &mut located);
-            located.found.push(found);
-            step();
+        let question = Question::new(reader, batch, blocks, now);
+        let number = if session.pins.len() + session.questions.len() < MAX_OPEN_QUESTIONS {
+            self.locator.ask(wire, question, now, step)
+        } else {
+            self.locator.turn_away(question)
+        };
+        session.questions.push_back(number);
+        Ok(())
+    }
+
+    /// The answers that are complete: to each reader in the order of its questions.
+    pub(crate) fn answers(&mut self) -> Vec<(InstanceId, Body)> {
+        let mut answers = Vec::new();
+        for reader in self.locator.take_decided() {
+            let Some(session) = self.sessions.get_mut(&reader) else { continue };
+            while let Some(question) = session.questions.front().and_then(|number| self.locator.take(*number)) {
+                session.questions.pop_front();
+                answers.push((reader, question.answer(self.locator.regions())));
+                let mut pins = question.pins();
+                if !pins.is_empty() {
+                    let of_batch = session.pins.entry(question.batch).or_default();
+                    self.answers_in_use += usize::from(of_batch.is_empty());
+                    of_batch.append(&mut pins);
+                }
+            }
         }
-        session.pins.entry(batch).or_default().append(&mut located.pins);
-        Ok(Body::Located { batch, keys: located.keys, found: located.found })
+        answers
     }
 
     /// The reader has read what these batches' answers told of.
     pub(crate) fn done<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, batches: &[u64]) {
         let Some(session) = self.sessions.get_mut(&reader) else { return };
-        let pins = batches.iter().filter_map(|batch| session.pins.remove(batch));
-        pins.flatten().for_each(|region| self.windows.unpin(wire, region));
+        let pins: Vec<_> = batches.iter().filter_map(|batch| session.pins.remove(batch)).collect();
+        self.answers_in_use -= pins.len();
+        pins.into_iter().flatten().for_each(|region| self.locator.regions_mut().unpin(wire, region));
     }
 
     /// The connection to the reader has been closed on this side.
     pub(crate) fn forget<W: Wire>(&mut self, wire: &mut W, reader: InstanceId) {
-        let pins = self.sessions.remove(&reader).map(|session| session.pins).unwrap_or_default();
-        pins.into_values().flatten().for_each(|region| self.windows.unpin(wire, region));
+        let Some(session) = self.sessions.remove(&reader) else { return };
+        self.answers_in_use -= session.pins.len();
+        let pins = session.pins.into_values().flatten();
+        pins.for_each(|region| self.locator.regions_mut().unpin(wire, region));
+        session.questions.into_iter().for_each(|question| self.locator.cancel(wire, question));
     }
 
     /// Gives up everything that can be read.
     pub(crate) fn close<W: Wire>(&mut self, wire: &mut W) {
-        self.windows.clear(wire);
+        self.locator.regions_mut().clear(wire);
         self.sample.close(wire);
+    }
+
+    /// Questions that were not answered, or whose answers are in use.
+    pub(crate) fn open_questions(&self) -> usize {
+        self.locator.questions() + self.answers_in_use
     }
 }
 
@@ -122,40 +173,4 @@ fn handshake(owner: InstanceId, reader: InstanceId, session: &Session) -> Handsh
         owner_nonce: session.owner_nonce,
         reader_nonce: session.reader_nonce,
     }
-}
-
-/// The answer to LOCATE while it is made.
-#[derive(Default)]
-struct Located {
-    keys: Vec<Key>,
-    indexes: HashMap<Region, u16>,
-    found: Vec<Found>,
-    pins: Vec<Region>,
-}
-
-/// A block that is not here, or cannot be shown, is one that the reader must have in another way.
-fn locate_block<W: Wire>(
-    catalog: &Catalog,
-    windows: &mut Windows,
-    wire: &mut W,
-    block: &Block,
-    located: &mut Located,
-) -> Found {
-    let output = catalog.find(block.shuffle, block.map)?;
-    let (start, end) = output.extent(block)?;
-    // Keys have numbers of 16 bits in the answer.
-    let windows_at_most = (end - start) / WINDOW_BYTES + 2;
-    if located.keys.len() as u64 + windows_at_most > u64::from(u16::MAX) {
-        return None;
-    }
-    let places = windows.pin(wire, &output, start, end).ok()?;
-    located.pins.extend(places.iter().map(|place| place.region));
-    let range = |place: &crate::windows::Place| {
-        let key = *located.indexes.entry(place.region).or_insert_with(|| {
-            located.keys.push(Key { region: place.region.0, bytes: windows.key(place.region).to_vec() });
-            (located.keys.len() - 1) as u16
-        });
-        Range { key, address: place.address, bytes: place.bytes }
-    };
-    Some(places.iter().map(range).collect())
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::completions::Failure;
-use crate::message::{Found, Range};
+use crate::message::{Found, Missing, Range};
 
-/// A larger range is read in pieces of this many bytes: within a machine, what one thread reads while another reads the next. Over
-/// a network, 40 us of 100 Gbit/s.
+/// A larger range is read in pieces of this many bytes: within a machine, what one thread reads while another reads the
+/// next. Over a network, 40 us of 100 Gbit/s.
 const GET_BYTES: usize = 512 << 10;
 
 /// A range of a block that waits to be read.
@@ -57,7 +57,10 @@ pub(crate) fn plan(
     part: usize,
     planned: &mut VecDeque<Planned>,
 ) -> Result<usize, Failure> {
-    let ranges = found.as_deref().ok_or(Failure::NotFound)?;
+    let ranges = found.as_deref().map_err(|missing| match missing {
+        Missing::NotFound => Failure::NotFound,
+        Missing::Busy => Failure::Busy,
+    })?;
     let total = ranges.iter().try_fold(0usize, |sum, range| sum.checked_add(usize::try_from(range.bytes).ok()?));
     let total = total.ok_or(Failure::NoMemory)?;
     let mut offset = 0;

@@ -1,7 +1,9 @@
-//! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own reads, and
-//! with reads by system calls before them ([`crate::near::Near`]).
+//! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own
+//! reads, and with reads by system calls before them ([`crate::near::Near`]).
 
 mod connections;
+mod limits;
+mod slow_disks;
 mod stranger;
 mod world;
 
@@ -19,7 +21,7 @@ use crate::completions::Failure;
 use crate::loopback::Faults;
 use crate::message::{Block, Body, InstanceId, Message, SAMPLE_BYTES, VERSION};
 use crate::near::{faults, permitted};
-use crate::windows::WINDOW_BYTES;
+use crate::regions::LARGE_REGION_BYTES;
 use crate::wire::{Endpoint, Event, Wire, WireError};
 
 /// Each of these, with both ways of reading.
@@ -38,9 +40,17 @@ macro_rules! suite {
     };
 }
 
+/// Runs a test with both ways of reading; where the kernel does not permit the one, with the other.
+fn both_ways(name: &str, test: impl Fn(Reads)) {
+    test(Reads::Loopback);
+    if permitted(name) {
+        test(Reads::Near);
+    }
+}
+
 suite! {
     blocks_are_read_and_what_is_not_there_is_not_found
-    a_block_may_lie_in_several_windows
+    a_block_may_lie_in_several_regions
     memory_that_is_not_there_is_said_and_the_rest_is_read
     blocks_that_wait_take_no_memory
     who_does_not_know_the_secret_is_told_nothing
@@ -64,7 +74,7 @@ suite! {
     an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt
     greetings_that_cross_leave_one_good_connection
     ten_thousand_connections_leave_nothing_behind
-    idle_windows_are_bounded
+    idle_regions_are_bounded
     a_stopped_agent_gives_everything_back
     an_idle_connection_is_closed_and_the_next_fetch_connects_again
     a_connection_that_is_read_over_is_not_idle
@@ -94,11 +104,11 @@ fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
     world.assert_nothing_left();
 }
 
-fn a_block_may_lie_in_several_windows(reads: Reads) {
+fn a_block_may_lie_in_several_regions(reads: Reads) {
     let mut world = World::new(reads, 2, &["", ""]);
     let path = world.files.join("large");
     let file = std::fs::File::create(&path).expect("created");
-    let (total, edge) = (2 * WINDOW_BYTES + 100, WINDOW_BYTES);
+    let (total, edge) = (2 * LARGE_REGION_BYTES + 100, LARGE_REGION_BYTES);
     file.set_len(total).expect("sparse");
     std::os::unix::fs::FileExt::write_all_at(&file, b"over the edge", edge - 4).expect("written");
     let offsets = vec![0, edge - 10, edge + 20, total];
@@ -246,7 +256,7 @@ fn a_read_that_fails_alone_ends_its_block_only(reads: Reads) {
     let (_, key) = unsafe { stranger.wire.register(address, 64) }.expect("registered");
     let keys = vec![crate::message::Key { region: 1, bytes: key }];
     let range = crate::message::Range { key: 0, address: address as u64, bytes: 64 };
-    stranger.say(Body::Located { batch: 4, keys, found: vec![Some(vec![range])] });
+    stranger.say(Body::Located { batch: 4, keys, found: vec![Ok(vec![range])] });
     stranger.world.run(5);
     assert_eq!(bytes_of(&stranger.world.take(0)[0]), memory);
     assert_eq!(stranger.world.error(0, STRANGER_PEER as usize), "");
@@ -389,7 +399,7 @@ fn an_output_withdrawn_while_it_is_read_is_read_to_its_end(reads: Reads) {
     assert_eq!(failure_of(&ended[1]), Failure::NotFound);
     drop(ended);
     world.assert_nothing_left();
-    assert_eq!(world.network.regions(), 1, "the last reader's end gave the window up; the sample stays");
+    assert_eq!(world.network.regions(), 1, "the last reader's end gave the region up; the sample stays");
 }
 
 fn a_file_that_is_gone_or_too_short_is_not_found(reads: Reads) {
@@ -520,23 +530,27 @@ fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {
     }
     world.run(10);
     assert_eq!(world.network.connections(), 0);
-    assert_eq!(world.network.regions(), 2, "the sample, and one window, which nobody reads");
+    assert_eq!(world.network.regions(), 2, "the sample, and one region, which nobody reads");
     world.assert_nothing_left();
 }
 
-fn idle_windows_are_bounded(reads: Reads) {
+fn idle_regions_are_bounded(reads: Reads) {
     let mut world = World::new(reads, 13, &["", ""]);
     world.connect(0, 1);
     for map in 0..6 {
         let path = world.files.join(format!("large-{map}"));
-        std::fs::File::create(&path).expect("created").set_len(WINDOW_BYTES).expect("sparse");
-        world.processes[1].shared.catalog.publish(1, map, path, None, vec![0, 5, WINDOW_BYTES]).expect("good");
+        std::fs::File::create(&path).expect("created").set_len(LARGE_REGION_BYTES).expect("sparse");
+        world.processes[1]
+            .shared
+            .catalog
+            .publish(1, map, path, None, vec![0, 100_000, LARGE_REGION_BYTES])
+            .expect("good");
         world.fetch(0, 1, &[block(map, 0, 1)]);
         drop(world.ended(0, 1));
     }
-    assert_eq!(world.network.regions(), 5, "the sample, and the windows that may be idle");
+    assert_eq!(world.network.regions(), 5, "the sample, and the regions that may be idle");
     world.fetch(0, 1, &[block(0, 0, 1)]);
-    assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 5], "what was given up is mapped again");
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 100_000], "what was given up is mapped again");
 }
 
 fn a_stopped_agent_gives_everything_back(reads: Reads) {

@@ -20,8 +20,8 @@ use sluice_mem::Arena;
 
 use self::batches::Batches;
 use self::schedule::Schedule;
-pub(crate) use self::session::Owner as OwnerOf;
 use self::session::{Identity, Session, SessionId};
+pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
@@ -29,9 +29,6 @@ use crate::plan::plan;
 use crate::proof::Secret;
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
-
-/// The caller's number for a peer.
-pub(crate) type PeerNumber = u64;
 
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
@@ -43,7 +40,7 @@ pub(crate) struct Reader {
     sessions: HashMap<PeerNumber, Session>,
     by_owner: HashMap<InstanceId, PeerNumber>,
     /// Peers whose connections were closed because they were idle: the next fetch connects again.
-    idle: HashMap<PeerNumber, OwnerOf>,
+    idle: HashMap<PeerNumber, PeerAddress>,
     batches: Batches,
     schedule: Schedule,
     watch: Watch,
@@ -107,7 +104,7 @@ impl Reader {
     }
 
     /// A new connection to an owner; the greeting to send.
-    pub(crate) fn connect(&mut self, peer: PeerNumber, owner: OwnerOf, link: Opened, now: Instant) -> Body {
+    pub(crate) fn connect(&mut self, peer: PeerNumber, owner: PeerAddress, link: Opened, now: Instant) -> Body {
         self.last_session += 1;
         let (id, instance) = (SessionId(self.last_session), owner.instance);
         let session = Session::new(id, owner, link.endpoint);
@@ -196,13 +193,13 @@ impl Reader {
         let mut probe = Probe::new(content);
         let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
         self.probes.insert(token, (peer, probe));
-        // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or is
-        // leaked (`leak_gets`).
+        // SAFETY: the probe's memory is on the heap and stays until `tested` has been told that the read has ended, or
+        // is leaked (`leak_gets`).
         unsafe { wire.get(session.endpoint, get) };
     }
 
-    /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was none of
-    /// these.
+    /// A read has ended; if it was a sample's and its bytes are right, its owner is ready and is asked. `None`: it was
+    /// none of these.
     pub(crate) fn tested(
         &mut self,
         token: u64,
@@ -303,8 +300,8 @@ impl Reader {
         session.is_none_or(|session| !session.expects())
     }
 
-    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something in this
-    /// very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
+    /// The connection to an owner was closed because it was idle. The peer stays known; if it was being asked something
+    /// in this very moment, those batches are given back, to be asked for again ([`Reader::retry`]).
     pub(crate) fn set_idle(&mut self, owner: InstanceId) -> Option<(PeerNumber, Vec<u64>)> {
         let peer = self.peer_of(owner)?;
         let lost = self.remove(peer)?;
@@ -321,7 +318,7 @@ impl Reader {
     }
 
     /// Who a peer is whose connection was closed because it was idle.
-    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<OwnerOf> {
+    pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<PeerAddress> {
         self.idle.get(&peer).cloned()
     }
 
@@ -377,9 +374,14 @@ impl Reader {
         !self.watch.is_empty()
     }
 
+    /// Reads of blocks under way.
+    pub(crate) fn gets_in_flight(&self) -> usize {
+        self.schedule.under_way()
+    }
+
     /// Whether any read is under way.
     pub(crate) fn has_gets(&self) -> bool {
-        !self.schedule.is_empty() || !self.probes.is_empty()
+        self.schedule.under_way() > 0 || !self.probes.is_empty()
     }
 
     /// Gives up the leases that reads may still write to; they are never used again.
@@ -392,6 +394,6 @@ impl Reader {
     /// Whether nothing is under way.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.batches.is_empty() && self.schedule.is_empty() && self.probes.is_empty()
+        self.batches.is_empty() && self.schedule.under_way() == 0 && self.probes.is_empty()
     }
 }

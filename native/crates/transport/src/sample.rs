@@ -1,5 +1,5 @@
-//! The self-test of a connection: before a reader asks for anything it reads some random bytes of the owner's, of which the
-//! owner has told it what they are. Whatever carries reads wrongly shows there, and not in a user's data.
+//! The self-test of a connection: before a reader asks for anything it reads some random bytes of the owner's, of which
+//! the owner has told it what they are. Whatever carries reads wrongly shows there, and not in a user's data.
 
 use crate::message::{Body, SAMPLE_BYTES};
 use crate::wire::{Region, Wire, WireError};

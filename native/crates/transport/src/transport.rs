@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, ConnectionCounts, Options, PeerState, Shared};
+use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::completions::Completion;
 use crate::message::Block;
+use crate::statistics::Statistic;
 use crate::wire::{Waker, Wire, WireError};
 
 /// The longest that the agent sleeps: silent peers are looked for as often.
@@ -23,12 +24,12 @@ const LONGEST_START: Duration = Duration::from_secs(30);
 const LONGEST_STOP: Duration = Duration::from_secs(10);
 /// No thread is said to be stuck earlier than this.
 const SHORTEST_STUCK: Duration = Duration::from_secs(10);
-/// Turns without work before the agent sleeps when it expects something: an answer that comes at once finds it awake. Who is only
-/// read sleeps at once, so that being read takes next to no processor time.
+/// Turns without work before the agent sleeps when it expects something: an answer that comes at once finds it awake.
+/// Who is only read sleeps at once, so that being read takes next to no processor time.
 const IDLE_TURNS: u32 = 64;
 
-/// How long a thread of a transport with this timeout may be in one call of the system or of the library before it is said to be
-/// stuck.
+/// How long a thread of a transport with this timeout may be in one call of the system or of the library before it is
+/// said to be stuck.
 pub fn longest_step(timeout: Duration) -> Duration {
     (2 * timeout).max(SHORTEST_STUCK)
 }
@@ -59,7 +60,8 @@ impl fmt::Display for Ended {
                 let time = time.as_secs();
                 write!(
                     f,
-                    "the transport's thread has been stuck in one call for {time} s: a disk or device hangs, see the kernel's log"
+                    "the transport's thread has been stuck in one call for {time} s: a disk or device hangs, see the \
+                     kernel's log"
                 )
             }
         }
@@ -95,9 +97,9 @@ impl Transport {
         let (shared_there, stopped_there) = (Arc::clone(&shared), Arc::clone(&stopped));
         let completions = Arc::clone(&shared.completions);
         let longest_step = longest_step(options.timeout);
-        let run = move || match make() {
-            Ok(wire) => {
-                let mut agent = Agent::new(wire, arena, shared_there, &options);
+        let agent = move || make().and_then(|wire| Agent::new(wire, arena, shared_there, &options));
+        let run = move || match agent() {
+            Ok(mut agent) => {
                 let told = tell.send(Ok((agent.address().to_vec(), agent.wire().waker())));
                 let life = AssertUnwindSafe(|| {
                     if told.is_ok() {
@@ -132,9 +134,9 @@ impl Transport {
         &self.address
     }
 
-    /// Makes a map output readable; one of the same map is replaced. `offsets`: where each partition begins in the file,
-    /// and where the last ends. `index` is a file with the same numbers as Spark writes it (big-endian, 64 bits), from which
-    /// they are read when they would take too much memory. The files are opened when a block is asked for.
+    /// Makes a map output readable; one of the same map is replaced. `offsets`: where each partition begins in the
+    /// file, and where the last ends. `index` is a file with the same numbers as Spark writes it (big-endian, 64 bits),
+    /// from which they are read when they would take too much memory. The files are opened when a block is asked for.
     ///
     /// # Errors
     /// `offsets` is empty or descends.
@@ -151,8 +153,8 @@ impl Transport {
         Ok(())
     }
 
-    /// Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of
-    /// the old one is given up, when reads under way are done. How many outputs there were: 0 or 1.
+    /// Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped
+    /// of the old one is given up, when reads under way are done. How many outputs there were: 0 or 1.
     pub fn renew(&self, shuffle: u32, map: u64) -> usize {
         let replaced = self.shared.catalog.renew(shuffle, map);
         let count = usize::from(replaced.is_some());
@@ -206,8 +208,8 @@ impl Transport {
         Ok(request)
     }
 
-    /// Takes up to `most` completions, waiting for the first. Must be called again and again: that is how a stuck agent is
-    /// noticed, after twice the timeout of the options (but at least 10 s).
+    /// Takes up to `most` completions, waiting for the first. Must be called again and again: that is how a stuck agent
+    /// is noticed, after twice the timeout of the options (but at least 10 s).
     ///
     /// # Errors
     /// Nothing comes any more. What a stuck agent has leased stays with it.
@@ -226,13 +228,8 @@ impl Transport {
         Err(Ended::Stuck(stuck))
     }
 
-    /// How many connections there are, and what has become of others.
-    pub fn connections(&self) -> &ConnectionCounts {
-        &self.shared.connections
-    }
-
-    /// Whether a peer may be asked at once: true when its self-test was passed since it was connected, none while it is not known
-    /// yet, false when it has failed.
+    /// Whether a peer may be asked at once: true when its self-test was passed since it was connected, none while it is
+    /// not known yet, false when it has failed.
     pub fn peer_ready(&self, peer: u64) -> Option<bool> {
         let peers = self.peers();
         let state = peers.get(&peer)?;
@@ -244,8 +241,21 @@ impl Transport {
         self.peers().get(&peer).and_then(|state| state.error.clone()).unwrap_or_default()
     }
 
-    /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect. A thread
-    /// that a library call holds for too long is left to itself, with what it has.
+    /// What of the options had to be changed for this machine, in words; for the log.
+    pub fn warnings(&self) -> Vec<String> {
+        self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What this transport says of itself, in the order of [`Statistic::NAMES`].
+    pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
+        let commands = self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner).len();
+        self.shared.statistics().set(Statistic::QueuedCommands, commands as u64);
+        self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
+        self.shared.statistics().snapshot()
+    }
+
+    /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect. A
+    /// thread that a library call holds for too long is left to itself, with what it has.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.waker.wake();

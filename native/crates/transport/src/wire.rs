@@ -60,8 +60,8 @@ pub enum Event {
         /// Whether all bytes are there. If not, this says nothing of the connection.
         result: Result<(), WireError>,
     },
-    /// A read does not end, and its memory may still be written to: its own end is reported if it ever comes. The connection is
-    /// well, as far as this side knows.
+    /// A read does not end, and its memory may still be written to: its own end is reported if it ever comes. The
+    /// connection is well, as far as this side knows.
     Stuck {
         /// The read's connection; it may have been closed since.
         endpoint: Endpoint,
@@ -87,8 +87,9 @@ pub trait Waker: Send + Sync {
 ///
 /// Messages of one endpoint arrive in order and once, or the endpoint fails.
 ///
-/// Two wires' openings to each other are the two ends of one connection when they have the same number (UCX pairs them so, by
-/// `conn_sn`). Otherwise messages pass, but [`Wire::close`] ends nothing of what comes over the other's connection.
+/// Two wires' openings to each other are the two ends of one connection when they have the same number (UCX pairs them
+/// so, by `conn_sn`). Otherwise messages pass, but [`Wire::close`] ends nothing of what comes over the other's
+/// connection.
 pub trait Wire {
     /// What others need to open an endpoint to here.
     fn address(&self) -> &[u8];
@@ -100,8 +101,8 @@ pub trait Wire {
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError>;
 
     /// Ends a connection at once. Its gets end (most of them in error) and are reported by later calls of `progress`.
-    /// After this call nothing that the other side sends over the connection, its own opening of the same number, reads memory
-    /// here. Unknown ones are ignored.
+    /// After this call nothing that the other side sends over the connection, its own opening of the same number, reads
+    /// memory here. Unknown ones are ignored.
     fn close(&mut self, endpoint: Endpoint);
 
     /// Sends a message; what cannot be sent shows as the endpoint's failure.
@@ -116,8 +117,8 @@ pub trait Wire {
     /// The memory cannot be registered.
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError>;
 
-    /// Whether memory must be writable to be registered, though nobody writes to it. UCX's drivers of RDMA devices register all
-    /// memory for writing by the device, and the kernel does not pin read-only mappings for that.
+    /// Whether memory must be writable to be registered, though nobody writes to it. UCX's drivers of RDMA devices
+    /// register all memory for writing by the device, and the kernel does not pin read-only mappings for that.
     fn wants_writable(&self) -> bool {
         false
     }
@@ -125,8 +126,9 @@ pub trait Wire {
     /// Ends what `register` began. Unknown ones are ignored.
     fn unregister(&mut self, region: Region);
 
-    /// Bytes of reads under way to an endpoint, at least 1, after which starting more of them gains nothing. Less is better, because
-    /// what is under way is leased, and memory that goes round within a processor's cache is filled twice as fast.
+    /// Bytes of reads under way to an endpoint, at least 1, after which starting more of them gains nothing. Less is
+    /// better, because what is under way is leased, and memory that goes round within a processor's cache is filled
+    /// twice as fast.
     fn max_bytes_in_flight(&self, endpoint: Endpoint) -> usize {
         let _ = endpoint;
         // What 200 Gbit/s move in 160 us.

@@ -1,12 +1,13 @@
 //! Adding variables to the environment of a process that has other threads.
 //!
-//! `setenv` must not run while another thread may call `getenv`: glibc (before 2.41) may free the array that the other reads. A JVM has
-//! many threads, and its native libraries call `getenv` whenever they like. So nothing that is there is changed or freed here: a
-//! new array is made of the same strings and one more, and published with a single store to `environ`, which POSIX lets a program
-//! do. A reader goes through the old array or through the new one; both stay for the life of the process.
+//! `setenv` must not run while another thread may call `getenv`: glibc (before 2.41) may free the array that the other
+//! reads. A JVM has many threads, and its native libraries call `getenv` whenever they like. So nothing that is there
+//! is changed or freed here: a new array is made of the same strings and one more, and published with a single store to
+//! `environ`, which POSIX lets a program do. A reader goes through the old array or through the new one; both stay for
+//! the life of the process.
 //!
-//! What is left to avoid is a `setenv` of another thread at the same time. A JVM has no means to call it: Java's environment is
-//! read-only.
+//! What is left to avoid is a `setenv` of another thread at the same time. A JVM has no means to call it: Java's
+//! environment is read-only.
 
 use std::ffi::{CString, c_char};
 use std::ptr::null_mut;
@@ -25,8 +26,8 @@ pub(crate) fn add_if_absent(name: &str, value: &str) {
         return;
     }
     let Ok(entry) = CString::new(format!("{name}={value}")) else { return };
-    // SAFETY: `environ` is an aligned pointer that lives as long as the process. Through this atomic it is loaded and stored whole;
-    // other code loads it as a plain word, which is as whole on the platforms that Sluice runs on.
+    // SAFETY: `environ` is an aligned pointer that lives as long as the process. Through this atomic it is loaded and
+    // stored whole; other code loads it as a plain word, which is as whole on the platforms that Sluice runs on.
     let shared = unsafe { AtomicPtr::from_ptr(&raw mut environ) };
     let old = shared.load(Ordering::Acquire);
     let mut new: Vec<*mut c_char> = entries(old);
@@ -42,7 +43,8 @@ fn entries(array: *mut *mut c_char) -> Vec<*mut c_char> {
         return found;
     }
     loop {
-        // SAFETY: all entries before this one were not null, so the array goes on to here; nothing is freed meanwhile (see above).
+        // SAFETY: all entries before this one were not null, so the array goes on to here; nothing is freed meanwhile
+        // (see above).
         let entry = unsafe { *array.add(found.len()) };
         if entry.is_null() {
             return found;

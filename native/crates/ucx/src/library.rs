@@ -1,8 +1,9 @@
 //! Finding and opening UCX.
 //!
-//! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came with
-//! Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is kept for the life of the process and given to
-//! all who ask later: UCX has hooks and handlers of its own in the process, and a second copy would meet the first one's.
+//! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came
+//! with Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is
+//! kept for the life of the process and given to all who ask later: UCX has hooks and handlers of its own in the
+//! process, and a second copy would meet the first one's.
 
 use std::ffi::OsStr;
 use std::mem::ManuallyDrop;
@@ -23,16 +24,17 @@ const LIBUCP: &str = "libucp.so.0";
 /// In the order in which they need each other, libucp last.
 const NEEDED_FIRST: [&str; 3] = ["libucm.so.0", "libucs.so.0", "libuct.so.0"];
 
-/// What libucs reads from the environment, when it is loaded and never again (its table of read-only options): its handlers of
-/// SIGSEGV and the like would take from the JVM what it needs to run.
+/// What libucs reads from the environment, when it is loaded and never again (its table of read-only options): its
+/// handlers of SIGSEGV and the like would take from the JVM what it needs to run.
 const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
-/// What is told to UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before the name), and
-/// the release that knows it first.
+/// What is told to UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
+/// the name), and the release that knows it first.
 const DEFAULTS: [((u32, u32), &str, &str); 2] = [
     // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
     (OLDEST, "MEMTYPE_CACHE", "n"),
-    // A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15 minutes.
+    // A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15
+    // minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
 ];
 
@@ -48,8 +50,8 @@ pub struct Ucx {
 /// Why a place has no usable library.
 enum Refusal {
     NotLoaded(String),
-    /// What was loaded, and why it does not do. It is in the process now, and a second UCX beside it would end the process
-    /// (an assertion of libucs).
+    /// What was loaded, and why it does not do. It is in the process now, and a second UCX beside it would end the
+    /// process (an assertion of libucs).
     Loaded(PathBuf, String),
 }
 
@@ -60,8 +62,8 @@ impl Ucx {
     /// Opens the first usable library, once per process: later calls get the same one.
     ///
     /// # Errors
-    /// There is none, and the message says where it was looked for and what was wrong with each; or the process has opened
-    /// another one than the configured one.
+    /// There is none, and the message says where it was looked for and what was wrong with each; or the process has
+    /// opened another one than the configured one.
     pub fn open(configured: Option<&Path>, bundled: Option<&Path>) -> Result<Arc<Self>, WireError> {
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ucx) = opened.as_ref() {

@@ -10,8 +10,8 @@ use sluice_transport::{Near, WireError, longest_step};
 use crate::library::Ucx;
 use crate::wire::UcxWire;
 
-/// A wire on UCX that reads near where `UCX_TLS` lets UCX itself read so: when it is not set or names `cma` or what shared
-/// memory is called, and when it excludes none of those that are or contain CMA.
+/// A wire on UCX that reads near where `UCX_TLS` lets UCX itself read so: when it is not set or names `cma` or what
+/// shared memory is called, and when it excludes none of those that are or contain CMA.
 ///
 /// On more than one core a second thread helps to read, with the patience that a transport with this `timeout` has.
 /// `read_bytes` counts the bytes read near; any thread may look at it. To be called on the thread that uses the wire.

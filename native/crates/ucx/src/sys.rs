@@ -1,6 +1,6 @@
-//! The part of UCX's C interface that Sluice uses, as `ucp/api/ucp.h` declares it (API 1.14 and later), found in a library
-//! that is opened at run time. Structures end where the oldest supported version's do: a `field_mask` tells UCX which
-//! fields there are. A test compares them with the header where there is one.
+//! The part of UCX's C interface that Sluice uses, as `ucp/api/ucp.h` declares it (API 1.14 and later), found in a
+//! library that is opened at run time. Structures end where the oldest supported version's do: a `field_mask` tells UCX
+//! which fields there are. A test compares them with the header where there is one.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,4 +1,5 @@
-//! UCX's protocol layer (UCP) as a [`Wire`]: active messages, one-sided gets, endpoints that report their peer's failure.
+//! UCX's protocol layer (UCP) as a [`Wire`]: active messages, one-sided gets, endpoints that report their peer's
+//! failure.
 //!
 //! ```text
 //!   UcxWire ── Worker      context and worker: made, driven, destroyed
@@ -10,15 +11,19 @@
 //! ```
 //!
 //! # Access and ordering: on what the proofs beside `unsafe` rely
-//! 1. **One thread.** A `UcxWire` is made, used and dropped on one thread: it has `Rc`s, so it is not `Send`. UCX is told so
-//!    (`THREAD_MODE_SINGLE`). Only [`EventFd`], which has no memory of UCX's, is touched by others.
-//! 2. **Callbacks run inside calls.** UCX calls back only inside of a call on the worker or its endpoints. No `RefCell` of the inbox is
-//!    borrowed during such a call, and callbacks call neither UCX nor the wire: they only append to the inbox.
-//! 3. **What UCX points to does not move and is not freed early.** The inbox and endpoints' arguments are in `Rc`s of which UCX has the
-//!    address. The inbox lives as long as the worker, an endpoint's argument until the endpoint's close has ended, a message until its
-//!    send has. A get's memory is the caller's until [`Event::Got`] has been reported (contract of [`Wire::get`]).
-//! 4. **A request is in `Requests` from UCX's answer until its callback**, and is freed once, in between two calls of UCX.
-//! 5. **A remote key stays until no get needs it** (`keys.rs`), and those of a closed endpoint until the close has ended, too.
+//! 1. **One thread.** A `UcxWire` is made, used and dropped on one thread: it has `Rc`s, so it is not `Send`. UCX is
+//!    told so (`THREAD_MODE_SINGLE`). Only [`EventFd`], which has no memory of UCX's, is touched by others.
+//! 2. **Callbacks run inside calls.** UCX calls back only inside of a call on the worker or its endpoints. No `RefCell`
+//!    of the inbox is borrowed during such a call, and callbacks call neither UCX nor the wire: they only append to the
+//!    inbox.
+//! 3. **What UCX points to does not move and is not freed early.** The inbox and endpoints' arguments are in `Rc`s of
+//!    which UCX has the address. The inbox lives as long as the worker, an endpoint's argument until the endpoint's
+//!    close has ended, a message until its send has. A get's memory is the caller's until [`Event::Got`] has been
+//!    reported (contract of [`Wire::get`]).
+//! 4. **A request is in `Requests` from UCX's answer until its callback**, and is freed once, in between two calls of
+//!    UCX.
+//! 5. **A remote key stays until no get needs it** (`keys.rs`), and those of a closed endpoint until the close has
+//!    ended, too.
 //! 6. **Order at the end**: endpoints, requests, memory, keys, worker, context. What has not ended then is leaked.
 
 mod endpoints;
@@ -41,7 +46,7 @@ use self::endpoints::{Endpoints, PADDING};
 use self::event_fd::EventFd;
 use self::inbox::Inbox;
 use self::keys::{KeyCache, KeyId};
-use self::memory::{Memory, has_rdma_devices};
+use self::memory::{Memory, has_rdma_device};
 use self::requests::{End, Requests};
 use self::status::{check, error};
 use self::worker::{AM_ID, Worker};
@@ -62,8 +67,8 @@ mod send_tests;
 
 /// Calls of UCX's progress before the wire looks at what they brought.
 const PROGRESS_CALLS: usize = 32;
-/// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map output (4 MiB)
-/// has one, so they stand for 256 GiB of other executors' map outputs.
+/// Unpacked remote keys of all endpoints together. One is some 300 bytes, so these are 20 MB; a mapped range of a map
+/// output (4 MiB) has one, so they stand for 256 GiB of other executors' map outputs.
 const MAX_KEYS: usize = 65_536;
 
 /// One UCP worker. Made, used and dropped on one thread.
@@ -79,6 +84,8 @@ pub struct UcxWire {
     /// Of endpoints and regions.
     next: u64,
     wakeup: Arc<EventFd>,
+    /// Whether this machine had an RDMA device when the wire was made.
+    has_rdma_device: bool,
 }
 
 impl UcxWire {
@@ -92,7 +99,18 @@ impl UcxWire {
         let worker = Worker::new(ucx, Rc::clone(&inbox))?;
         let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
         let (endpoints, memory, pending, next) = Default::default();
-        Ok(Self { worker, inbox, endpoints, keys, memory, requests, pending, next, wakeup })
+        Ok(Self {
+            worker,
+            inbox,
+            endpoints,
+            keys,
+            memory,
+            requests,
+            pending,
+            next,
+            wakeup,
+            has_rdma_device: has_rdma_device(),
+        })
     }
 
     fn next(&mut self) -> u64 {
@@ -151,8 +169,8 @@ impl UcxWire {
             return Ok(id);
         }
         let (padded, mut rkey) = ([packed, &PADDING].concat(), null_mut());
-        // SAFETY: the endpoint is live (it is open) and the out-parameter valid. The bytes come from its peer, which has proven
-        // itself; UCX reads as many as they say, so zeros follow them.
+        // SAFETY: the endpoint is live (it is open) and the out-parameter valid. The bytes come from its peer, which
+        // has proven itself; UCX reads as many as they say, so zeros follow them.
         let status = unsafe { (self.worker.calls().rkey_unpack)(ep, padded.as_ptr().cast(), &mut rkey) };
         check("a remote key", status)?;
         let (id, over) = self.keys.insert(endpoint, packed, rkey);
@@ -194,7 +212,8 @@ impl Wire for UcxWire {
     fn close(&mut self, endpoint: Endpoint) {
         let Some((ep, arg)) = self.endpoints.remove(endpoint) else { return };
         let param = self.requests.param(sys::EP_CLOSE_FLAG_FORCE);
-        // SAFETY: the endpoint is live and is closed once: it is not in the table any more. Its argument goes into the request.
+        // SAFETY: the endpoint is live and is closed once: it is not in the table any more. Its argument goes into the
+        // request.
         let answer = unsafe { (self.worker.calls().ep_close)(ep, &param) };
         self.begun(answer, End::Closed { arg });
     }
@@ -203,7 +222,8 @@ impl Wire for UcxWire {
         let Some(ep) = self.endpoints.ep(endpoint) else { return };
         let param = self.requests.param(sys::AM_SEND_FLAG_EAGER);
         let (data, length) = (message.as_ptr().cast(), message.len());
-        // SAFETY: the endpoint is live; there is no header; `data` has `length` bytes, which stay until the request has ended.
+        // SAFETY: the endpoint is live; there is no header; `data` has `length` bytes, which stay until the request has
+        // ended.
         let answer = unsafe { (self.worker.calls().am_send)(ep, AM_ID, null(), 0, data, length, &param) };
         self.begun(answer, End::Sent { endpoint, _message: message });
     }
@@ -247,7 +267,7 @@ impl Wire for UcxWire {
     }
 
     fn wants_writable(&self) -> bool {
-        has_rdma_devices()
+        self.has_rdma_device
     }
 
     fn wait(&mut self, longest: Duration) {

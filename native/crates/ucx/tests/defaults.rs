@@ -1,5 +1,5 @@
-//! What Sluice has UCX do differently, seen from outside. In a process of its own, which it looks at as a whole. Needs a
-//! UCX, as `two_workers`; without, the test says that it was skipped.
+//! What Sluice has UCX do differently, seen from outside. In a process of its own, which it looks at as a whole. Needs
+//! a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 
@@ -24,8 +24,8 @@ fn handlers() -> Vec<usize> {
         .to_vec()
 }
 
-/// Milliseconds after which the kernel gives up a connection without an answer, of each TCP connection of this process; 0 is the
-/// kernel's default.
+/// Milliseconds after which the kernel gives up a connection without an answer, of each TCP connection of this process;
+/// 0 is the kernel's default.
 fn tcp_user_timeouts() -> Vec<u32> {
     let fds = std::fs::read_dir("/proc/self/fd").expect("Linux").flatten();
     let fds = fds.filter_map(|entry| entry.file_name().to_str()?.parse::<libc::c_int>().ok());
@@ -34,7 +34,8 @@ fn tcp_user_timeouts() -> Vec<u32> {
         // SAFETY: all-zero is a valid value.
         let mut peer: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
         let mut peer_length = size_of_val(&peer) as libc::socklen_t;
-        // SAFETY: writes at most `length` bytes to `value`, and `peer_length` to `peer`; what is no connection is an error.
+        // SAFETY: writes at most `length` bytes to `value`, and `peer_length` to `peer`; what is no connection is an
+        // error.
         let connected = unsafe {
             libc::getpeername(fd, (&raw mut peer).cast(), &mut peer_length) == 0
                 && libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, (&raw mut value).cast(), &mut length)

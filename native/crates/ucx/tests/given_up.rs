@@ -1,5 +1,5 @@
-//! A peer that was silent for too long and is there again: it learns that it was given up, and both read each other as before.
-//! UCX does not tell it: over TCP, a connection that is closed by force on one side goes on receiving there.
+//! A peer that was silent for too long and is there again: it learns that it was given up, and both read each other as
+//! before. UCX does not tell it: over TCP, a connection that is closed by force on one side goes on receiving there.
 
 mod common;
 

@@ -1,14 +1,14 @@
-//! A connection over which nothing passes is closed on both sides and comes back, over real UCX: the other side hears that it was
-//! closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
+//! A connection over which nothing passes is closed on both sides and comes back, over real UCX: the other side hears
+//! that it was closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the test says that it was
+//! skipped.
 
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Options, Transport};
+use sluice_transport::{Block, Options, Statistic, Transport};
 use sluice_ucx::{Ucx, UcxWire};
 
 const IDLE: Duration = Duration::from_millis(300);
@@ -22,7 +22,7 @@ fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, connection_idle: Duration) -> Trans
 }
 
 fn open(transport: &Transport) -> u64 {
-    transport.connections().open.load(Ordering::Relaxed)
+    transport.statistics()[Statistic::Connections as usize]
 }
 
 /// Reads one block; how long it took.

@@ -1,5 +1,5 @@
-//! Map outputs beyond what 32 bits address, read over UCX and near: a sparse file with known bytes at a few places. Needs a
-//! UCX, as `two_workers`; without, the test says that it was skipped.
+//! Map outputs beyond what 32 bits address, read over UCX and near: a sparse file with known bytes at a few places.
+//! Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 
@@ -20,8 +20,8 @@ const FILE_BYTES: u64 = 5 * GIB;
 /// How much of a file is mapped, and so registered, at once.
 const WINDOW_BYTES: u64 = 4 << 20;
 const BLOCK_BYTES: u64 = 9001;
-/// Where blocks begin: around what 31 and 32 bits address, one of them across it; across the end of a window beyond; and
-/// at the file's end.
+/// Where blocks begin: around what 31 and 32 bits address, one of them across it; across the end of a window beyond;
+/// and at the file's end.
 const STARTS: [u64; 7] = [
     0,
     2 * GIB - BLOCK_BYTES,

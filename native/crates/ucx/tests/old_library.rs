@@ -1,5 +1,5 @@
-//! A UCX that is too old is refused, and the message says which one it is and where. The old one is a library made here that
-//! has nothing but its version. In processes of their own, because what has been loaded stays.
+//! A UCX that is too old is refused, and the message says which one it is and where. The old one is a library made here
+//! that has nothing but its version. In processes of their own, because what has been loaded stays.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

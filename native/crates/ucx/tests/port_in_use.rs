@@ -1,6 +1,6 @@
-//! `UCX_TCP_PORT_RANGE` when all of its ports are taken: starting is an error that comes at once, and works when one is free.
-//! UCX reads the variable from the environment that it is opened in, so it is this program again, started for one ignored test.
-//! Needs a UCX, as `two_workers`; without, the test says that it was skipped.
+//! `UCX_TCP_PORT_RANGE` when all of its ports are taken: starting is an error that comes at once, and works when one is
+//! free. UCX reads the variable from the environment that it is opened in, so it is this program again, started for one
+//! ignored test. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Reads between two processes of this machine: made by system calls, whatever the owner's process does meanwhile. The owner
-//! is this program again, started for one ignored test. Needs a UCX, as `two_workers`, and a kernel that permits
+//! Reads between two processes of this machine: made by system calls, whatever the owner's process does meanwhile. The
+//! owner is this program again, started for one ignored test. Needs a UCX, as `two_workers`, and a kernel that permits
 //! `process_vm_readv`; without, each test says that it was skipped.
 
 mod common;

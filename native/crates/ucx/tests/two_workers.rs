@@ -1,5 +1,5 @@
-//! Transports over real UCX: the cases of the loopback tests that depend on what UCX does. Needs a UCX, in the folder that
-//! SLUICE_UCX_LIBRARY names or the system's; without one, each test says that it was skipped.
+//! Transports over real UCX: the cases of the loopback tests that depend on what UCX does. Needs a UCX, in the folder
+//! that SLUICE_UCX_LIBRARY names or the system's; without one, each test says that it was skipped.
 
 mod common;
 

@@ -5,7 +5,8 @@ use std::io;
 /// Why memory of another process was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// And no other read of it will do better: the kernel does not permit it, or there is no such process, or no such call.
+    /// And no other read of it will do better: the kernel does not permit it, or there is no such process, or no such
+    /// call.
     Refused,
     /// Some of it is not mapped there, or the kernel lacks memory now.
     NotRead,
@@ -47,8 +48,8 @@ impl Call {
         faults::next()?;
         #[cfg(test)]
         stalls::pass(&self.remote)?;
-        // SAFETY: both lists have `count` entries. The kernel writes to the local ones, which the caller lends for that, and
-        // reads what the remote ones name only with this process's permission to.
+        // SAFETY: both lists have `count` entries. The kernel writes to the local ones, which the caller lends for
+        // that, and reads what the remote ones name only with this process's permission to.
         let read = unsafe { libc::process_vm_readv(pid, local, count, remote, count, 0) };
         match usize::try_from(read) {
             Ok(read) if read == self.bytes => Ok(()),

@@ -44,8 +44,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads gets of one endpoint: together, and if that fails each alone, so that one that cannot be read takes no other
-    /// with it. Says by `begins` that a system call begins.
+    /// Reads gets of one endpoint: together, and if that fails each alone, so that one that cannot be read takes no
+    /// other with it. Says by `begins` that a system call begins.
     pub(crate) fn read(&mut self, gets: Vec<Queued>, mut begins: impl FnMut(), ended: &mut Vec<Ended>) {
         begins();
         match self.call(&gets) {

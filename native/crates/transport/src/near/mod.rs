@@ -1,6 +1,6 @@
-//! Reads within one machine: one system call (`process_vm_readv`, "CMA") takes the bytes out of the owner's memory, on the
-//! reader's threads and at its cost; the owner's threads have no part in it. [`Near`] does that in front of another wire, which
-//! carries everything else, and every read that cannot be made so.
+//! Reads within one machine: one system call (`process_vm_readv`, "CMA") takes the bytes out of the owner's memory, on
+//! the reader's threads and at its cost; the owner's threads have no part in it. [`Near`] does that in front of another
+//! wire, which carries everything else, and every read that cannot be made so.
 //!
 //! ```text
 //!   owner's process                               reader's process
@@ -12,21 +12,23 @@
 //!
 //! # Why bytes that are reported are those of the region
 //! 1. A call reads its pieces in their order, so a cell is read after the data that it stands for.
-//! 2. A cell's memory is a cell for as long as the process lives, holds `v` only from the registration to its end, and no
-//!    other registration's value is `v` (they are odd numbers counted on from a random one). So who reads `v` there, or one
-//!    byte of it that is not 0, has begun to before the end of this registration, in this very process: a pid that another
-//!    process has now, another PID namespace, a peer that is gone, memory that was unmapped and mapped again all show as a
-//!    call that fails or a cell that holds something else. No identity has to be compared.
-//! 3. Until its end the region's memory stays mapped with what was registered (contract of [`Wire::register`]), and a read
-//!    outside of the region's bounds, which stand in its key, is not made here.
+//! 2. A cell's memory is a cell for as long as the process lives, holds `v` only from the registration to its end, and
+//!    no other registration's value is `v` (they are odd numbers counted on from a random one). So who reads `v` there,
+//!    or one byte of it that is not 0, has begun to before the end of this registration, in this very process: a pid
+//!    that another process has now, another PID namespace, a peer that is gone, memory that was unmapped and mapped
+//!    again all show as a call that fails or a cell that holds something else. No identity has to be compared.
+//! 3. Until its end the region's memory stays mapped with what was registered (contract of [`Wire::register`]), and a
+//!    read outside of the region's bounds, which stand in its key, is not made here.
 //!
-//! In 1 and 2 "after" is also the processors' order: what changes the memory after `unregister` is the owner's `munmap`, and
-//! a call that finds other pages has taken the lock of the owner's address space after it. A region of memory that its owner
-//! writes to right after `unregister`, instead of unmapping it, has this promise only where loads keep their order (x86-64).
+//! In 1 and 2 "after" is also the processors' order: what changes the memory after `unregister` is the owner's
+//! `munmap`, and a call that finds other pages has taken the lock of the owner's address space after it. A region of
+//! memory that its owner writes to right after `unregister`, instead of unmapping it, has this promise only where loads
+//! keep their order (x86-64).
 //!
 //! # Two threads
-//! The wire's thread and its helper take calls' worth of gets from one queue ([`queue`]), and a call is one thread's from its
-//! first piece to its cells, so none of the above depends on who reads. The inner wire is touched by the wire's thread only.
+//! The wire's thread and its helper take calls' worth of gets from one queue ([`queue`]), and a call is one thread's
+//! from its first piece to its cells, so none of the above depends on who reads. The inner wire is touched by the
+//! wire's thread only.
 //!
 //! # What it does not do
 //! Look for who is near: an endpoint is when its process's cell can be read, which is tried before its first get.
@@ -54,19 +56,20 @@ use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 #[cfg(test)]
 pub(crate) use self::call::{faults, permitted};
 
-/// System calls that one call of `progress` makes at most, but for those after one that has failed; after [`CALL_BYTES`] it
-/// begins no other either.
+/// System calls that one call of `progress` makes at most, but for those after one that has failed; after
+/// [`CALL_BYTES`] it begins no other either.
 const TURN_CALLS: usize = 32;
 
-/// A wire whose gets are system calls where the owner is a process of this machine that this one may read, and the inner
-/// wire's elsewhere.
+/// A wire whose gets are system calls where the owner is a process of this machine that this one may read, and the
+/// inner wire's elsewhere.
 ///
 /// Both ends must be wrapped, whether or not they read near themselves: addresses and keys have more in them. Owned and
 /// used by one thread, as every wire; a second one may help it to read ([`Near::with_helper`]).
 pub struct Near<W: Wire> {
     // Before `inner`, so that no cell stands any more when the inner wire gives its regions up.
     cells: HashMap<Region, Cell>,
-    /// What others find when they try whether this process is near; none when it reads and is read by the inner wire only.
+    /// What others find when they try whether this process is near; none when it reads and is read by the inner wire
+    /// only.
     _own: Option<Cell>,
     inner: W,
     address: Vec<u8>,
@@ -106,8 +109,8 @@ impl<W: Wire> Near<W> {
         Self { cells, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
     }
 
-    /// The same with a thread that helps to read when there is much, unless this wire does not read near. When it is in one call
-    /// for longer than `patience`, that is an [`Event::Stuck`].
+    /// The same with a thread that helps to read when there is much, unless this wire does not read near. When it is in
+    /// one call for longer than `patience`, that is an [`Event::Stuck`].
     ///
     /// # Errors
     /// The system has no thread.
@@ -164,8 +167,8 @@ impl<W: Wire> Near<W> {
                     self.ended.push(Event::Got { token: get.token, result: Ok(()) });
                 }
                 Outcome::Stale => self.hand_over(&get),
-                // The file behind it has been cut short, say. The inner wire might have the owner's process touch it, which
-                // would end that process.
+                // The file behind it has been cut short, say. The inner wire might have the owner's process touch it,
+                // which would end that process.
                 Outcome::NotRead => {
                     let result = Err(WireError("the owner's memory cannot be read".into()));
                     self.ended.push(Event::Got { token: get.token, result });

@@ -1,8 +1,8 @@
-//! Gets that wait, and the threads that read them: the wire's own, and a helper that is woken when there is more than one
-//! call's worth, and sleeps when nothing waits.
+//! Gets that wait, and the threads that read them: the wire's own, and a helper that is woken when there is more than
+//! one call's worth, and sleeps when nothing waits.
 //!
-//! One thread fills memory at some 10 GB/s at best, and has the protocol to see to as well. The helper only reads: everything
-//! else of the wire stays with the wire's thread, to which it gives back what came of each get.
+//! One thread fills memory at some 10 GB/s at best, and has the protocol to see to as well. The helper only reads:
+//! everything else of the wire stays with the wire's thread, to which it gives back what came of each get.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use crate::near::job::{Ended, Queued, Reading};
 use crate::wire::{Endpoint, Waker, WireError};
 
-/// Bytes after which a call takes no other get. What a thread reads and what has just been delivered then fit into a core's
-/// cache together: on one thread, blocks of 64 KiB took 9.5 us, 11.2 with 1 MiB, 13 with 2 MiB (medians on a busy machine).
+/// Bytes after which a call takes no other get. What a thread reads and what has just been delivered then fit into a
+/// core's cache together: on one thread, blocks of 64 KiB took 9.5 us, 11.2 with 1 MiB, 13 with 2 MiB (medians on a
+/// busy machine).
 pub(crate) const CALL_BYTES: usize = 512 << 10;
 /// Gets that one system call serves at most. Each is a piece and may need a cell; the kernel takes 1024 pieces.
 pub(crate) const CALL_GETS: usize = 64;

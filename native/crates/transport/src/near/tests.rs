@@ -1,4 +1,5 @@
-//! Near reads between two wires of this process, above the loopback. What the loopback reads is not counted as read near.
+//! Near reads between two wires of this process, above the loopback. What the loopback reads is not counted as read
+//! near.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
@@ -290,7 +291,7 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
     }
     let path = std::env::temp_dir().join(format!("sluice-cut-{}", std::process::id()));
     std::fs::write(&path, content(3 * 4096)).expect("written");
-    let mapping = Mapping::of(&path, 3 * 4096, 0, 3 * 4096, false).expect("mapped");
+    let mapping = Mapping::unlimited(&path, 3 * 4096, 0..3 * 4096, false).expect("mapped");
     let mut pair = Pair::new();
     // SAFETY: the mapping lives until the end; that it has no file behind it any more is what is tested.
     let (_, key) = unsafe { pair.owner.register(mapping.address(), 3 * 4096) }.expect("registered");
@@ -451,7 +452,8 @@ fn two_threads_read_what_one_does() {
     }
 }
 
-/// Calls' worth of gets, of which the helper's first is held up: it was called when the second get came, and takes the first.
+/// Calls' worth of gets, of which the helper's first is held up: it was called when the second get came, and takes the
+/// first.
 fn with_a_stalled_helper<W: Wire>(pair: &mut Pair<W>, from: &[u8], to: &mut [u8], key: &[u8]) -> stalls::Stall {
     let stall = stalls::at(from.as_ptr().expose_provenance() as u64);
     for (token, (from, to)) in from.chunks(CALL_BYTES).zip(to.chunks_mut(CALL_BYTES)).enumerate() {

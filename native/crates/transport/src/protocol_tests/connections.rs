@@ -1,30 +1,26 @@
 //! How many connections there are: idle ones are closed and come back, and there are never more than the limit.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::world::{Reads, STEP, World, block, bytes_of, failure_of};
-use crate::agent::{ConnectionCounts, Options};
 use crate::completions::Failure;
 use crate::loopback::Faults;
+use crate::options::Options;
+use crate::statistics::Statistic;
 
 const IDLE: Duration = Duration::from_millis(500);
 const IDLE_STEPS: usize = IDLE.as_millis() as usize;
 
-fn short_lived(_: usize) -> Options {
-    Options { connection_idle: IDLE, ..Options::default() }
+fn short_lived(options: &mut Options) {
+    options.connection_idle = IDLE;
 }
 
-fn limited(max_connections: usize) -> impl Fn(usize) -> Options {
-    move |_| Options { max_connections, ..Options::default() }
-}
-
-fn count(world: &World, process: usize, of: fn(&ConnectionCounts) -> &AtomicU64) -> u64 {
-    of(&world.processes[process].shared.connections).load(Ordering::Relaxed)
+fn limited(max_connections: usize) -> impl Fn(&mut Options) {
+    move |options| options.max_connections = max_connections
 }
 
 pub(super) fn an_idle_connection_is_closed_and_the_next_fetch_connects_again(reads: Reads) {
-    let mut world = World::with_options(reads, 28, &["s", "s"], short_lived);
+    let mut world = World::with(reads, 28, &["s", "s"], short_lived);
     let data = [world.publish(0, 1, &[5000]), world.publish(1, 1, &[7000])];
     world.connect(0, 1);
     world.connect(1, 0);
@@ -39,31 +35,42 @@ pub(super) fn an_idle_connection_is_closed_and_the_next_fetch_connects_again(rea
         world.run(700);
         assert_eq!(world.network.connections(), 0, "round {round}");
         assert_eq!((world.error(0, 1), world.error(1, 0)), (String::new(), String::new()), "nobody has failed");
-        assert_eq!(count(&world, 0, |it| &it.opened), round);
-        assert_eq!(count(&world, 0, |it| &it.open) + count(&world, 1, |it| &it.open), 0);
+        assert_eq!(world.statistic(0, Statistic::ConnectionsOpened), round);
+        assert_eq!(world.statistic(0, Statistic::Connections) + world.statistic(1, Statistic::Connections), 0);
     }
-    assert!(count(&world, 0, |it| &it.idle_closed) + count(&world, 1, |it| &it.idle_closed) >= 3);
+    assert!(
+        world.statistic(0, Statistic::ConnectionsClosedIdle) + world.statistic(1, Statistic::ConnectionsClosedIdle)
+            >= 3
+    );
     world.assert_nothing_left();
 }
 
 pub(super) fn a_connection_that_is_read_over_is_not_idle(reads: Reads) {
-    let mut world = World::with_options(reads, 29, &["s", "s"], short_lived);
+    let mut world = World::with(reads, 29, &["s", "s"], short_lived);
     let data = world.publish(1, 1, &[40 << 20]);
     world.connect(0, 1);
     world.run(10);
-    // Each read takes up to a fifth of the idle time, and there are many, one after the other: messages pass only before and after.
+    // Each read takes up to a fifth of the idle time, and there are many, one after the other: messages pass only
+    // before and after.
     world.network.set_faults(Faults { delay: IDLE / 5, ..Faults::default() });
     world.fetch(0, 1, &[block(1, 0, 1)]);
     assert!(bytes_of(&world.ended(0, 1)[0]) == data);
-    assert_eq!(count(&world, 0, |it| &it.idle_closed) + count(&world, 1, |it| &it.idle_closed), 0);
+    assert_eq!(
+        world.statistic(0, Statistic::ConnectionsClosedIdle) + world.statistic(1, Statistic::ConnectionsClosedIdle),
+        0
+    );
     world.assert_nothing_left();
 }
 
 /// The owner closes the connection while the question is on its way to it, or it has just closed it, or is about to.
 pub(super) fn a_question_that_crosses_the_end_of_its_connection_is_asked_again(reads: Reads) {
     // Only the owner closes it.
-    let options = |process| if process == 1 { short_lived(process) } else { Options::default() };
-    let mut world = World::with_options(reads, 30, &["s", "s"], options);
+    let options = |process, options: &mut Options| {
+        if process == 1 {
+            short_lived(options);
+        }
+    };
+    let mut world = World::with_each(reads, 30, &["s", "s"], options);
     let data = world.publish(1, 1, &[100]);
     world.network.set_faults(Faults { delay: Duration::from_millis(40), ..Faults::default() });
     world.connect(0, 1);
@@ -74,21 +81,21 @@ pub(super) fn a_question_that_crosses_the_end_of_its_connection_is_asked_again(r
         // `ended` has run for 200 more.
         world.run(IDLE_STEPS - 300 + 2 * round);
     }
-    assert!(count(&world, 1, |it| &it.idle_closed) > 20, "the owner has closed it often enough");
+    assert!(world.statistic(1, Statistic::ConnectionsClosedIdle) > 20, "the owner has closed it often enough");
     world.run(2 * IDLE_STEPS);
     world.assert_nothing_left();
 }
 
 pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
     const OWNERS: usize = 8;
-    let mut world = World::with_options(reads, 31, &["s"; OWNERS + 1], limited(3));
+    let mut world = World::with(reads, 31, &["s"; OWNERS + 1], limited(3));
     let data: Vec<_> = (1..=OWNERS).map(|owner| world.publish(owner, 1, &[1 << 20])).collect();
     (1..=OWNERS).for_each(|owner| world.connect(0, owner));
     (1..=OWNERS).for_each(|owner| _ = world.fetch(0, owner, &[block(1, 0, 1)]));
     let (mut read, mut failed) = (0, 0);
     for _ in 0..100 {
         world.step(STEP);
-        assert!(world.network.connections() <= 3 && count(&world, 0, |it| &it.open) <= 3);
+        assert!(world.network.connections() <= 3 && world.statistic(0, Statistic::Connections) <= 3);
         for completion in world.take(0) {
             match completion.result {
                 Ok(_) => read += 1,
@@ -98,7 +105,7 @@ pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
     }
     assert_eq!((read, failed), (3, OWNERS - 3), "whoever finds no room ends at once");
     assert!((4..=OWNERS).all(|owner| world.error(0, owner).contains("no room")), "{}", world.error(0, 4));
-    assert_eq!(count(&world, 0, |it| &it.no_room), OWNERS as u64 - 3);
+    assert_eq!(world.statistic(0, Statistic::ConnectionsRefused), OWNERS as u64 - 3);
     // Connections over which nothing was read for a second make room.
     for owner in (1..=OWNERS).cycle().take(3 * OWNERS) {
         world.run(1000);
@@ -114,7 +121,7 @@ pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
 
 pub(super) fn an_owner_without_room_says_so_at_once(reads: Reads) {
     const READERS: usize = 5;
-    let mut world = World::with_options(reads, 32, &["s"; READERS + 1], limited(2));
+    let mut world = World::with(reads, 32, &["s"; READERS + 1], limited(2));
     let data = world.publish(0, 1, &[30 << 20]);
     world.network.set_faults(Faults { delay: Duration::from_millis(3), ..Faults::default() });
     for reader in 1..=READERS {
@@ -124,7 +131,7 @@ pub(super) fn an_owner_without_room_says_so_at_once(reads: Reads) {
     let (mut right, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..2000 {
         world.step(STEP);
-        assert!(count(&world, 0, |it| &it.open) <= 2);
+        assert!(world.statistic(0, Statistic::Connections) <= 2);
         for reader in 1..=READERS {
             for completion in world.take(reader) {
                 match completion.result {

@@ -71,7 +71,7 @@ impl Stranger {
     pub(super) fn locate(&mut self, batch: u64) {
         let keys = vec![crate::message::Key { region: 1, bytes: vec![0; 40] }];
         let range = crate::message::Range { key: 0, address: 1, bytes: 4096 };
-        self.say(Body::Located { batch, keys, found: vec![Some(vec![range])] });
+        self.say(Body::Located { batch, keys, found: vec![Ok(vec![range])] });
     }
 
     pub(super) fn assert_given_up(&mut self, blocks: usize, why: &str) {

@@ -1,19 +1,23 @@
-//! Processes on one network whose time and faults the test decides, and what a test asks of them. Threading: none; everything
-//! runs in the calling thread, when [`World::step`] is called.
+//! Processes on one network whose time and faults the test decides, and what a test asks of them. Threading: none;
+//! everything runs in the calling thread, when [`World::step`] is called.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
 use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::catalog::Catalog;
 use crate::completions::{Completion, Failure};
+use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, MapWork, Work};
 use crate::loopback::{Loopback, Network};
 use crate::message::Block;
 use crate::near::Near;
-use crate::windows::WINDOW_BYTES;
+use crate::regions::LARGE_REGION_BYTES;
+use crate::statistics::Statistic;
 use crate::wire::Wire;
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -32,6 +36,7 @@ pub(super) struct Process {
     pub(super) shared: Arc<Shared>,
     pub(super) arena: Arc<Arena>,
     pub(super) requests: u64,
+    pub(super) disk: HeldDisk,
 }
 
 /// Processes on one network, run in turn.
@@ -48,11 +53,37 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(reads: Reads, seed: u64, secrets: &[&str]) -> Self {
-        Self::with_options(reads, seed, secrets, |_| Options::default())
+        Self::with(reads, seed, secrets, |_| {})
     }
 
-    /// `options`: of each process, but for the secret, the timeout and the bytes of idle windows.
-    pub(super) fn with_options(reads: Reads, seed: u64, secrets: &[&str], options: impl Fn(usize) -> Options) -> Self {
+    /// With other options than usual.
+    pub(super) fn with(reads: Reads, seed: u64, secrets: &[&str], change: impl Fn(&mut Options)) -> Self {
+        Self::with_each(reads, seed, secrets, |_, options| change(options))
+    }
+
+    /// With other options than usual, which depend on the process.
+    pub(super) fn with_each(reads: Reads, seed: u64, secrets: &[&str], change: impl Fn(usize, &mut Options)) -> Self {
+        Self::of(reads, seed, secrets, change, Shared::default)
+    }
+
+    /// With catalogs that keep so many bytes of offsets in memory.
+    pub(super) fn keeping_offsets(reads: Reads, seed: u64, secrets: &[&str], bytes: usize) -> Self {
+        Self::of(
+            reads,
+            seed,
+            secrets,
+            |_, _| {},
+            || Shared { catalog: Arc::new(Catalog::keeping(bytes)), ..Shared::default() },
+        )
+    }
+
+    fn of(
+        reads: Reads,
+        seed: u64,
+        secrets: &[&str],
+        change: impl Fn(usize, &mut Options),
+        shared: impl Fn() -> Shared,
+    ) -> Self {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let world = WORLDS.fetch_add(1, Ordering::Relaxed);
         let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
@@ -60,16 +91,19 @@ impl World {
         let network = Network::new(seed);
         let near_bytes = Arc::new(AtomicU64::new(0));
         let process = |(process, secret): (usize, &&str)| {
-            let (shared, arena) = (Arc::new(Shared::default()), Arena::host(1 << 30));
-            let options = Options {
+            let (shared, arena) = (Arc::new(shared()), Arena::host(1 << 30));
+            let mut options = Options {
                 secret: secret.as_bytes().to_vec(),
                 timeout: TIMEOUT,
-                idle_window_bytes: 4 * WINDOW_BYTES as usize,
-                ..options(process)
+                idle_mapped_bytes: 4 * LARGE_REGION_BYTES as usize,
+                ..Options::default()
             };
+            change(process, &mut options);
             let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
-            let agent = Agent::new(wire, Arc::clone(&arena), Arc::clone(&shared), &options);
-            Process { agent, shared, arena, requests: 0 }
+            let disk = HeldDisk::default();
+            let (arena_there, shared_there) = (Arc::clone(&arena), Arc::clone(&shared));
+            let agent = Agent::with_disk(wire, arena_there, shared_there, &options, Box::new(disk.clone()));
+            Process { agent: agent.expect("good options"), shared, arena, requests: 0, disk }
         };
         let processes = secrets.iter().enumerate().map(process).collect();
         Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
@@ -176,15 +210,79 @@ impl World {
     }
 
     pub(super) fn pins(&self, owner: usize) -> usize {
-        self.processes[owner].agent.windows().counts().1
+        self.processes[owner].agent.regions().pins()
+    }
+
+    pub(super) fn statistic(&self, process: usize, statistic: Statistic) -> u64 {
+        self.processes[process].shared.statistics().get(statistic)
     }
 
     pub(super) fn assert_nothing_left(&self) {
         for process in &self.processes {
             assert!(process.agent.reader().is_idle(), "nothing is under way");
-            assert_eq!(process.agent.windows().counts().1, 0, "no window is pinned");
+            assert_eq!(process.agent.regions().pins(), 0, "no region is pinned");
             assert_eq!(process.arena.leased_bytes(), 0, "no memory is leased");
         }
+    }
+}
+
+/// A disk whose jobs are done in the agent's thread when the agent asks what has ended, but for those of files that it
+/// is told to hold: they end when they are let go.
+#[derive(Clone, Default)]
+pub(super) struct HeldDisk(Arc<Mutex<HeldJobs>>);
+
+#[derive(Default)]
+struct HeldJobs {
+    waiting: Vec<Job>,
+    held: HashSet<PathBuf>,
+    /// Also what has no file: parts of mappings that are not in memory.
+    holds_all: bool,
+}
+
+impl HeldJobs {
+    fn holds(&self, work: &Work) -> bool {
+        self.holds_all
+            || match work {
+                Work::Extent { output, .. } | Work::Map(MapWork { output, .. }) => self.held.contains(&output.path),
+                Work::Populate { .. } => false,
+            }
+    }
+}
+
+impl HeldDisk {
+    pub(super) fn hold(&self, file: &Path) {
+        self.0.lock().expect("no panic").held.insert(file.to_path_buf());
+    }
+
+    pub(super) fn hold_all(&self, holds: bool) {
+        self.0.lock().expect("no panic").holds_all = holds;
+    }
+
+    pub(super) fn let_go(&self) {
+        self.0.lock().expect("no panic").held.clear();
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.0.lock().expect("no panic").waiting.len()
+    }
+}
+
+impl Disk for HeldDisk {
+    fn submit(&mut self, job: Job) -> bool {
+        let mut jobs = self.0.lock().expect("no panic");
+        let has_room = jobs.waiting.len() < MAX_DISK_JOBS;
+        if has_room {
+            jobs.waiting.push(job);
+        }
+        has_room
+    }
+
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        let mut jobs = self.0.lock().expect("no panic");
+        let (held, free) = std::mem::take(&mut jobs.waiting).into_iter().partition(|job| jobs.holds(&job.work));
+        jobs.waiting = held;
+        let free: Vec<Job> = free;
+        ended.extend(free.into_iter().map(Job::run));
     }
 }
 

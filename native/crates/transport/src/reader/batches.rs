@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_mem::{Arena, Lease};
 
-use super::PeerNumber;
+use super::session::PeerNumber;
 use crate::completions::{Completion, Failure};
 use crate::message::{Block, InstanceId};
 
@@ -46,8 +46,8 @@ impl Batch {
     }
 }
 
-/// All batches that have not come to their end. A block's memory is leased when its first get begins, so that a block that waits
-/// takes none.
+/// All batches that have not come to their end. A block's memory is leased when its first get begins, so that a block
+/// that waits takes none.
 pub(super) struct Batches {
     arena: Arc<Arena>,
     open: HashMap<u64, Batch>,
@@ -97,8 +97,8 @@ impl Batches {
         }
     }
 
-    /// A get of this block begins: its memory, leased if it is not yet. None when the block has ended, which it has when there
-    /// is no room for it.
+    /// A get of this block begins: its memory, leased if it is not yet. None when the block has ended, which it has
+    /// when there is no room for it.
     pub(super) fn begin_get(&mut self, number: u64, part: usize) -> Option<*mut u8> {
         let batch = self.open.get_mut(&number)?;
         let known = &mut batch.parts[part];

@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::PeerNumber;
 use super::batches::Batches;
-use super::session::SessionId;
+use super::session::{PeerNumber, SessionId};
 use crate::plan::Planned;
 use crate::wire::{Endpoint, Get, Wire};
 
@@ -30,8 +29,8 @@ pub(super) struct Started {
     pub(super) bytes: usize,
 }
 
-/// The gets of all connections. A connection is looked at when something was planned for it or one of its gets has ended, so a turn
-/// costs nothing for those that have nothing to do.
+/// The gets of all connections. A connection is looked at when something was planned for it or one of its gets has
+/// ended, so a turn costs nothing for those that have nothing to do.
 #[derive(Default)]
 pub(super) struct Schedule {
     queues: HashMap<SessionId, Queue>,
@@ -72,8 +71,8 @@ impl Schedule {
         }
     }
 
-    /// Begins as many gets as may be under way; the batches of which a block has ended, because there is no memory for it, or had
-    /// ended before. `token` is the last one given; it is counted on.
+    /// Begins as many gets as may be under way; the batches of which a block has ended, because there is no memory for
+    /// it, or had ended before. `token` is the last one given; it is counted on.
     pub(super) fn begin<W: Wire>(&mut self, wire: &mut W, batches: &mut Batches, token: &mut u64) -> Vec<u64> {
         let mut over = Vec::new();
         while let Some(session) = self.runnable.pop_front() {
@@ -96,11 +95,13 @@ impl Schedule {
                 self.under_way.insert(*token, Started { session, batch, part, bytes: piece.bytes });
                 queue.gets += 1;
                 queue.bytes += piece.bytes;
-                // SAFETY: the ranges of a block add up to the bytes that are leased for it (`plan`), so the piece lies within.
+                // SAFETY: the ranges of a block add up to the bytes that are leased for it (`plan`), so the piece lies
+                // within.
                 let local = unsafe { memory.add(piece.offset) };
                 let get = Get { token: *token, key: &piece.key, remote: piece.remote, local, bytes: piece.bytes };
-                // SAFETY: `local` lies in the block's lease for the piece's bytes (above); no two pieces overlap, because each
-                // begins where the one before has ended; the lease stays with its batch while the batch has a get under way.
+                // SAFETY: `local` lies in the block's lease for the piece's bytes (above); no two pieces overlap,
+                // because each begins where the one before has ended; the lease stays with its batch while the batch
+                // has a get under way.
                 unsafe { wire.get(queue.endpoint, get) };
             }
         }
@@ -120,8 +121,9 @@ impl Schedule {
         Some((started, peer))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+    /// Gets under way.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.len()
     }
 
     /// Forgets the gets under way.

@@ -6,6 +6,9 @@ use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
 use crate::proof::{Handshake, Role, Secret, random_nonce};
 use crate::wire::{Endpoint, Opened};
 
+/// The caller's number for a peer.
+pub(crate) type PeerNumber = u64;
+
 /// A session of this process; numbers are never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionId(pub(super) u64);
@@ -32,7 +35,7 @@ enum Stage {
 
 /// Who is at the other end of a connection, and how to reach it again.
 #[derive(Debug, Clone)]
-pub(crate) struct Owner {
+pub(crate) struct PeerAddress {
     /// The caller's number of this attempt to connect.
     pub(crate) attempt: u64,
     pub(crate) instance: InstanceId,
@@ -42,7 +45,7 @@ pub(crate) struct Owner {
 /// A peer that is connected or about to be.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    pub(super) owner: Owner,
+    pub(super) owner: PeerAddress,
     pub(super) endpoint: Endpoint,
     nonce: Nonce,
     stage: Stage,
@@ -52,12 +55,13 @@ pub(super) struct Session {
     asked: VecDeque<u64>,
     /// Batches with blocks that have not ended.
     open: HashSet<u64>,
-    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has answered none.
+    /// Whether it was opened for batches that the one before had not answered when it was closed as idle, and has
+    /// answered none.
     retrying: bool,
 }
 
 impl Session {
-    pub(super) fn new(id: SessionId, owner: Owner, endpoint: Endpoint) -> Self {
+    pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
         Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
     }
@@ -96,8 +100,8 @@ impl Session {
         Ok(Some(Body::Proof { proof: identity.secret.prove(Role::Reader, &about) }))
     }
 
-    /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this token is to
-    /// read it.
+    /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this
+    /// token is to read it.
     pub(super) fn test(&mut self, token: u64) -> bool {
         let expected = self.stage == Stage::Proven;
         if expected {

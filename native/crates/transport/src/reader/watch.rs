@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::PeerNumber;
+use super::session::PeerNumber;
 
 /// A peer's last sign of life.
 struct Sign {
@@ -40,9 +40,9 @@ impl Watch {
         self.expected.remove(&peer);
     }
 
-    /// This process has paused for so long until now: nobody could give it a sign. But it has listened between its pauses, so
-    /// pauses as long as the timeout, without a sign between them, are the last that excuse: a process that is always late would
-    /// wait for ever.
+    /// This process has paused for so long until now: nobody could give it a sign. But it has listened between its
+    /// pauses, so pauses as long as the timeout, without a sign between them, are the last that excuse: a process that
+    /// is always late would wait for ever.
     pub(super) fn excuse(&mut self, pause: Duration, now: Instant) {
         let timeout = self.timeout;
         for sign in self.expected.values_mut().filter(|sign| sign.excused < timeout) {

@@ -11,7 +11,8 @@ use super::status::check;
 use super::worker::Worker;
 use crate::sys;
 
-/// Zeros that follow bytes of a peer's when they are given to UCX, which reads as far as the bytes say and knows no length.
+/// Zeros that follow bytes of a peer's when they are given to UCX, which reads as far as the bytes say and knows no
+/// length.
 pub(super) const PADDING: [u8; 64] = [0; 64];
 
 /// An endpoint that has not been closed.
@@ -44,8 +45,8 @@ impl Endpoints {
             return Err(WireError("an empty address".into()));
         }
         let arg = Rc::new(EndpointArg { endpoint, inbox: Rc::clone(inbox) });
-        // SAFETY: integers, raw pointers and an optional function, all of which may be zero; the mask says which of them UCX
-        // looks at.
+        // SAFETY: integers, raw pointers and an optional function, all of which may be zero; the mask says which of
+        // them UCX looks at.
         let mut params: sys::EpParams = unsafe { std::mem::zeroed() };
         params.field_mask = sys::EP_PARAM_FIELD_REMOTE_ADDRESS
             | sys::EP_PARAM_FIELD_ERR_HANDLING_MODE
@@ -58,9 +59,9 @@ impl Endpoints {
         let number = self.openings.entry(address.to_vec()).or_default();
         *number += 1;
         let (number, mut ep) = (*number, null_mut());
-        // SAFETY: the worker is live and this is its thread; the address is copied by the call. `on_failure`'s contract: `arg`
-        // is kept in `open`, then by the request that closes the endpoint; UCX calls back only inside of calls on the worker,
-        // during which no borrow of the inbox is held.
+        // SAFETY: the worker is live and this is its thread; the address is copied by the call. `on_failure`'s
+        // contract: `arg` is kept in `open`, then by the request that closes the endpoint; UCX calls back only inside
+        // of calls on the worker, during which no borrow of the inbox is held.
         let status = unsafe { (worker.calls().ep_create)(worker.worker(), &params, &mut ep) };
         check("connecting", status)?;
         self.open.insert(endpoint, Open { ep, arg, failed: false });

@@ -24,8 +24,8 @@ impl EventFd {
 
     pub(super) fn clear(&self) {
         let mut count = 0u64;
-        // SAFETY: the descriptor is open as long as `self`, and 8 bytes are written to `count`, which has 8. When there is
-        // nothing to read it fails (EFD_NONBLOCK) and writes nothing.
+        // SAFETY: the descriptor is open as long as `self`, and 8 bytes are written to `count`, which has 8. When there
+        // is nothing to read it fails (EFD_NONBLOCK) and writes nothing.
         unsafe { libc::read(self.fd(), (&raw mut count).cast(), 8) };
     }
 }
@@ -33,8 +33,8 @@ impl EventFd {
 impl Waker for EventFd {
     fn wake(&self) {
         let one = 1u64;
-        // SAFETY: the descriptor is open as long as `self`, and 8 bytes are read from `one`, which has 8. When the counter is
-        // full it fails (EFD_NONBLOCK), and the descriptor is readable already.
+        // SAFETY: the descriptor is open as long as `self`, and 8 bytes are read from `one`, which has 8. When the
+        // counter is full it fails (EFD_NONBLOCK), and the descriptor is readable already.
         unsafe { libc::write(self.fd(), (&raw const one).cast(), 8) };
     }
 }

@@ -1,5 +1,5 @@
-//! A UCX of which the test decides when requests end, for what no real one can be told to do. It counts the calls. Its state is of
-//! the test's thread.
+//! A UCX of which the test decides when requests end, for what no real one can be told to do. It counts the calls. Its
+//! state is of the test's thread.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};

@@ -11,9 +11,9 @@ use crate::sys;
 /// A request that has ended, and how.
 pub(super) type Completed = (sys::StatusPtr, sys::Status);
 
-/// Filled by callbacks, emptied by the wire. It is shared as an [`Rc`], never a `Box`, because UCX keeps a pointer to it: moving a
-/// `Box` makes pointers that were taken before invalid (the compiler takes a `Box` for the only way to its content), moving an
-/// `Rc` does not.
+/// Filled by callbacks, emptied by the wire. It is shared as an [`Rc`], never a `Box`, because UCX keeps a pointer to
+/// it: moving a `Box` makes pointers that were taken before invalid (the compiler takes a `Box` for the only way to its
+/// content), moving an `Rc` does not.
 #[derive(Default)]
 pub(super) struct Inbox {
     pub(super) messages: RefCell<Vec<Vec<u8>>>,
@@ -36,8 +36,8 @@ pub(super) fn callback_arg(inbox: &Rc<Inbox>) -> *mut c_void {
 /// The receive handler of active messages.
 ///
 /// # Safety
-/// `arg` is [`callback_arg`] of an inbox that is alive, and this is its thread; no borrow of it is held. `data` has `length`
-/// bytes and `param` is valid during the call.
+/// `arg` is [`callback_arg`] of an inbox that is alive, and this is its thread; no borrow of it is held. `data` has
+/// `length` bytes and `param` is valid during the call.
 pub(super) unsafe extern "C" fn on_message(
     arg: *mut c_void,
     _: *const c_void,
@@ -48,7 +48,8 @@ pub(super) unsafe extern "C" fn on_message(
 ) -> sys::Status {
     // SAFETY: valid during the call (contract).
     let rendezvous = unsafe { (*param).recv_attr } & sys::AM_RECV_ATTR_FLAG_RNDV != 0;
-    // Messages are sent eagerly. What comes as the descriptor of a rendezvous has no bytes yet, and nobody of ours has sent it.
+    // Messages are sent eagerly. What comes as the descriptor of a rendezvous has no bytes yet, and nobody of ours has
+    // sent it.
     if !rendezvous {
         // SAFETY: `data` has `length` bytes during the call (contract); UCX may pass null when there are none.
         let bytes = if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) } };

@@ -1,5 +1,5 @@
-//! The unpacked remote keys of all endpoints, under one limit. UCX wants a key until the last get that was begun with it has
-//! ended.
+//! The unpacked remote keys of all endpoints, under one limit. UCX wants a key until the last get that was begun with
+//! it has ended.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,8 +21,8 @@ struct Entry<K> {
     closed: bool,
 }
 
-/// Keys by endpoint and packed bytes. Beyond the limit, the one that was used least recently and that no get needs is given up:
-/// there are never more than the limit and the gets under way.
+/// Keys by endpoint and packed bytes. Beyond the limit, the one that was used least recently and that no get needs is
+/// given up: there are never more than the limit and the gets under way.
 pub(super) struct KeyCache<K> {
     limit: usize,
     entries: HashMap<KeyId, Entry<K>>,

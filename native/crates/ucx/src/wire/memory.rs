@@ -39,8 +39,8 @@ impl Memory {
         params.flags = sys::MEM_MAP_NONBLOCK;
         params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
         let mut mem = null_mut();
-        // SAFETY: the context is live as long as `worker`; `params` and `mem` are valid during the call; the memory is mapped and
-        // stays so (contract).
+        // SAFETY: the context is live as long as `worker`; `params` and `mem` are valid during the call; the memory is
+        // mapped and stays so (contract).
         let status = unsafe { (worker.calls().mem_map)(worker.context(), &params, &mut mem) };
         check("registering memory", status)?;
         match pack_key(worker, mem) {
@@ -81,12 +81,13 @@ fn pack_key(worker: &Worker, mem: sys::Mem) -> Result<Vec<u8>, sys::Status> {
 
 /// Ends a mapping that has left (or never entered) the table, so that it is ended once.
 fn unmap(worker: &Worker, mem: sys::Mem) {
-    // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more: nobody unmaps it again.
+    // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more: nobody unmaps it
+    // again.
     unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };
 }
 
-/// Whether this machine has RDMA devices: their drivers register all memory for writing by the device, and the kernel refuses
-/// that for read-only mappings.
-pub(super) fn has_rdma_devices() -> bool {
+/// Whether this machine has RDMA devices: their drivers register all memory for writing by the device, and the kernel
+/// refuses that for read-only mappings.
+pub(super) fn has_rdma_device() -> bool {
     std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some())
 }

@@ -1,5 +1,5 @@
-//! UCX pairs the openings of two wires by their numbers, on which the transport's links rely. Needs a UCX, as the tests in
-//! `tests/`.
+//! UCX pairs the openings of two wires by their numbers, on which the transport's links rely. Needs a UCX, as the tests
+//! in `tests/`.
 
 use super::send_tests::{events_within, ucx, wire};
 use super::*;

@@ -1,5 +1,5 @@
-//! Callbacks and requests on a fake UCX: no library is needed, so Miri can run them (`cargo +nightly miri test -p sluice-ucx
-//! request_tests`), which sees a pointer that moving the wire has made invalid.
+//! Callbacks and requests on a fake UCX: no library is needed, so Miri can run them (`cargo +nightly miri test -p
+//! sluice-ucx request_tests`), which sees a pointer that moving the wire has made invalid.
 
 use std::time::Duration;
 

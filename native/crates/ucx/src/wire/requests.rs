@@ -32,8 +32,8 @@ impl Requests {
 
     /// What to pass to UCX with an operation whose result goes to [`Requests::begun`].
     pub(super) fn param(&self, flags: u32) -> sys::RequestParam {
-        // SAFETY: integers, raw pointers and an optional function, all of which may be zero; the mask says which of them UCX
-        // looks at.
+        // SAFETY: integers, raw pointers and an optional function, all of which may be zero; the mask says which of
+        // them UCX looks at.
         let mut param: sys::RequestParam = unsafe { std::mem::zeroed() };
         param.op_attr_mask = sys::OP_ATTR_FIELD_CALLBACK | sys::OP_ATTR_FIELD_USER_DATA;
         param.cb = Some(on_completion);
@@ -45,7 +45,8 @@ impl Requests {
         param
     }
 
-    /// Takes note of what UCX has answered to an operation. If that was a status, it has ended already: it is given back.
+    /// Takes note of what UCX has answered to an operation. If that was a status, it has ended already: it is given
+    /// back.
     pub(super) fn begun(&mut self, answer: sys::StatusPtr, end: End) -> Option<(End, sys::Status)> {
         if is_request(answer) {
             self.under_way.insert(answer, end);
@@ -62,8 +63,8 @@ impl Requests {
         let end_of = |(request, status)| {
             // A callback comes after its operation has answered with the request, so each is known.
             let end = self.under_way.remove(&request)?;
-            // SAFETY: UCX answered with this request and has called back for it, so it has ended; it was in the map until now,
-            // so it has not been freed.
+            // SAFETY: UCX answered with this request and has called back for it, so it has ended; it was in the map
+            // until now, so it has not been freed.
             unsafe { (calls.request_free)(request) };
             Some((end, status))
         };

@@ -1,5 +1,5 @@
-//! Messages that cannot be sent show as the endpoint's failure: once, and while it is open. Needs a UCX, as the tests in
-//! `tests/`; without one, each says that it was skipped.
+//! Messages that cannot be sent show as the endpoint's failure: once, and while it is open. Needs a UCX, as the tests
+//! in `tests/`; without one, each says that it was skipped.
 
 use std::ffi::{c_uint, c_void};
 use std::time::Instant;

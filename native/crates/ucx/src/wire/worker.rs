@@ -45,7 +45,8 @@ impl Worker {
         let mut params: sys::WorkerParams = unsafe { std::mem::zeroed() };
         params.field_mask = sys::WORKER_PARAM_FIELD_THREAD_MODE;
         params.thread_mode = sys::THREAD_MODE_SINGLE;
-        // SAFETY: the context is live until `drop`, which destroys the worker first; both pointers are valid during the call.
+        // SAFETY: the context is live until `drop`, which destroys the worker first; both pointers are valid during the
+        // call.
         let status = unsafe { (self.ucx.calls.worker_create)(self.context, &params, &mut self.worker) };
         check("making a worker", status)?;
         // SAFETY: the worker is live; the out-parameter is valid during the call. The descriptor stays the worker's.
@@ -64,9 +65,9 @@ impl Worker {
             cb: Some(on_message),
             arg: callback_arg(&self.inbox),
         };
-        // SAFETY: the worker is live; UCX copies the parameters. `on_message`'s contract: the inbox is this value's until the
-        // worker has been destroyed, UCX calls back only inside of calls on the worker, which are all made on one thread
-        // (`UcxWire` is not Send), and no borrow of the inbox is held during such calls.
+        // SAFETY: the worker is live; UCX copies the parameters. `on_message`'s contract: the inbox is this value's
+        // until the worker has been destroyed, UCX calls back only inside of calls on the worker, which are all made on
+        // one thread (`UcxWire` is not Send), and no borrow of the inbox is held during such calls.
         let status = unsafe { (self.ucx.calls.set_am_handler)(self.worker, &handler) };
         check("taking messages", status)
     }
@@ -76,7 +77,8 @@ impl Worker {
         // SAFETY: the worker is live; both out-parameters are valid during the call.
         let status = unsafe { (self.ucx.calls.worker_get_address)(self.worker, &mut address, &mut length) };
         check("its address", status)?;
-        // SAFETY: UCX has answered OK, so there are `length` bytes at `address`, which are ours until they are released.
+        // SAFETY: UCX has answered OK, so there are `length` bytes at `address`, which are ours until they are
+        // released.
         self.address = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) }.to_vec();
         // SAFETY: given by `worker_get_address`, released once, and not used again: the bytes have been copied.
         unsafe { (self.ucx.calls.worker_release_address)(self.worker, address) };
@@ -142,8 +144,9 @@ fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
     check("its configuration", unsafe { (calls.config_read)(null(), null(), &mut config) })?;
     for (name, value) in ucx.defaults() {
         let (name, value) = (c_string(name)?, c_string(value)?);
-        // A release that does not know a name has nothing that would have to be switched off: its refusal is no failure.
-        // SAFETY: the configuration was read above and is live; both strings end with 0 and are copied by the call.
+        // A release that does not know a name has nothing that would have to be switched off: its refusal is no
+        // failure. SAFETY: the configuration was read above and is live; both strings end with 0 and are copied by the
+        // call.
         let _ = unsafe { (calls.config_modify)(config, name.as_ptr(), value.as_ptr()) };
     }
     // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
@@ -152,8 +155,8 @@ fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
     params.features = sys::FEATURE_RMA | sys::FEATURE_AM | sys::FEATURE_WAKEUP;
     let mut context = null_mut();
     let (major, minor) = crate::library::OLDEST;
-    // SAFETY: `params` has the layout of the version that is named, which the library supports (`Ucx::open` has checked); the
-    // configuration is live; all pointers are valid during the call.
+    // SAFETY: `params` has the layout of the version that is named, which the library supports (`Ucx::open` has
+    // checked); the configuration is live; all pointers are valid during the call.
     let status = unsafe { (calls.init)(major, minor, &params, config, &mut context) };
     // SAFETY: read above, released once, and not used again: the context has its own copy.
     unsafe { (calls.config_release)(config) };

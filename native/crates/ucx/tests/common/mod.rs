@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use sluice_ucx::Ucx;
 
-/// The UCX that `SLUICE_UCX_LIBRARY` names, which must then be usable, or the system's. Without one, says that the test was skipped.
+/// The UCX that `SLUICE_UCX_LIBRARY` names, which must then be usable, or the system's. Without one, says that the test
+/// was skipped.
 pub fn ucx() -> Option<Arc<Ucx>> {
     let configured = std::env::var_os("SLUICE_UCX_LIBRARY").map(PathBuf::from);
     match Ucx::open(configured.as_deref(), None) {

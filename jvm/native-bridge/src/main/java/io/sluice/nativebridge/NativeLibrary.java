@@ -58,7 +58,9 @@ public final class NativeLibrary {
         return Status.missing("the jar was built without a native library for " + platform.name());
       }
       loadCopy(library, platform);
-      return checkAbi(NativeCore.abiVersion(), path.isEmpty() ? "the jar" : path);
+      String source = path.isEmpty() ? "the jar" : path;
+      Status status = checkAbi(NativeCore.abiVersion(), source);
+      return status.available() ? checkLayout(status, NativeTransport.statisticNames(), source) : status;
     } catch (IOException | LinkageError | RuntimeException e) {
       return Status.missing("loading the native library from " + (path.isEmpty() ? "the jar" : path) + " failed: " + e);
     }
@@ -85,6 +87,13 @@ public final class NativeLibrary {
       Files.deleteIfExists(copy);
       Files.deleteIfExists(directory);
     }
+  }
+
+  static Status checkLayout(Status status, String statisticNames, String source) {
+    String error = TransportStatistics.layoutError(statisticNames);
+    return error == null
+        ? status
+        : Status.missing("the native library from " + source + " is of another build: " + error);
   }
 
   static Status checkAbi(int found, String source) {

@@ -24,6 +24,9 @@ public final class NativeTransport {
   /** The peer did not answer in time; it stays failed until it is connected again. */
   public static final int TIMEOUT = -11;
 
+  /** The peer has reached a limit of its own (mapped memory, open questions), or its disk does not answer in time. */
+  public static final int BUSY = -12;
+
   /** Of {@link #peerState}: the peer may be read. */
   public static final int PEER_READY = 1;
 
@@ -48,11 +51,17 @@ public final class NativeTransport {
    * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
    * @param receiveLimitBytes of received blocks that were not released, in this process; what exceeds it completes with
    *     {@link NativeCore#NO_MEMORY}
-   * @param maxConnections to and from other processes at once; 0: the native side's default
+   * @param maxMappedBytes of published files that may be mapped and registered at once; what a peer asks for beyond that
+   *     completes there with {@link #BUSY}. Reduced where this process may pin less; {@link #warnings} says so
+   * @param maxMappedRegions in how many mappings; reduced where the system allows fewer
+   * @param maxConnections to and from other processes at once
    * @return a handle, or {@link #UNAVAILABLE}
    */
-  public static native long start(
-      String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes, int maxConnections);
+  public static native long start(String library, String bundled, byte[] secret, long timeoutMillis,
+      long receiveLimitBytes, long maxMappedBytes, long maxMappedRegions, long maxConnections);
+
+  /** What of the limits had to be reduced for this machine, for the log; empty: nothing. Null for a stopped transport. */
+  public static native String warnings(long transport);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);
@@ -112,6 +121,23 @@ public final class NativeTransport {
 
   /** Gives back the memory of a completion; also after {@link #stop}. */
   public static native int release(long address);
+
+  /** The names of what {@link #statistics(long, long[])} gives, in its order, with commas between them. */
+  static native String statisticNames();
+
+  /** Writes a number for each of {@link #statisticNames}; how many. */
+  static native int statistics(long transport, long[] statistics);
+
+  /**
+   * What the transport says of itself now.
+   *
+   * @throws NativeException when it was stopped
+   */
+  public static TransportStatistics statistics(long transport) {
+    long[] numbers = new long[TransportStatistics.NAMES.size()];
+    NativeException.check(statistics(transport, numbers));
+    return TransportStatistics.of(numbers);
+  }
 
   /** Bytes that were read by system calls from processes of this machine since the transport's start. */
   public static native long nearBytes(long transport);

@@ -96,7 +96,8 @@ class OneSidedTransportTest {
   @Test
   void encryptedBlocksAreReadOneSidedly() {
     assertReadOneSidedly(Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true",
-        "spark.authenticate", "true", "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
+        "spark.authenticate", "true", "spark.sluice.ucx.allowUnauthenticatedTcp", "true",
+        "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
   }
 
   @Tag("once")
@@ -293,7 +294,7 @@ class OneSidedTransportTest {
       return library.detail();
     }
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000, 1L << 30, 0);
+      long transport = NativeTransport.start("", bundled.folder(), new byte[0], 1000, 1L << 30, 2L << 30, 16_384, 1024);
       if (transport < 0) {
         return NativeCore.lastErrorMessage();
       }

@@ -64,7 +64,8 @@ final class PausingOwner {
       throw new IllegalStateException(library.detail());
     }
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      return NativeException.check(NativeTransport.start("", bundled.folder(), new byte[0], 20_000, 1L << 30, 0));
+      return NativeException.check(
+          NativeTransport.start("", bundled.folder(), new byte[0], 20_000, 1L << 30, 2L << 30, 16_384, 1024));
     }
   }
 

@@ -27,7 +27,8 @@ final class SecretiveOwner {
     }
     try (BundledUcx bundled = BundledUcx.unpack()) {
       byte[] secret = TransportSecret.of(arguments[1]);
-      long transport = NativeException.check(NativeTransport.start("", bundled.folder(), secret, TIMEOUT_MILLIS, 1L << 30, 0));
+      long transport = NativeException.check(NativeTransport.start(
+          "", bundled.folder(), secret, TIMEOUT_MILLIS, 1L << 30, 2L << 30, 16_384, 1024));
       long[] offsets = {0, Files.size(data)};
       NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), "", offsets));
       System.out.println(ADDRESS + Base64.getEncoder().encodeToString(NativeTransport.address(transport)));

@@ -7,6 +7,7 @@ import static io.sluice.doctor.check.Subject.SPARK_TRANSFER;
 import io.sluice.doctor.check.Finding;
 import io.sluice.doctor.check.Subject;
 import io.sluice.doctor.check.Verdict;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,6 +26,9 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   static final String PLUGIN = "io.sluice.spark.SluicePlugin";
 
   private static final String FILE_ENCRYPTION = "spark.io.encryption.enabled";
+  private static final String AUTHENTICATE = "spark.authenticate";
+  private static final String UNAUTHENTICATED_TCP = "spark.sluice.ucx.allowUnauthenticatedTcp";
+  private static final String UCX_TLS = "spark.executorEnv.UCX_TLS";
   private static final String FALLS_BACK = "every shuffle is left to Spark's own writers and readers";
   private static final String NETTY = "blocks travel by Netty";
 
@@ -42,6 +46,8 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
       frames("spark.io.compression.codec", in("lz4", "zstd", "snappy").negate(),
           "spark.io.compression.codec  lz4 (or zstd, snappy)"),
       transfer("spark.network.crypto.enabled"), transfer("spark.ssl.rpc.enabled"),
+      new SettingRule(SPARK_TRANSFER, AUTHENTICATE, in("true"), Verdict.PROBLEM, NETTY, "One-sided reads over TCP need "
+          + UNAUTHENTICATED_TCP + "  true, where only this application's hosts reach the executors' ports"),
       transfer("spark.authenticate.enableSaslEncryption"), transfer("spark.shuffle.push.enabled"),
       transfer("spark.shuffle.useOldFetchProtocol"));
 
@@ -64,11 +70,23 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
     return value -> Set.of(values).contains(value.toLowerCase(Locale.ROOT));
   }
 
+  /** Whether UCX cannot choose TCP with this {@code UCX_TLS}: as {@code TransportRules} reads it. */
+  private static boolean avoidsTcp(String transports) {
+    String list = transports.trim();
+    boolean excludes = list.startsWith("^");
+    boolean named = Arrays.stream((excludes ? list.substring(1) : list).split(",")).map(String::trim)
+        .anyMatch(name -> name.equals("tcp") || !excludes && (name.equals("all") || name.isEmpty()));
+    return named == excludes;
+  }
+
   /** What the rules say of these settings. */
   static List<Finding> findings(Map<String, String> settings) {
     boolean encryptedBefore = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true");
+    boolean tcpIsFine = settings.getOrDefault(UNAUTHENTICATED_TCP, "").equalsIgnoreCase("true")
+        || avoidsTcp(settings.getOrDefault(UCX_TLS, "all"));
     return ALL.stream().filter(rule -> settings.containsKey(rule.key) && rule.concerns.test(settings.get(rule.key)))
         .filter(rule -> !(encryptedBefore && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
+        .filter(rule -> !(tcpIsFine && rule.key.equals(AUTHENTICATE)))
         .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
             rule.next)).toList();
   }

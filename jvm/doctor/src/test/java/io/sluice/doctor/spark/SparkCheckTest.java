@@ -112,6 +112,19 @@ class SparkCheckTest {
   }
 
   @Test
+  void authenticationNeedsAnAcknowledgementOrNoTcp() {
+    host.with(CONF, GOOD + "spark.authenticate true\n");
+    assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
+    host.with(CONF, GOOD + "spark.authenticate true\nspark.executorEnv.UCX_TLS rc,tcp\n");
+    assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
+    for (String line : List.of("spark.sluice.ucx.allowUnauthenticatedTcp true", "spark.executorEnv.UCX_TLS rc,self",
+        "spark.executorEnv.UCX_TLS ^tcp")) {
+      host.with(CONF, GOOD + "spark.authenticate true\n" + line + "\n");
+      assertEquals(Verdict.OK, about(Subject.SPARK_TRANSFER).verdict(), line);
+    }
+  }
+
+  @Test
   void oneSidedReadsNeedThePlugin() {
     host.with(CONF, GOOD.replace("spark.plugins", "spark.other"));
     assertEquals(Verdict.NOTE, about(Subject.SPARK_SETTINGS).verdict());

@@ -73,8 +73,8 @@ public record Setting<T>(
         text -> orAuto(text, value -> inRange(Long.parseLong(value), min, max)));
   }
 
-  static Setting<Long> count(String key, long defaultValue, long min, long max, String doc) {
-    return new Setting<>(key, Long.toString(defaultValue), "a number from " + min + " to " + max, doc, false,
+  static Setting<Long> count(String key, String defaultText, long min, long max, String doc) {
+    return new Setting<>(key, defaultText, "a number from " + min + " to " + max, doc, false,
         text -> inRange(Long.parseLong(text), min, max));
   }
 

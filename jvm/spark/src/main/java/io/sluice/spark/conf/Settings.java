@@ -101,7 +101,10 @@ public record Settings(
         value(conf, SluiceSettings.UCX_LIBRARY),
         value(conf, SluiceSettings.TRANSPORT_TIMEOUT),
         value(conf, SluiceSettings.TRANSPORT_RETRY_DELAY) * 1_000_000L,
-        value(conf, SluiceSettings.TRANSPORT_MAX_CONNECTIONS).intValue());
+        value(conf, SluiceSettings.TRANSPORT_MAX_CONNECTIONS),
+        value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
+        value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),
+        value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP));
   }
 
   /** What the user set, else what the mode says. */

@@ -62,7 +62,7 @@ public final class SettingsReference {
       | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
       | push-based shuffle | shuffles fall back, and blocks travel by netty |
       | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks travel by netty, unless `spark.io.encryption.enabled` encrypts them before they travel |
-      | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are |
+      | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; blocks travel by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or `spark.executorEnv.UCX_TLS` keeps UCX from TCP |
       | `spark.shuffle.useOldFetchProtocol` | blocks travel by netty |
       | `spark.reducer.maxSizeInFlight` | bounds what a task has asked for and not yet read, by either transport |
       | `spark.network.maxRemoteBlockSizeFetchToMem` | requests above it travel by netty, to the disk |

@@ -60,10 +60,30 @@ public final class SluiceSettings {
           + "fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
-      "spark.sluice.transport.maxConnections", 1024, 1, 65_536,
+      "spark.sluice.transport.maxConnections", "1024", 1, 65_536,
       "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from those that "
           + "read it. When there are so many, the one that was used least recently is closed, if nothing is read over it; if all "
           + "are in use, blocks travel by netty. An idle connection is closed after two minutes in any case.");
+
+  public static final Setting<Long> TRANSPORT_MAX_MAPPED_BYTES = Setting.bytes(
+      "spark.sluice.transport.maxMappedBytes", "2g", "16m", "16t",
+      "How many bytes of an executor's map outputs may be mapped and registered at once for others to read "
+          + "one-sidedly; half of it may stay so while nobody reads. Mapped files take no memory of their own, but an "
+          + "RDMA device that does not page on demand pins them: then they count as the executor's memory. What is "
+          + "asked for beyond it travels by netty (transport.nettyPeerBusy). Where a device may pin memory, an "
+          + "executor uses half of its limit of locked memory (ulimit -l) if that is less, with a warning.");
+
+  public static final Setting<Long> TRANSPORT_MAX_MAPPED_REGIONS = Setting.count(
+      "spark.sluice.transport.maxMappedRegions", "16384", 16, 10_000_000,
+      "How many mappings these may be. A mapping is 64k for the first small block of a part of a file, 4m for "
+          + "others. An executor uses half of vm.max_map_count if that is less, with a warning.");
+
+  public static final Setting<Boolean> UCX_ALLOW_UNAUTHENTICATED_TCP = Setting.flag(
+      "spark.sluice.ucx.allowUnauthenticatedTcp", false, false,
+      "With spark.authenticate=true, whether UCX may use TCP all the same. Over TCP UCX asks nobody who connects "
+          + "for a secret, and reads and writes any address of the executor's process for him. true says that only "
+          + "hosts of this application can reach the executors' ports. With false, blocks of applications with "
+          + "spark.authenticate travel by netty, unless spark.executorEnv.UCX_TLS keeps UCX from TCP.");
 
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",
@@ -134,7 +154,8 @@ public final class SluiceSettings {
 
   private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
       WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT, TRANSPORT, TRANSPORT_TIMEOUT,
-      TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, UCX_LIBRARY, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+      TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS, UCX_LIBRARY,
+      UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

@@ -8,9 +8,12 @@ package io.sluice.spark.conf;
  * @param timeoutMillis how long a peer of which something is expected may give no sign of life
  * @param retryDelayNanos how long a peer that failed is left alone at first; doubled while it goes on failing
  * @param maxConnections the most connections to other executors at once
+ * @param maxMappedBytes of map outputs that may be mapped at once
+ * @param maxMappedRegions in how many mappings
+ * @param allowUnauthenticatedTcp whether UCX may use TCP with {@code spark.authenticate}
  */
-public record TransportSettings(
-    Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos, int maxConnections) {
+public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos,
+    long maxConnections, long maxMappedBytes, long maxMappedRegions, boolean allowUnauthenticatedTcp) {
   /** Whether anything but Spark's block transfer is asked for. */
   public boolean oneSided() {
     return transport != Transport.NETTY;

@@ -79,6 +79,10 @@ public enum Counter {
       "blocks left to Spark's block transfer because they took too long"),
   TRANSPORT_NETTY_NOT_FOUND("transport.nettyNotFound", Unit.COUNT,
       "blocks left to Spark's block transfer because their executor had not published them"),
+  TRANSPORT_NETTY_PEER_BUSY("transport.nettyPeerBusy", Unit.COUNT,
+      "blocks left to Spark's block transfer because their executor had reached a limit of mapped map outputs "
+          + "(spark.sluice.transport.maxMappedBytes, maxMappedRegions), of open questions or of disk jobs, or its disk "
+          + "did not answer in time"),
   TRANSPORT_NETTY_NO_MEMORY("transport.nettyNoMemory", Unit.COUNT,
       "blocks left to Spark's block transfer because there was no memory to receive them"),
   TRANSPORT_NETTY_TO_DISK("transport.nettyToDisk", Unit.COUNT,

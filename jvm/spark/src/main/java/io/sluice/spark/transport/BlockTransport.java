@@ -1,5 +1,7 @@
 package io.sluice.spark.transport;
 
+import io.sluice.nativebridge.TransportStatistics;
+
 /**
  * What reads blocks of other processes one-sidedly. {@link NativeBlockTransport} is the one that executors use; tests
  * have one in this process that loses, delays and reorders.
@@ -25,8 +27,8 @@ public interface BlockTransport {
   int withdrawShuffle(int shuffleId);
 
   /**
-   * Connects to a peer, under a number of the caller's choice, or to one again that has failed. A connection that has been idle is
-   * closed, and {@link #fetch} opens it again.
+   * Connects to a peer, under a number of the caller's choice, or to one again that has failed. A connection that has
+   * been idle is closed, and {@link #fetch} opens it again.
    */
   int connect(long peer, byte[] address);
 
@@ -56,8 +58,17 @@ public interface BlockTransport {
   long nearBytes();
 
   /**
-   * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in this
-   * connection), negative = failed ({@link #peerError} says how).
+   * What the transport says of itself now.
+   *
+   * @throws RuntimeException after {@link #stop}, or when this one has no statistics
+   */
+  default TransportStatistics statistics() {
+    throw new UnsupportedOperationException(describe() + " has no statistics");
+  }
+
+  /**
+   * How far the connection to a peer has come: 0 = unknown or still connecting, 1 = ready (its self-test was passed in
+   * this connection), negative = failed ({@link #peerError} says how).
    */
   int peerState(long peer);
 

@@ -4,6 +4,7 @@ import io.sluice.nativebridge.BundledUcx;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeTransport;
+import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.conf.TransportSettings;
 import java.io.IOException;
 import org.slf4j.Logger;
@@ -38,8 +39,14 @@ final class NativeBlockTransport implements BlockTransport {
 
   private static NativeBlockTransport start(
       TransportSettings settings, String bundled, byte[] secret, long receiveLimitBytes) {
-    return new NativeBlockTransport(NativeException.check(NativeTransport.start(
-        settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes, settings.maxConnections())));
+    NativeBlockTransport transport = new NativeBlockTransport(NativeException.check(NativeTransport.start(
+        settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes,
+        settings.maxMappedBytes(), settings.maxMappedRegions(), settings.maxConnections())));
+    String warnings = NativeTransport.warnings(transport.handle);
+    if (warnings != null && !warnings.isEmpty()) {
+      LOG.warn("Limits of the one-sided transport were reduced: {}", warnings);
+    }
+    return transport;
   }
 
   @Override
@@ -95,6 +102,11 @@ final class NativeBlockTransport implements BlockTransport {
   @Override
   public long nearBytes() {
     return NativeTransport.nearBytes(handle);
+  }
+
+  @Override
+  public TransportStatistics statistics() {
+    return NativeTransport.statistics(handle);
   }
 
   @Override

@@ -10,6 +10,7 @@ enum NettyReason {
   PEER_FAILED(Counter.TRANSPORT_NETTY_PEER_FAILED),
   TIMEOUT(Counter.TRANSPORT_NETTY_TIMEOUT),
   NOT_FOUND(Counter.TRANSPORT_NETTY_NOT_FOUND),
+  PEER_BUSY(Counter.TRANSPORT_NETTY_PEER_BUSY),
   NO_MEMORY(Counter.TRANSPORT_NETTY_NO_MEMORY),
   TO_DISK(Counter.TRANSPORT_NETTY_TO_DISK),
   OTHER(Counter.TRANSPORT_NETTY_OTHER);
@@ -36,6 +37,7 @@ enum NettyReason {
       case NativeTransport.PEER -> PEER_FAILED;
       case NativeTransport.TIMEOUT -> TIMEOUT;
       case NativeTransport.NOT_FOUND -> NOT_FOUND;
+      case NativeTransport.BUSY -> PEER_BUSY;
       case NativeCore.NO_MEMORY -> NO_MEMORY;
       default -> OTHER;
     };

@@ -20,13 +20,14 @@ import org.slf4j.LoggerFactory;
  *        from everywhere                           └──────────────────────────── link, when it is ready ──────┘
  * </pre>
  *
- * <p>Nobody is connected before blocks of it are wanted: in an application of n executors that announced themselves to each
- * other that would be n² connections. The first fetch begins the connection and waits for it, which takes milliseconds. The
- * transport closes a connection that has been idle and opens it again for the next fetch; to this table it stays connected.
+ * <p>Nobody is connected before blocks of it are wanted: in an application of n executors that announced themselves to
+ * each other that would be n² connections. The first fetch begins the connection and waits for it, which takes milliseconds.
+ * The transport closes a connection that has been idle and opens it again for the next fetch; to this table it stays
+ * connected.
  *
- * <p>A connection that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven, because
- * a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time. The first
- * connection costs it once.
+ * <p>A connection that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven,
+ * because a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time.
+ * The first connection costs it once.
  */
 final class PeerTable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerTable.class);
@@ -100,8 +101,8 @@ final class PeerTable {
   }
 
   /**
-   * The way to an executor; null when it is unknown, failed or being probed. One that was not connected yet is connected; one
-   * that failed long enough ago is probed from now on.
+   * The way to an executor; null when it is unknown, failed or being probed. One that was not connected yet is
+   * connected; one that failed long enough ago is probed from now on.
    */
   synchronized Link link(String executorId) {
     Peer peer = peers.get(executorId);

@@ -1,5 +1,6 @@
 package io.sluice.spark.transport;
 
+import io.sluice.spark.conf.SluiceSettings;
 import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.SparkConf;
@@ -7,6 +8,7 @@ import org.apache.spark.SparkConf;
 /** Which applications may read blocks one-sidedly at all; decided by settings alone, so alike in all processes. */
 public final class TransportRules {
   private static final String PLUGIN = "io.sluice.spark.SluicePlugin";
+  private static final String UCX_TLS = "spark.executorEnv.UCX_TLS";
 
   private TransportRules() {}
 
@@ -20,6 +22,14 @@ public final class TransportRules {
       return Optional.of(encryption.get() + " is true, and one-sided reads are not encrypted: set"
           + " spark.io.encryption.enabled=true to encrypt blocks before they travel");
     }
+    if (conf.getBoolean("spark.authenticate", false) && mayUseTcp(conf.get(UCX_TLS, "all"))
+        && !SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.parse(
+            conf.get(SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.key(), "false"))) {
+      return Optional.of("spark.authenticate is true, and UCX over TCP asks nobody who connects for a secret: who"
+          + " reaches an executor's port reads and writes that process's memory. Set "
+          + SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.key() + "=true where only this application's hosts reach the"
+          + " executors' ports, or keep UCX from TCP by " + UCX_TLS);
+    }
     if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
       return Optional.of("spark.shuffle.useOldFetchProtocol is true, so that attempts of a map task share one id");
     }
@@ -27,6 +37,18 @@ public final class TransportRules {
       return Optional.of("spark.shuffle.push.enabled is true, and merged blocks can be read by Spark's reader only");
     }
     return Optional.empty();
+  }
+
+  /**
+   * Whether UCX may choose TCP with this {@code UCX_TLS}: a list of transports ({@code all} stands for every one), or
+   * {@code ^} and those that are excluded.
+   */
+  private static boolean mayUseTcp(String transports) {
+    String list = transports.trim();
+    boolean excludes = list.startsWith("^");
+    boolean named = Arrays.stream((excludes ? list.substring(1) : list).split(",")).map(String::trim)
+        .anyMatch(name -> name.equals("tcp") || !excludes && (name.equals("all") || name.isEmpty()));
+    return named != excludes;
   }
 
   /** The setting by which Spark encrypts its block transfer. */

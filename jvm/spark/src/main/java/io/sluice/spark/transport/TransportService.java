@@ -2,6 +2,7 @@ package io.sluice.spark.transport;
 
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeTransport;
+import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.conf.Transport;
 import io.sluice.spark.conf.TransportSettings;
 import io.sluice.spark.metrics.Counter;
@@ -149,6 +150,15 @@ public final class TransportService implements AutoCloseable {
     }
     onUnknownPeer.run();
     return NettyReason.UNKNOWN_PEER;
+  }
+
+  /**
+   * What the transport says of itself now, for metrics.
+   *
+   * @throws RuntimeException when it was closed
+   */
+  public TransportStatistics statistics() {
+    return transport.statistics();
   }
 
   void count(NettyReason reason, int blocks) {

@@ -71,7 +71,14 @@ class SettingsTest {
     "spark.sluice.transport.retryDelay, 1ms",
     "spark.sluice.transport.maxConnections, 0",
     "spark.sluice.transport.maxConnections, 65537",
-    "spark.sluice.transport.maxConnections, many"
+    "spark.sluice.transport.maxConnections, many",
+    "spark.sluice.transport.maxMappedBytes, 0",
+    "spark.sluice.transport.maxMappedBytes, -1g",
+    "spark.sluice.transport.maxMappedBytes, 15m",
+    "spark.sluice.transport.maxMappedRegions, 0",
+    "spark.sluice.transport.maxMappedRegions, -1",
+    "spark.sluice.transport.maxMappedRegions, many",
+    "spark.sluice.ucx.allowUnauthenticatedTcp, 1"
   })
   void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {
     String message = assertThrows(SluiceException.class, () -> settings(key, value)).getMessage();
@@ -133,12 +140,16 @@ class SettingsTest {
   @Test
   void transportSettingsHaveTheirUnits() {
     TransportSettings defaults = settings().transport();
-    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024), defaults);
+    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024, 2048 * MIB, 16_384, false),
+        defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
         "spark.sluice.transport.timeout", "1500ms", "spark.sluice.transport.retryDelay", "5s",
-        "spark.sluice.transport.maxConnections", "7").transport();
-    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7), set);
+        "spark.sluice.transport.maxConnections", "7",
+        "spark.sluice.transport.maxMappedBytes", "64m", "spark.sluice.transport.maxMappedRegions", "100",
+        "spark.sluice.ucx.allowUnauthenticatedTcp", "true").transport();
+    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7, 64 * MIB, 100, true),
+        set);
     assertTrue(set.oneSided());
   }
 

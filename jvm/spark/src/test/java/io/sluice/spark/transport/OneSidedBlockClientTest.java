@@ -141,6 +141,19 @@ class OneSidedBlockClientTest {
   }
 
   @Test
+  void blocksThatABusyPeerDoesNotShowComeByNettyAndAreCounted() throws InterruptedException {
+    fetch(THREE);
+    FakeBlockTransport.Fetch fetch = transport.nextFetch();
+    transport.deliver(fetch, 0, bytes("a"));
+    transport.fail(fetch, 1, NativeTransport.BUSY);
+    transport.fail(fetch, 2, NativeTransport.BUSY);
+    awaitTold(3);
+    assertArrayEquals(FakeSparkClient.content(THREE[2]), listener.of(THREE[2]).bytes());
+    assertEquals(2, counters.get(Counter.TRANSPORT_NETTY_PEER_BUSY));
+    assertEquals(0, counters.get(Counter.TRANSPORT_PEER_FAILURES), "the peer is well");
+  }
+
+  @Test
   void whatIsMissedIsAskedOfSparkInOneCallWhenAllIsSettled() throws InterruptedException {
     fetch("shuffle_4_1_0", "shuffle_4_2_0", "shuffle_4_3_0", "shuffle_4_4_0");
     FakeBlockTransport.Fetch fetch = transport.nextFetch();

@@ -3,8 +3,10 @@ package io.sluice.spark.transport;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.SluiceException;
 import io.sluice.spark.SluicePlugin;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -12,9 +14,12 @@ import java.util.Optional;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TransportRulesTest {
+  private static final String ACKNOWLEDGED = "spark.sluice.ucx.allowUnauthenticatedTcp";
+
   private static SparkConf conf() {
     return new SparkConf(false).set("spark.plugins", "com.example.Other, " + SluicePlugin.class.getName());
   }
@@ -22,7 +27,6 @@ class TransportRulesTest {
   @Test
   void anOrdinaryApplicationMayRead() {
     assertEquals(Optional.empty(), TransportRules.refusal(conf()));
-    assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.authenticate", "true")));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.shuffle.service.enabled", "true")));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.io.encryption.enabled", "true")));
   }
@@ -37,6 +41,28 @@ class TransportRulesTest {
     assertEquals(Optional.empty(),
         TransportRules.refusal(conf().set(key, "true").set("spark.io.encryption.enabled", "true")));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set(key, "false")));
+  }
+
+  @Test
+  void tcpThatAuthenticatesNobodyMustBeAcknowledged() {
+    SparkConf authenticated = conf().set("spark.authenticate", "true");
+    String reason = TransportRules.refusal(authenticated).orElseThrow();
+    assertTrue(reason.contains("spark.authenticate") && reason.contains(ACKNOWLEDGED + "=true"), reason);
+    assertEquals(Optional.empty(), TransportRules.refusal(authenticated.clone().set(ACKNOWLEDGED, "true")));
+    assertTrue(TransportRules.refusal(authenticated.clone().set(ACKNOWLEDGED, "false")).isPresent());
+    assertTrue(TransportRules.refusal(authenticated.clone().set("spark.io.encryption.enabled", "true")).isPresent(),
+        "encrypted blocks do not close the port");
+    assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.authenticate", "false")));
+    assertThrows(SluiceException.class,
+        () -> TransportRules.refusal(authenticated.clone().set(ACKNOWLEDGED, "perhaps")));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = ';', value = {"rc,self; true", "^tcp; true", " ^posix , tcp; true", "ib,cma; true",
+      "rc,tcp,self; false", "all; false", "^posix; false", "'  '; false", "tcp; false"})
+  void transportsWithoutTcpNeedNoAcknowledgement(String transports, boolean permitted) {
+    SparkConf conf = conf().set("spark.authenticate", "true").set("spark.executorEnv.UCX_TLS", transports);
+    assertEquals(permitted, TransportRules.refusal(conf).isEmpty());
   }
 
   @ParameterizedTest

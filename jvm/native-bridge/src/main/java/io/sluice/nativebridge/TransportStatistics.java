@@ -1,0 +1,81 @@
+package io.sluice.nativebridge;
+
+import java.util.List;
+
+/**
+ * What a {@link NativeTransport} says of itself. Numbers are since its start, or of now; each is true for itself, not
+ * all for one moment. A refused block is one that a peer has asked for, that may be here, and that the peer reads by
+ * Spark's block transfer.
+ *
+ * @param mappedRegions parts of files that are mapped or about to be
+ * @param mappedBytes their bytes
+ * @param peakMappedBytes the most bytes that were mapped at once
+ * @param pinnedRegions those of them that a reader may be reading, or that are being mapped
+ * @param pinnedBytes their bytes
+ * @param openQuestions questions of readers that were not answered, or whose answers are in use
+ * @param diskJobs jobs that wait for a disk
+ * @param getsInFlight reads of other processes' blocks under way
+ * @param queuedCommands what callers want done and the agent has not taken up
+ * @param queuedCompletions blocks that have ended and that no caller has taken
+ * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
+ * @param malformedMessages messages that could not be understood
+ * @param refusedMapped blocks refused because the limits of mapped memory are reached, or it cannot be registered
+ * @param refusedQuestions blocks refused because their reader had too many questions open
+ * @param refusedDisk blocks refused because too much was to be read from disks
+ * @param diskTimeouts blocks refused because a disk has not answered in time
+ * @param failedRegistrations attempts to register memory that have failed
+ * @param connections connections that are open
+ * @param connectionsOpened connections that were opened
+ * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for others
+ * @param connectionsRefused times that there was no room for another one
+ */
+public record TransportStatistics(
+    long mappedRegions,
+    long mappedBytes,
+    long peakMappedBytes,
+    long pinnedRegions,
+    long pinnedBytes,
+    long openQuestions,
+    long diskJobs,
+    long getsInFlight,
+    long queuedCommands,
+    long queuedCompletions,
+    long longestTurnNanos,
+    long malformedMessages,
+    long refusedMapped,
+    long refusedQuestions,
+    long refusedDisk,
+    long diskTimeouts,
+    long failedRegistrations,
+    long connections,
+    long connectionsOpened,
+    long connectionsClosedIdle,
+    long connectionsRefused) {
+
+  /** The names of the components, in their order: the native library must have the same. */
+  static final List<String> NAMES = List.of(
+      "mappedRegions", "mappedBytes", "peakMappedBytes", "pinnedRegions", "pinnedBytes", "openQuestions",
+      "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
+      "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
+      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
+
+  static TransportStatistics of(long[] numbers) {
+    int i = 0;
+    return new TransportStatistics(
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+  }
+
+  /**
+   * Compares this layout with the native library's.
+   *
+   * @return null, or how they differ
+   */
+  static String layoutError(String nativeNames) {
+    String names = String.join(",", NAMES);
+    return names.equals(nativeNames) ? null
+        : "its transport has the statistics " + nativeNames + ", this jar expects " + names;
+  }
+}

@@ -1,0 +1,200 @@
+//! What an agent does about events of the wire and messages of other agents.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use super::{Agent, split_address};
+use crate::completions::Failure;
+use crate::message::{Body, InstanceId, Malformed, Message, VERSION};
+use crate::owner::Answer;
+use crate::reader::Outgoing;
+use crate::statistics::Statistic;
+use crate::wire::{Endpoint, Event, Wire};
+
+/// Senders of malformed messages that are told of; others are counted only.
+const MAX_MALFORMED_SENDERS: usize = 64;
+
+/// Who has sent malformed messages, as far as the messages say it.
+#[derive(Default)]
+pub(super) struct MalformedSenders(HashSet<Option<InstanceId>>);
+
+impl MalformedSenders {
+    /// Whether a sender is to be told of: the first time, unless there have been too many others.
+    fn is_news(&mut self, sender: Option<InstanceId>) -> bool {
+        self.0.len() < MAX_MALFORMED_SENDERS && self.0.insert(sender)
+    }
+}
+
+impl<W: Wire> Agent<W> {
+    pub(crate) fn event(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Message(bytes) => match Message::decode(&bytes) {
+                Ok(message) => self.message(message, now),
+                Err(Malformed) => self.malformed(&bytes),
+            },
+            Event::Got { token, result } => match self.reader.tested(token, &result, now) {
+                Some(Ok(tested)) => {
+                    self.send_all(tested.messages);
+                    if let Some(peer) = tested.ready {
+                        self.shared.ready(peer, self.reader.attempt_of(peer));
+                    }
+                }
+                Some(Err(broken)) => self.give_up(broken),
+                None => self.reader.got(token, result.is_ok(), now),
+            },
+            Event::Stuck { endpoint, error } => {
+                if let Some(other) = self.links.at(endpoint) {
+                    self.end_link(other, Failure::Timeout, &error.to_string());
+                }
+            }
+            Event::Failed { endpoint, error } => match self.links.at(endpoint) {
+                Some(other) => self.close_link(other, Failure::Peer, &error.to_string()),
+                None => self.wire.close(endpoint),
+            },
+        }
+    }
+
+    fn message(&mut self, message: Message, now: Instant) {
+        let sender = message.sender;
+        self.links.touch(sender, now);
+        match message.body {
+            Body::Hello { version, number, nonce, address } => {
+                self.hello(sender, version, number, nonce, &address, now);
+            }
+            Body::Challenge { reader_nonce, nonce, proof } => {
+                match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
+                    Ok(messages) => self.send_all(messages),
+                    Err(broken) => self.give_up(broken),
+                }
+            }
+            Body::Proof { proof } => {
+                let answer = self.owner.proof(&mut self.wire, sender, &proof);
+                self.answer(sender, answer);
+            }
+            Body::Sample { address, content, key } => {
+                self.reader.sample(&mut self.wire, sender, address, content, &key, now);
+            }
+            Body::Locate { batch, done, blocks } => {
+                self.owner.done(&mut self.wire, sender, &done);
+                let asked = self.owner.locate(&mut self.wire, sender, batch, &blocks, now, || self.shared.step());
+                match asked {
+                    Ok(()) => self.send_answers(),
+                    Err(why) => self.answer(sender, Some(Err(why))),
+                }
+            }
+            Body::Located { batch, keys, found } => {
+                if let Err(broken) = self.reader.located(sender, batch, &keys, &found, now) {
+                    self.give_up(broken);
+                }
+            }
+            Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
+            Body::Refused { number, refused, why } => self.refused(sender, number, refused, &why),
+            Body::Closing { number } => {
+                if self.links.get(sender).is_some_and(|link| link.number == number) {
+                    self.set_idle(sender, now);
+                }
+            }
+        }
+    }
+
+    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
+    /// there a session: closing another one here would not end the reads.
+    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8], now: Instant) {
+        if split_address(address).map(|(instance, _)| instance) != Some(reader) {
+            return;
+        }
+        if version == VERSION {
+            self.links.hear(reader, number);
+            if self.links.get(reader).is_some_and(|link| link.number < number) {
+                if self.reader.expects_nothing_of(reader) {
+                    self.set_idle(reader, now);
+                } else {
+                    self.close_link(reader, Failure::Peer, "it has connected again");
+                }
+            }
+        }
+        let link = match self.link(reader, address, now) {
+            Ok(link) => link,
+            Err(why) => return self.refuse(number, why, address, now),
+        };
+        let refusal = |why| Body::Refused { number: link.number, refused: number, why };
+        let answer = if version != VERSION {
+            refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
+        } else if link.number != number {
+            refusal(format!("it knows connection {} where this is connection {number}", link.number))
+        } else {
+            self.owner.hello(&mut self.wire, reader, nonce, address)
+        };
+        self.send(link.endpoint, answer);
+    }
+
+    /// Tells a process to which there is no connection that there will be none.
+    fn refuse(&mut self, number: u32, why: String, address: &[u8], now: Instant) {
+        let Some((_, wire_address)) = split_address(address) else { return };
+        if let Some(link) = self.links.open_refusal(&mut self.wire, wire_address, now) {
+            self.send(link.endpoint, Body::Refused { number: link.number, refused: number, why });
+        }
+    }
+
+    /// The other side has closed a connection, or waits at another one.
+    fn refused(&mut self, sender: InstanceId, number: u32, refused: u32, why: &str) {
+        self.links.hear(sender, number);
+        // It may come late, when there is another connection.
+        if self.links.get(sender).is_some_and(|link| link.number <= refused) {
+            self.close_link(sender, Failure::Peer, &format!("it refuses: {why}"));
+        }
+    }
+
+    /// Over the connection that there is; a refusal is of this connection.
+    fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
+        let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
+        let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, refused: link.number, why });
+        self.send(link.endpoint, body);
+    }
+
+    /// A message that is none of ours: counted, and told once of each sender that it names.
+    fn malformed(&mut self, bytes: &[u8]) {
+        self.shared.statistics().add(Statistic::MalformedMessages, 1);
+        let sender = Message::sender_of(bytes);
+        if self.malformed.is_news(sender) {
+            let sender = sender.map_or_else(|| "nobody".to_string(), |sender| format!("{:#018x}", sender.0));
+            eprintln!(
+                "sluice-transport: a message of {} bytes in the name of {sender} is malformed and was dropped. Another \
+                 version of Sluice, or something that is not Sluice, sends to this port; further ones of this sender \
+                 are only counted",
+                bytes.len()
+            );
+        }
+    }
+
+    /// Sends what the owner has found out.
+    pub(super) fn send_answers(&mut self) {
+        for (reader, answer) in self.owner.answers() {
+            self.answer(reader, Some(Ok(answer)));
+        }
+    }
+
+    pub(super) fn send_all(&mut self, messages: impl IntoIterator<Item = Outgoing>) {
+        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(Ok(body))));
+    }
+
+    pub(super) fn send(&mut self, endpoint: Endpoint, body: Body) {
+        self.wire.send(endpoint, Message { sender: self.instance, body }.encode());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_of_malformed_messages_is_told_of_once_and_a_flood_of_names_ends() {
+        let mut senders = MalformedSenders::default();
+        for sender in [None, Some(InstanceId(1)), Some(InstanceId(2))] {
+            assert!(senders.is_news(sender));
+            assert!(!senders.is_news(sender));
+        }
+        let told = (100..1000).filter(|sender| senders.is_news(Some(InstanceId(*sender)))).count();
+        assert_eq!(told, MAX_MALFORMED_SENDERS - 3);
+    }
+}

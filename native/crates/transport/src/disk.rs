@@ -1,0 +1,202 @@
+//! What may wait for a disk is done here and not on the agent's thread: opening and mapping a file, reading an index
+//! file, bringing pages into memory. A few threads take jobs from one bounded queue and wake the agent when one has
+//! ended. A disk that does not answer holds these threads only; the agent stops waiting for them after a while
+//! (`answers.rs`).
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::catalog::MapOutput;
+use crate::mapped_budget::Reservation;
+use crate::mapping::{Filesystem, Mapping};
+use crate::message::Block;
+use crate::wire::{Waker, WireError};
+
+/// Threads that wait for disks. They sleep while everything that is asked for is in memory.
+pub(crate) const DISK_THREADS: usize = 2;
+/// Jobs that may wait for a thread, some 200 bytes each. The first questions after a map stage need one for each file,
+/// and such a job takes some 20 microseconds.
+pub(crate) const MAX_DISK_JOBS: usize = 65_536;
+/// How long an idle thread sleeps before it looks whether there is still somebody to work for.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// Something to do.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Read from Spark's index file where a block lies.
+    Extent { output: Arc<MapOutput>, block: Block },
+    /// Map a part of a file, and bring what is needed of it into memory.
+    Map(MapWork),
+    /// Bring a part of a mapping into memory.
+    Populate { mapping: Arc<Mapping>, part: Range<usize> },
+}
+
+#[derive(Debug)]
+pub(crate) struct MapWork {
+    pub(crate) output: Arc<MapOutput>,
+    /// What to map of the file.
+    pub(crate) part: Range<u64>,
+    /// What of that part is needed in memory.
+    pub(crate) needed: Range<usize>,
+    pub(crate) writable: bool,
+    /// Files of these cannot be registered, so mapping them would be in vain.
+    pub(crate) refused: Vec<Filesystem>,
+    pub(crate) reservation: Reservation,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Extent(Option<(u64, u64)>),
+    Mapped(io::Result<Mapping>),
+    Populated(io::Result<()>),
+}
+
+/// By the number that the agent has given it.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) number: u64,
+    pub(crate) work: Work,
+}
+
+/// A job that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) number: u64,
+    pub(crate) outcome: Outcome,
+}
+
+impl Job {
+    /// Does it, however long that takes.
+    pub(crate) fn run(self) -> Ended {
+        let outcome = match self.work {
+            Work::Extent { output, block } => Outcome::Extent(output.extent_in_file(&block)),
+            Work::Map(work) => Outcome::Mapped(work.run()),
+            Work::Populate { mapping, part } => Outcome::Populated(mapping.populate(&part)),
+        };
+        Ended { number: self.number, outcome }
+    }
+}
+
+impl MapWork {
+    fn run(self) -> io::Result<Mapping> {
+        let Self { output, part, needed, writable, refused, reservation } = self;
+        let refuses = |filesystem| refused.contains(&filesystem);
+        let mapping = Mapping::of(&output.path, output.bytes(), part, writable, refuses, reservation)?;
+        mapping.populate(&needed)?;
+        Ok(mapping)
+    }
+}
+
+/// Who does jobs. The agent's thread calls; nothing here waits.
+pub(crate) trait Disk: Send {
+    /// Takes a job, unless too many wait already.
+    fn submit(&mut self, job: Job) -> bool;
+
+    /// Adds the jobs that have ended since.
+    fn take_ended(&mut self, ended: &mut Vec<Ended>);
+}
+
+/// Threads that do jobs.
+pub(crate) struct DiskThreads {
+    queue: Arc<Queue>,
+}
+
+struct Queue {
+    state: Mutex<State>,
+    arrived: Condvar,
+    most: usize,
+    waker: Arc<dyn Waker>,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    ended: Vec<Ended>,
+    closed: bool,
+}
+
+impl DiskThreads {
+    /// Starts `threads` of them, which wake the agent by `waker`; at most `most` jobs wait.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) fn start(threads: usize, most: usize, waker: Arc<dyn Waker>) -> Result<Self, WireError> {
+        let queue = Arc::new(Queue { state: Mutex::default(), arrived: Condvar::new(), most, waker });
+        // Made first, so that the threads before one that cannot be started end again.
+        let disk = Self { queue };
+        for number in 0..threads {
+            let queue = Arc::clone(&disk.queue);
+            let thread = std::thread::Builder::new().name(format!("sluice-disk-{number}"));
+            thread.spawn(move || queue.work()).map_err(|e| WireError(format!("starting a thread for disks: {e}")))?;
+        }
+        Ok(disk)
+    }
+}
+
+impl Disk for DiskThreads {
+    fn submit(&mut self, job: Job) -> bool {
+        let mut state = self.queue.lock();
+        if state.jobs.len() >= self.queue.most {
+            return false;
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.queue.arrived.notify_one();
+        true
+    }
+
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        ended.append(&mut self.queue.lock().ended);
+    }
+}
+
+impl Drop for DiskThreads {
+    /// The threads end when they have done what they are at; one that a disk holds is left to itself.
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.closed = true;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        drop(jobs);
+        self.queue.arrived.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Consistent between any two statements below, so a poisoned lock is still good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            let ended = job.run();
+            let mut state = self.lock();
+            if state.closed {
+                return;
+            }
+            let wakes = state.ended.is_empty();
+            state.ended.push(ended);
+            drop(state);
+            if wakes {
+                self.waker.wake();
+            }
+        }
+    }
+
+    /// The next job; `None` at the end.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        while !state.closed {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            state = self.arrived.wait_timeout(state, LONGEST_SLEEP).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        None
+    }
+}

@@ -1,0 +1,88 @@
+//! How much of files this process may have mapped at once: bytes, and mappings. What is counted is everything that is
+//! mapped or about to be, whether or not it is in use; it is counted until it is unmapped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The limits, and what has been taken of them. The agent's thread reserves; any thread may give back.
+#[derive(Debug)]
+pub(crate) struct MappedBudget {
+    max_bytes: usize,
+    max_regions: usize,
+    bytes: AtomicUsize,
+    regions: AtomicUsize,
+    peak_bytes: AtomicUsize,
+}
+
+impl MappedBudget {
+    pub(crate) fn new(max_bytes: usize, max_regions: usize) -> Arc<Self> {
+        let (bytes, regions, peak_bytes) = Default::default();
+        Arc::new(Self { max_bytes, max_regions, bytes, regions, peak_bytes })
+    }
+
+    /// Room for one mapping of so many bytes, or `None`. To be called by one thread only: it looks first and then
+    /// takes.
+    pub(crate) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
+        let total = self.bytes().checked_add(bytes).filter(|total| *total <= self.max_bytes)?;
+        if self.regions() >= self.max_regions {
+            return None;
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.regions.fetch_add(1, Ordering::Relaxed);
+        self.peak_bytes.fetch_max(total, Ordering::Relaxed);
+        Some(Reservation { budget: Arc::clone(self), bytes })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn regions(&self) -> usize {
+        self.regions.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that there were at once.
+    pub(crate) fn peak_bytes(&self) -> usize {
+        self.peak_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// One mapping's share of the budget; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    budget: Arc<MappedBudget>,
+    bytes: usize,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.regions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+impl Reservation {
+    pub(crate) fn unlimited() -> Self {
+        MappedBudget::new(usize::MAX, usize::MAX).reserve(0).expect("no limit")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_limit_is_passed_and_what_is_dropped_makes_room() {
+        let budget = MappedBudget::new(100, 3);
+        let first = budget.reserve(60).expect("room");
+        assert!(budget.reserve(41).is_none(), "too many bytes");
+        assert!(budget.reserve(usize::MAX).is_none());
+        let others = [(); 2].map(|()| budget.reserve(20).expect("room"));
+        assert!(budget.reserve(0).is_none(), "too many mappings");
+        drop(first);
+        assert_eq!((budget.bytes(), budget.regions(), budget.peak_bytes()), (40, 2, 100));
+        drop(others);
+        assert!(budget.reserve(100).is_some());
+    }
+}

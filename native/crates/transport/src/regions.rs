@@ -1,0 +1,421 @@
+//! The mapped and registered parts of published files. A part is mapped and registered when somebody asks for a block
+//! in it, and stays so while readers may read it (it is *pinned*). Of those that nobody reads, the ones used last are
+//! kept (*idle*).
+//!
+//! ```text
+//!   file    |····|····|····|····|····|····|····|····|     chunks of 4 MiB
+//!   regions      [s]       [        large     ][s]        small ones of 64 KiB, large ones of a whole chunk
+//! ```
+//!
+//! The first block that is asked for in a chunk gets a small region, if it fits into one; the second place gets the
+//! whole chunk. So one small block of each of many files does not map (and, on RDMA, pin) 4 MiB for each of them, and a
+//! chunk that many reducers read is registered at most twice.
+//!
+//! Everything that is mapped counts against one limit of bytes and one of mappings, pinned or not. Idle regions make
+//! room, those used longest ago first; where that is not enough, the block is not shown.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::catalog::{MapOutput, OutputId};
+use crate::mapped_budget::{MappedBudget, Reservation};
+use crate::mapping::{Filesystem, Mapping};
+use crate::wire::{Region, Wire, WireError};
+
+/// The size of a large region and of the chunk that it covers; a multiple of every page size.
+pub(crate) const LARGE_REGION_BYTES: u64 = 4 << 20;
+/// The size of a small region; a multiple of every page size of 64-bit Linux.
+pub(crate) const SMALL_REGION_BYTES: u64 = 64 << 10;
+/// After its files could not be registered, those of a filesystem are left alone for so long.
+const REGISTRATION_RETRY: Duration = Duration::from_secs(60);
+
+/// How much may be mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RegionLimits {
+    pub(crate) max_bytes: usize,
+    pub(crate) max_regions: usize,
+    /// Of regions that nobody reads.
+    pub(crate) idle_bytes: usize,
+}
+
+/// A region's number in this process; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RegionNumber(u64);
+
+struct MappedRegion {
+    output: OutputId,
+    part: Range<u64>,
+    state: State,
+    pins: usize,
+    /// Its place in `idle`; meaningless while pinned.
+    used: u64,
+    /// Its output was withdrawn: nobody new gets it, and with the last pin it goes.
+    withdrawn: bool,
+}
+
+enum State {
+    /// A job of the disk's threads maps it.
+    Opening,
+    Open {
+        mapping: Arc<Mapping>,
+        region: Region,
+        key: Vec<u8>,
+    },
+}
+
+/// The regions of one output: by the number of their chunk, or of their place among small regions.
+#[derive(Default)]
+struct OutputRegions {
+    large: HashMap<u64, RegionNumber>,
+    small: BTreeMap<u64, RegionNumber>,
+}
+
+/// One region's part of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) region: RegionNumber,
+    /// The piece's place in the region.
+    pub(crate) part: Range<usize>,
+}
+
+/// A region that must be mapped before it can be read.
+pub(crate) struct ToMap {
+    pub(crate) region: RegionNumber,
+    /// Of the file.
+    pub(crate) part: Range<u64>,
+    pub(crate) reservation: Reservation,
+}
+
+/// Why a block is not shown though it may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LimitReached;
+
+/// All regions of this process.
+pub(crate) struct MappedRegions {
+    regions: HashMap<RegionNumber, MappedRegion>,
+    outputs: HashMap<OutputId, OutputRegions>,
+    /// The open regions without pins, by when they were last used.
+    idle: BTreeMap<u64, RegionNumber>,
+    idle_bytes: usize,
+    clock: u64,
+    next: u64,
+    limits: RegionLimits,
+    budget: Arc<MappedBudget>,
+    /// Filesystems whose files could not be registered, and until when that is taken for granted.
+    refused: HashMap<Filesystem, Instant>,
+    failed_registrations: u64,
+}
+
+impl MappedRegions {
+    pub(crate) fn new(limits: RegionLimits) -> Self {
+        let (regions, outputs, idle, refused) = Default::default();
+        let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
+        let (idle_bytes, clock, next, failed_registrations) = (0, 0, 0, 0);
+        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, refused, failed_registrations }
+    }
+
+    /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
+    /// to `to_map`; their caller sees to that and tells by [`MappedRegions::opened`] or [`MappedRegions::failed`].
+    ///
+    /// # Errors
+    /// There is no room for all of them. Nothing stays pinned.
+    pub(crate) fn pin<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        output: &MapOutput,
+        (start, end): (u64, u64),
+        to_map: &mut Vec<ToMap>,
+    ) -> Result<Vec<Piece>, LimitReached> {
+        let (mut pieces, first) = (Vec::new(), to_map.len());
+        let mut from = start;
+        while from < end {
+            let to = end.min((from / LARGE_REGION_BYTES + 1) * LARGE_REGION_BYTES);
+            let Ok(region) = self.region_of(wire, output, from..to, to_map) else {
+                pieces.iter().for_each(|piece: &Piece| self.unpin(wire, piece.region));
+                to_map.drain(first..).for_each(|lost| self.failed(wire, lost.region));
+                return Err(LimitReached);
+            };
+            let begin = self.pin_one(region);
+            pieces.push(Piece { region, part: (from - begin) as usize..(to - begin) as usize });
+            from = to;
+        }
+        Ok(pieces)
+    }
+
+    /// The region for bytes of one chunk: one that there is, or a new one.
+    fn region_of<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        output: &MapOutput,
+        bytes: Range<u64>,
+        to_map: &mut Vec<ToMap>,
+    ) -> Result<RegionNumber, LimitReached> {
+        let chunk = bytes.start / LARGE_REGION_BYTES;
+        let place = bytes.start / SMALL_REGION_BYTES;
+        let is_small = (bytes.end - 1) / SMALL_REGION_BYTES == place;
+        let mut is_first = true;
+        if let Some(known) = self.outputs.get(&output.id) {
+            let small = known.small.get(&place).filter(|_| is_small);
+            if let Some(region) = known.large.get(&chunk).or(small) {
+                return Ok(*region);
+            }
+            let places = LARGE_REGION_BYTES / SMALL_REGION_BYTES;
+            is_first = known.small.range(chunk * places..(chunk + 1) * places).next().is_none();
+        }
+        let large = || chunk * LARGE_REGION_BYTES..output.bytes().min((chunk + 1) * LARGE_REGION_BYTES);
+        if !(is_small && is_first) {
+            match self.open(wire, output, large(), to_map) {
+                Err(LimitReached) if is_small => {}
+                opened => return opened,
+            }
+        }
+        let small = place * SMALL_REGION_BYTES..output.bytes().min((place + 1) * SMALL_REGION_BYTES);
+        self.open(wire, output, small, to_map)
+    }
+
+    /// A new region, for which idle ones make room.
+    fn open<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        output: &MapOutput,
+        part: Range<u64>,
+        to_map: &mut Vec<ToMap>,
+    ) -> Result<RegionNumber, LimitReached> {
+        let bytes = (part.end - part.start) as usize;
+        let free = self.limits.max_bytes.saturating_sub(self.budget.bytes());
+        if free.saturating_add(self.idle_bytes) < bytes {
+            // No idle region goes in vain.
+            return Err(LimitReached);
+        }
+        let reservation = loop {
+            match self.budget.reserve(bytes) {
+                Some(reservation) => break reservation,
+                None if self.evict(wire) => {}
+                None => return Err(LimitReached),
+            }
+        };
+        self.next += 1;
+        let region = RegionNumber(self.next);
+        let known = self.outputs.entry(output.id).or_default();
+        if is_large(&part) {
+            known.large.insert(part.start / LARGE_REGION_BYTES, region);
+        } else {
+            known.small.insert(part.start / SMALL_REGION_BYTES, region);
+        }
+        let (state, pins, used, withdrawn) = (State::Opening, 0, 0, false);
+        self.regions
+            .insert(region, MappedRegion { output: output.id, part: part.clone(), state, pins, used, withdrawn });
+        to_map.push(ToMap { region, part, reservation });
+        Ok(region)
+    }
+
+    /// Pins a region; where it begins in its file.
+    fn pin_one(&mut self, region: RegionNumber) -> u64 {
+        let Some(known) = self.regions.get_mut(&region) else { return 0 };
+        if known.pins == 0 && self.idle.remove(&known.used).is_some() {
+            self.idle_bytes -= known.bytes();
+        }
+        known.pins += 1;
+        known.part.start
+    }
+
+    /// A region has been mapped, and is registered now.
+    ///
+    /// # Errors
+    /// It cannot be registered: the region is gone, and its pins with it.
+    pub(crate) fn opened<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        number: RegionNumber,
+        mapping: Mapping,
+        now: Instant,
+    ) -> Result<(), WireError> {
+        if !self.regions.contains_key(&number) {
+            return Ok(());
+        }
+        match self.register(wire, &mapping, now) {
+            Ok((region, key)) => {
+                let Some(known) = self.regions.get_mut(&number) else { return Ok(()) };
+                known.state = State::Open { mapping: Arc::new(mapping), region, key };
+                // Its readers may have gone meanwhile.
+                known.pins += 1;
+                self.unpin(wire, number);
+                Ok(())
+            }
+            Err(error) => {
+                self.remove(wire, number);
+                Err(error)
+            }
+        }
+    }
+
+    /// Registers a mapping. If that fails, just as many idle bytes make room, and it is tried once more; if it fails
+    /// again, the files of its filesystem are left alone for a while.
+    fn register<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        mapping: &Mapping,
+        now: Instant,
+    ) -> Result<(Region, Vec<u8>), WireError> {
+        let filesystem = mapping.filesystem();
+        if self.refused.get(&filesystem).is_some_and(|until| now < *until) {
+            return Err(WireError("files of its filesystem cannot be registered".into()));
+        }
+        // SAFETY: a region unregisters before it lets go of its mapping.
+        let register = |wire: &mut W| unsafe { wire.register(mapping.address(), mapping.bytes()) };
+        let registered = register(wire).or_else(|error| {
+            let enough = self.idle_bytes.saturating_sub(mapping.bytes());
+            let had = self.idle.len();
+            while self.idle_bytes > enough && self.evict(wire) {}
+            if self.idle.len() < had { register(wire) } else { Err(error) }
+        });
+        match &registered {
+            Ok(_) => _ = self.refused.remove(&filesystem),
+            Err(error) => {
+                self.failed_registrations += 1;
+                if self.refused.insert(filesystem, now + REGISTRATION_RETRY).is_none() {
+                    let (id, seconds) = (filesystem.0, REGISTRATION_RETRY.as_secs());
+                    eprintln!(
+                        "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by \
+                         Netty; tried again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
+                         spark.sluice.transport.maxMappedBytes"
+                    );
+                }
+            }
+        }
+        registered
+    }
+
+    /// The filesystems whose files are not worth mapping now.
+    pub(crate) fn refused(&self, now: Instant) -> Vec<Filesystem> {
+        self.refused.iter().filter(|(_, until)| now < **until).map(|(filesystem, _)| *filesystem).collect()
+    }
+
+    /// A region could not be mapped: it is gone, and its pins with it.
+    pub(crate) fn failed<W: Wire>(&mut self, wire: &mut W, region: RegionNumber) {
+        self.remove(wire, region);
+    }
+
+    /// The mapping of a region that is open.
+    pub(crate) fn mapping(&self, region: RegionNumber) -> Option<&Arc<Mapping>> {
+        match &self.regions.get(&region)?.state {
+            State::Open { mapping, .. } => Some(mapping),
+            State::Opening => None,
+        }
+    }
+
+    /// What a reader must know of an open region: its number on the wire, its key, and the address of its first byte.
+    pub(crate) fn shown(&self, region: RegionNumber) -> Option<(Region, &[u8], u64)> {
+        match &self.regions.get(&region)?.state {
+            State::Open { mapping, region, key } => Some((*region, key, mapping.address() as u64)),
+            State::Opening => None,
+        }
+    }
+
+    /// Takes back one pin.
+    pub(crate) fn unpin<W: Wire>(&mut self, wire: &mut W, region: RegionNumber) {
+        let Some(known) = self.regions.get_mut(&region) else { return };
+        known.pins = known.pins.saturating_sub(1);
+        if known.pins > 0 || matches!(known.state, State::Opening) {
+            return;
+        }
+        if known.withdrawn {
+            self.remove(wire, region);
+            return;
+        }
+        self.clock += 1;
+        known.used = self.clock;
+        self.idle.insert(self.clock, region);
+        self.idle_bytes += known.bytes();
+        // Half of the mappings, so that as many are there for new ones at once.
+        while self.idle_bytes > self.limits.idle_bytes || self.idle.len() > self.limits.max_regions.div_ceil(2) {
+            if !self.evict(wire) {
+                break;
+            }
+        }
+    }
+
+    /// Gives up the regions of an output: at once, or when their last pin is taken back.
+    pub(crate) fn withdraw<W: Wire>(&mut self, wire: &mut W, output: &MapOutput) {
+        let Some(known) = self.outputs.remove(&output.id) else { return };
+        for number in known.large.into_values().chain(known.small.into_values()) {
+            let Some(region) = self.regions.get_mut(&number) else { continue };
+            region.withdrawn = true;
+            if region.pins == 0 && matches!(region.state, State::Open { .. }) {
+                self.remove(wire, number);
+            }
+        }
+    }
+
+    /// Gives up the idle region that was used longest ago; whether there was one.
+    pub(crate) fn evict<W: Wire>(&mut self, wire: &mut W) -> bool {
+        let oldest = self.idle.first_key_value().map(|(_, region)| *region);
+        oldest.is_some_and(|region| self.remove(wire, region))
+    }
+
+    /// Unregisters and unmaps a region.
+    fn remove<W: Wire>(&mut self, wire: &mut W, number: RegionNumber) -> bool {
+        let Some(known) = self.regions.remove(&number) else { return false };
+        if self.idle.get(&known.used) == Some(&number) {
+            self.idle.remove(&known.used);
+            self.idle_bytes -= known.bytes();
+        }
+        if let Some(output) = self.outputs.get_mut(&known.output) {
+            if is_large(&known.part) {
+                output.large.remove(&(known.part.start / LARGE_REGION_BYTES));
+            } else {
+                output.small.remove(&(known.part.start / SMALL_REGION_BYTES));
+            }
+            if output.large.is_empty() && output.small.is_empty() {
+                self.outputs.remove(&known.output);
+            }
+        }
+        if let State::Open { region, mapping, .. } = known.state {
+            wire.unregister(region);
+            drop(mapping);
+        }
+        true
+    }
+
+    /// Gives everything up, pinned or not: nobody can read any more.
+    pub(crate) fn clear<W: Wire>(&mut self, wire: &mut W) {
+        let regions: Vec<RegionNumber> = self.regions.keys().copied().collect();
+        regions.into_iter().for_each(|region| _ = self.remove(wire, region));
+    }
+
+    pub(crate) fn budget(&self) -> &MappedBudget {
+        &self.budget
+    }
+
+    /// Regions that nobody reads, and their bytes.
+    pub(crate) fn idle(&self) -> (usize, usize) {
+        (self.idle.len(), self.idle_bytes)
+    }
+
+    /// How often memory could not be registered.
+    pub(crate) fn failed_registrations(&self) -> u64 {
+        self.failed_registrations
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pins(&self) -> usize {
+        self.regions.values().map(|region| region.pins).sum()
+    }
+}
+
+impl MappedRegion {
+    fn bytes(&self) -> usize {
+        (self.part.end - self.part.start) as usize
+    }
+}
+
+/// Whether a region of this part is kept among the large ones. One of a whole chunk that is no longer than a small
+/// region is kept among the small ones, where every block of that chunk finds it.
+fn is_large(part: &Range<u64>) -> bool {
+    part.end - part.start > SMALL_REGION_BYTES
+}
+
+#[cfg(test)]
+mod tests;

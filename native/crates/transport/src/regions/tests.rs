@@ -1,0 +1,267 @@
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+use crate::catalog::Catalog;
+use crate::wire::{Endpoint, Event, Get, Opened, Waker};
+
+const MIB: usize = 1 << 20;
+const SMALL: usize = SMALL_REGION_BYTES as usize;
+
+/// A wire that can register so many bytes at once.
+struct Registry {
+    room: usize,
+    registered: HashMap<Region, usize>,
+    next: u64,
+    /// Calls of `register`.
+    attempts: usize,
+}
+
+impl Registry {
+    fn with_room(room: usize) -> Self {
+        Self { room, registered: HashMap::new(), next: 0, attempts: 0 }
+    }
+}
+
+impl Wire for Registry {
+    fn address(&self) -> &[u8] {
+        &[]
+    }
+
+    fn open(&mut self, _: &[u8]) -> Result<Opened, WireError> {
+        Err(WireError("never".into()))
+    }
+
+    fn close(&mut self, _: Endpoint) {}
+
+    fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
+
+    unsafe fn register(&mut self, _: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+        self.attempts += 1;
+        if self.registered.values().sum::<usize>() + bytes > self.room {
+            return Err(WireError("out of memory".into()));
+        }
+        self.next += 1;
+        self.registered.insert(Region(self.next), bytes);
+        Ok((Region(self.next), vec![]))
+    }
+
+    fn unregister(&mut self, region: Region) {
+        assert!(self.registered.remove(&region).is_some(), "registered once");
+    }
+
+    unsafe fn get(&mut self, _: Endpoint, _: Get<'_>) {}
+
+    fn progress(&mut self, _: &mut Vec<Event>) {}
+
+    fn wait(&mut self, _: Duration) {}
+
+    fn waker(&self) -> Arc<dyn Waker> {
+        unreachable!("nobody waits")
+    }
+}
+
+/// Regions of files that are mapped when they are to be.
+struct Files {
+    wire: Registry,
+    regions: MappedRegions,
+    catalog: Catalog,
+    folder: PathBuf,
+    now: Instant,
+}
+
+impl Files {
+    fn new(room: usize, limits: RegionLimits) -> Self {
+        static FOLDERS: AtomicU64 = AtomicU64::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("sluice-regions-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let (wire, regions) = (Registry::with_room(room), MappedRegions::new(limits));
+        Self { wire, regions, catalog: Catalog::default(), folder, now: Instant::now() }
+    }
+
+    fn publish(&self, map: u64, bytes: usize) -> Arc<MapOutput> {
+        let path = self.folder.join(map.to_string());
+        std::fs::File::create(&path).expect("created").set_len(bytes as u64).expect("sparse");
+        self.catalog.publish(1, map, path, None, vec![0, bytes as u64]).expect("good");
+        self.catalog.find(1, map).expect("there")
+    }
+
+    /// Pins bytes of an output, and maps what is not mapped; the pieces that can be read then.
+    fn pin(&mut self, output: &MapOutput, from: usize, bytes: usize) -> Option<Vec<Piece>> {
+        let (mut to_map, extent) = (Vec::new(), (from as u64, (from + bytes) as u64));
+        let pieces = self.regions.pin(&mut self.wire, output, extent, &mut to_map).ok()?;
+        let mut is_there = true;
+        for ToMap { region, part, reservation } in to_map {
+            let mapping = Mapping::of(&output.path, output.bytes(), part, false, |_| false, reservation);
+            let mapping = mapping.expect("mapped");
+            is_there &= self.regions.opened(&mut self.wire, region, mapping, self.now).is_ok();
+        }
+        if is_there {
+            return Some(pieces);
+        }
+        pieces.into_iter().for_each(|piece| self.regions.unpin(&mut self.wire, piece.region));
+        None
+    }
+
+    /// Pins and unpins.
+    fn touch(&mut self, output: &MapOutput, from: usize, bytes: usize) -> bool {
+        let Some(pieces) = self.pin(output, from, bytes) else { return false };
+        self.unpin(pieces);
+        true
+    }
+
+    fn unpin(&mut self, pieces: Vec<Piece>) {
+        pieces.into_iter().for_each(|piece| self.regions.unpin(&mut self.wire, piece.region));
+    }
+
+    fn mapped(&self) -> (usize, usize) {
+        (self.regions.budget().regions(), self.regions.budget().bytes())
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.regions.clear(&mut self.wire);
+        assert!(self.wire.registered.is_empty(), "nothing stays registered");
+        assert_eq!(self.mapped(), (0, 0), "nothing stays mapped");
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn limits(max_bytes: usize, max_regions: usize, idle_bytes: usize) -> RegionLimits {
+    RegionLimits { max_bytes, max_regions, idle_bytes }
+}
+
+#[test]
+fn the_first_small_block_of_a_chunk_maps_little_and_the_second_place_all_of_it() {
+    let mut files = Files::new(usize::MAX, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 9 * MIB);
+    assert!(files.touch(&output, 10, 1000));
+    assert_eq!(files.mapped(), (1, SMALL));
+    assert!(files.touch(&output, SMALL - 5, 5), "beside it");
+    assert_eq!(files.mapped(), (1, SMALL));
+    assert!(files.touch(&output, 4 * MIB + SMALL, SMALL), "the first of the next chunk");
+    assert_eq!(files.mapped(), (2, 2 * SMALL));
+    assert!(files.touch(&output, MIB, 1000), "another place of the first chunk");
+    assert_eq!(files.mapped(), (3, 4 * MIB + 2 * SMALL));
+    assert!(files.touch(&output, 2 * MIB, 2 * MIB) && files.touch(&output, 10, 1000));
+    assert_eq!(files.mapped(), (3, 4 * MIB + 2 * SMALL), "it is there already");
+    assert!(files.touch(&output, 8 * MIB - 1, 2), "over the edge of two chunks");
+    assert_eq!(files.mapped().0, 5, "all of the second chunk, and a small one of the third");
+    let pieces = files.pin(&output, 8 * MIB - 1, 2).expect("there");
+    assert_eq!(pieces.iter().map(|piece| piece.part.clone()).collect::<Vec<_>>(), [4 * MIB - 1..4 * MIB, 0..1]);
+    files.unpin(pieces);
+}
+
+#[test]
+fn a_large_block_is_mapped_in_whole_chunks_at_once() {
+    let mut files = Files::new(usize::MAX, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 9 * MIB);
+    assert!(files.touch(&output, 100, SMALL));
+    assert_eq!(files.mapped(), (1, 4 * MIB), "it crosses a small region's edge");
+    assert!(files.touch(&output, 0, 9 * MIB));
+    assert_eq!(files.mapped(), (3, 9 * MIB));
+}
+
+#[test]
+fn pinned_regions_count_and_idle_ones_make_room() {
+    let mut files = Files::new(usize::MAX, limits(12 * MIB, 100, 12 * MIB));
+    let outputs: Vec<_> = (0..4).map(|map| files.publish(map, 4 * MIB)).collect();
+    let held = files.pin(&outputs[0], 0, 4 * MIB).expect("room");
+    assert!(files.touch(&outputs[1], 0, 4 * MIB) && files.touch(&outputs[2], 0, 4 * MIB));
+    assert!(files.touch(&outputs[3], 0, 4 * MIB), "the one used longest ago makes room");
+    assert_eq!((files.mapped(), files.regions.budget().peak_bytes()), ((3, 12 * MIB), 12 * MIB));
+    let attempts = files.wire.attempts;
+    assert!(files.touch(&outputs[2], 0, 4 * MIB) && files.touch(&outputs[3], 0, 4 * MIB));
+    assert_eq!(files.wire.attempts, attempts, "those used last are there");
+    let others = [2, 3].map(|map| files.pin(&outputs[map], 0, 4 * MIB).expect("there"));
+    assert!(files.pin(&outputs[1], 0, 4 * MIB).is_none(), "all are being read");
+    assert!(files.pin(&outputs[1], 0, 10).is_none(), "and even a small one is too much");
+    others.into_iter().for_each(|pieces| files.unpin(pieces));
+    files.unpin(held);
+    assert_eq!(files.regions.pins(), 0);
+}
+
+#[test]
+fn what_cannot_fit_drives_nothing_out() {
+    let mut files = Files::new(usize::MAX, limits(8 * MIB, 100, 8 * MIB));
+    let [kept, large, held] = [1, 2, 3].map(|map| files.publish(map, 16 * MIB));
+    let pinned = files.pin(&held, 0, 4 * MIB).expect("room");
+    assert!(files.touch(&kept, 0, 10));
+    assert!(files.pin(&large, 0, 16 * MIB).is_none());
+    files.unpin(pinned);
+    assert_eq!(files.regions.pins(), 0, "nothing of what was begun stays pinned");
+    assert!(files.touch(&kept, MIB, 10), "the chunk does not fit, a small region does");
+}
+
+#[test]
+fn the_number_of_mappings_is_bounded_too() {
+    let mut files = Files::new(usize::MAX, limits(64 * MIB, 4, 64 * MIB));
+    let outputs: Vec<_> = (0..10).map(|map| files.publish(map, 4 * MIB)).collect();
+    let held: Vec<_> = outputs.iter().filter_map(|output| files.pin(output, 0, 10)).collect();
+    assert_eq!((held.len(), files.mapped().0), (4, 4));
+    held.into_iter().for_each(|pieces| files.unpin(pieces));
+    assert_eq!(files.mapped().0, 2, "half of them stay");
+}
+
+#[test]
+fn unread_regions_go_back_to_what_may_be_idle() {
+    let mut files = Files::new(usize::MAX, limits(64 * MIB, 100, 8 * MIB));
+    let output = files.publish(1, 40 * MIB);
+    let pieces = files.pin(&output, 0, 40 * MIB).expect("room");
+    assert_eq!(files.mapped().1, 40 * MIB);
+    files.unpin(pieces);
+    assert_eq!((files.mapped().1, files.regions.idle()), (8 * MIB, (2, 8 * MIB)));
+}
+
+#[test]
+fn a_failed_registration_drives_out_just_enough() {
+    let mut files = Files::new(5 * 4 * MIB, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 40 * MIB);
+    for chunk in 0..5 {
+        assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB));
+    }
+    assert!(files.touch(&output, 20 * MIB, 4 * MIB), "one goes, and then there is room");
+    assert_eq!((files.wire.registered.len(), files.regions.failed_registrations()), (5, 0));
+    assert_eq!(files.wire.attempts, 7);
+    assert!(files.touch(&output, 4 * MIB, 4 * MIB), "the others are there still");
+    assert_eq!(files.wire.attempts, 7);
+}
+
+/// A filesystem whose files cannot be registered at all costs one region, and not all of them time after time.
+#[test]
+fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
+    let mut files = Files::new(8 * MIB, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 40 * MIB);
+    assert!(files.touch(&output, 0, 4 * MIB) && files.touch(&output, 4 * MIB, 4 * MIB));
+    files.wire.room = 0;
+    let attempts = files.wire.attempts;
+    assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
+    assert_eq!(files.wire.attempts, attempts + 2);
+    assert_eq!((files.regions.idle().0, files.regions.failed_registrations()), (1, 1));
+    assert_eq!(files.regions.refused(files.now).len(), 1, "it is not mapped in vain");
+    for _ in 0..10 {
+        assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
+    }
+    assert_eq!((files.wire.attempts, files.regions.idle().0), (attempts + 2, 1), "and not tried");
+    assert_eq!(files.regions.pins(), 0);
+    assert!(files.touch(&output, 4 * MIB, 4 * MIB), "what is registered is read on");
+    files.wire.room = 64 * MIB;
+    files.now += REGISTRATION_RETRY;
+    assert!(files.regions.refused(files.now).is_empty());
+    assert!(files.touch(&output, 8 * MIB, 4 * MIB), "and it is tried again");
+}
+
+#[test]
+fn a_region_that_is_withdrawn_while_it_is_read_goes_with_its_last_reader() {
+    let mut files = Files::new(usize::MAX, limits(64 * MIB, 100, 64 * MIB));
+    let [output, other] = [1, 2].map(|map| files.publish(map, 4 * MIB));
+    let pieces = files.pin(&output, 0, 4 * MIB).expect("room");
+    assert!(files.touch(&other, 0, 10));
+    files.regions.withdraw(&mut files.wire, &output);
+    files.regions.withdraw(&mut files.wire, &other);
+    assert_eq!(files.mapped(), (1, 4 * MIB));
+    files.unpin(pieces);
+    assert_eq!(files.mapped(), (0, 0));
+}
