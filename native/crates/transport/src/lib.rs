@@ -50,6 +50,7 @@ mod sample;
 mod shared;
 mod statistics;
 mod transport;
+mod unregistrable;
 mod wire;
 
 #[cfg(test)]
