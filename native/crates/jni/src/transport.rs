@@ -29,7 +29,7 @@ struct Running {
     transport: Transport,
     description: String,
     /// Bytes read by system calls, of all that were read.
-    near_bytes: Arc<AtomicU64>,
+    cma_bytes: Arc<AtomicU64>,
 }
 
 fn text(env: &mut JNIEnv<'_>, text: &JString<'_>) -> Result<String, EngineError> {
@@ -79,11 +79,11 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_start(
         let (bytes, regions) =
             (number(max_mapped_bytes, "maxMappedBytes")?, number(max_mapped_regions, "maxMappedRegions")?);
         let options = Options::new(secret, timeout, bytes, regions);
-        let near_bytes = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&near_bytes);
+        let cma_bytes = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&cma_bytes);
         let make = move || sluice_ucx::wire(ucx, counted, timeout);
         let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
-        Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
+        Ok(TRANSPORTS.insert(Running { transport, description, cma_bytes }))
     })
 }
 
@@ -285,14 +285,14 @@ pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_release(
     }) as jint
 }
 
-/// `NativeTransport.nearBytes`
+/// `NativeTransport.cmaBytes`
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_nearBytes(
+pub extern "system" fn Java_io_sluice_nativebridge_NativeTransport_cmaBytes(
     _: JNIEnv<'_>,
     _: JClass<'_>,
     transport: jlong,
 ) -> jlong {
-    guard(|| Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64))
+    guard(|| Ok(TRANSPORTS.get(transport)?.cma_bytes.load(Ordering::Relaxed) as i64))
 }
 
 /// `NativeTransport.peerState`

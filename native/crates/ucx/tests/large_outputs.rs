@@ -1,4 +1,4 @@
-//! Map outputs beyond what 32 bits address, read over UCX and near: a sparse file with known bytes at a few places. Needs a
+//! Map outputs beyond what 32 bits address, read over UCX and by CMA: a sparse file with known bytes at a few places. Needs a
 //! UCX, as `two_workers`; without, the test says that it was skipped.
 
 use std::fs::File;
@@ -120,14 +120,14 @@ const SAMPLE_BYTES: u64 = 64;
 #[test]
 fn large_outputs_are_read_near() {
     let Some(ucx) = ucx() else { return };
-    let (arena, near_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
+    let (arena, cma_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
     let [owner, reader] = [(); 2].map(|()| {
-        let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&near_bytes));
+        let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&cma_bytes));
         start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), &arena)
     });
-    read(&owner, &reader, "near");
+    read(&owner, &reader, "cma");
     let all = STARTS.len() as u64 * BLOCK_BYTES;
-    match near_bytes.load(Ordering::Relaxed) {
+    match cma_bytes.load(Ordering::Relaxed) {
         0 => eprintln!("skipped: large_outputs_are_read_near: process_vm_readv is not permitted here; read over UCX"),
         near => assert_eq!(near, all + SAMPLE_BYTES),
     }
