@@ -48,7 +48,7 @@ fn both_ways(name: &str, test: impl Fn(Reads)) {
 
 suite! {
     blocks_are_read_and_what_is_not_there_is_not_found
-    a_block_may_lie_in_several_windows
+    a_block_may_lie_in_several_regions
     memory_that_is_not_there_is_said_and_the_rest_is_read
     blocks_that_wait_take_no_memory
     who_does_not_know_the_secret_is_told_nothing
@@ -72,7 +72,7 @@ suite! {
     an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt
     greetings_that_cross_leave_one_good_connection
     ten_thousand_connections_leave_nothing_behind
-    idle_windows_are_bounded
+    idle_regions_are_bounded
     a_stopped_agent_gives_everything_back
 }
 
@@ -97,7 +97,7 @@ fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
     world.assert_nothing_left();
 }
 
-fn a_block_may_lie_in_several_windows(reads: Reads) {
+fn a_block_may_lie_in_several_regions(reads: Reads) {
     let mut world = World::new(reads, 2, &["", ""]);
     let path = world.files.join("large");
     let file = std::fs::File::create(&path).expect("created");
@@ -392,7 +392,7 @@ fn an_output_withdrawn_while_it_is_read_is_read_to_its_end(reads: Reads) {
     assert_eq!(failure_of(&ended[1]), Failure::NotFound);
     drop(ended);
     world.assert_nothing_left();
-    assert_eq!(world.network.regions(), 1, "the last reader's end gave the window up; the sample stays");
+    assert_eq!(world.network.regions(), 1, "the last reader's end gave the region up; the sample stays");
 }
 
 fn a_file_that_is_gone_or_too_short_is_not_found(reads: Reads) {
@@ -523,11 +523,11 @@ fn ten_thousand_connections_leave_nothing_behind(reads: Reads) {
     }
     world.run(10);
     assert_eq!(world.network.connections(), 0);
-    assert_eq!(world.network.regions(), 2, "the sample, and one window, which nobody reads");
+    assert_eq!(world.network.regions(), 2, "the sample, and one region, which nobody reads");
     world.assert_nothing_left();
 }
 
-fn idle_windows_are_bounded(reads: Reads) {
+fn idle_regions_are_bounded(reads: Reads) {
     let mut world = World::new(reads, 13, &["", ""]);
     world.connect(0, 1);
     for map in 0..6 {
@@ -541,7 +541,7 @@ fn idle_windows_are_bounded(reads: Reads) {
         world.fetch(0, 1, &[block(map, 0, 1)]);
         drop(world.ended(0, 1));
     }
-    assert_eq!(world.network.regions(), 5, "the sample, and the windows that may be idle");
+    assert_eq!(world.network.regions(), 5, "the sample, and the regions that may be idle");
     world.fetch(0, 1, &[block(0, 0, 1)]);
     assert_eq!(bytes_of(&world.ended(0, 1)[0]), [0; 100_000], "what was given up is mapped again");
 }
