@@ -124,6 +124,10 @@ impl MappedRegions {
         (start, end): (u64, u64),
         to_map: &mut Vec<ToMap>,
     ) -> Result<Vec<Piece>, LimitReached> {
+        if end - start > self.limits.max_bytes as u64 {
+            // It never fits, so no idle region goes for it.
+            return Err(LimitReached);
+        }
         let (mut pieces, first) = (Vec::new(), to_map.len());
         let mut from = start;
         while from < end {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! address   "SlN1" · pid u32 · mark · the inner wire's      (little endian throughout)
-//!           pid: 0 when reads from there are not to be made by system calls. The mark is of a validity word that holds its
-//!           value as long as the wire lives.
+//!           pid: 0 when reads from there are not to be made by system calls. The mark is of a validity word that
+//!           holds its value as long as the wire lives.
 //! key       mark · first address u64 · bytes u64 · the inner wire's
 //!           The mark is of the region's own validity word.
 //! mark      address of the validity word u64 · what it holds u64

@@ -196,6 +196,9 @@ fn what_cannot_fit_drives_nothing_out() {
     files.unpin(pinned);
     assert_eq!(files.regions.pins(), 0, "nothing of what was begun stays pinned");
     assert!(files.touch(&kept, MIB, 10), "the chunk does not fit, a small region does");
+    let idle = files.regions.idle();
+    assert!(idle.0 > 0 && files.pin(&large, 0, 9 * MIB).is_none());
+    assert_eq!(files.regions.idle(), idle, "a block that can never fit drives nothing out");
 }
 
 #[test]
