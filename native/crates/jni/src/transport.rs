@@ -45,7 +45,7 @@ native_methods! {
         fetch = fetch(transport: jlong, peer: jlong, blocks: JLongArray<'_>) -> jlong;
         poll = poll(transport: jlong, completions: JLongArray<'_>, timeout_millis: jint) -> jint;
         release = release(address: jlong) -> jint;
-        nearBytes = near_bytes(transport: jlong) -> jlong;
+        cmaBytes = cma_bytes(transport: jlong) -> jlong;
         peerState = peer_state(transport: jlong, peer: jlong) -> jint;
         peerError = peer_error(transport: jlong, peer: jlong) -> jstring;
         stop = stop(transport: jlong) -> jint;
@@ -59,7 +59,7 @@ struct Running {
     transport: Transport,
     description: String,
     /// Bytes read by system calls, of all that were read.
-    near_bytes: Arc<AtomicU64>,
+    cma_bytes: Arc<AtomicU64>,
 }
 
 fn start(
@@ -83,11 +83,11 @@ fn start(
     let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
     let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
     let description = ucx.describe();
-    let near_bytes = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&near_bytes);
+    let cma_bytes = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&cma_bytes);
     let make = move || sluice_ucx::wire(ucx, counted, timeout);
     let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
-    Ok(TRANSPORTS.insert(Running { transport, description, near_bytes }))
+    Ok(TRANSPORTS.insert(Running { transport, description, cma_bytes }))
 }
 
 fn describe(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
@@ -204,8 +204,8 @@ fn release(_: &mut Call<'_>, address: i64) -> Result<(), CallError> {
     Ok(receive_arena().release_raw(address as usize)?)
 }
 
-fn near_bytes(_: &mut Call<'_>, transport: i64) -> Result<i64, CallError> {
-    Ok(TRANSPORTS.get(transport)?.near_bytes.load(Ordering::Relaxed) as i64)
+fn cma_bytes(_: &mut Call<'_>, transport: i64) -> Result<i64, CallError> {
+    Ok(TRANSPORTS.get(transport)?.cma_bytes.load(Ordering::Relaxed) as i64)
 }
 
 fn peer_state(_: &mut Call<'_>, transport: i64, peer: i64) -> Result<i32, CallError> {

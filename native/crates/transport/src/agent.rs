@@ -57,7 +57,7 @@ impl<W: Wire> Agent<W> {
     /// # Errors
     /// The system has no thread, or the options allow too little.
     pub(crate) fn new(wire: W, arena: Arc<Arena>, shared: Arc<Shared>, options: &Options) -> Result<Self, WireError> {
-        let disk = DiskThreads::start(DISK_THREADS, MAX_DISK_JOBS, wire.waker())?;
+        let disk = DiskThreads::start(DISK_THREADS, MAX_DISK_JOBS, disk_patience(options), wire.waker())?;
         Self::with_disk(wire, arena, shared, options, Box::new(disk))
     }
 
@@ -73,9 +73,8 @@ impl<W: Wire> Agent<W> {
         let instance = random_instance();
         let address = [&instance.0.to_le_bytes(), wire.address()].concat();
         let secret = Secret::new(&options.secret);
-        // Readers wait twice as long for an answer.
-        let patience = options.timeout / 2;
-        let locator = Locator::new(Arc::clone(&shared.catalog), MappedRegions::new(limits), disk, patience);
+        let regions = MappedRegions::new(limits);
+        let locator = Locator::new(Arc::clone(&shared.catalog), regions, disk, disk_patience(options));
         let owner = Owner::new(instance, secret.clone(), locator);
         let completions = Arc::clone(&shared.completions);
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
@@ -252,6 +251,11 @@ impl<W: Wire> Agent<W> {
             }
         }
     }
+}
+
+/// How long a disk may take: readers wait twice as long for an answer.
+fn disk_patience(options: &Options) -> Duration {
+    options.timeout / 2
 }
 
 /// An agent's address: the instance, then the wire's.

@@ -1,13 +1,13 @@
 //! What may wait for a disk is done here and not on the agent's thread: opening and mapping a file, reading an index
 //! file, bringing pages into memory. A few threads take jobs from one bounded queue and wake the agent when one has
 //! ended. A disk that does not answer holds these threads only; the agent stops waiting for them after a while
-//! (`answers.rs`).
+//! (`locator.rs`), and when all of them are held, jobs are refused at once.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::catalog::MapOutput;
 use crate::mapped_budget::Reservation;
@@ -93,7 +93,7 @@ impl MapWork {
 
 /// Who does jobs. The agent's thread calls; nothing here waits.
 pub(crate) trait Disk: Send {
-    /// Takes a job, unless too many wait already.
+    /// Takes a job, unless too many wait already, or nobody can do it for now.
     fn submit(&mut self, job: Job) -> bool;
 
     /// Adds the jobs that have ended since.
@@ -109,29 +109,42 @@ struct Queue {
     state: Mutex<State>,
     arrived: Condvar,
     most: usize,
+    /// A thread that has been in one job for longer is stuck: a disk hangs.
+    patience: Duration,
     waker: Arc<dyn Waker>,
 }
 
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// By thread: since when it has been in its job.
+    running: Vec<Option<Instant>>,
     ended: Vec<Ended>,
     closed: bool,
 }
 
 impl DiskThreads {
-    /// Starts `threads` of them, which wake the agent by `waker`; at most `most` jobs wait.
+    /// Starts `threads` of them, which wake the agent by `waker`; at most `most` jobs wait. While each has been in one
+    /// job for longer than `patience`, no job is taken.
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) fn start(threads: usize, most: usize, waker: Arc<dyn Waker>) -> Result<Self, WireError> {
-        let queue = Arc::new(Queue { state: Mutex::default(), arrived: Condvar::new(), most, waker });
+    pub(crate) fn start(
+        threads: usize,
+        most: usize,
+        patience: Duration,
+        waker: Arc<dyn Waker>,
+    ) -> Result<Self, WireError> {
+        let state = Mutex::new(State { running: vec![None; threads], ..State::default() });
+        let queue = Arc::new(Queue { state, arrived: Condvar::new(), most, patience, waker });
         // Made first, so that the threads before one that cannot be started end again.
         let disk = Self { queue };
         for number in 0..threads {
             let queue = Arc::clone(&disk.queue);
             let thread = std::thread::Builder::new().name(format!("sluice-disk-{number}"));
-            thread.spawn(move || queue.work()).map_err(|e| WireError(format!("starting a thread for disks: {e}")))?;
+            thread
+                .spawn(move || queue.work(number))
+                .map_err(|e| WireError(format!("starting a thread for disks: {e}")))?;
         }
         Ok(disk)
     }
@@ -140,7 +153,8 @@ impl DiskThreads {
 impl Disk for DiskThreads {
     fn submit(&mut self, job: Job) -> bool {
         let mut state = self.queue.lock();
-        if state.jobs.len() >= self.queue.most {
+        let is_stuck = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() > self.queue.patience);
+        if state.jobs.len() >= self.queue.most || state.running.iter().all(is_stuck) {
             return false;
         }
         state.jobs.push_back(job);
@@ -172,10 +186,11 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) {
-        while let Some(job) = self.next() {
+    fn work(&self, thread: usize) {
+        while let Some(job) = self.next(thread) {
             let ended = job.run();
             let mut state = self.lock();
+            state.running[thread] = None;
             if state.closed {
                 return;
             }
@@ -189,10 +204,11 @@ impl Queue {
     }
 
     /// The next job; `None` at the end.
-    fn next(&self) -> Option<Job> {
+    fn next(&self, thread: usize) -> Option<Job> {
         let mut state = self.lock();
         while !state.closed {
             if let Some(job) = state.jobs.pop_front() {
+                state.running[thread] = Some(Instant::now());
                 return Some(job);
             }
             state = self.arrived.wait_timeout(state, LONGEST_SLEEP).unwrap_or_else(PoisonError::into_inner).0;

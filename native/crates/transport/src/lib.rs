@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each process has one [`Transport`]: an agent (both roles) on a thread of its own, above a [`Wire`]. The wire is UCX
-//! (crate `sluice-ucx`) or the [`loopback`] of the tests, with [`Near`] before it, which reads what lies on the same
+//! (crate `sluice-ucx`) or the [`loopback`] of the tests, with [`CmaWire`] before it, which reads what lies on the same
 //! machine by system calls.
 //!
 //! # Invariants
@@ -33,6 +33,7 @@
 mod agent;
 mod answers;
 mod catalog;
+mod cma;
 mod completions;
 mod disk;
 mod links;
@@ -41,7 +42,6 @@ pub mod loopback;
 mod mapped_budget;
 mod mapping;
 mod message;
-mod near;
 mod options;
 mod owner;
 mod plan;
@@ -52,14 +52,15 @@ mod sample;
 mod shared;
 mod statistics;
 mod transport;
+mod unregistrable;
 mod wire;
 
 #[cfg(test)]
 mod protocol_tests;
 
+pub use cma::CmaWire;
 pub use completions::{Completion, Failure};
 pub use message::Block;
-pub use near::Near;
 pub use options::Options;
 pub use statistics::Statistic;
 pub use transport::{Ended, FetchError, Transport, longest_step};

@@ -179,7 +179,7 @@ impl Locator {
         // A device that wants memory to be writable may pin all of it when it is registered: then all of it must be in
         // memory, or registering would wait for the disk.
         let needed = if writable { 0..(part.end - part.start) as usize } else { needed };
-        let (output, refused) = (Arc::clone(output), self.regions.refused(now));
+        let (output, refused) = (Arc::clone(output), self.regions.unregistrable(now));
         let is_allowed = self.may_populate(block, needed.len());
         let work = Work::Map(MapWork { output, part, needed, writable, refused, reservation });
         is_allowed && self.submit(work, JobFor::Map(region))

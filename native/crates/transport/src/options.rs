@@ -68,8 +68,8 @@ impl Options {
         let allowed_regions = (machine.max_map_count / 2).max(1);
         if max_regions > allowed_regions {
             warnings.push(format!(
-                "up to {max_regions} mappings of map outputs were allowed, {allowed_regions} are used: the system allows \
-                 this process {} mappings in all (vm.max_map_count)",
+                "up to {max_regions} mappings of map outputs were allowed, {allowed_regions} are used: the system \
+                 allows this process {} mappings in all (vm.max_map_count)",
                 machine.max_map_count
             ));
         }
@@ -78,8 +78,8 @@ impl Options {
             machine.pinnable_bytes.map_or(usize::MAX, |bytes| (bytes / 2).max(LARGE_REGION_BYTES as usize));
         if max_bytes > allowed_bytes {
             warnings.push(format!(
-                "up to {} MiB of map outputs were allowed to be mapped, {} MiB are used: with an RDMA device they may be \
-                 pinned, and this process may pin {} MiB in all (`ulimit -l`)",
+                "up to {} MiB of map outputs were allowed to be mapped, {} MiB are used: with an RDMA device they may \
+                 be pinned, and this process may pin {} MiB in all (`ulimit -l`)",
                 max_bytes >> 20,
                 allowed_bytes >> 20,
                 machine.pinnable_bytes.unwrap_or_default() >> 20

@@ -1,5 +1,5 @@
 //! The protocol on the loopback wire: virtual time, ordered faults. Everything runs twice: with the loopback's own
-//! reads, and with reads by system calls before them ([`crate::near::Near`]).
+//! reads, and with reads by system calls before them ([`crate::cma::CmaWire`]).
 
 mod connections;
 mod limits;
@@ -17,10 +17,10 @@ use self::connections::*;
 use self::stranger::{STRANGER_PEER, Stranger};
 use self::world::{Reads, STEP, TIMEOUT, World, block, bytes_of, failure_of};
 use crate::agent::Command;
+use crate::cma::{faults, permitted};
 use crate::completions::Failure;
 use crate::loopback::Faults;
 use crate::message::{Block, Body, InstanceId, Message, SAMPLE_BYTES, VERSION};
-use crate::near::{faults, permitted};
 use crate::regions::LARGE_REGION_BYTES;
 use crate::wire::{Endpoint, Event, Wire, WireError};
 
@@ -30,10 +30,10 @@ macro_rules! suite {
         mod by_loopback {
             $(#[test] fn $name() { super::$name(super::Reads::Loopback) })*
         }
-        mod near {
+        mod by_cma {
             $(#[test] fn $name() {
                 if super::permitted(stringify!($name)) {
-                    super::$name(super::Reads::Near)
+                    super::$name(super::Reads::Cma)
                 }
             })*
         }
@@ -44,7 +44,7 @@ macro_rules! suite {
 fn both_ways(name: &str, test: impl Fn(Reads)) {
     test(Reads::Loopback);
     if permitted(name) {
-        test(Reads::Near);
+        test(Reads::Cma);
     }
 }
 
@@ -98,8 +98,8 @@ fn blocks_are_read_and_what_is_not_there_is_not_found(reads: Reads) {
     assert_eq!(bytes_of(&ended[3]), data);
     assert_eq!(failure_of(&ended[4]), Failure::NotFound, "there are four partitions");
     assert_eq!(failure_of(&ended[5]), Failure::NotFound, "there is no such map");
-    let near = if reads == Reads::Near { SAMPLE_BYTES + large + data.len() } else { 0 };
-    assert_eq!(world.near_bytes.load(Ordering::Relaxed), near as u64);
+    let by_cma = if reads == Reads::Cma { SAMPLE_BYTES + large + data.len() } else { 0 };
+    assert_eq!(world.cma_bytes.load(Ordering::Relaxed), by_cma as u64);
     drop(ended);
     world.assert_nothing_left();
 }
@@ -591,9 +591,9 @@ proptest! {
     #[test]
     fn whatever_fails_each_block_ends_once_and_is_right_or_failed(
         seed: u64,
-        near: bool,
-        near_not_read in 0u32..300,
-        near_refused in 0u32..30,
+        by_cma: bool,
+        cma_not_read in 0u32..300,
+        cma_refused in 0u32..30,
         delay in 0u64..20,
         failing_reads in 0u32..30,
         failing_messages in 0u32..30,
@@ -601,8 +601,8 @@ proptest! {
         rounds in 1usize..12,
         in_vain in 0u32..3,
     ) {
-        let reads = if near { Reads::Near } else { Reads::Loopback };
-        faults::order(seed, near_not_read, near_refused);
+        let reads = if by_cma { Reads::Cma } else { Reads::Loopback };
+        faults::order(seed, cma_not_read, cma_refused);
         let mut world = World::new(reads, seed, &["s", "s", "s"]);
         let mut data = HashMap::new();
         for owner in [1, 2] {
@@ -637,7 +637,7 @@ proptest! {
                 let right = &data[&(*owner, block.map)][start..start + sizes[block.first as usize]];
                 prop_assert!(lease.as_ref().map_or(&[][..], |lease| lease.as_slice()) == right);
             } else {
-                prop_assert!(failing_reads + failing_messages + near_not_read + in_vain > 0, "{:?}", completion);
+                prop_assert!(failing_reads + failing_messages + cma_not_read + in_vain > 0, "{:?}", completion);
             }
         }
         world.network.set_faults(Faults::default());

@@ -17,20 +17,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::catalog::{MapOutput, OutputId};
 use crate::mapped_budget::{MappedBudget, Reservation};
 use crate::mapping::{Filesystem, Mapping};
+use crate::unregistrable::UnregistrableFilesystems;
 use crate::wire::{Region, Wire, WireError};
 
 /// The size of a large region and of the chunk that it covers; a multiple of every page size.
 pub(crate) const LARGE_REGION_BYTES: u64 = 4 << 20;
 /// The size of a small region; a multiple of every page size of 64-bit Linux.
 pub(crate) const SMALL_REGION_BYTES: u64 = 64 << 10;
-/// After its files could not be registered, those of a filesystem are left alone for so long.
-const REGISTRATION_RETRY: Duration = Duration::from_secs(60);
-
 /// How much may be mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegionLimits {
@@ -103,17 +101,15 @@ pub(crate) struct MappedRegions {
     next: u64,
     limits: RegionLimits,
     budget: Arc<MappedBudget>,
-    /// Filesystems whose files could not be registered, and until when that is taken for granted.
-    refused: HashMap<Filesystem, Instant>,
-    failed_registrations: u64,
+    unregistrable: UnregistrableFilesystems,
 }
 
 impl MappedRegions {
     pub(crate) fn new(limits: RegionLimits) -> Self {
-        let (regions, outputs, idle, refused) = Default::default();
+        let (regions, outputs, idle, unregistrable) = Default::default();
         let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
-        let (idle_bytes, clock, next, failed_registrations) = (0, 0, 0, 0);
-        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, refused, failed_registrations }
+        let (idle_bytes, clock, next) = (0, 0, 0);
+        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, unregistrable }
     }
 
     /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
@@ -128,6 +124,10 @@ impl MappedRegions {
         (start, end): (u64, u64),
         to_map: &mut Vec<ToMap>,
     ) -> Result<Vec<Piece>, LimitReached> {
+        if end - start > self.limits.max_bytes as u64 {
+            // It never fits, so no idle region goes for it.
+            return Err(LimitReached);
+        }
         let (mut pieces, first) = (Vec::new(), to_map.len());
         let mut from = start;
         while from < end {
@@ -259,8 +259,7 @@ impl MappedRegions {
         mapping: &Mapping,
         now: Instant,
     ) -> Result<(Region, Vec<u8>), WireError> {
-        let filesystem = mapping.filesystem();
-        if self.refused.get(&filesystem).is_some_and(|until| now < *until) {
+        if self.unregistrable.has(mapping.filesystem(), now) {
             return Err(WireError("files of its filesystem cannot be registered".into()));
         }
         // SAFETY: a region unregisters before it lets go of its mapping.
@@ -271,26 +270,13 @@ impl MappedRegions {
             while self.idle_bytes > enough && self.evict(wire) {}
             if self.idle.len() < had { register(wire) } else { Err(error) }
         });
-        match &registered {
-            Ok(_) => _ = self.refused.remove(&filesystem),
-            Err(error) => {
-                self.failed_registrations += 1;
-                if self.refused.insert(filesystem, now + REGISTRATION_RETRY).is_none() {
-                    let (id, seconds) = (filesystem.0, REGISTRATION_RETRY.as_secs());
-                    eprintln!(
-                        "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by \
-                         Netty; tried again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
-                         spark.sluice.transport.maxMappedBytes"
-                    );
-                }
-            }
-        }
+        self.unregistrable.note(mapping.filesystem(), registered.as_ref().err(), now);
         registered
     }
 
     /// The filesystems whose files are not worth mapping now.
-    pub(crate) fn refused(&self, now: Instant) -> Vec<Filesystem> {
-        self.refused.iter().filter(|(_, until)| now < **until).map(|(filesystem, _)| *filesystem).collect()
+    pub(crate) fn unregistrable(&self, now: Instant) -> Vec<Filesystem> {
+        self.unregistrable.all(now)
     }
 
     /// A region could not be mapped: it is gone, and its pins with it.
@@ -396,7 +382,7 @@ impl MappedRegions {
 
     /// How often memory could not be registered.
     pub(crate) fn failed_registrations(&self) -> u64 {
-        self.failed_registrations
+        self.unregistrable.failures()
     }
 
     #[cfg(test)]

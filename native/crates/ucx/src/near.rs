@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use sluice_transport::{Near, WireError, longest_step};
+use sluice_transport::{CmaWire, WireError, longest_step};
 
 use crate::library::Ucx;
 use crate::wire::UcxWire;
@@ -14,16 +14,16 @@ use crate::wire::UcxWire;
 /// shared memory is called, and when it excludes none of those that are or contain CMA.
 ///
 /// On more than one core a second thread helps to read, with the patience that a transport with this `timeout` has.
-/// `read_bytes` counts the bytes read near; any thread may look at it. To be called on the thread that uses the wire.
+/// `read_bytes` counts the bytes read so; any thread may look at it. To be called on the thread that uses the wire.
 ///
 /// # Errors
-/// Those of [`UcxWire::new`] and [`Near::with_helper`].
-pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>, timeout: Duration) -> Result<Near<UcxWire>, WireError> {
+/// Those of [`UcxWire::new`] and [`CmaWire::with_helper`].
+pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>, timeout: Duration) -> Result<CmaWire<UcxWire>, WireError> {
     let transports = std::env::var_os("UCX_TLS").map(|value| value.to_string_lossy().into_owned());
     let enabled = transports.as_deref().is_none_or(allow_near);
-    let near = Near::new(UcxWire::new(ucx)?, enabled, read_bytes);
+    let cma = CmaWire::new(UcxWire::new(ucx)?, enabled, read_bytes);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    if cores > 1 { near.with_helper(longest_step(timeout)) } else { Ok(near) }
+    if cores > 1 { cma.with_helper(longest_step(timeout)) } else { Ok(cma) }
 }
 
 /// CMA, and what stands for several transports of which it is one.

@@ -110,14 +110,14 @@ const SAMPLE_BYTES: u64 = 64;
 #[test]
 fn large_outputs_are_read_near() {
     let Some(ucx) = common::ucx() else { return };
-    let (arena, near_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
+    let (arena, cma_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
     let [owner, reader] = [(); 2].map(|()| {
-        let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&near_bytes));
+        let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&cma_bytes));
         start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), &arena)
     });
-    read(&owner, &reader, "near");
+    read(&owner, &reader, "cma");
     let all = STARTS.len() as u64 * BLOCK_BYTES;
-    match near_bytes.load(Ordering::Relaxed) {
+    match cma_bytes.load(Ordering::Relaxed) {
         0 => eprintln!("skipped: large_outputs_are_read_near: process_vm_readv is not permitted here; read over UCX"),
         near => assert_eq!(near, all + SAMPLE_BYTES),
     }

@@ -23,11 +23,11 @@ const FILE: &str = "SLUICE_TEST_OWNERS_FILE";
 const ADDRESS: &str = "address ";
 
 fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
-    let (arena, near_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
+    let (arena, cma_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
     let options = Options { secret: b"s".to_vec(), timeout: TIMEOUT, ..Options::default() };
-    let counted = Arc::clone(&near_bytes);
+    let counted = Arc::clone(&cma_bytes);
     let transport = Transport::start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), Arc::clone(&arena), options);
-    (transport.expect("started"), arena, near_bytes)
+    (transport.expect("started"), arena, cma_bytes)
 }
 
 #[test]
@@ -53,7 +53,7 @@ struct Owner {
 
 impl Owner {
     fn start(name: &str) -> Self {
-        let file = std::env::temp_dir().join(format!("sluice-near-{}-{name}", std::process::id()));
+        let file = std::env::temp_dir().join(format!("sluice-cma-{}-{name}", std::process::id()));
         let content: Vec<u8> = (0..BLOCKS * PARTITION).map(|i| (i / 7 + i) as u8).collect();
         std::fs::write(&file, &content).expect("written");
         let mut command = Command::new(std::env::current_exe().expect("this program"));
@@ -131,13 +131,13 @@ fn another_process_is_read_by_system_calls() {
     if !owner.may_be_read("another_process_is_read_by_system_calls") {
         return;
     }
-    let (reader, arena, near_bytes) = start(ucx);
+    let (reader, arena, cma_bytes) = start(ucx);
     reader.connect(1, &owner.address);
     reader.fetch(1, blocks(0..BLOCKS)).expect("known");
     let taken = take(&reader, BLOCKS, 4 * TIMEOUT);
     assert!(taken.iter().all(|completion| owner.is_right(completion)));
     let blocks = (BLOCKS * PARTITION) as u64;
-    assert_eq!(near_bytes.load(Ordering::Relaxed), SAMPLE_BYTES + blocks, "all of them near");
+    assert_eq!(cma_bytes.load(Ordering::Relaxed), SAMPLE_BYTES + blocks, "all of them by CMA");
     drop(taken);
     assert_eq!(arena.leased_bytes(), 0);
 }
@@ -149,7 +149,7 @@ fn reads_go_on_while_the_owner_stands_still() {
     if !owner.may_be_read("reads_go_on_while_the_owner_stands_still") {
         return;
     }
-    let (reader, _arena, near_bytes) = start(ucx);
+    let (reader, _arena, cma_bytes) = start(ucx);
     reader.connect(1, &owner.address);
     // One question and one answer for all of them, which has come when the first has; and 0.5 GB, which take a while.
     let many: Vec<Block> =
@@ -158,10 +158,10 @@ fn reads_go_on_while_the_owner_stands_still() {
     reader.fetch(1, many).expect("known");
     let mut taken = reader.poll(1, 4 * TIMEOUT).expect("running");
     owner.signal(libc::SIGSTOP);
-    let before = near_bytes.load(Ordering::Relaxed);
+    let before = cma_bytes.load(Ordering::Relaxed);
     taken.extend(take(&reader, count - taken.len(), TIMEOUT));
     assert!(taken.iter().all(|completion| owner.are_right(completion, 4)));
-    assert!(near_bytes.load(Ordering::Relaxed) > before, "nothing was left to read when the owner had been stopped");
+    assert!(cma_bytes.load(Ordering::Relaxed) > before, "nothing was left to read when the owner had been stopped");
     owner.signal(libc::SIGCONT);
     reader.fetch(1, blocks(0..1)).expect("known");
     assert!(owner.is_right(&take(&reader, 1, 4 * TIMEOUT)[0]), "and it answers again");

@@ -3,19 +3,24 @@
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
 use super::both_ways;
 use super::world::{Reads, TIMEOUT, World, block, bytes_of, failure_of};
+use crate::catalog::{Catalog, MapOutput};
 use crate::completions::{Completion, Failure};
+use crate::disk::{Disk, DiskThreads, Ended, Job, MapWork, Outcome, Work};
 use crate::loopback::Network;
+use crate::mapped_budget::Reservation;
 use crate::options::Options;
 use crate::statistics::Statistic;
 use crate::transport::Transport;
+use crate::wire::Wire;
 
 #[test]
 fn a_file_whose_disk_hangs_holds_up_no_other_reader_and_its_own_only_for_a_while() {
@@ -169,45 +174,84 @@ fn take(reader: &Transport, blocks: usize) -> Vec<Completion> {
     ended
 }
 
-/// Jobs beyond what may wait are refused at once.
-#[test]
-fn the_queue_of_the_disks_threads_is_bounded() {
-    use crate::disk::{Disk, DiskThreads, Ended, Job, MapWork, Outcome, Work};
-    use crate::mapped_budget::Reservation;
-    let folder = std::env::temp_dir().join(format!("sluice-queue-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let pipe = folder.join("pipe");
-    make_pipe(&pipe);
-    let catalog = crate::catalog::Catalog::default();
-    catalog.publish(1, 1, pipe.clone(), None, vec![0, 1000]).expect("good");
-    let output = catalog.find(1, 1).expect("there");
-    let waker = Network::new(1).wire();
-    let mut disk = DiskThreads::start(1, 2, crate::wire::Wire::waker(&waker)).expect("started");
-    let mut number = 0;
-    let mut submit = |disk: &mut DiskThreads| {
-        number += 1;
-        let (output, reservation) = (Arc::clone(&output), Reservation::unlimited());
+/// Threads for disks, and a named pipe whose opening holds them.
+struct HeldThreads {
+    disk: DiskThreads,
+    output: Arc<MapOutput>,
+    jobs: u64,
+    folder: PathBuf,
+    /// When the test has failed.
+    end: Instant,
+}
+
+impl HeldThreads {
+    fn start(most: usize, patience: Duration) -> Self {
+        static FOLDERS: AtomicU64 = AtomicU64::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("sluice-queue-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let pipe = folder.join("pipe");
+        make_pipe(&pipe);
+        let catalog = Catalog::default();
+        catalog.publish(1, 1, pipe, None, vec![0, 1000]).expect("good");
+        let output = catalog.find(1, 1).expect("there");
+        let disk = DiskThreads::start(1, most, patience, Network::new(1).wire().waker()).expect("started");
+        Self { disk, output, jobs: 0, folder, end: Instant::now() + Duration::from_secs(60) }
+    }
+
+    fn submit(&mut self) -> bool {
+        let (output, reservation) = (Arc::clone(&self.output), Reservation::unlimited());
         let (part, needed, writable, refused) = (0..1000, 0..1000, false, Vec::new());
         let work = Work::Map(MapWork { output, part, needed, writable, refused, reservation });
-        disk.submit(Job { number, work })
-    };
-    let end = Instant::now() + Duration::from_secs(60);
-    let mut accepted = 0;
-    // One is taken by the thread, which the pipe holds, two wait.
-    while accepted < 3 {
-        assert!(Instant::now() < end);
-        accepted += u64::from(submit(&mut disk));
+        let is_taken = self.disk.submit(Job { number: self.jobs, work });
+        self.jobs += u64::from(is_taken);
+        is_taken
+    }
+
+    /// Lets every job end that was taken.
+    fn let_go(&mut self) {
+        let mut ended: Vec<Ended> = Vec::new();
+        while (ended.len() as u64) < self.jobs {
+            assert!(Instant::now() < self.end, "{ended:?}");
+            // Opens the other end, if somebody waits for that.
+            drop(File::options().write(true).custom_flags(libc::O_NONBLOCK).open(&self.output.path));
+            self.disk.take_ended(&mut ended);
+            std::thread::yield_now();
+        }
+        assert!(ended.iter().all(|ended| matches!(ended.outcome, Outcome::Mapped(Err(_)))), "{ended:?}");
+        self.jobs = 0;
+    }
+}
+
+impl Drop for HeldThreads {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn jobs_beyond_what_may_wait_are_refused_at_once() {
+    let mut held = HeldThreads::start(2, Duration::from_secs(3600));
+    // The thread has one, two wait.
+    while held.jobs < 3 {
+        assert!(Instant::now() < held.end);
+        held.submit();
         std::thread::yield_now();
     }
-    assert!(!submit(&mut disk) && !submit(&mut disk));
-    let mut ended: Vec<Ended> = Vec::new();
-    while ended.len() < 3 {
-        assert!(Instant::now() < end, "{ended:?}");
-        // Each opening of the pipe has to be met; this one does not wait when nobody does.
-        drop(File::options().write(true).custom_flags(libc::O_NONBLOCK).open(&pipe));
-        disk.take_ended(&mut ended);
-        std::thread::yield_now();
+    assert!(!held.submit() && !held.submit());
+    held.let_go();
+    assert!(held.submit());
+    held.let_go();
+}
+
+#[test]
+fn while_all_threads_are_stuck_no_job_is_taken() {
+    let mut held = HeldThreads::start(usize::MAX, Duration::ZERO);
+    while held.submit() {
+        assert!(Instant::now() < held.end, "the thread is stuck, and jobs are taken");
+        std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(ended.iter().all(|ended| matches!(ended.outcome, Outcome::Mapped(Err(_)))), "{ended:?}");
-    std::fs::remove_dir_all(&folder).expect("removed");
+    held.let_go();
+    assert!(held.submit(), "it is not stuck any more");
+    held.let_go();
 }

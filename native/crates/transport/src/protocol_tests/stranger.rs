@@ -2,17 +2,17 @@
 
 use super::world::{Reads, World, block, failure_of};
 use crate::agent::{Command, PeerState};
+use crate::cma::CmaWire;
 use crate::completions::Failure;
 use crate::loopback::Loopback;
 use crate::message::{Body, InstanceId, Message};
-use crate::near::Near;
 use crate::proof::{Handshake, Role, Secret};
 use crate::wire::{Event, Wire};
 
 /// An owner that the test plays, of a reader that is process 0 of a world and knows it as peer 7. It has proven itself.
 pub(super) struct Stranger {
     pub(super) world: World,
-    pub(super) wire: Near<Loopback>,
+    pub(super) wire: CmaWire<Loopback>,
     endpoint: crate::wire::Endpoint,
 }
 

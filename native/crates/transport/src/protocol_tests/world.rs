@@ -11,11 +11,11 @@ use sluice_mem::Arena;
 
 use crate::agent::{Agent, Command, Options, PeerState, Shared};
 use crate::catalog::Catalog;
+use crate::cma::CmaWire;
 use crate::completions::{Completion, Failure};
 use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, MapWork, Work};
 use crate::loopback::{Loopback, Network};
 use crate::message::Block;
-use crate::near::Near;
 use crate::regions::LARGE_REGION_BYTES;
 use crate::statistics::Statistic;
 use crate::wire::Wire;
@@ -27,12 +27,12 @@ pub(super) const STEP: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reads {
     Loopback,
-    Near,
+    Cma,
 }
 
 /// A process: its agent, and what its callers see of it.
 pub(super) struct Process {
-    pub(super) agent: Agent<Near<Loopback>>,
+    pub(super) agent: Agent<CmaWire<Loopback>>,
     pub(super) shared: Arc<Shared>,
     pub(super) arena: Arc<Arena>,
     pub(super) requests: u64,
@@ -48,7 +48,7 @@ pub(super) struct World {
     pub(super) files: PathBuf,
     reads: Reads,
     /// What was read by system calls, by all processes.
-    pub(super) near_bytes: Arc<AtomicU64>,
+    pub(super) cma_bytes: Arc<AtomicU64>,
 }
 
 impl World {
@@ -89,7 +89,7 @@ impl World {
         let files = std::env::temp_dir().join(format!("sluice-transport-{}-{world}", std::process::id()));
         std::fs::create_dir_all(&files).expect("a folder");
         let network = Network::new(seed);
-        let near_bytes = Arc::new(AtomicU64::new(0));
+        let cma_bytes = Arc::new(AtomicU64::new(0));
         let process = |(process, secret): (usize, &&str)| {
             let (shared, arena) = (Arc::new(shared()), Arena::host(1 << 30));
             let mut options = Options {
@@ -99,19 +99,19 @@ impl World {
                 ..Options::default()
             };
             change(process, &mut options);
-            let wire = Near::new(network.wire(), reads == Reads::Near, Arc::clone(&near_bytes));
+            let wire = CmaWire::new(network.wire(), reads == Reads::Cma, Arc::clone(&cma_bytes));
             let disk = HeldDisk::default();
             let (arena_there, shared_there) = (Arc::clone(&arena), Arc::clone(&shared));
             let agent = Agent::with_disk(wire, arena_there, shared_there, &options, Box::new(disk.clone()));
             Process { agent: agent.expect("good options"), shared, arena, requests: 0, disk }
         };
         let processes = secrets.iter().enumerate().map(process).collect();
-        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, near_bytes }
+        Self { network, start: Instant::now(), elapsed: Duration::ZERO, processes, files, reads, cma_bytes }
     }
 
     /// A wire of this network without an agent: the test speaks for it.
-    pub(super) fn stranger(&self) -> Near<Loopback> {
-        Near::new(self.network.wire(), self.reads == Reads::Near, Arc::clone(&self.near_bytes))
+    pub(super) fn stranger(&self) -> CmaWire<Loopback> {
+        CmaWire::new(self.network.wire(), self.reads == Reads::Cma, Arc::clone(&self.cma_bytes))
     }
 
     /// A process's place on the network, which ends its address.

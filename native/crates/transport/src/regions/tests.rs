@@ -1,8 +1,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use std::time::Duration;
+
 use super::*;
 use crate::catalog::Catalog;
+use crate::unregistrable::REGISTRATION_RETRY;
 use crate::wire::{Endpoint, Event, Get, Opened, Waker};
 
 const MIB: usize = 1 << 20;
@@ -193,6 +196,9 @@ fn what_cannot_fit_drives_nothing_out() {
     files.unpin(pinned);
     assert_eq!(files.regions.pins(), 0, "nothing of what was begun stays pinned");
     assert!(files.touch(&kept, MIB, 10), "the chunk does not fit, a small region does");
+    let idle = files.regions.idle();
+    assert!(idle.0 > 0 && files.pin(&large, 0, 9 * MIB).is_none());
+    assert_eq!(files.regions.idle(), idle, "a block that can never fit drives nothing out");
 }
 
 #[test]
@@ -240,7 +246,7 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     assert_eq!(files.wire.attempts, attempts + 2);
     assert_eq!((files.regions.idle().0, files.regions.failed_registrations()), (1, 1));
-    assert_eq!(files.regions.refused(files.now).len(), 1, "it is not mapped in vain");
+    assert_eq!(files.regions.unregistrable(files.now).len(), 1, "it is not mapped in vain");
     for _ in 0..10 {
         assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     }
@@ -249,7 +255,7 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     assert!(files.touch(&output, 4 * MIB, 4 * MIB), "what is registered is read on");
     files.wire.room = 64 * MIB;
     files.now += REGISTRATION_RETRY;
-    assert!(files.regions.refused(files.now).is_empty());
+    assert!(files.regions.unregistrable(files.now).is_empty());
     assert!(files.touch(&output, 8 * MIB, 4 * MIB), "and it is tried again");
 }
 

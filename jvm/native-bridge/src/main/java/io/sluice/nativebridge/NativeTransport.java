@@ -140,7 +140,7 @@ public final class NativeTransport {
   }
 
   /** Bytes that were read by system calls from processes of this machine since the transport's start. */
-  public static native long nearBytes(long transport);
+  public static native long cmaBytes(long transport);
 
   /**
    * How far the connection to a peer has come. Does not wait.

@@ -154,7 +154,7 @@ class OneSidedTransportTest {
   private static void assertReadNear(SparkApplication application) {
     String obstacle = whyNotNear();
     if (obstacle == null) {
-      assertTrue(counted(application, Counter.TRANSPORT_NEAR_BYTES) > 0, () -> "nothing was read by system calls: "
+      assertTrue(counted(application, Counter.TRANSPORT_CMA_BYTES) > 0, () -> "nothing was read by system calls: "
           + ProcessCounters.ofExecutors(application.context()));
     } else {
       System.err.println("not looked at: whether executors read each other by system calls: " + obstacle);

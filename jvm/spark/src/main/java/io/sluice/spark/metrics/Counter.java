@@ -69,7 +69,7 @@ public enum Counter {
   TRANSPORT_PEER_FAILURES("transport.peerFailures", Unit.COUNT, "times that an executor could not be read one-sidedly"),
   TRANSPORT_BLOCKS("transport.blocks", Unit.COUNT, "blocks read one-sidedly"),
   TRANSPORT_BYTES("transport.bytes", Unit.BYTES, "bytes of those blocks"),
-  TRANSPORT_NEAR_BYTES("transport.nearBytes", Unit.BYTES,
+  TRANSPORT_CMA_BYTES("transport.cmaBytes", Unit.BYTES,
       "bytes read by system calls, out of the memory of executors of the same machine"),
   TRANSPORT_NETTY_UNKNOWN_PEER("transport.nettyUnknownPeer", Unit.COUNT,
       "blocks left to Spark's block transfer because their executor had not announced itself"),

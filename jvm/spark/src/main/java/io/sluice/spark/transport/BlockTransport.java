@@ -55,7 +55,7 @@ public interface BlockTransport {
   void release(long address);
 
   /** Bytes that were read by system calls from processes of this machine; negative after {@link #stop}. */
-  long nearBytes();
+  long cmaBytes();
 
   /**
    * What the transport says of itself now.

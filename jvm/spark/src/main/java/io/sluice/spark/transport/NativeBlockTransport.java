@@ -100,8 +100,8 @@ final class NativeBlockTransport implements BlockTransport {
   }
 
   @Override
-  public long nearBytes() {
-    return NativeTransport.nearBytes(handle);
+  public long cmaBytes() {
+    return NativeTransport.cmaBytes(handle);
   }
 
   @Override

@@ -43,8 +43,8 @@ public final class TransportService implements AutoCloseable {
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
-  /** What of {@link BlockTransport#nearBytes} has been counted; the poller's. */
-  private long nearBytes;
+  /** What of {@link BlockTransport#cmaBytes} has been counted; the poller's. */
+  private long cmaBytes;
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> { };
 
@@ -177,18 +177,18 @@ public final class TransportService implements AutoCloseable {
         for (int i = 0; i < count; i++) {
           complete(completions, i * NativeTransport.COMPLETION_LONGS);
         }
-        countNearBytes();
+        countCmaBytes();
       }
     } finally {
       leavePendingToSpark();
     }
   }
 
-  private void countNearBytes() {
-    long now = transport.nearBytes();
-    if (now > nearBytes) {
-      counters.add(Counter.TRANSPORT_NEAR_BYTES, now - nearBytes);
-      nearBytes = now;
+  private void countCmaBytes() {
+    long now = transport.cmaBytes();
+    if (now > cmaBytes) {
+      counters.add(Counter.TRANSPORT_CMA_BYTES, now - cmaBytes);
+      cmaBytes = now;
     }
   }
 

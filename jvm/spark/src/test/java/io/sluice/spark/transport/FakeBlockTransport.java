@@ -38,7 +38,7 @@ final class FakeBlockTransport implements BlockTransport {
   final List<Long> disconnects = new CopyOnWriteArrayList<>();
   final Map<String, Published> published = new ConcurrentHashMap<>();
   final List<String> renewed = new CopyOnWriteArrayList<>();
-  final AtomicLong nearBytes = new AtomicLong();
+  final AtomicLong cmaBytes = new AtomicLong();
   volatile Consumer<Fetch> onFetch = fetches::add;
   volatile int publishResult;
   volatile int connectResult;
@@ -172,8 +172,8 @@ final class FakeBlockTransport implements BlockTransport {
   }
 
   @Override
-  public long nearBytes() {
-    return nearBytes.get();
+  public long cmaBytes() {
+    return cmaBytes.get();
   }
 
   /** A connection is ready unless the test says that it is still connecting, or has failed it. */

@@ -77,9 +77,9 @@ class OneSidedBlockClientTest {
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     assertArrayEquals(new long[] {4, 10, 0, 1, 4, 11, 0, 1, 4, 12, 3, 7}, fetch.blocks());
-    transport.nearBytes.set(3);
+    transport.cmaBytes.set(3);
     transport.deliver(fetch, 2, bytes("two"));
-    transport.nearBytes.set(7);
+    transport.cmaBytes.set(7);
     transport.deliver(fetch, 0, bytes("zero"));
     transport.deliver(fetch, 1, bytes("one"));
     awaitTold(3);
@@ -89,7 +89,7 @@ class OneSidedBlockClientTest {
     assertEquals(List.of(), sparks.requests);
     Await.until("blocks are counted", () -> counters.get(Counter.TRANSPORT_BYTES) == 10);
     assertEquals(3, counters.get(Counter.TRANSPORT_BLOCKS));
-    Await.until("bytes read near are counted", () -> counters.get(Counter.TRANSPORT_NEAR_BYTES) == 7);
+    Await.until("bytes read by CMA are counted", () -> counters.get(Counter.TRANSPORT_CMA_BYTES) == 7);
     assertEquals(3, transport.leases(), "a block that the listener holds was freed");
   }
 

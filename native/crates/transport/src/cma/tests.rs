@@ -1,15 +1,15 @@
-//! Near reads between two wires of this process, above the loopback. What the loopback reads is not counted as read
-//! near.
+//! CMA reads between two wires of this process, above the loopback. What the loopback reads is not counted as read
+//! so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use super::call::stalls;
-use super::cells::Mark;
 use super::format::{Origin, RegionKey};
 use super::queue::{CALL_BYTES, CALL_GETS};
-use super::{Near, TURN_CALLS, faults, permitted};
+use super::validity::ValidityMark;
+use super::{CmaWire, TURN_CALLS, faults, permitted};
 use crate::loopback::{Loopback, Network};
 use crate::mapping::Mapping;
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
@@ -17,10 +17,10 @@ use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 const MIB: usize = 1 << 20;
 
 struct Pair<W: Wire = Loopback> {
-    owner: Near<Loopback>,
-    reader: Near<W>,
+    owner: CmaWire<Loopback>,
+    reader: CmaWire<W>,
     endpoint: Endpoint,
-    near_bytes: Arc<AtomicU64>,
+    cma_bytes: Arc<AtomicU64>,
 }
 
 impl Pair {
@@ -30,22 +30,22 @@ impl Pair {
 
     /// The reader is given the owner's address as `change` makes it.
     fn with(owner_enabled: bool, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
-        let (network, near_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
-        let owner = Near::new(network.wire(), owner_enabled, Arc::default());
-        let mut reader = Near::new(network.wire(), true, Arc::clone(&near_bytes));
+        let (network, cma_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
+        let owner = CmaWire::new(network.wire(), owner_enabled, Arc::default());
+        let mut reader = CmaWire::new(network.wire(), true, Arc::clone(&cma_bytes));
         let endpoint = reader.open(&change(owner.address())).expect("well-formed").endpoint;
-        Self { owner, reader, endpoint, near_bytes }
+        Self { owner, reader, endpoint, cma_bytes }
     }
 }
 
 impl<W: Wire> Pair<W> {
-    /// The reader reads near in front of what `make` makes of the loopback.
+    /// The reader reads by CMA in front of what `make` makes of the loopback.
     fn on(make: impl FnOnce(Loopback) -> W) -> Self {
-        let (network, near_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
-        let owner = Near::new(network.wire(), true, Arc::default());
-        let mut reader = Near::new(make(network.wire()), true, Arc::clone(&near_bytes));
+        let (network, cma_bytes) = (Network::new(1), Arc::new(AtomicU64::new(0)));
+        let owner = CmaWire::new(network.wire(), true, Arc::default());
+        let mut reader = CmaWire::new(make(network.wire()), true, Arc::clone(&cma_bytes));
         let endpoint = reader.open(owner.address()).expect("well-formed").endpoint;
-        Self { owner, reader, endpoint, near_bytes }
+        Self { owner, reader, endpoint, cma_bytes }
     }
 
     /// With a second thread that reads.
@@ -82,8 +82,8 @@ impl<W: Wire> Pair<W> {
         events.into_iter().map(ended).collect()
     }
 
-    fn near_bytes(&self) -> u64 {
-        self.near_bytes.load(Ordering::Relaxed)
+    fn cma_bytes(&self) -> u64 {
+        self.cma_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -102,7 +102,7 @@ fn what_is_registered_is_read_without_the_inner_wire() {
     pair.get(1, &key, &from, &mut to);
     assert_eq!(pair.turn(), [(1, true)]);
     assert!(from == to);
-    assert_eq!(pair.near_bytes(), from.len() as u64);
+    assert_eq!(pair.cma_bytes(), from.len() as u64);
 }
 
 #[test]
@@ -115,22 +115,22 @@ fn a_region_that_has_ended_is_never_read_even_where_another_has_begun() {
     pair.owner.unregister(region);
     memory.fill(9);
     assert_eq!(pair.turn(), [(1, false)]);
-    // The pool gives the same cell again, unless another test has it by now.
+    // The pool gives the same word again, unless another test has it by now.
     let (_, other) = pair.register(&memory);
     pair.get(2, &key, &memory, &mut to);
     assert_eq!(pair.turn(), [(2, false)]);
-    assert_eq!(pair.near_bytes(), 0);
+    assert_eq!(pair.cma_bytes(), 0);
     pair.get(3, &other, &memory, &mut to);
     assert_eq!(pair.turn(), [(3, true)]);
     assert_eq!(to, [9; 100]);
 }
 
 #[test]
-fn nothing_is_read_near_once_the_owners_wire_is_gone() {
+fn nothing_is_read_by_cma_once_the_owners_wire_is_gone() {
     let mut pair = Pair::new();
     let (memory, mut to) = (content(100), vec![0; 100]);
     let (_, key) = pair.register(&memory);
-    let Pair { owner, mut reader, endpoint, near_bytes, .. } = pair;
+    let Pair { owner, mut reader, endpoint, cma_bytes, .. } = pair;
     drop(owner);
     let remote = memory.as_ptr().expose_provenance() as u64;
     // SAFETY: `to` is kept until the end.
@@ -139,11 +139,11 @@ fn nothing_is_read_near_once_the_owners_wire_is_gone() {
     reader.progress(&mut events);
     // The loopback knows of no end of its wires and reads it.
     assert_eq!(events, [Event::Got { token: 1, result: Ok(()) }]);
-    assert_eq!(near_bytes.load(Ordering::Relaxed), 0);
+    assert_eq!(cma_bytes.load(Ordering::Relaxed), 0);
 }
 
 #[test]
-fn who_is_not_the_process_in_the_address_is_not_near() {
+fn who_is_not_the_process_in_the_address_is_not_read_by_cma() {
     let origin = |change: fn(&mut Origin)| {
         move |address: &[u8]| {
             let (mut origin, inner) = Origin::decode(address).expect("well-formed");
@@ -173,7 +173,7 @@ fn assert_read_by_inner(pair: &mut Pair, case: usize) {
     pair.get(1, &key, &from, &mut to);
     assert_eq!(pair.turn(), [(1, true)], "case {case}");
     assert!(from == to);
-    assert_eq!(pair.near_bytes(), 0, "case {case}");
+    assert_eq!(pair.cma_bytes(), 0, "case {case}");
 }
 
 #[test]
@@ -263,9 +263,9 @@ fn one_get_that_cannot_be_read_takes_no_other_with_it() {
     let (_, good) = pair.register(&from);
     let (region, stale) = pair.register(&from);
     pair.owner.unregister(region);
-    // Its cell is where nothing is mapped, so a call with it fails as a whole.
+    // Its validity word is where nothing is mapped, so a call with it fails as a whole.
     let (unreadable, inner) = RegionKey::decode(&good).expect("well-formed");
-    let unreadable = RegionKey { mark: Mark { address: 8, value: 1 }, ..unreadable }.encode(inner);
+    let unreadable = RegionKey { mark: ValidityMark { address: 8, value: 1 }, ..unreadable }.encode(inner);
     for (token, (from, to)) in from.chunks(100).zip(to.chunks_mut(100)).enumerate() {
         let key = [&good, &stale, &unreadable][match token {
             3 => 1,
@@ -279,7 +279,7 @@ fn one_get_that_cannot_be_read_takes_no_other_with_it() {
     ended.sort_unstable();
     let expected: Vec<(u64, bool)> = (0..10).map(|token| (token, token != 3 && token != 6)).collect();
     assert_eq!(ended, expected, "the stale one and the unreadable one fail");
-    assert_eq!(pair.near_bytes(), 800);
+    assert_eq!(pair.cma_bytes(), 800);
     assert!(from[..300] == to[..300] && from[400..600] == to[400..600] && from[700..] == to[700..]);
 }
 
@@ -325,7 +325,7 @@ fn an_endpoint_that_is_refused_stays_with_the_inner_wire() {
     assert_eq!(ended, [(1, true), (2, true)]);
     pair.get(3, &key, &from, &mut to);
     assert_eq!(pair.turn(), [(3, true)]);
-    assert_eq!(pair.near_bytes(), 0);
+    assert_eq!(pair.cma_bytes(), 0);
     assert!(from == to);
 }
 
@@ -416,14 +416,14 @@ fn two_threads_read_what_one_does() {
         return;
     }
     let mut pair = Pair::new().helped();
-    let (from, mut near) = (content(4 * MIB), 0);
+    let (from, mut by_cma) = (content(4 * MIB), 0);
     for round in 0..60usize {
         let mut to = vec![0; from.len()];
         let (_, good) = pair.register(&from);
         let (region, stale) = pair.register(&from);
         pair.owner.unregister(region);
         let (unreadable, inner) = RegionKey::decode(&good).expect("well-formed");
-        let unreadable = RegionKey { mark: Mark { address: 8, value: 1 }, ..unreadable }.encode(inner);
+        let unreadable = RegionKey { mark: ValidityMark { address: 8, value: 1 }, ..unreadable }.encode(inner);
         let mut parts = Vec::new();
         let (mut from_left, mut to_left) = (&from[..], &mut to[..]);
         for nth in 0.. {
@@ -440,7 +440,7 @@ fn two_threads_read_what_one_does() {
                 _ => (&good, true),
             };
             pair.get(nth as u64, key, part, to_part);
-            near += if read { bytes as u64 } else { 0 };
+            by_cma += if read { bytes as u64 } else { 0 };
             parts.push((part, &to_part[..], read));
             (from_left, to_left) = (rest, to_rest);
         }
@@ -448,7 +448,7 @@ fn two_threads_read_what_one_does() {
         assert_eq!(ended(&mut pair, parts.len()), expected);
         // Otherwise its memory is not defined.
         assert!(parts.iter().all(|(part, to, read)| !*read || part == to), "round {round}");
-        assert_eq!(pair.near_bytes(), near);
+        assert_eq!(pair.cma_bytes(), by_cma);
     }
 }
 
@@ -527,11 +527,11 @@ fn what_the_helper_is_refused_is_the_inner_wires() {
     stall.refuse();
     assert_eq!(ended(&mut pair, 3), [(0, true), (1, true), (2, true)]);
     assert!(from == to);
-    let near = pair.near_bytes();
-    assert!(near <= 2 * CALL_BYTES as u64);
+    let by_cma = pair.cma_bytes();
+    assert!(by_cma <= 2 * CALL_BYTES as u64);
     pair.get(3, &key, &from, &mut to);
     assert_eq!(ended(&mut pair, 1), [(3, true)]);
-    assert_eq!(pair.near_bytes(), near, "the endpoint is not near any more");
+    assert_eq!(pair.cma_bytes(), by_cma, "the endpoint is not read by CMA any more");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Gets that are made by one system call, and what comes of each.
 
-use crate::near::call::{Call, Failure};
-use crate::near::cells::Mark;
+use crate::cma::call::{Call, Failure};
+use crate::cma::validity::ValidityMark;
 use crate::wire::Endpoint;
 
 /// A get that waits to be read.
 pub(crate) struct Queued {
     pub(crate) endpoint: Endpoint,
     pub(crate) pid: u32,
-    pub(crate) mark: Mark,
+    pub(crate) mark: ValidityMark,
     pub(crate) token: u64,
     pub(crate) inner_key: Vec<u8>,
     pub(crate) remote: u64,
@@ -24,7 +24,7 @@ unsafe impl Send for Queued {}
 pub(crate) enum Outcome {
     /// All bytes are there, and were the region's.
     Read,
-    /// The region's cell does not hold its value: what was read is not the region's.
+    /// The region's validity word does not hold its number: what was read is not the region's.
     Stale,
     /// Its memory cannot be read there.
     NotRead,
@@ -39,7 +39,7 @@ pub(crate) type Ended = (Queued, Outcome);
 #[derive(Default)]
 pub(crate) struct Reading {
     call: Call,
-    marks: Vec<Mark>,
+    marks: Vec<ValidityMark>,
     held: Vec<u64>,
 }
 
@@ -62,7 +62,7 @@ impl Reading {
         }
     }
 
-    /// One call: the gets' data, then the cells of their regions into `held`.
+    /// One call: the gets' data, then the validity words of their regions into `held`.
     fn call(&mut self, gets: &[Queued]) -> Result<(), Failure> {
         let Self { call, marks, held } = self;
         let Some(pid) = gets.first().map(|get| get.pid) else { return Ok(()) };

@@ -1,22 +1,25 @@
-//! Reads within one machine: one system call (`process_vm_readv`, "CMA") takes the bytes out of the owner's memory, on
-//! the reader's threads and at its cost; the owner's threads have no part in it. [`Near`] does that in front of another
-//! wire, which carries everything else, and every read that cannot be made so.
+//! Reads within one machine by CMA ("cross memory attach"): the system call `process_vm_readv` copies the bytes out of
+//! the owner's memory, on the reader's threads and at its cost; the owner's threads have no part in it. [`CmaWire`]
+//! does that in front of another wire, which carries everything else, and every read that cannot be made so.
 //!
 //! ```text
 //!   owner's process                               reader's process
-//!   register ─► cell := v, key (cell's place, v)  get ─► queue ─► one call: data …, then the cells
-//!   unregister ─► cell := 0, then the inner's             all came and every cell holds its v ─► Got
-//!                 (and then somebody unmaps)              a cell does not ─► the inner wire's get ─► Got
+//!   register ─► word := v, key (word's place, v)  get ─► queue ─► one call: data …, then the words
+//!   unregister ─► word := 0, then the inner's             all came and every word holds its v ─► Got
+//!                 (and then somebody unmaps)              a word does not ─► the inner wire's get ─► Got
 //!                                                         not all came, even alone ─► Got, an error
 //! ```
 //!
 //! # Why bytes that are reported are those of the region
-//! 1. A call reads its pieces in their order, so a cell is read after the data that it stands for.
-//! 2. A cell's memory is a cell for as long as the process lives, holds `v` only from the registration to its end, and
-//!    no other registration's value is `v` (they are odd numbers counted on from a random one). So who reads `v` there,
-//!    or one byte of it that is not 0, has begun to before the end of this registration, in this very process: a pid
-//!    that another process has now, another PID namespace, a peer that is gone, memory that was unmapped and mapped
-//!    again all show as a call that fails or a cell that holds something else. No identity has to be compared.
+//! Each registration has a *validity word* in the owner's memory. It holds a number `v` of its own from the
+//! registration to its end, and the region's key says where it is and what it holds.
+//! 1. A call reads its pieces in their order, so a validity word is read after the data that it stands for.
+//! 2. The memory of a validity word is used for nothing else as long as the process lives, holds `v` only from the
+//!    registration to its end, and no other registration's number is `v` (they are odd numbers counted on from a random
+//!    one). So a reader that finds `v` there has read its data before the end of this registration, in this very
+//!    process. A pid that another process has now, another PID namespace, a peer that is gone, memory that was unmapped
+//!    and mapped again: each shows as a call that fails or a word that holds something else. No identity has to be
+//!    compared.
 //! 3. Until its end the region's memory stays mapped with what was registered (contract of [`Wire::register`]), and a
 //!    read outside of the region's bounds, which stand in its key, is not made here.
 //!
@@ -26,20 +29,21 @@
 //! keep their order (x86-64).
 //!
 //! # Two threads
-//! The wire's thread and its helper take calls' worth of gets from one queue ([`queue`]), and a call is one thread's
-//! from its first piece to its cells, so none of the above depends on who reads. The inner wire is touched by the
-//! wire's thread only.
+//! The wire's thread and its helper take gets from one queue ([`queue`]), as many as one call reads; a call is one
+//! thread's from its first piece to its validity words, so none of the above depends on who reads. The inner wire is
+//! touched by the wire's thread only.
 //!
 //! # What it does not do
-//! Look for who is near: an endpoint is when its process's cell can be read, which is tried before its first get.
+//! Find out which peers are on this machine: before an endpoint's first get the validity word of the peer's process is
+//! read, and if that works and the number is right, the endpoint's gets are made here.
 
 mod call;
-mod cells;
 mod format;
 mod job;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod validity;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,10 +51,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use self::call::Call;
-use self::cells::{Cell, Mark};
 use self::format::{Origin, RegionKey};
 use self::job::{Ended, Outcome, Queued, Reading};
 use self::queue::{CALL_BYTES, Queue};
+use self::validity::{ValidityMark, ValidityWord};
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 #[cfg(test)]
@@ -63,19 +67,19 @@ const TURN_CALLS: usize = 32;
 /// A wire whose gets are system calls where the owner is a process of this machine that this one may read, and the
 /// inner wire's elsewhere.
 ///
-/// Both ends must be wrapped, whether or not they read near themselves: addresses and keys have more in them. Owned and
-/// used by one thread, as every wire; a second one may help it to read ([`Near::with_helper`]).
-pub struct Near<W: Wire> {
-    // Before `inner`, so that no cell stands any more when the inner wire gives its regions up.
-    cells: HashMap<Region, Cell>,
-    /// What others find when they try whether this process is near; none when it reads and is read by the inner wire
-    /// only.
-    _own: Option<Cell>,
+/// Both ends must be wrapped, whether or not they read by CMA themselves: addresses and keys have more in them. Owned
+/// and used by one thread, as every wire; a second one may help it to read ([`CmaWire::with_helper`]).
+pub struct CmaWire<W: Wire> {
+    // Before `inner`, so that no validity word holds its number any more when the inner wire gives its regions up.
+    words: HashMap<Region, ValidityWord>,
+    /// What others read when they try whether this process can be read by CMA; none when it reads and is read by the
+    /// inner wire only.
+    _own: Option<ValidityWord>,
     inner: W,
     address: Vec<u8>,
     enabled: bool,
     peers: HashMap<Endpoint, Peer>,
-    /// Gets of endpoints whose way is [`Way::Near`].
+    /// Gets of endpoints whose way is [`Way::Cma`].
     queue: Queue,
     reading: Reading,
     /// What was read and not looked at yet.
@@ -92,25 +96,25 @@ struct Peer {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Untried,
-    Near,
+    Cma,
     Inner,
 }
 
-impl<W: Wire> Near<W> {
-    /// Puts itself before a wire. Unless `enabled`, nothing is read near, neither here nor by others from here.
+impl<W: Wire> CmaWire<W> {
+    /// Puts itself before a wire. Unless `enabled`, nothing is read by CMA, neither here nor by others from here.
     /// `read_bytes` counts the bytes that are; any thread may look at it.
     pub fn new(inner: W, enabled: bool, read_bytes: Arc<AtomicU64>) -> Self {
-        let own = enabled.then(Cell::new);
-        let mark = own.as_ref().map_or(Mark { address: 0, value: 0 }, Cell::mark);
+        let own = enabled.then(ValidityWord::new);
+        let mark = own.as_ref().map_or(ValidityMark { address: 0, value: 0 }, ValidityWord::mark);
         let pid = if enabled { std::process::id() } else { 0 };
         let address = Origin { pid, mark }.encode(inner.address());
-        let (cells, peers, reading, read, ended) = Default::default();
+        let (words, peers, reading, read, ended) = Default::default();
         let queue = Queue::new();
-        Self { cells, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
+        Self { words, _own: own, inner, address, enabled, peers, queue, reading, read, ended, read_bytes }
     }
 
-    /// The same with a thread that helps to read when there is much, unless this wire does not read near. When it is in
-    /// one call for longer than `patience`, that is an [`Event::Stuck`].
+    /// The same with a thread that helps to read when there is much, unless this wire does not read by CMA. When it is
+    /// in one call for longer than `patience`, that is an [`Event::Stuck`].
     ///
     /// # Errors
     /// The system has no thread.
@@ -122,7 +126,7 @@ impl<W: Wire> Near<W> {
     }
 
     /// The process to read from, if the endpoint's gets are made here; tried before its first.
-    fn pid_near(&mut self, endpoint: Endpoint) -> Option<u32> {
+    fn cma_pid(&mut self, endpoint: Endpoint) -> Option<u32> {
         let peer = self.peers.get_mut(&endpoint)?;
         if peer.way == Way::Untried {
             let Origin { pid, mark } = peer.origin;
@@ -130,9 +134,9 @@ impl<W: Wire> Near<W> {
             call.push(mark.address, (&raw mut value).cast(), size_of::<u64>());
             // SAFETY: the one piece is `value`.
             let read = unsafe { call.run(pid) };
-            peer.way = if read.is_ok() && value == mark.value { Way::Near } else { Way::Inner };
+            peer.way = if read.is_ok() && value == mark.value { Way::Cma } else { Way::Inner };
         }
-        (peer.way == Way::Near).then_some(peer.origin.pid)
+        (peer.way == Way::Cma).then_some(peer.origin.pid)
     }
 
     /// Moves the queue on, within the limits of one turn.
@@ -183,7 +187,7 @@ impl<W: Wire> Near<W> {
         self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The endpoint is not near, or not any more.
+    /// The endpoint cannot be read by CMA, or not any more.
     fn hand_over_endpoint(&mut self, endpoint: Endpoint) {
         if let Some(peer) = self.peers.get_mut(&endpoint) {
             peer.way = Way::Inner;
@@ -198,7 +202,7 @@ impl<W: Wire> Near<W> {
     }
 }
 
-impl<W: Wire> Wire for Near<W> {
+impl<W: Wire> Wire for CmaWire<W> {
     fn address(&self) -> &[u8] {
         &self.address
     }
@@ -227,9 +231,9 @@ impl<W: Wire> Wire for Near<W> {
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
         // SAFETY: the caller promises the same.
         let (region, inner_key) = unsafe { self.inner.register(address, bytes) }?;
-        let cell = Cell::new();
-        let key = RegionKey { mark: cell.mark(), address: address as u64, bytes: bytes as u64 }.encode(&inner_key);
-        self.cells.insert(region, cell);
+        let word = ValidityWord::new();
+        let key = RegionKey { mark: word.mark(), address: address as u64, bytes: bytes as u64 }.encode(&inner_key);
+        self.words.insert(region, word);
         Ok((region, key))
     }
 
@@ -239,12 +243,12 @@ impl<W: Wire> Wire for Near<W> {
 
     fn unregister(&mut self, region: Region) {
         // First: what is reported after this was read before.
-        drop(self.cells.remove(&region));
+        drop(self.words.remove(&region));
         self.inner.unregister(region);
     }
 
     fn max_bytes_in_flight(&self, endpoint: Endpoint) -> usize {
-        if self.peers.get(&endpoint).is_none_or(|peer| peer.way != Way::Near) {
+        if self.peers.get(&endpoint).is_none_or(|peer| peer.way != Way::Cma) {
             self.inner.max_bytes_in_flight(endpoint)
         } else if self.queue.has_helper() {
             // For each of two threads what it reads, and what it reads next.
@@ -261,7 +265,7 @@ impl<W: Wire> Wire for Near<W> {
             Ok(parts) => parts,
             Err(error) => return self.ended.push(Event::Got { token, result: Err(error) }),
         };
-        if let Some(pid) = self.pid_near(endpoint).filter(|_| key.covers(remote, bytes)) {
+        if let Some(pid) = self.cma_pid(endpoint).filter(|_| key.covers(remote, bytes)) {
             let (mark, inner_key) = (key.mark, inner_key.to_vec());
             self.queue.push(Queued { endpoint, pid, mark, token, inner_key, remote, local, bytes });
         } else {

@@ -9,14 +9,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::near::job::{Ended, Queued, Reading};
+use crate::cma::job::{Ended, Queued, Reading};
 use crate::wire::{Endpoint, Waker, WireError};
 
 /// Bytes after which a call takes no other get. What a thread reads and what has just been delivered then fit into a
 /// core's cache together: on one thread, blocks of 64 KiB took 9.5 us, 11.2 with 1 MiB, 13 with 2 MiB (medians on a
 /// busy machine).
 pub(crate) const CALL_BYTES: usize = 512 << 10;
-/// Gets that one system call serves at most. Each is a piece and may need a cell; the kernel takes 1024 pieces.
+/// Gets that one system call serves at most. Each is a piece and may need a validity word; the kernel takes 1024
+/// pieces.
 pub(crate) const CALL_GETS: usize = 64;
 
 /// The most that counts of the time between two looks at the helper: this process may have been stopped as a whole.
@@ -100,7 +101,7 @@ impl Queue {
     /// The system has no thread.
     pub(crate) fn start_helper(&mut self, waker: Arc<dyn Waker>, patience: Duration) -> Result<(), WireError> {
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new().name("sluice-near".into()).spawn(move || help(&shared, &*waker));
+        let thread = std::thread::Builder::new().name("sluice-cma".into()).spawn(move || help(&shared, &*waker));
         let no_thread = |e| {
             WireError(format!(
                 "starting a second thread that reads: {e}; see the limits of processes (ulimit -u, pids)"

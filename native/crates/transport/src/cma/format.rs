@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! address   "SlN1" · pid u32 · mark · the inner wire's      (little endian throughout)
-//!           pid: 0 when reads from there are not to be made by system calls. The mark is of a cell that holds its
-//!           value as long as the wire lives.
+//!           pid: 0 when reads from there are not to be made by system calls. The mark is of a validity word that
+//!           holds its value as long as the wire lives.
 //! key       mark · first address u64 · bytes u64 · the inner wire's
-//!           The mark is of the region's own cell.
-//! mark      address of the cell u64 · its value u64
+//!           The mark is of the region's own validity word.
+//! mark      address of the validity word u64 · what it holds u64
 //! ```
 
-use crate::near::cells::Mark;
+use crate::cma::validity::ValidityMark;
 use crate::wire::WireError;
 
 const MAGIC: [u8; 4] = *b"SlN1";
@@ -19,7 +19,7 @@ const MAGIC: [u8; 4] = *b"SlN1";
 pub(crate) struct Origin {
     /// As the process itself sees it; 0: it is not to be read from by system calls.
     pub(crate) pid: u32,
-    pub(crate) mark: Mark,
+    pub(crate) mark: ValidityMark,
 }
 
 impl Origin {
@@ -35,7 +35,7 @@ impl Origin {
         let parts = || {
             let inner = bytes.strip_prefix(&MAGIC)?;
             let (pid, inner) = inner.split_first_chunk()?;
-            let (mark, inner) = Mark::decode(inner)?;
+            let (mark, inner) = ValidityMark::decode(inner)?;
             Some((Self { pid: u32::from_le_bytes(*pid), mark }, inner))
         };
         parts().ok_or_else(|| WireError("the address is malformed".into()))
@@ -45,7 +45,7 @@ impl Origin {
 /// A region in its owner's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegionKey {
-    pub(crate) mark: Mark,
+    pub(crate) mark: ValidityMark,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
 }
@@ -61,7 +61,7 @@ impl RegionKey {
     /// The bytes are no key of this wire.
     pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let parts = || {
-            let (mark, inner) = Mark::decode(bytes)?;
+            let (mark, inner) = ValidityMark::decode(bytes)?;
             let (address, inner) = word(inner)?;
             let (bytes, inner) = word(inner)?;
             Some((Self { mark, address, bytes }, inner))
@@ -76,7 +76,7 @@ impl RegionKey {
     }
 }
 
-impl Mark {
+impl ValidityMark {
     fn encode(self) -> [u8; 16] {
         (u128::from(self.value) << 64 | u128::from(self.address)).to_le_bytes()
     }
@@ -103,7 +103,7 @@ mod tests {
             pid: u32, numbers: [u64; 4], inner in prop::collection::vec(any::<u8>(), 0..100), cut in 0usize..24,
         ) {
             let [address, value, first, bytes] = numbers;
-            let mark = Mark { address, value };
+            let mark = ValidityMark { address, value };
             let origin = Origin { pid, mark };
             let encoded = origin.encode(&inner);
             prop_assert_eq!(Origin::decode(&encoded), Ok((origin, &inner[..])));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_region_covers_what_lies_in_it() {
-        let mark = Mark { address: 0, value: 0 };
+        let mark = ValidityMark { address: 0, value: 0 };
         let key = RegionKey { mark, address: 100, bytes: 10 };
         let cases =
             [(100, 10, true), (109, 1, true), (100, 11, false), (99, 1, false), (110, 1, false), (101, 10, false)];
