@@ -8,11 +8,11 @@ use std::sync::Arc;
 use sluice_codec::{Encoder, Options};
 use sluice_mem::Arena;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, ErrorKind};
 use crate::heap::HeapShare;
 use crate::row_checksums::BatchHashes;
 use crate::run::{Chunks, Run, RunIndex};
-use crate::sort::{Page, SORT_ROWS, Sorter};
+use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS, Sorter};
 
 thread_local! {
     /// The encoder of this thread, while no encode has it. One that panicked is not put back.
@@ -27,6 +27,14 @@ pub(crate) struct EncodeSettings {
     pub(crate) hash_rows: bool,
 }
 
+/// One batch of pages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch<'p, 'a> {
+    pub(crate) sequence: i64,
+    pub(crate) fields: u32,
+    pub(crate) pages: &'p [Page<'a>],
+}
+
 /// What a batch of pages becomes.
 pub(crate) struct Encoded {
     pub(crate) run: Run,
@@ -38,17 +46,26 @@ pub(crate) struct Encoded {
 pub(crate) fn encode_run(
     arena: &Arc<Arena>,
     settings: EncodeSettings,
-    sequence: i64,
-    fields: u32,
-    pages: &[Page<'_>],
+    batch: Batch<'_, '_>,
 ) -> Result<Encoded, EngineError> {
     let kept = ENCODER.take();
     let (mut encoder, mut share) = kept.unwrap_or_else(|| (Encoder::new(settings.options), HeapShare::default()));
     encoder.set_options(settings.options);
-    let encoded = encode_with(&mut encoder, &mut share, arena, settings, sequence, fields, pages);
+    let mut encode = |window| encode_with(&mut encoder, &mut share, arena, settings, batch, window);
+    let encoded = match encode(SORT_ROWS) {
+        // The sort may hold what the run needs: once more with the smallest sort.
+        Err(refused) if refused.kind == ErrorKind::NoMemory && rows(batch.pages) > FEWEST_SORT_ROWS => {
+            encode(FEWEST_SORT_ROWS)
+        }
+        answer => answer,
+    };
     share.set(encoder.retained_bytes());
     ENCODER.set(Some((encoder, share)));
     encoded
+}
+
+fn rows(pages: &[Page<'_>]) -> usize {
+    pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
 }
 
 fn encode_with(
@@ -56,11 +73,11 @@ fn encode_with(
     share: &mut HeapShare,
     arena: &Arc<Arena>,
     settings: EncodeSettings,
-    sequence: i64,
-    fields: u32,
-    pages: &[Page<'_>],
+    batch: Batch<'_, '_>,
+    sort_rows: usize,
 ) -> Result<Encoded, EngineError> {
-    let sorter = Sorter::new(arena, pages, settings.partitions, SORT_ROWS)?;
+    let Batch { sequence, fields, pages } = batch;
+    let sorter = Sorter::new(arena, pages, settings.partitions, sort_rows)?;
     let partitions = sorter.partitions_with_rows();
     let mut chunks = Chunks::new(pages.iter().map(|p| p.used).sum());
     let mut index = RunIndex::for_partitions(partitions);

@@ -7,7 +7,7 @@ use sluice_codec::Options;
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
-use crate::encode::{EncodeSettings, encode_run};
+use crate::encode::{Batch, EncodeSettings, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
 use crate::error::EngineError;
 use crate::merge::{Committed, merge};
@@ -85,7 +85,7 @@ impl MapOutputWriter {
     /// malformed, `WrongPhase` during or after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
-        let encoded = encode_run(&self.arena, self.encode_settings(), sequence, fields, pages)?;
+        let encoded = encode_run(&self.arena, self.encode_settings(), Batch { sequence, fields, pages })?;
         let bytes = encoded.run.memory_bytes();
         let mut state = self.lock();
         state.phases.check_alive()?;

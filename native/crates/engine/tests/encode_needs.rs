@@ -98,6 +98,15 @@ fn check(batch: &Batch, options: Options) {
     assert_eq!(output.encode(1, batch.shape.fields, &pages).expect_err("no room").kind, ErrorKind::NoMemory);
 }
 
+/// A run that fits beside a small sort only.
+fn check_with_small_sort(batch: &Batch, options: Options) {
+    let arena = Arena::host(usize::MAX >> 1);
+    let output = MapOutputWriter::new(arena.clone(), batch.partitions, options).expect("partitions");
+    arena.set_limit(output.encode_needs(&batch.shape).arena_bytes - (16 << 20));
+    let pages = [Page { memory: &batch.memory, used: batch.shape.row_bytes, entries: batch.shape.rows }];
+    output.encode(0, batch.shape.fields, &pages).expect("room for the run, and for a sort in windows");
+}
+
 #[test]
 fn an_encode_stays_within_what_is_said_and_keeps_little() {
     for batch in batches() {
@@ -105,6 +114,7 @@ fn an_encode_stays_within_what_is_said_and_keeps_little() {
             check(&batch, Options { codec, level });
         }
     }
+    check_with_small_sort(&batches()[0], Options { codec: Codec::None, level: Level::Plain });
     std::thread::spawn(|| {
         check(&batch("on another thread", 5, 1000, two_words), Options { codec: Codec::Lz4, level: Level::Fast })
     })

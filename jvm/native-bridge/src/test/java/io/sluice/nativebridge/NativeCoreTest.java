@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The contract of the calls, on the library that cargo built. */
+/** The contract of the calls, on the library as it is built. */
 final class NativeCoreTest {
   private static final long LIMIT = 64 << 20;
   private static final long[] NO_PAGES = {};
