@@ -6,8 +6,8 @@
 //!        ├── ≤ 120 KiB ── ThreadArenas: shard per thread, bin per size class ── Superblock (256 KiB, rarely 2 or 3)
 //!        │                                                                          │ allocated from, returned to
 //!        └── larger ─────────────────────── GlobalArena: extents of 4 KiB granules ─┘
-//!                                               │ SubArenas: regions of 64 MiB and more, each region behind one of several locks
-//!                                           Provider: host memory; others (registered, pinned, device) implement the same trait
+//!                                               │ SubArenas: regions of 64 MiB and more, one lock each
+//!                                           Provider: host memory, or another kind (registered, pinned, device)
 //! ```
 //!
 //! # Invariants

@@ -37,7 +37,8 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         12 => size().prop_map(Call::Lease),
         8 => index().prop_map(Call::Release),
-        1 => (index(), prop_oneof![-5_000isize..5_000, -300_000isize..300_000]).prop_map(|(i, by)| Call::ReleaseNear(i, by)),
+        1 => (index(), prop_oneof![-5_000isize..5_000, -300_000isize..300_000])
+            .prop_map(|(i, by)| Call::ReleaseNear(i, by)),
         1 => index().prop_map(Call::ReleaseAgain),
         1 => (0usize..usize::MAX).prop_map(Call::ReleaseAny),
         1 => (0usize..400_000_000).prop_map(Call::SetLimit),

@@ -3,7 +3,7 @@
 
 mod support;
 
-use sluice_mem::{Arena, ArenaOptions, MapError, MappedRegion, MemoryKind, Provider, SEGMENT_BYTES};
+use sluice_mem::{Arena, ArenaOptions, Lease, MapError, MappedRegion, MemError, MemoryKind, Provider, SEGMENT_BYTES};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn a_provider_that_does_not_purge_is_asked_once_a_pass() {
 struct ContendedProvider {
     inner: FixedProvider,
     arena: OnceLock<Arc<Arena>>,
-    other: Mutex<Option<mpsc::Receiver<bool>>>,
+    other: Mutex<Option<mpsc::Receiver<Result<Lease, MemError>>>>,
 }
 
 impl Provider for ContendedProvider {
@@ -132,9 +132,10 @@ impl Provider for ContendedProvider {
 
     unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
         let (arena, (send, receive)) = (self.arena.get().unwrap().clone(), mpsc::channel());
-        std::thread::spawn(move || send.send(arena.lease(SEGMENT_BYTES).is_ok()));
+        // The lease is sent, and so kept: released, it would be free memory that the purge finds next.
+        std::thread::spawn(move || send.send(arena.lease(SEGMENT_BYTES)));
         let early = receive.recv_timeout(Duration::from_millis(100));
-        assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout), "the other thread did not wait");
+        assert!(matches!(early, Err(mpsc::RecvTimeoutError::Timeout)), "the other thread did not wait: {early:?}");
         *self.other.lock().unwrap() = Some(receive);
         // SAFETY: the caller's promise.
         unsafe { self.inner.purge(start, bytes) }
@@ -151,7 +152,8 @@ fn a_lease_waits_for_memory_that_is_being_purged_and_is_not_refused() {
     burst(&arena, 10 * MIB);
     assert_eq!(arena.purge(), 10 * MIB as u64);
     let other = provider.other.lock().unwrap().take().unwrap();
-    assert_eq!(other.recv_timeout(Duration::from_secs(60)), Ok(true), "it got the whole region");
+    let lease = other.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(lease.unwrap().len(), SEGMENT_BYTES);
 }
 
 #[test]
