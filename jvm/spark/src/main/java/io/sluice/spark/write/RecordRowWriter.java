@@ -33,6 +33,7 @@ final class RecordRowWriter<K, V> {
   private final int partitions;
   private final Target target;
   private final Counters counters;
+  private final boolean rowsMayReplace;
   private final RecordEncoder encoder = new RecordEncoder();
   /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
@@ -43,9 +44,7 @@ final class RecordRowWriter<K, V> {
     this.partitions = partitioner.numPartitions();
     this.target = target;
     this.counters = counters;
-    if (!SerializerChoice.rowsMayReplace(dependency.serializer())) {
-      this.serialized = new SerializedRecords(dependency.serializer(), partitions);
-    }
+    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
@@ -84,7 +83,7 @@ final class RecordRowWriter<K, V> {
   private void append(Object key, Object value) throws IOException {
     int partition = partitionOf(key);
     if (serialized == null) {
-      if (encoder.encode(key, value)) {
+      if (rowsMayReplace && encoder.encode(key, value)) {
         target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
         return;
       }

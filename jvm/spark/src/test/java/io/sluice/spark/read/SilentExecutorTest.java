@@ -99,7 +99,6 @@ class SilentExecutorTest {
     Await.until("all tasks have ended",
         () -> context.statusTracker().getActiveStageIds().length == 0 && SparkEnv.get().memoryManager()
             .executionMemoryUsed() == 0);
-    Await.until("the budget is unused", () -> spark.manager().executorState().budget().usedBytes() == 0);
     Await.until("no bytes are in flight", () -> spark.manager().executorState().readAheadBytes().usedBytes() == 0);
     Await.until("the native memory is free", () -> NativeCore.leasedBytes() == 0);
     assertEquals(0, spark.counter(Counter.MEMORY_LEAKED_BYTES));
