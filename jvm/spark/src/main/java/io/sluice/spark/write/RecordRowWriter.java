@@ -35,6 +35,7 @@ final class RecordRowWriter<K, V> {
   private final Target target;
   private final TaskContext context;
   private final Counters counters;
+  private final boolean rowsMayReplace;
   private final RecordEncoder encoder = new RecordEncoder();
   /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
@@ -46,10 +47,7 @@ final class RecordRowWriter<K, V> {
     this.target = target;
     this.context = context;
     this.counters = counters;
-    if (!SerializerChoice.rowsMayReplace(dependency.serializer())) {
-      this.serialized =
-          new SerializedRecords(dependency.serializer(), partitions, new HeapQuota(context.taskMemoryManager()));
-    }
+    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
@@ -91,7 +89,7 @@ final class RecordRowWriter<K, V> {
   private void append(Object key, Object value) throws IOException {
     int partition = partitionOf(key);
     if (serialized == null) {
-      if (encoder.encode(key, value)) {
+      if (rowsMayReplace && encoder.encode(key, value)) {
         target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
         return;
       }
