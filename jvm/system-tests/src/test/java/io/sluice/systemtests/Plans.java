@@ -6,7 +6,10 @@ import java.util.List;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.CoalescedPartitionSpec;
+import org.apache.spark.sql.execution.PartialReducerPartitionSpec;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.ShufflePartitionSpec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
@@ -57,9 +60,26 @@ final class Plans {
   private static String label(SparkPlan plan) {
     if (plan instanceof AQEShuffleReadExec read) {
       return "AQEShuffleRead" + (read.isLocalRead() ? " local" : "") + (read.hasCoalescedPartition() ? " coalesced" : "")
-          + (read.hasSkewedPartition() ? " skewed" : "");
+          + (read.hasSkewedPartition() ? " skewed" : "") + " " + partitions(read);
     }
     return plan.nodeName();
+  }
+
+  /** What each reduce task of {@code read} reads, without the sizes. */
+  private static List<String> partitions(AQEShuffleReadExec read) {
+    List<String> specs = new ArrayList<>();
+    Iterator<ShufflePartitionSpec> all = read.partitionSpecs().iterator();
+    while (all.hasNext()) {
+      ShufflePartitionSpec spec = all.next();
+      if (spec instanceof CoalescedPartitionSpec coalesced) {
+        specs.add(coalesced.startReducerIndex() + "-" + coalesced.endReducerIndex());
+      } else if (spec instanceof PartialReducerPartitionSpec part) {
+        specs.add(part.reducerIndex() + " of maps " + part.startMapIndex() + "-" + part.endMapIndex());
+      } else {
+        specs.add(spec.toString());
+      }
+    }
+    return specs;
   }
 
   /** Values of one SQL metric at every node that has it, in depth-first order. */

@@ -9,9 +9,9 @@ final class SampleOrder {
   private final long step;
   private int taken;
 
-  SampleOrder(int partitions, long mapId) {
+  SampleOrder(int partitions, long seed) {
     this.partitions = partitions;
-    long hash = mapId * MIX;
+    long hash = (seed + 1) * MIX;
     this.first = Math.floorMod(hash >>> Integer.SIZE, (long) partitions);
     this.step = coprime(1 + Math.floorMod(hash >>> Short.SIZE, (long) partitions), partitions);
   }

@@ -96,7 +96,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         executor.cache());
     this.stockSizes = format == RecordFormat.SQL_ROWS
-        ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, mapId) : null;
+        ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, context.partitionId()) : null;
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
     memory.setSpillable(this);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());

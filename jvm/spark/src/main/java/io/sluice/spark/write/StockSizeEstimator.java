@@ -57,12 +57,12 @@ final class StockSizeEstimator {
 
   /**
    * @param codec null when map output is not compressed
-   * @param mapId decides which partitions are sampled
+   * @param mapIndex decides which partitions are sampled: every attempt of a map task samples the same
    */
-  StockSizeEstimator(StockCodec codec, int partitions, long mapId) {
+  StockSizeEstimator(StockCodec codec, int partitions, int mapIndex) {
     this.codec = codec;
     this.partitions = partitions;
-    this.order = new SampleOrder(partitions, mapId);
+    this.order = new SampleOrder(partitions, mapIndex);
     this.streamBytes = new long[partitions];
     this.sampleOf = new byte[codec == null ? 0 : partitions];
   }
