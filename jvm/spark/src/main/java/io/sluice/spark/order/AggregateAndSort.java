@@ -115,7 +115,8 @@ public final class AggregateAndSort<K, V, C> {
   private RecordSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
     Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
     LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
-        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(), sample.kind());
+        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(),
+        sample.kind());
     return order.map(known -> new RecordSorter<K, C>(context, memory, residentBytes, known)).orElse(null);
   }
 

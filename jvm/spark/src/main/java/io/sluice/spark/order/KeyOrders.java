@@ -22,7 +22,8 @@ import java.util.Set;
 final class KeyOrders {
   private static final int MOST_WRAPPERS = 4;
   private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
-      "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$", "scala.math.Ordering$String$");
+      "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$",
+      "scala.math.Ordering$String$");
   private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
       "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");
   private static final String JAVA_NATURAL_REVERSED = "java.util.Collections$ReverseComparator";

@@ -66,6 +66,14 @@ class SparkBlockStoreTest {
     assertTrue(store.find(block).size() > 0);
   }
 
+  /** As Spark's fetch iterator decides it: their blocks do not come through the client that counts them. */
+  @Test
+  void sparkOpensFilesOfThisHostWithoutItsClient() {
+    assertTrue(store.sparkOpensFiles(blocks.blockManagerId()));
+    assertTrue(store.sparkOpensFiles(at("77", blocks.blockManagerId().host(), 7337)));
+    assertFalse(store.sparkOpensFiles(at("77", "far", 7337)));
+  }
+
   @Test
   void theStoredChecksumTellsWhoBrokeABlock() throws IOException {
     FileSegmentManagedBuffer data = (FileSegmentManagedBuffer) store.find(block);
