@@ -7,24 +7,32 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Queries whose final plan depends on the sizes of shuffle blocks: what is coalesced, split, joined how, read locally. Each with a
- * word that its plan must have, so that it tests what it says.
+ * Queries whose final plan depends on the sizes of shuffle blocks: what is coalesced, split, joined how, read locally.
+ * Each with a word that its plan must have, so that it tests what it says.
+ *
+ * <p>Limits are multiples of a table's average partition on stock, in the middle between two decisions: Spark rounds each
+ * block's size to 10 % before it decides, so near a limit a size that is little different may round to the other side.
  */
 final class AdaptiveQueries {
+  static final int PARTITIONS = 40;
   private static final String ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes";
   private static final String HASH_JOIN_LIMIT = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold";
   private static final String BROADCAST_LIMIT = "spark.sql.adaptive.autoBroadcastJoinThreshold";
 
-  /** What rows are like beside their key: names of views that {@link #createViews} makes. */
-  private static final List<String> TABLES = List.of("numbers", "words", "hexadecimal", "bytes", "sparse");
+  /** Views that {@link #createViews} makes. */
+  static final List<String> TABLES = List.of("numbers", "words", "hexadecimal", "bytes", "sparse", "big", "small");
 
   private final Map<String, Query> queries = new LinkedHashMap<>();
   private final Map<String, String> marks = new LinkedHashMap<>();
+  private final Map<String, Long> partitionBytes;
 
-  private AdaptiveQueries() {}
+  private AdaptiveQueries(Map<String, Long> partitionBytes) {
+    this.partitionBytes = partitionBytes;
+  }
 
-  static AdaptiveQueries all() {
-    AdaptiveQueries all = new AdaptiveQueries();
+  /** @param partitionBytes of each table: an average partition of stock's, of {@link #PARTITIONS} by the key */
+  static AdaptiveQueries all(Map<String, Long> partitionBytes) {
+    AdaptiveQueries all = new AdaptiveQueries(partitionBytes);
     all.coalescing();
     all.skewJoins();
     all.hints();
@@ -34,14 +42,20 @@ final class AdaptiveQueries {
   }
 
   /** A tenth of them, for what differs little: other codecs. */
-  static AdaptiveQueries some() {
-    AdaptiveQueries some = new AdaptiveQueries();
-    some.coalescingOf("numbers", "200k");
-    some.coalescingOf("words", "100k");
-    some.coalescingOf("bytes", "300k");
+  static AdaptiveQueries some(Map<String, Long> partitionBytes) {
+    AdaptiveQueries some = new AdaptiveQueries(partitionBytes);
+    some.coalescingOf("numbers", 4.5);
+    some.coalescingOf("words", 2.5);
+    some.coalescingOf("bytes", 7.5);
     some.skewJoin("INNER", "big", "small");
-    some.add("rebalance by key", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big", ADVISORY, "150k");
+    some.add("rebalance by key", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big",
+        ADVISORY, some.partitions("big", 1.5));
     return some;
+  }
+
+  /** So many average partitions, in bytes. */
+  private String partitions(String table, double count) {
+    return Long.toString((long) (count * partitionBytes.get(table)));
   }
 
   List<Query> queries() {
@@ -75,7 +89,7 @@ final class AdaptiveQueries {
 
   private void add(String name, String mark, String sql, String... settings) {
     Query query = Query.of(name, spark -> spark.sql(sql)).with("spark.sql.adaptive.enabled", "true")
-        .with("spark.sql.shuffle.partitions", "40").with("spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k")
+        .with("spark.sql.shuffle.partitions", Integer.toString(PARTITIONS)).with("spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k")
         .with("spark.sql.adaptive.coalescePartitions.parallelismFirst", "false");
     for (int i = 0; i < settings.length; i += 2) {
       query = query.with(settings[i], settings[i + 1]);
@@ -87,17 +101,17 @@ final class AdaptiveQueries {
   }
 
   private void coalescing() {
-    for (String table : TABLES) {
-      coalescingOf(table, "100k");
-      coalescingOf(table, "300k");
+    for (String table : List.of("numbers", "words", "hexadecimal", "bytes", "sparse")) {
+      coalescingOf(table, 2.5);
+      coalescingOf(table, 6.5);
     }
-    coalescingOf("words", "2m");
+    coalescingOf("words", 19.5);
   }
 
-  private void coalescingOf(String table, String advisory) {
-    add("coalesced " + table + " to " + advisory, "AQEShuffleRead coalesced",
+  private void coalescingOf(String table, double partitions) {
+    add("coalesced " + table + " by " + partitions, "AQEShuffleRead coalesced",
         "SELECT k, count(*), max(struct(*)) FROM (SELECT /*+ REPARTITION(k) */ * FROM " + table + ") GROUP BY k",
-        ADVISORY, advisory);
+        ADVISORY, partitions(table, partitions));
   }
 
   private void skewJoins() {
@@ -120,53 +134,63 @@ final class AdaptiveQueries {
         "SELECT * FROM " + left + " " + type + " JOIN " + right + " USING (k)", skewSettings());
   }
 
-  private static String[] skewSettings() {
-    return new String[] {"spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "400k",
-      "spark.sql.adaptive.skewJoin.skewedPartitionFactor", "3", ADVISORY, "250k"};
+  /** The large partition of {@code big} has 32 times the average, in four equal map outputs. */
+  private String[] skewSettings() {
+    return new String[] {"spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", partitions("big", 10),
+      "spark.sql.adaptive.skewJoin.skewedPartitionFactor", "3", ADVISORY, partitions("big", 5)};
   }
 
   private void hints() {
-    add("rebalance", "AQEShuffleRead", "SELECT /*+ REBALANCE */ * FROM big", ADVISORY, "250k");
-    add("rebalance by key", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big", ADVISORY, "150k");
-    add("rebalance by key to larger", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big", ADVISORY, "700k");
-    add("rebalance to 7 by key", "skewed", "SELECT /*+ REBALANCE(7, k) */ * FROM big", ADVISORY, "200k");
-    add("repartition to 8", "Exchange", "SELECT /*+ REPARTITION(8) */ * FROM words", ADVISORY, "100k");
-    add("repartition by key", "coalesced", "SELECT /*+ REPARTITION(k) */ * FROM words", ADVISORY, "100k");
+    add("rebalance", "AQEShuffleRead", "SELECT /*+ REBALANCE */ * FROM big", ADVISORY, partitions("big", 4.5));
+    add("rebalance by key", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big", ADVISORY, partitions("big", 1.5));
+    add("rebalance by key to larger", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big",
+        ADVISORY, partitions("big", 12));
+    add("rebalance to 7 by key", "skewed", "SELECT /*+ REBALANCE(7, k) */ * FROM big",
+        ADVISORY, partitions("big", 3));
+    add("repartition to 8", "Exchange", "SELECT /*+ REPARTITION(8) */ * FROM words", ADVISORY, partitions("words", 5));
+    add("repartition by key", "coalesced", "SELECT /*+ REPARTITION(k) */ * FROM words",
+        ADVISORY, partitions("words", 3.5));
     add("repartition by range", "coalesced", "SELECT /*+ REPARTITION_BY_RANGE(id) */ * FROM hexadecimal",
-        ADVISORY, "500k");
-    add("coalesce", "Coalesce", "SELECT /*+ COALESCE(3) */ k, count(*) FROM words GROUP BY k", ADVISORY, "50k");
+        ADVISORY, partitions("hexadecimal", 9.5));
+    add("coalesce", "Coalesce", "SELECT /*+ COALESCE(3) */ k, count(*) FROM words GROUP BY k",
+        ADVISORY, partitions("words", 1));
   }
 
   private void joinSelection() {
     String join = "SELECT * FROM hexadecimal h JOIN (SELECT /*+ REPARTITION(k) */ k, text AS other FROM words"
         + " WHERE id % 20 = 0) w ON h.k = w.k";
-    add("shuffled hash join by size", "ShuffledHashJoin", join, HASH_JOIN_LIMIT, "200k", ADVISORY, "1m");
-    add("no shuffled hash join of what is too large", "SortMergeJoin", join, HASH_JOIN_LIMIT, "1k", ADVISORY, "1m");
-    add("broadcast by size, read locally", "local",
-        "SELECT * FROM hexadecimal h JOIN (SELECT k, count(*) AS n FROM words WHERE id % 97 = 0 GROUP BY k) w ON h.k = w.k",
-        BROADCAST_LIMIT, "300k");
-    add("no broadcast of what is too large", "SortMergeJoin",
-        "SELECT * FROM hexadecimal h JOIN (SELECT k, count(*) AS n FROM words WHERE id % 97 = 0 GROUP BY k) w ON h.k = w.k",
-        BROADCAST_LIMIT, "1k");
-    add("empty relation", "", "SELECT * FROM words w JOIN (SELECT k, count(*) FROM bytes WHERE id < 0 GROUP BY k) b ON w.k = b.k");
+    add("shuffled hash join by size", "ShuffledHashJoin", join,
+        HASH_JOIN_LIMIT, partitions("hexadecimal", 8), ADVISORY, partitions("hexadecimal", 4));
+    add("no shuffled hash join of what is too large", "SortMergeJoin", join,
+        HASH_JOIN_LIMIT, "100", ADVISORY, partitions("hexadecimal", 4.5));
+    String aggregated = "SELECT * FROM hexadecimal h JOIN"
+        + " (SELECT k, count(*) AS n FROM words WHERE id % 97 = 0 GROUP BY k) w ON h.k = w.k";
+    add("broadcast by size, read locally", "local", aggregated, BROADCAST_LIMIT, "300k");
+    add("no broadcast of what is too large", "SortMergeJoin", aggregated,
+        BROADCAST_LIMIT, "1k", ADVISORY, partitions("hexadecimal", 4.5));
+    add("empty relation", "",
+        "SELECT * FROM words w JOIN (SELECT k, count(*) FROM bytes WHERE id < 0 GROUP BY k) b ON w.k = b.k");
     add("anti join with an empty side", "", "SELECT * FROM words w LEFT ANTI JOIN"
         + " (SELECT k FROM bytes WHERE id < 0 GROUP BY k) b ON w.k = b.k");
   }
 
   private void others() {
     add("union of two shuffles", "Union", "SELECT k, count(*) FROM words GROUP BY k UNION ALL"
-        + " SELECT k, count(*) FROM bytes GROUP BY k", ADVISORY, "30k");
-    add("union joined", "Union", "SELECT * FROM (SELECT k, text FROM words UNION ALL SELECT k, text FROM hexadecimal) u"
-        + " JOIN tiny USING (k)", ADVISORY, "200k");
-    add("window", "Window", "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY id) FROM words", ADVISORY, "150k");
-    add("window of text", "Window", "SELECT k, max(text) OVER (PARTITION BY k) FROM hexadecimal", ADVISORY, "600k");
-    add("global order", "Sort", "SELECT * FROM hexadecimal ORDER BY text", ADVISORY, "400k");
-    add("distinct", "coalesced", "SELECT DISTINCT k, id % 100 FROM numbers", ADVISORY, "60k");
-    add("rollup", "Expand", "SELECT k, d, count(*) FROM numbers GROUP BY ROLLUP (k, d)", ADVISORY, "200k");
+        + " SELECT k, count(*) FROM bytes GROUP BY k", ADVISORY, "10m");
+    add("union joined", "Union", "SELECT * FROM (SELECT k, text FROM words UNION ALL"
+        + " SELECT k, text FROM hexadecimal) u JOIN tiny USING (k)", ADVISORY, partitions("hexadecimal", 60));
+    add("window", "Window", "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY id) FROM words",
+        ADVISORY, partitions("words", 60));
+    add("window of text", "Window", "SELECT k, max(text) OVER (PARTITION BY k) FROM hexadecimal",
+        ADVISORY, partitions("hexadecimal", 3.5));
+    add("global order", "Sort", "SELECT * FROM hexadecimal ORDER BY text", ADVISORY, partitions("hexadecimal", 60));
+    add("distinct", "coalesced", "SELECT DISTINCT k, id % 100 FROM numbers", ADVISORY, "20m");
+    add("rollup", "Expand", "SELECT k, d, count(*) FROM numbers GROUP BY ROLLUP (k, d)", ADVISORY, "20m");
     add("exchange reuse", "ReusedExchange", "WITH c AS (SELECT k, count(*) AS n FROM words GROUP BY k)"
-        + " SELECT a.k, b.n FROM c a JOIN c b ON a.n = b.n AND a.k = b.k + 1", ADVISORY, "30k");
+        + " SELECT a.k, b.n FROM c a JOIN c b ON a.n = b.n AND a.k = b.k + 1", ADVISORY, "20m");
     add("three joins", "SortMergeJoin", "SELECT w.k, count(*) FROM words w JOIN numbers n ON w.id = n.id"
-        + " JOIN sparse s ON s.id = w.id JOIN tiny t ON t.k = w.k GROUP BY w.k", ADVISORY, "300k");
-    add("count of distinct text", "coalesced", "SELECT k, count(DISTINCT text) FROM words GROUP BY k", ADVISORY, "100k");
+        + " JOIN sparse s ON s.id = w.id JOIN tiny t ON t.k = w.k GROUP BY w.k", ADVISORY, "20m");
+    add("count of distinct text", "coalesced", "SELECT k, count(DISTINCT text) FROM words GROUP BY k",
+        ADVISORY, "20m");
   }
 }

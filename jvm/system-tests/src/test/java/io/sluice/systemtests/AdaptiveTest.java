@@ -1,13 +1,17 @@
 package io.sluice.systemtests;
 
+import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Stream;
+import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
@@ -21,27 +25,36 @@ class AdaptiveTest {
 
   @TestFactory
   Stream<DynamicTest> sameDecisionsAndRowsAsStock() {
-    return compare(AdaptiveQueries.all(), Map.of());
+    return compare(AdaptiveQueries::all, Map.of());
   }
 
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithZstd() {
-    return compare(AdaptiveQueries.some(), Map.of("spark.io.compression.codec", "zstd"));
+    return compare(AdaptiveQueries::some, Map.of("spark.io.compression.codec", "zstd"));
   }
 
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithSnappy() {
-    return compare(AdaptiveQueries.some(), Map.of("spark.io.compression.codec", "snappy"));
+    return compare(AdaptiveQueries::some, Map.of("spark.io.compression.codec", "snappy"));
   }
 
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithoutCompression() {
-    return compare(AdaptiveQueries.some(), Map.of("spark.shuffle.compress", "false"));
+    return compare(AdaptiveQueries::some, Map.of("spark.shuffle.compress", "false"));
   }
 
-  private static Stream<DynamicTest> compare(AdaptiveQueries queries, Map<String, String> settings) {
-    Map<String, Expected> expected = run(Engine.STOCK, queries, settings);
-    Map<String, Expected> actual = run(Engine.UNDER_TEST, queries, settings);
+  private static Stream<DynamicTest> compare(
+      Function<Map<String, Long>, AdaptiveQueries> choice, Map<String, String> settings) {
+    AdaptiveQueries queries;
+    Map<String, Expected> expected;
+    try (SparkApplication stock = start(Engine.STOCK, settings)) {
+      queries = choice.apply(partitionBytes(stock.session()));
+      expected = run(stock, queries);
+    }
+    Map<String, Expected> actual;
+    try (SparkApplication sluice = start(Engine.UNDER_TEST, settings)) {
+      actual = run(sluice, queries);
+    }
     NativeMemory.assertAllReturned();
     List<DynamicTest> tests = new ArrayList<>();
     for (Query query : queries.queries()) {
@@ -57,14 +70,28 @@ class AdaptiveTest {
     return tests.stream();
   }
 
-  private static Map<String, Expected> run(Engine engine, AdaptiveQueries queries, Map<String, String> settings) {
+  private static SparkApplication start(Engine engine, Map<String, String> settings) {
+    SparkApplication application = SparkApplication.on(engine).setAll(settings).start();
+    AdaptiveQueries.createViews(application.session());
+    return application;
+  }
+
+  private static Map<String, Expected> run(SparkApplication application, AdaptiveQueries queries) {
     Map<String, Expected> results = new LinkedHashMap<>();
-    try (SparkApplication application = SparkApplication.on(engine).setAll(settings).start()) {
-      AdaptiveQueries.createViews(application.session());
-      for (Query query : queries.queries()) {
-        results.put(query.name(), new Expected(query.run(application.session()), query.runForShape(application.session())));
-      }
+    for (Query query : queries.queries()) {
+      Fingerprint rows = query.run(application.session());
+      results.put(query.name(), new Expected(rows, query.runForShape(application.session())));
     }
     return results;
+  }
+
+  /** An average partition of each table. */
+  private static Map<String, Long> partitionBytes(SparkSession spark) {
+    Map<String, Long> bytes = new LinkedHashMap<>();
+    for (String table : AdaptiveQueries.TABLES) {
+      long[] sizes = Plans.shuffleSizes(spark.table(table).repartition(AdaptiveQueries.PARTITIONS, col("k")));
+      bytes.put(table, Arrays.stream(sizes).sum() / sizes.length);
+    }
+    return bytes;
   }
 }

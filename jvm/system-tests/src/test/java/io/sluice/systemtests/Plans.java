@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.MapOutputStatistics;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,7 +15,10 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.collection.Iterator;
+import scala.concurrent.Await;
+import scala.concurrent.duration.Duration;
 
 /** What lies under a {@code Dataset}: its rows as Spark's operators see them, and its physical plan. */
 final class Plans {
@@ -32,6 +36,18 @@ final class Plans {
   /** Rows of the physical plan; asking for them twice reads the same shuffles again, without the map stages. */
   static JavaRDD<InternalRow> rows(Dataset<?> data) {
     return queryExecution(data).toRdd().toJavaRDD();
+  }
+
+  /** Runs the shuffle at the top of {@code data}'s plan alone: bytes of each partition, as the driver has them. */
+  static long[] shuffleSizes(Dataset<?> data) {
+    ShuffleExchangeExec exchange = (ShuffleExchangeExec) queryExecution(data).executedPlan();
+    try {
+      MapOutputStatistics statistics = (MapOutputStatistics) Await.result(
+          exchange.sparkContext().submitMapStage(exchange.shuffleDependency()), Duration.Inf());
+      return statistics.bytesByPartitionId();
+    } catch (Exception e) { // Scala throws them undeclared.
+      throw new IllegalStateException("the map stage failed", e);
+    }
   }
 
   /** The plan that ran, with every adaptive stage opened, as node names in depth-first order with their depth. */

@@ -175,7 +175,7 @@ public final class TaskMemory {
             return lease;
           }
           wait.pause();
-        } else if (quota.isAlone() && System.nanoTime() - start > OWN_THREADS_NANOS) {
+        } else if (isHopeless(start)) {
           throw cannotFit(bytes + encodeBytes, what);
         }
         slice = wait.nextSliceNanos();
@@ -190,6 +190,12 @@ public final class TaskMemory {
         + TimeUnit.NANOSECONDS.toMillis(settings.waitNanos()) + " ms: wanted " + (bytes + encodeBytes)
         + " bytes, the task holds " + heldBytes() + ", the most there is for one task is " + quota.mostBytes() + " ("
         + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
+  }
+
+  /** Whether all the memory is this task's own, and nobody is there who could give some of it back. */
+  private boolean isHopeless(long waitingSinceNanos) {
+    return quota.isAlone() && !spiller.belongsToAnotherThread()
+        && System.nanoTime() - waitingSinceNanos > OWN_THREADS_NANOS;
   }
 
   /**

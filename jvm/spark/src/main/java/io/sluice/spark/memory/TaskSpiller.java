@@ -39,6 +39,12 @@ final class TaskSpiller {
     }
   }
 
+  /** Whether another thread than the calling one may spill, at a time of its own. */
+  boolean belongsToAnotherThread() {
+    Registration current = registration;
+    return current != null && current.owner() != Thread.currentThread();
+  }
+
   /** Whether a spill for the task's own needs gave anything back. */
   boolean makeRoom(long bytes) {
     try {

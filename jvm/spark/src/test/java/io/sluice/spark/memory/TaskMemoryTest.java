@@ -201,6 +201,28 @@ class TaskMemoryTest {
         && message.contains("raise spark.sluice.memory.limit"), message);
   }
 
+  /** It may still have rows in a queue to work on, and give memory back when it is short itself. */
+  @Test
+  void aWriterOnAnotherThreadIsWaitedFor() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      CountDownLatch holds = new CountDownLatch(1);
+      Thread writer = new Thread(() -> {
+        Lease rows = memory.tryLease(10 * MIB);
+        memory.setSpillable(bytes -> 0);
+        holds.countDown();
+        Await.until("the reader waits", () -> executor.counters().get(Counter.MEMORY_WAITS) > 0);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2_500));
+        memory.free(rows);
+      });
+      writer.start();
+      holds.await();
+      memory.free(memory.lease(8 * MIB, "a batch"));
+      writer.join();
+      memory.setSpillable(null);
+    });
+  }
+
   @Test
   void rowsCarryTheQuotaThatEncodingThemNeeds() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");
