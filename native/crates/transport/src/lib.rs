@@ -23,8 +23,8 @@
 //!    up, and [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
 //! 6. A session is of one connection that both sides have opened with the same number, so that closing it here ends all
 //!    reads of the session (`links.rs`).
-//! 7. There are never more connections than the limit, but for a few that carry a refusal (`links.rs`); one is closed as
-//!    idle only when nothing is expected and nothing may be read over it.
+//! 7. There are never more connections than the limit, but for a few that carry a refusal (`links.rs`); one is closed
+//!    as idle only when nothing is expected and nothing may be read over it.
 //! 8. No block is read over a connection before a sample has come over it as it was (`sample.rs`).
 //!
 //! # What it does not do
@@ -66,8 +66,8 @@ pub use statistics::Statistic;
 pub use transport::{Ended, FetchError, Transport, longest_step};
 pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
-/// For the fuzz targets (`native/fuzz`), from which a peer's bytes are otherwise hidden: decodes a message and encodes it
-/// again; `None` if it is malformed.
+/// For the fuzz targets (`native/fuzz`), from which a peer's bytes are otherwise hidden: decodes a message and encodes
+/// it again; `None` if it is malformed.
 #[doc(hidden)]
 pub fn reencode_message(bytes: &[u8]) -> Option<Vec<u8>> {
     message::Message::decode(bytes).ok().map(|message| message.encode())

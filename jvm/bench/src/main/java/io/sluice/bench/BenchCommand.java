@@ -54,71 +54,55 @@ final class BenchCommand implements Callable<Integer> {
 
   @Parameters(arity = "1..*", paramLabel = "WORKLOAD",
       description = "What to run: names from the list below; all is every one but tpch, which reads tables of its own.",
-      completionCandidates = WorkloadNames.class)
-  private List<String> workloads;
+      completionCandidates = WorkloadNames.class) private List<String> workloads;
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-ucx, sluice-rdma, sluice-cache, no-network. "
-          + "Default: stock,sluice.")
-  private List<String> engines;
+          + "Default: stock,sluice.") private List<String> engines;
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
-          + "blocks of the own executor in place of remote ones, and a chart in build/potential.svg.")
-  private boolean potential;
+          + "blocks of the own executor in place of remote ones, and a chart in build/potential.svg.") private boolean potential;
 
   @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
-      description = "Counted runs. Default: ${DEFAULT-VALUE}.")
-  private int runs;
+      description = "Counted runs. Default: ${DEFAULT-VALUE}.") private int runs;
 
   @Option(names = "--warmups", defaultValue = "3", paramLabel = "N",
-      description = "Runs before them that are not counted. Default: ${DEFAULT-VALUE}.")
-  private int warmUps;
+      description = "Runs before them that are not counted. Default: ${DEFAULT-VALUE}.") private int warmUps;
 
   @Option(names = "--rows", paramLabel = "N",
-      description = "Rows of the generated data. Default: the workload's own, see below.")
-  private Long rows;
+      description = "Rows of the generated data. Default: the workload's own, see below.") private Long rows;
 
   @Option(names = "--scale", defaultValue = "1", paramLabel = "F",
       description = "Scale factor of TPC-H's tables: 1 is about a gigabyte of text. They are made once and kept in "
-          + "build/tpch. Default: ${DEFAULT-VALUE}.")
-  private double scale;
+          + "build/tpch. Default: ${DEFAULT-VALUE}.") private double scale;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
-      description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.")
-  private int maps;
+      description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.") private int maps;
 
   @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
       description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, Spark's "
-          + "default for tpch, else 64).")
-  private int partitions;
+          + "default for tpch, else 64).") private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
-      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.")
-  private String spark;
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.") private String spark;
 
   @Option(names = "--master", paramLabel = "MASTER",
       description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. "
-          + "Default: " + DEFAULT_MASTER + ".")
-  private String master;
+          + "Default: " + DEFAULT_MASTER + ".") private String master;
 
-  @Mixin
-  private ClusterOptions clusterOptions;
+  @Mixin private ClusterOptions clusterOptions;
 
   @Option(names = "--conf", paramLabel = "KEY=VALUE",
-      description = "A Spark setting for every engine; can be repeated.")
-  private List<String> conf = List.of();
+      description = "A Spark setting for every engine; can be repeated.") private List<String> conf = List.of();
 
   @Option(names = "--json", paramLabel = "FILE",
-      description = "Write the results to FILE, one object per workload and engine.")
-  private Path json;
+      description = "Write the results to FILE, one object per workload and engine.") private Path json;
 
   @Option(names = "--chart", paramLabel = "FILE",
-      description = "Write a chart of the times to FILE, as SVG.")
-  private Path chart;
+      description = "Write a chart of the times to FILE, as SVG.") private Path chart;
 
-  @Spec
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   /** Lists the workloads below the options in the help text. */
   static void describeWorkloads(CommandSpec spec) {
@@ -224,8 +208,8 @@ final class BenchCommand implements Callable<Integer> {
   private Map<String, Sizing> sizings() {
     TpchTables.checkScale(scale);
     Map<String, Sizing> sizings = new LinkedHashMap<>();
-    workloads.stream().flatMap(name -> Catalogue.named(name).stream()).forEach(entry ->
-        sizings.put(entry.name(), new Sizing(rows == null ? entry.defaultRows() : rows, maps, partitions)));
+    workloads.stream().flatMap(name -> Catalogue.named(name).stream()).forEach(
+        entry -> sizings.put(entry.name(), new Sizing(rows == null ? entry.defaultRows() : rows, maps, partitions)));
     return sizings;
   }
 
@@ -260,8 +244,8 @@ final class BenchCommand implements Callable<Integer> {
   private void show(List<BenchResult> results) throws IOException {
     List<Comparison> comparisons = Comparison.of(results);
     System.out.println(BenchTableText.render(results));
-    TpchSummary.of(comparisons).forEach(queries ->
-        System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
+    TpchSummary.of(comparisons)
+        .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     if (potential) {
       System.out.println("\n" + PotentialText.render(comparisons));
     }
@@ -285,8 +269,7 @@ final class BenchCommand implements Callable<Integer> {
         Map<String, String> settings) {
       Applications applications = new Applications(new ArrayList<>());
       try {
-        engines.forEach(engine ->
-            applications.all.add(Application.start(engine, home, workplace, site, settings)));
+        engines.forEach(engine -> applications.all.add(Application.start(engine, home, workplace, site, settings)));
         return applications;
       } catch (RuntimeException e) {
         applications.close();

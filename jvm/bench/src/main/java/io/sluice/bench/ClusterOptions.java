@@ -13,20 +13,16 @@ final class ClusterOptions {
 
   @Option(names = "--cluster", paramLabel = "N[,CORES]",
       description = "Instead of --master: N workers as hosts of their own on this machine, each with an executor of "
-          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see ./sluice cluster help.")
-  private String cluster;
+          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see ./sluice cluster help.") private String cluster;
 
   @Option(names = "--rate", paramLabel = "RATE",
-      description = "Of every link of the cluster, each way: 1gbit, 200mbit. Default: no limit.")
-  private String rate;
+      description = "Of every link of the cluster, each way: 1gbit, 200mbit. Default: no limit.") private String rate;
 
   @Option(names = "--delay", paramLabel = "TIME",
-      description = "From a host of the cluster to any other: 0.2ms. Default: none.")
-  private String delay;
+      description = "From a host of the cluster to any other: 0.2ms. Default: none.") private String delay;
 
   @Option(names = "--loss", paramLabel = "PERCENT",
-      description = "Of the packets that a host of the cluster sends: 1%%. Default: none.")
-  private String loss;
+      description = "Of the packets that a host of the cluster sends: 1%%. Default: none.") private String loss;
 
   /**
    * The hosts asked for; null if none are.

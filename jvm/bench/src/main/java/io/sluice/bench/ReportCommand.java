@@ -24,23 +24,19 @@ import picocli.CommandLine.Spec;
         + "HiBench does.")
 final class ReportCommand implements Callable<Integer> {
 
-  @Parameters(arity = "1..*", paramLabel = "RESULTS", description = "JSON files of ./sluice bench --json.")
-  private List<Path> files;
+  @Parameters(arity = "1..*", paramLabel = "RESULTS",
+      description = "JSON files of ./sluice bench --json.") private List<Path> files;
 
   @Option(names = {"-o", "--output"}, paramLabel = "FILE",
-      description = "Where the page goes. Default: report.html, unless another output is asked for.")
-  private Path output;
+      description = "Where the page goes. Default: report.html, unless another output is asked for.") private Path output;
 
   @Option(names = "--chart", paramLabel = "FILE",
-      description = "Write the chart of times alone to FILE, as SVG.")
-  private Path chart;
+      description = "Write the chart of times alone to FILE, as SVG.") private Path chart;
 
   @Option(names = "--hibench-format",
-      description = "Print the results as the lines of HiBench's report/hibench.report.")
-  private boolean hibench;
+      description = "Print the results as the lines of HiBench's report/hibench.report.") private boolean hibench;
 
-  @Spec
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   @Override
   public Integer call() throws IOException {

@@ -15,23 +15,23 @@ class MainTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
-      "bench shuffle                       | unknown workload 'shuffle'",
-      "bench                               | Missing required parameter",
-      "bench sort --engines stock,fast     | unknown engine 'fast'",
-      "bench sort --engines stock --potential | --potential chooses the engines itself",
-      "bench sort --conf spark.a           | --conf takes",
-      "bench sort --runs 0                 | --runs must be at least 1",
-      "bench sort --rows -5                | rows and maps must be positive",
-      "bench tpch --scale 0               | --scale must be between",
-      "bench tpch --scale tiny            | 'tiny' is not a double",
-      "bench tpch-q23                     | unknown workload 'tpch-q23'",
-      "bench sort --master local-cluster[] | local-cluster[executors,cores]",
-      "bench sort --rate 1gbit            | are for the links of --cluster",
-      "bench sort --cluster 0             | --cluster takes N or N,CORES",
-      "bench sort --cluster 3,x           | --cluster takes N or N,CORES",
-      "bench sort --cluster 3 --master local[2] | --cluster brings its own master",
-      "bench sort --cluster 3 --conf spark.cores.max=2 | leave out --conf spark.cores.max",
-      "demo --size big                     | 'big' is not a size",
+    "bench shuffle                       | unknown workload 'shuffle'",
+    "bench                               | Missing required parameter",
+    "bench sort --engines stock,fast     | unknown engine 'fast'",
+    "bench sort --engines stock --potential | --potential chooses the engines itself",
+    "bench sort --conf spark.a           | --conf takes",
+    "bench sort --runs 0                 | --runs must be at least 1",
+    "bench sort --rows -5                | rows and maps must be positive",
+    "bench tpch --scale 0               | --scale must be between",
+    "bench tpch --scale tiny            | 'tiny' is not a double",
+    "bench tpch-q23                     | unknown workload 'tpch-q23'",
+    "bench sort --master local-cluster[] | local-cluster[executors,cores]",
+    "bench sort --rate 1gbit            | are for the links of --cluster",
+    "bench sort --cluster 0             | --cluster takes N or N,CORES",
+    "bench sort --cluster 3,x           | --cluster takes N or N,CORES",
+    "bench sort --cluster 3 --master local[2] | --cluster brings its own master",
+    "bench sort --cluster 3 --conf spark.cores.max=2 | leave out --conf spark.cores.max",
+    "demo --size big                     | 'big' is not a size",
   })
   void wrongArgumentsAreNamed(String arguments, String message) {
     StringWriter output = new StringWriter();
@@ -45,8 +45,8 @@ class MainTest {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
-        "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "--cluster=N[,CORES]",
-        "1%. Default: none."}) {
+      "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "--cluster=N[,CORES]",
+      "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);
     }
   }

@@ -29,8 +29,7 @@ class ReportCommandTest {
 
   private static final Path COMMITTED = Path.of("../../bench/results");
 
-  @TempDir
-  private Path folder;
+  @TempDir private Path folder;
 
   @Test
   void thePageHasEveryWorkloadOfTheCommittedResultsAndRefersToNothingOutside() throws IOException {
@@ -101,12 +100,12 @@ class ReportCommandTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
-      "this is no JSON                         | not the JSON that ./sluice bench writes",
-      "[{\"workload\": \"sort\"                  | not the JSON that ./sluice bench writes",
-      "{}                                      | not a list of results",
-      "[]                                      | not a list of results",
-      "[3]                                     | result 1 is not an object",
-      "[{\"workload\": \"sort\"}]                | result 1 has no field engine",
+    "this is no JSON                         | not the JSON that ./sluice bench writes",
+    "[{\"workload\": \"sort\"                  | not the JSON that ./sluice bench writes",
+    "{}                                      | not a list of results",
+    "[]                                      | not a list of results",
+    "[3]                                     | result 1 is not an object",
+    "[{\"workload\": \"sort\"}]                | result 1 has no field engine",
   })
   void aFileThatHasNoResultsIsRefusedWithAReason(String content, String reason) throws IOException {
     Path file = folder.resolve("wrong.json");

@@ -43,7 +43,8 @@ final class Doctor {
     List<Finding> findings = checks(host, options, jar).stream().flatMap(check -> look(check, host).stream())
         .sorted(Comparator.comparing(Finding::subject)).toList();
     List<ModeVerdict> modes = Stream.of(Mode.values()).map(mode -> ModeVerdict.of(mode, findings)).toList();
-    return new Report(version, host.read("/proc/sys/kernel/hostname").or("this machine"), findings, modes, options.modes());
+    return new Report(version, host.read("/proc/sys/kernel/hostname").or("this machine"), findings, modes,
+        options.modes());
   }
 
   /** A check that fails is a defect of this program, and no reason to keep from the user what the others find. */

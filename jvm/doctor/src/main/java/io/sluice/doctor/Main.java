@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** {@code java -jar sluice-VERSION.jar}: what the jar is and how to use it; with {@code doctor}, whether it works here. */
+/**
+ * {@code java -jar sluice-VERSION.jar}: what the jar is and how to use it; with {@code doctor}, whether it works here.
+ */
 public final class Main {
   private static final int WRONG_ARGUMENTS = 2;
 

@@ -15,7 +15,8 @@ import java.util.stream.Stream;
  * @param sparkHome a folder, or empty
  * @param localDirs folders, or none: those that Spark would take
  */
-record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, String sparkHome, List<String> localDirs) {
+record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, String sparkHome,
+    List<String> localDirs) {
   static final String HELP = """
       usage: java -jar JAR doctor [OPTIONS]      (in a checkout: ./sluice doctor [OPTIONS])
 

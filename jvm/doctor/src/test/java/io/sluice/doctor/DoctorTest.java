@@ -59,7 +59,8 @@ class DoctorTest {
     ModeVerdict rdma = verdict(examine(host), Mode.RDMA);
     assertEquals(State.READY_WITH_NOTES, rdma.state());
     String steps = rdma.reasons().toString();
-    for (String step : List.of("--ulimit memlock=-1", "--shm-size=2g", "--device=/dev/infiniband", "--cap-add=SYS_PTRACE",
+    for (String step : List.of("--ulimit memlock=-1", "--shm-size=2g", "--device=/dev/infiniband",
+        "--cap-add=SYS_PTRACE",
         "Mount a volume for /tmp")) {
       assertTrue(steps.contains(step), step + " is not in " + steps);
     }
@@ -85,7 +86,8 @@ class DoctorTest {
 
   @Test
   void textFitsTheColumnsAndHasEveryFinding() {
-    Report report = examine(roce(FakeHost.ordinary(root)).limits("65536", "100").space("/dev/shm", 64L << 20, 64L << 20));
+    Report report =
+        examine(roce(FakeHost.ordinary(root)).limits("65536", "100").space("/dev/shm", 64L << 20, 64L << 20));
     String text = TextReport.render(report);
     text.lines().forEach(line -> assertTrue(line.length() <= 100 && line.equals(line.stripTrailing()), line));
     String flowing = text.replaceAll("\\s+", " ");
@@ -116,7 +118,8 @@ class DoctorTest {
         .with(port + "/rate", "100 Gb/sec (4X EDR)\n").with(port + "/gid_attrs/ndevs/0", "ens1f0\n")
         .with(port + "/gid_attrs/types/0", "RoCE v2\n").address("ens1f0", "31.31.31.41/24")
         .with("/dev/infiniband/uverbs0", "").with("/usr/lib64/libibverbs.so.1", "")
-        .with("/etc/libibverbs.d/mlx5.driver", "").with(LIB + "/libucp.so.0", "\0A1.17.0\0").with(LIB + "/ucx/libuct_ib.so.0", "")
+        .with("/etc/libibverbs.d/mlx5.driver", "").with(LIB + "/libucp.so.0", "\0A1.17.0\0")
+        .with(LIB + "/ucx/libuct_ib.so.0", "")
         .command("ldconfig -p", "\tlibucp.so.0 (libc6,x86-64) => " + LIB + "/libucp.so.0\n");
   }
 }

@@ -39,7 +39,8 @@ class OptionsTest {
   void jarWithoutCommandSaysHowToUseIt() {
     assertEquals(0, run());
     String text = out.toString(StandardCharsets.UTF_8);
-    assertTrue(text.contains("spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager") && text.contains("doctor"), text);
+    assertTrue(text.contains("spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager") && text.contains("doctor"),
+        text);
   }
 
   @Test

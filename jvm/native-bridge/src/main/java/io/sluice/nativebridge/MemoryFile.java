@@ -49,8 +49,8 @@ public final class MemoryFile implements AutoCloseable {
    *
    * @return how many bytes
    * @throws NativeException with {@link NativeCore#DISK_FULL}, {@link NativeCore#DIRECTORY_FAILED} or {@link
-   *     NativeCore#IO}: it stays in memory, and there is no file; with {@link NativeCore#WRONG_PHASE} while another thread
-   *     moves it
+   *     NativeCore#IO}: it stays in memory, and there is no file; with {@link NativeCore#WRONG_PHASE} while another
+   *     thread moves it
    */
   public long moveTo(File file) {
     return NativeException.check(move(handle, file.getPath()));

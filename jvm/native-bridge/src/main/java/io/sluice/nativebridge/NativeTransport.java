@@ -19,7 +19,10 @@ public final class NativeTransport {
   public static final int UNAVAILABLE = -8;
   /** The peer has no such map output: not committed there, or removed since. */
   public static final int NOT_FOUND = -9;
-  /** The peer, or the way to it, failed, in its self-test perhaps; {@link #peerError} says how. The peer stays failed until it is connected again. */
+  /**
+   * The peer, or the way to it, failed, in its self-test perhaps; {@link #peerError} says how. The peer stays failed
+   * until it is connected again.
+   */
   public static final int PEER = -10;
   /** The peer did not answer in time; it stays failed until it is connected again. */
   public static final int TIMEOUT = -11;
@@ -51,8 +54,8 @@ public final class NativeTransport {
    * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
    * @param receiveLimitBytes of received blocks that were not released, in this process; what exceeds it completes with
    *     {@link NativeCore#NO_MEMORY}
-   * @param maxMappedBytes of published files that may be mapped and registered at once; what a peer asks for beyond that
-   *     completes there with {@link #BUSY}. Reduced where this process may pin less; {@link #warnings} says so
+   * @param maxMappedBytes of published files that may be mapped and registered at once; what a peer asks for beyond
+   *     that completes there with {@link #BUSY}. Reduced where this process may pin less; {@link #warnings} says so
    * @param maxMappedRegions in how many mappings; reduced where the system allows fewer
    * @param maxConnections to and from other processes at once
    * @return a handle, or {@link #UNAVAILABLE}
@@ -60,7 +63,9 @@ public final class NativeTransport {
   public static native long start(String library, String bundled, byte[] secret, long timeoutMillis,
       long receiveLimitBytes, long maxMappedBytes, long maxMappedRegions, long maxConnections);
 
-  /** What of the limits had to be reduced for this machine, for the log; empty: nothing. Null for a stopped transport. */
+  /**
+   * What of the limits had to be reduced for this machine, for the log; empty: nothing. Null for a stopped transport.
+   */
   public static native String warnings(long transport);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
@@ -70,24 +75,26 @@ public final class NativeTransport {
   public static native byte[] address(long transport);
 
   /**
-   * Makes a committed map output readable for peers; one of the same map is replaced. The file is opened and mapped when
-   * a peer asks for a block of it: if it is gone by then, the block is not found. It must never be truncated or written.
+   * Makes a committed map output readable for peers; one of the same map is replaced. The file is opened and mapped
+   * when a peer asks for a block of it: if it is gone by then, the block is not found. It must never be truncated or
+   * written.
    *
-   * @param indexFile Spark's index file of it, from which offsets are read that would take too much memory; it may be empty:
-   *     then all are kept
+   * @param indexFile Spark's index file of it, from which offsets are read that would take too much memory; it may be
+   *     empty: then all are kept
    * @param offsets where each partition begins in the file, and where the last ends: partitions + 1, ascending
    */
   public static native int publish(
       long transport, int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets);
 
   /**
-   * Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of the
-   * old one is given up when reads under way are done. Returns the number of outputs that there were: 0 or 1.
+   * Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of
+   * the old one is given up when reads under way are done. Returns the number of outputs that there were: 0 or 1.
    */
   public static native int renew(long transport, int shuffleId, long mapId);
 
   /**
-   * Ends what {@link #publish} began, for all outputs of a shuffle; reads under way finish. Returns how many there were.
+   * Ends what {@link #publish} began, for all outputs of a shuffle; reads under way finish. Returns how many there
+   * were.
    */
   public static native int withdrawShuffle(long transport, int shuffleId);
 

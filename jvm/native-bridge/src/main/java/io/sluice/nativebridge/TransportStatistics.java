@@ -26,7 +26,8 @@ import java.util.List;
  * @param failedRegistrations attempts to register memory that have failed
  * @param connections connections that are open
  * @param connectionsOpened connections that were opened
- * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for others
+ * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
+ * others
  * @param connectionsRefused times that there was no room for another one
  */
 public record TransportStatistics(

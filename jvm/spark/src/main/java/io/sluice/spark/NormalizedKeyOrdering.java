@@ -5,7 +5,8 @@ package io.sluice.spark;
  * keys by a number, without making objects of them.
  *
  * <p>Usable from Java (on a {@code Comparator}) and from Scala (on an {@code Ordering}). The comparator itself stays
- * the truth: it decides whenever two numbers are equal. Implementations must be stateless; calls come from task threads.
+ * the truth: it decides whenever two numbers are equal. Implementations must be stateless; calls come from task
+ * threads.
  *
  * @param <K> class of the keys
  */

@@ -250,10 +250,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * How much may have arrived one-sidedly and not been read by its task. Spark's fetch iterators bound it, two of them in a
-   * task that joins, but by the sizes that map tasks report: a little too small for every block, and with more than 2,000
-   * partitions an average, of which one partition's blocks may be many times as large. What exceeds this comes by Spark's
-   * block transfer.
+   * How much may have arrived one-sidedly and not been read by its task. Spark's fetch iterators bound it, two of them
+   * in a task that joins, but by the sizes that map tasks report: a little too small for every block, and with more
+   * than 2,000 partitions an average, of which one partition's blocks may be many times as large. What exceeds this
+   * comes by Spark's block transfer.
    */
   private long receiveLimit() {
     return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);

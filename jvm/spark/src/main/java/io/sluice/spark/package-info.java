@@ -18,7 +18,7 @@
  * </pre>
  *
  * Invariants: the driver alone decides a shuffle's format, once; whatever Sluice does not honour has a
- * {@link io.sluice.spark.policy.FallbackReason}; no package imports one that stands above it (a test checks it); nothing
- * below this package reaches for {@code SparkEnv} to find Sluice's own objects.
+ * {@link io.sluice.spark.policy.FallbackReason}; no package imports one that stands above it (a test checks it);
+ * nothing below this package reaches for {@code SparkEnv} to find Sluice's own objects.
  */
 package io.sluice.spark;

@@ -9,7 +9,9 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
-/** A Spark of two cores in this process, on Sluice, for tests. Stock results come from the same session, switched off. */
+/**
+ * A Spark of two cores in this process, on Sluice, for tests. Stock results come from the same session, switched off.
+ */
 public final class LocalSpark implements AutoCloseable {
   private final SparkSession session;
 

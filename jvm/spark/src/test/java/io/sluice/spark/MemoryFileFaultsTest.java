@@ -20,7 +20,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Jobs on a machine that gives no memory files, or some that cannot be written: their outputs are files on the disk. */
+/**
+ * Jobs on a machine that gives no memory files, or some that cannot be written: their outputs are files on the disk.
+ */
 @Timeout(180)
 class MemoryFileFaultsTest {
   /** Static, because Spark makes the manager. */
@@ -38,7 +40,8 @@ class MemoryFileFaultsTest {
   @BeforeEach
   void start() {
     spark = LocalSpark.start(Map.of(
-        "spark.shuffle.manager", ManagerOnFaultyMemory.class.getName(), "spark.sluice.mode", "CACHE_ONLY", "spark.sql.autoBroadcastJoinThreshold", "-1"));
+        "spark.shuffle.manager", ManagerOnFaultyMemory.class.getName(), "spark.sluice.mode", "CACHE_ONLY",
+        "spark.sql.autoBroadcastJoinThreshold", "-1"));
   }
 
   @AfterEach

@@ -113,7 +113,8 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void reduceByKeyCombinesOnBothSides(String serializer) {
     assertSame(serializer, false, context -> sorted(
-        numbers(context, 20_000).mapToPair(n -> new Tuple2<>("word" + mixed(n) % 500, 1L)).reduceByKey(Long::sum).collect()));
+        numbers(context, 20_000).mapToPair(n -> new Tuple2<>("word" + mixed(n) % 500, 1L)).reduceByKey(Long::sum)
+            .collect()));
   }
 
   @ParameterizedTest
@@ -134,7 +135,8 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void sortByKey(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 20_000)
-        .mapToPair(n -> new Tuple2<>(mixed(n), "value " + n)).sortByKey(true, 9).collect().stream().map(String::valueOf).toList());
+        .mapToPair(n -> new Tuple2<>(mixed(n), "value " + n)).sortByKey(true, 9).collect().stream().map(String::valueOf)
+        .toList());
     assertSortedAsRows(true);
   }
 
@@ -151,7 +153,8 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void sortByUnsignedBytes(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 20_000)
-        .mapToPair(n -> new Tuple2<>(BigInteger.valueOf(mixed(n)).multiply(BigInteger.valueOf(1L << 40)).toByteArray(), n))
+        .mapToPair(
+            n -> new Tuple2<>(BigInteger.valueOf(mixed(n)).multiply(BigInteger.valueOf(1L << 40)).toByteArray(), n))
         .repartitionAndSortWithinPartitions(new HashPartitioner(1), UnsignedBytes.lexicographicalComparator())
         .map(record -> new BigInteger(record._1()) + " " + record._2()).collect());
     assertSortedAsRows(true);
@@ -201,7 +204,8 @@ class RddAgainstStockTest {
   @Test
   void nullsAndPairsAmongValuesShareBatches() {
     assertSame(JAVA, false, context -> sorted(numbers(context, 40_000)
-        .mapToPair(n -> new Tuple2<Integer, Object>(n % 9 == 0 ? null : n, n % 2 == 0 ? null : n % 3 == 0 ? new Tuple2<>(n, "x") : "text"))
+        .mapToPair(n -> new Tuple2<Integer, Object>(n % 9 == 0 ? null : n,
+            n % 2 == 0 ? null : n % 3 == 0 ? new Tuple2<>(n, "x") : "text"))
         .partitionBy(new HashPartitioner(5)).collect()));
     spark.close();
     JavaSparkContext context = start(JAVA);
@@ -214,7 +218,8 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void combinedThenSortedByACoarserOrder(String serializer) {
     assertSame(serializer, false, context -> sorted(context.<Tuple2<String, Integer>>parallelize(
-            IntStream.range(0, 9000).mapToObj(n -> new Tuple2<>(n % 2 == 0 ? "key" + n % 50 : "KEY" + n % 50, 1)).toList(), 3)
+        IntStream.range(0, 9000).mapToObj(n -> new Tuple2<>(n % 2 == 0 ? "key" + n % 50 : "KEY" + n % 50, 1)).toList(),
+        3)
         .mapToPair(record -> record).reduceByKey(Integer::sum)
         .repartitionAndSortWithinPartitions(new HashPartitioner(3), String.CASE_INSENSITIVE_ORDER).collect()));
   }
@@ -235,7 +240,8 @@ class RddAgainstStockTest {
   void bytesJoinedWithText(String serializer) {
     assertSame(serializer, false, context -> {
       JavaPairRDD<Long, byte[]> left = numbers(context, 3000).mapToPair(n -> new Tuple2<>((long) n, new byte[n % 50]));
-      JavaPairRDD<Long, String> right = numbers(context, 2000).mapToPair(n -> new Tuple2<>(n * 2L, n % 7 == 0 ? null : "\u00e9" + n));
+      JavaPairRDD<Long, String> right =
+          numbers(context, 2000).mapToPair(n -> new Tuple2<>(n * 2L, n % 7 == 0 ? null : "\u00e9" + n));
       return sorted(left.join(right, 6).map(r -> r._1() + " " + r._2()._1().length + " " + r._2()._2()).collect());
     });
   }
@@ -244,7 +250,8 @@ class RddAgainstStockTest {
   @ValueSource(strings = {JAVA, KRYO})
   void recordsWithoutAShape(String serializer) {
     assertSame(serializer, true, context -> sorted(numbers(context, 10_000)
-        .mapToPair(n -> new Tuple2<>(new Custom(n % 100, "c"), BigInteger.valueOf(n))).reduceByKey(BigInteger::add, 13).collect()));
+        .mapToPair(n -> new Tuple2<>(new Custom(n % 100, "c"), BigInteger.valueOf(n))).reduceByKey(BigInteger::add, 13)
+        .collect()));
   }
 
   @ParameterizedTest
@@ -253,8 +260,9 @@ class RddAgainstStockTest {
     assertSame(serializer, true, context -> numbers(context, 8000)
         .mapToPair(n -> new Tuple2<Integer, Object>(n % 10, n % 2000 == 1234 ? new Custom(n, "odd") : (Object) n))
         .partitionBy(new HashPartitioner(3))
-        .mapPartitions(records -> StreamSupport.stream(((Iterable<Tuple2<Integer, Object>>) () -> records).spliterator(), false)
-            .map(String::valueOf).iterator())
+        .mapPartitions(
+            records -> StreamSupport.stream(((Iterable<Tuple2<Integer, Object>>) () -> records).spliterator(), false)
+                .map(String::valueOf).iterator())
         .collect().stream().collect(Collectors.groupingBy(text -> text.hashCode() % 4)).values().stream()
         .flatMap(RddAgainstStockTest::perMapTask).toList());
   }
@@ -272,14 +280,15 @@ class RddAgainstStockTest {
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void distinct(String serializer) {
-    assertSame(serializer, false, context -> sorted(numbers(context, 5000).map(n -> "k" + n % 900).distinct(500).collect()));
+    assertSame(serializer, false,
+        context -> sorted(numbers(context, 5000).map(n -> "k" + n % 900).distinct(500).collect()));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
   void emptyInput(String serializer) {
-    assertSame(serializer, false, context ->
-        sorted(numbers(context, 0).mapToPair(n -> new Tuple2<>(n, n)).groupByKey(4).collect()));
+    assertSame(serializer, false,
+        context -> sorted(numbers(context, 0).mapToPair(n -> new Tuple2<>(n, n)).groupByKey(4).collect()));
   }
 
   @ParameterizedTest

@@ -116,7 +116,8 @@ class RecordReadersThatStopTest {
     });
     assertTrue(reached.await(WAIT_SECONDS, TimeUnit.SECONDS));
     spark.context().cancelJobGroup("to be killed");
-    ExecutionException failure = assertThrows(ExecutionException.class, () -> doomed.get(WAIT_SECONDS, TimeUnit.SECONDS));
+    ExecutionException failure =
+        assertThrows(ExecutionException.class, () -> doomed.get(WAIT_SECONDS, TimeUnit.SECONDS));
     assertTrue(failure.getMessage().contains("cancelled"), failure::getMessage);
     spark.assertNothingIsHeld();
     assertEquals(0, spark.counter(Counter.READ_FETCH_FAILURES));

@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Timeout;
 import scala.Tuple2;
 
 /**
- * Jobs in which a task's rows are pulled by another thread than the one that writes its output, with so little memory that
- * the writer must spill. The threads that read may open the task's account first.
+ * Jobs in which a task's rows are pulled by another thread than the one that writes its output, with so little memory
+ * that the writer must spill. The threads that read may open the task's account first.
  */
 @Timeout(300)
 class RowsOnOtherThreadsTest {
@@ -71,7 +71,9 @@ class RowsOnOtherThreadsTest {
     }).partitionBy(new HashPartitioner(2));
   }
 
-  /** A shuffle of the lines, and what came out of it, per partition: a count and a sum that does not depend on order. */
+  /**
+   * A shuffle of the lines, and what came out of it, per partition: a count and a sum that does not depend on order.
+   */
   private static List<String> shuffled(JavaRDD<String> lines) {
     return lines.mapToPair(line -> new Tuple2<>(line.hashCode(), line)).partitionBy(new HashPartitioner(3))
         .mapPartitions(records -> {

@@ -14,7 +14,9 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.SparkEnv;
 
-/** What lies in the local directories of this process's block manager. Tasks may be making and deleting files meanwhile. */
+/**
+ * What lies in the local directories of this process's block manager. Tasks may be making and deleting files meanwhile.
+ */
 public final class ShuffleFiles {
   private ShuffleFiles() {}
 

@@ -48,15 +48,19 @@ class SluiceShuffleManagerTest {
 
   @Test
   void unknownSettingStopsTheApplication() {
-    Throwable failure = assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.thread", "3")));
+    Throwable failure =
+        assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.thread", "3")));
     assertTrue(messages(failure).contains("unknown settings [spark.sluice.writer.thread]"), messages(failure));
   }
 
   @Test
   void valueOutOfRangeStopsTheApplication() {
-    Throwable failure = assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.threads", "-3")));
-    assertTrue(messages(failure).contains("spark.sluice.writer.threads = \"-3\" is not valid: it must be auto, or a number "
-        + "from 0 to 256"), messages(failure));
+    Throwable failure =
+        assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.threads", "-3")));
+    assertTrue(
+        messages(failure).contains("spark.sluice.writer.threads = \"-3\" is not valid: it must be auto, or a number "
+            + "from 0 to 256"),
+        messages(failure));
   }
 
   @Test

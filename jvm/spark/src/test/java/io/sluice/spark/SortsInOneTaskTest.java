@@ -17,7 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
-/** Tasks that sort several partitions and keep them, with memory for a part: they finish, and never wait for each other. */
+/**
+ * Tasks that sort several partitions and keep them, with memory for a part: they finish, and never wait for each other.
+ */
 @Timeout(180)
 class SortsInOneTaskTest {
   private static final int RECORDS = 100_000;
@@ -44,7 +46,8 @@ class SortsInOneTaskTest {
 
   private void assertMemoryWasShort(boolean offHeap) {
     assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
-    assertTrue(spark.counter(Counter.READ_PARTITIONS_SORTED_AS_ROWS) > spark.counter(Counter.READ_PARTITIONS_SORTED_BY_SPARK));
+    assertTrue(
+        spark.counter(Counter.READ_PARTITIONS_SORTED_AS_ROWS) > spark.counter(Counter.READ_PARTITIONS_SORTED_BY_SPARK));
     assertTrue(offHeap || spark.counter(Counter.READ_PARTITIONS_SORTED_BY_SPARK) > 0, "all rows had room");
   }
 
@@ -53,7 +56,8 @@ class SortsInOneTaskTest {
   @ValueSource(booleans = {false, true})
   void abandonedOneAfterTheOther(boolean offHeap) {
     start(offHeap);
-    spark.assertSame(context -> sorted("abandoned", 12).mapPartitions(SortsInOneTaskTest::firstThree).coalesce(1).collect());
+    spark.assertSame(
+        context -> sorted("abandoned", 12).mapPartitions(SortsInOneTaskTest::firstThree).coalesce(1).collect());
     assertMemoryWasShort(offHeap);
   }
 
@@ -69,12 +73,14 @@ class SortsInOneTaskTest {
   @ValueSource(booleans = {false, true})
   void takenTogetherAndShuffledOn(boolean offHeap) {
     start(offHeap);
-    spark.assertSame(context -> RddOnBoth.sorted(sorted("left", 4).zipPartitions(sorted("right", 4), SortsInOneTaskTest::together)
-        .mapToPair(text -> new Tuple2<>(text, 1)).partitionBy(new HashPartitioner(5)).keys().collect()));
+    spark.assertSame(
+        context -> RddOnBoth.sorted(sorted("left", 4).zipPartitions(sorted("right", 4), SortsInOneTaskTest::together)
+            .mapToPair(text -> new Tuple2<>(text, 1)).partitionBy(new HashPartitioner(5)).keys().collect()));
     assertMemoryWasShort(offHeap);
   }
 
-  private static Iterator<String> together(Iterator<Tuple2<Integer, String>> left, Iterator<Tuple2<Integer, String>> right) {
+  private static Iterator<String> together(Iterator<Tuple2<Integer, String>> left,
+      Iterator<Tuple2<Integer, String>> right) {
     return new Iterator<>() {
       @Override
       public boolean hasNext() {

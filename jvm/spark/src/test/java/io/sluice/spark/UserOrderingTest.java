@@ -182,22 +182,24 @@ class UserOrderingTest {
 
   @Test
   void byReversedBits() {
-    assertSame(false, context -> mixedNumbers().sortByKey(new ByReversedBits(), true, 6).map(String::valueOf).collect());
-    assertSame(false, context -> mixedNumbers().sortByKey(new ByReversedBits(), false, 6).map(String::valueOf).collect());
+    assertSame(false,
+        context -> mixedNumbers().sortByKey(new ByReversedBits(), true, 6).map(String::valueOf).collect());
+    assertSame(false,
+        context -> mixedNumbers().sortByKey(new ByReversedBits(), false, 6).map(String::valueOf).collect());
   }
 
   @Test
   void byReversedBitsAsNumbers() {
-    assertSame(true, context ->
-        mixedNumbers().sortByKey(new ByReversedBitsNormalized(), true, 6).map(String::valueOf).collect());
-    assertSame(true, context ->
-        mixedNumbers().sortByKey(new ByReversedBitsNormalized(), false, 6).map(String::valueOf).collect());
+    assertSame(true,
+        context -> mixedNumbers().sortByKey(new ByReversedBitsNormalized(), true, 6).map(String::valueOf).collect());
+    assertSame(true,
+        context -> mixedNumbers().sortByKey(new ByReversedBitsNormalized(), false, 6).map(String::valueOf).collect());
   }
 
   @Test
   void textByLengthThenBackwards() {
-    Comparator<String> byLength = (Comparator<String> & Serializable) (left, right) ->
-        Integer.compare(left.length(), right.length());
+    Comparator<String> byLength =
+        (Comparator<String> & Serializable) (left, right) -> Integer.compare(left.length(), right.length());
     Comparator<String> order = byLength.thenComparing(Comparator.reverseOrder());
     assertSame(false, context -> spark.numbers(20_000).mapToPair(n -> new Tuple2<>(Integer.toString(mixed(n), 36), n))
         .sortByKey(order, true, 6).map(String::valueOf).collect());
@@ -241,8 +243,8 @@ class UserOrderingTest {
   void nullKeysAndValuesAreGroupedAndCombined() {
     RddOnBoth.Job<JavaPairRDD<Integer, Integer>> some = context -> spark.numbers(20_000)
         .mapToPair(n -> new Tuple2<>(n % 3 == 0 ? null : (Integer) (n % 100), n % 7 == 0 ? null : n));
-    spark.assertSame(context ->
-        RddOnBoth.sorted(some.run(context).groupByKey(5).mapValues(RddOnBoth::sortedValues).collect()));
+    spark.assertSame(
+        context -> RddOnBoth.sorted(some.run(context).groupByKey(5).mapValues(RddOnBoth::sortedValues).collect()));
     spark.assertSame(context -> RddOnBoth.sorted(some.run(context)
         .reduceByKey((left, right) -> left == null || right == null ? null : (Integer) (left + right), 5).collect()));
   }

@@ -78,7 +78,8 @@ class UserPartitionerTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"-1, true", "5, true", "-2147483648, true", "2147483647, true", "-1, false", "5, false", "2147483647, false"})
+  @CsvSource({"-1, true", "5, true", "-2147483648, true", "2147483647, true", "-1, false", "5, false",
+    "2147483647, false"})
   void aPartitionThatIsNotThere(int partition, boolean shaped) {
     spark.assertFails("puts a key into partition " + partition + ", but its partitions are 0 to 4",
         "ArrayIndexOutOfBoundsException",

@@ -116,7 +116,7 @@ class UserSerializerTest {
 
   private static List<String> pointsAmongNumbers(RddOnBoth spark, Serializer serializer) {
     return RddOnBoth.sorted(RddOnBoth.shuffled(spark.numbers(20_000)
-            .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
+        .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
         new HashPartitioner(5)).setSerializer(serializer).toJavaRDD().collect());
   }
 

@@ -10,8 +10,9 @@ import org.apache.spark.sql.SparkSession;
  * Queries whose final plan depends on the sizes of shuffle blocks: what is coalesced, split, joined how, read locally.
  * Each with a word that its plan must have, so that it tests what it says.
  *
- * <p>Limits are multiples of a table's average partition on stock, in the middle between two decisions: Spark rounds each
- * block's size to 10 % before it decides, so near a limit a size that is little different may round to the other side.
+ * <p>Limits are multiples of a table's average partition on stock, in the middle between two decisions: Spark rounds
+ * each block's size to 10 % before it decides, so near a limit a size that is little different may round to the other
+ * side.
  */
 final class AdaptiveQueries {
   static final int PARTITIONS = 40;
@@ -89,7 +90,8 @@ final class AdaptiveQueries {
 
   private void add(String name, String mark, String sql, String... settings) {
     Query query = Query.of(name, spark -> spark.sql(sql)).with("spark.sql.adaptive.enabled", "true")
-        .with("spark.sql.shuffle.partitions", Integer.toString(PARTITIONS)).with("spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k")
+        .with("spark.sql.shuffle.partitions", Integer.toString(PARTITIONS))
+        .with("spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k")
         .with("spark.sql.adaptive.coalescePartitions.parallelismFirst", "false");
     for (int i = 0; i < settings.length; i += 2) {
       query = query.with(settings[i], settings[i + 1]);

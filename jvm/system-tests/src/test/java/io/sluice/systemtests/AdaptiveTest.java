@@ -16,8 +16,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Adaptive execution decides as on stock, from the sizes that the shuffle reports, and reads what it asks for: the final plans,
- * the numbers of partitions and where each is cut are the same.
+ * Adaptive execution decides as on stock, from the sizes that the shuffle reports, and reads what it asks for: the
+ * final plans, the numbers of partitions and where each is cut are the same.
  */
 class AdaptiveTest {
   /** What stock made of a query. */
@@ -64,7 +64,8 @@ class AdaptiveTest {
         assertEquals(stock.rows(), ours.rows());
         assertEquals(String.join("\n", stock.shape()), String.join("\n", ours.shape()));
         String mark = queries.mark(query);
-        assertTrue(ours.shape().stream().anyMatch(line -> line.contains(mark)), () -> "no " + mark + " in " + ours.shape());
+        assertTrue(ours.shape().stream().anyMatch(line -> line.contains(mark)),
+            () -> "no " + mark + " in " + ours.shape());
       }));
     }
     return tests.stream();

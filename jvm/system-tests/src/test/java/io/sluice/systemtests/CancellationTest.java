@@ -72,7 +72,8 @@ class CancellationTest {
 
   @Test
   void failureWhileWriting() {
-    Dataset<Row> data = events().selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id", "k").repartition(8, col("k"));
+    Dataset<Row> data =
+        events().selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id", "k").repartition(8, col("k"));
     Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(data));
     assertTrue(failure.toString().contains("on purpose"), failure::toString);
     assertNextJobRuns();
@@ -80,7 +81,8 @@ class CancellationTest {
 
   @Test
   void failureWhileReading() {
-    Dataset<Row> data = events().repartition(8, col("k")).selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id");
+    Dataset<Row> data =
+        events().repartition(8, col("k")).selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id");
     Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(data));
     assertTrue(failure.toString().contains("on purpose"), failure::toString);
     assertNextJobRuns();

@@ -53,7 +53,8 @@ class ChecksumFilesTest {
   }
 
   private static void shuffle(SparkApplication application) {
-    assertEquals(5000, Fingerprint.of(Tables.events(application.session(), 5000, 3).repartition(PARTITIONS, col("d"))).rows());
+    assertEquals(5000,
+        Fingerprint.of(Tables.events(application.session(), 5000, 3).repartition(PARTITIONS, col("d"))).rows());
   }
 
   private static void assertChecksums(Path localDir, Path data, String algorithm) throws IOException {

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * An executor in a container of the size that YARN and Kubernetes give by default: the heap, and 384 MiB or a tenth of it.
- * Whatever the executor uses beyond the heap must fit, or the kernel kills it, and with it the job.
+ * An executor in a container of the size that YARN and Kubernetes give by default: the heap, and 384 MiB or a tenth of
+ * it. Whatever the executor uses beyond the heap must fit, or the kernel kills it, and with it the job.
  */
 @Tag("once")
 class ContainerMemoryTest {
@@ -28,15 +28,20 @@ class ContainerMemoryTest {
   private static final int OVERHEAD_MIB = 384;
   private static final long ROWS = 2_000_000;
 
-  /** What an executor did: its answer, the most memory that its process had in RAM, and the limit of its shuffles, if any. */
+  /**
+   * What an executor did: its answer, the most memory that its process had in RAM, and the limit of its shuffles, if
+   * any.
+   */
   private record Run(Fingerprint result, long peakBytes, long limitBytes) {}
 
   @Test
   void anExecutorWithDefaultSettingsLivesInTheDefaultContainer() throws IOException {
     Run sluice = run(Engine.UNDER_TEST);
     Run stock = run(Engine.STOCK);
-    System.out.printf("peak memory of an executor with a heap of %d MiB in a container of %d MiB, %d rows: stock %d MiB,"
-        + " Sluice %d MiB%n", HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, ROWS, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
+    System.out.printf(
+        "peak memory of an executor with a heap of %d MiB in a container of %d MiB, %d rows: stock %d MiB,"
+            + " Sluice %d MiB%n",
+        HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, ROWS, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
     assertEquals(stock.result(), sluice.result());
     assertTrue(sluice.peakBytes() < (HEAP_MIB + OVERHEAD_MIB) * MIB);
     assertEquals(OVERHEAD_MIB / 6 * MIB, sluice.limitBytes(), "the limit must follow from the container's");

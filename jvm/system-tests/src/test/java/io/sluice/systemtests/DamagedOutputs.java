@@ -48,8 +48,10 @@ abstract class DamagedOutputs {
   @ParameterizedTest
   @EnumSource
   void isWrittenAgain(Damage damage) {
-    assumeTrue(Engine.writesFrames() || damage.stockNotices(), "Spark's own formats may be read like this without an error");
-    assumeTrue(!Engine.readsOneSidedly() || !damage.cutsTheData(), "who cuts a mapped file ends the process that has mapped it");
+    assumeTrue(Engine.writesFrames() || damage.stockNotices(),
+        "Spark's own formats may be read like this without an error");
+    assumeTrue(!Engine.readsOneSidedly() || !damage.cutsTheData(),
+        "who cuts a mapped file ends the process that has mapped it");
     JavaRDD<InternalRow> rows =
         Plans.rows(Tables.events(application.session(), ROWS, MAPS).repartition(4, functions.col("k")));
     Fingerprint before = Fingerprint.of(rows).unordered();
@@ -79,7 +81,8 @@ abstract class DamagedOutputs {
     assertTrue(failure.mapIndex() < MAPS, failure::toString);
     boolean fromSparksFetcher = failure.message().contains("ShuffleBlockFetcherIterator");
     if (Engine.UNDER_TEST.isSluice() && !fromSparksFetcher) {
-      assertTrue(failure.message().contains("shuffle_" + failure.shuffleId() + "_" + failure.mapId()), failure.message());
+      assertTrue(failure.message().contains("shuffle_" + failure.shuffleId() + "_" + failure.mapId()),
+          failure.message());
     }
   }
 }

@@ -49,7 +49,8 @@ class DoctorJarTest {
   private static Path jar() throws URISyntaxException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
     try {
-      return Path.of(Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
+      return Path.of(
+          Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
     } catch (ClassNotFoundException e) {
       throw new AssertionError(e);
     }

@@ -51,7 +51,8 @@ final class EmulatedCluster implements AutoCloseable {
     for (String property : List.of("sluice.manager", "systemtests.workDir", "log4j2.configurationFile")) {
       command.add("-D" + property + "=" + System.getProperty(property));
     }
-    command.addAll(List.of("-Dlog4j2.logFile=" + log + ".spark", "-cp", System.getProperty("java.class.path"), main.getName()));
+    command.addAll(
+        List.of("-Dlog4j2.logFile=" + log + ".spark", "-cp", System.getProperty("java.class.path"), main.getName()));
     command.addAll(List.of(arguments));
     return Program.start(new ProcessBuilder(command).redirectError(log.toFile()), log);
   }

@@ -22,7 +22,9 @@ enum Engine {
     return System.getProperty("sluice.mode", "MULTITHREADED");
   }
 
-  /** Whether shuffles are written in Sluice's format, with the counters that belong to it, where nothing is against it. */
+  /**
+   * Whether shuffles are written in Sluice's format, with the counters that belong to it, where nothing is against it.
+   */
   static boolean writesFrames() {
     return UNDER_TEST.isSluice() && !mode().equals("RDMA");
   }

@@ -24,16 +24,17 @@ final class ExecutorSurvey {
   }
 
   /**
-   * The answers by executor id; of an executor that ran several of the job's tasks, its last. Asks again while an executor
-   * that is there had no task of it, because another job's still had its core.
+   * The answers by executor id; of an executor that ran several of the job's tasks, its last. Asks again while an
+   * executor that is there had no task of it, because another job's still had its core.
    */
   static <T> Map<String, T> ask(JavaSparkContext context, Question<T> question) {
     AtomicReference<Map<String, T>> answers = new AtomicReference<>(Map.of());
-    Await.until(LIMIT, () -> "of " + context.sc().getExecutorMemoryStatus() + " only " + answers.get().keySet() + " answer", () -> {
-      answers.set(askOnce(context, question));
-      // The driver is one of them, and in local mode the only one.
-      return answers.get().size() >= context.sc().getExecutorMemoryStatus().size() - 1;
-    });
+    Await.until(LIMIT,
+        () -> "of " + context.sc().getExecutorMemoryStatus() + " only " + answers.get().keySet() + " answer", () -> {
+          answers.set(askOnce(context, question));
+          // The driver is one of them, and in local mode the only one.
+          return answers.get().size() >= context.sc().getExecutorMemoryStatus().size() - 1;
+        });
     return answers.get();
   }
 

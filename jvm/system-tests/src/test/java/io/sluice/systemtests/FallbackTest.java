@@ -19,7 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What Sluice cannot do is done by stock, with the right result, counted and said once; what it cannot mean is refused. */
+/**
+ * What Sluice cannot do is done by stock, with the right result, counted and said once; what it cannot mean is refused.
+ */
 class FallbackTest {
   private static final Query QUERY =
       Query.moving("all types", spark -> Tables.allTypes(spark, 3000, 3), rows -> rows.repartition(7, col("id")));
@@ -37,7 +39,8 @@ class FallbackTest {
         Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false"),
         Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption"),
         Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec"),
-        Arguments.of(Map.of("spark.sluice.native.library", "/nonexistent/libsluice_jni.so"), "/nonexistent/libsluice_jni.so"));
+        Arguments.of(Map.of("spark.sluice.native.library", "/nonexistent/libsluice_jni.so"),
+            "/nonexistent/libsluice_jni.so"));
   }
 
   @ParameterizedTest
@@ -68,7 +71,8 @@ class FallbackTest {
 
   @Test
   void pushBasedShuffleFallsBack() {
-    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.push.enabled", "true").start()) {
+    try (SparkApplication application =
+        SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.push.enabled", "true").start()) {
       assertEquals(expected, QUERY.run(application.session()));
     }
   }
@@ -151,7 +155,8 @@ class FallbackTest {
     assumeSluice();
     for (boolean plugin : new boolean[] {true, false}) {
       SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).set(key, value);
-      Throwable failure = assertThrows(Throwable.class, () -> start(plugin ? builder : builder.without("spark.plugins")));
+      Throwable failure =
+          assertThrows(Throwable.class, () -> start(plugin ? builder : builder.without("spark.plugins")));
       String text = chain(failure);
       assertTrue(text.contains(key) && text.contains(word), text);
       assertFalse(SparkSession.getDefaultSession().isDefined());

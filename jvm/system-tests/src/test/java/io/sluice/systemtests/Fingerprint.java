@@ -43,7 +43,8 @@ record Fingerprint(long rows, long content, long sequence) implements java.io.Se
   }
 
   private static long hash(UnsafeRow row) {
-    return XXH64.hashUnsafeBytes(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), SEED + row.numFields());
+    return XXH64.hashUnsafeBytes(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(),
+        SEED + row.numFields());
   }
 
   /** The same rows, whatever their order. */

@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One row that is larger than any sensible limit, on an executor with default settings and a heap that stock needs too. */
+/**
+ * One row that is larger than any sensible limit, on an executor with default settings and a heap that stock needs too.
+ */
 @Tag("once")
 class LargeRowsTest {
   private static final int HEAP_MIB = 5120;
@@ -29,7 +31,8 @@ class LargeRowsTest {
   private static List<String> shuffled(Engine engine, int mib) {
     try (SparkApplication application = SparkApplication.on(engine).master("local-cluster[1,1," + HEAP_MIB + "]")
         .set("spark.executor.memory", HEAP_MIB + "m").set("spark.task.maxFailures", "1").start().awaitExecutors(1)) {
-      List<String> rows = rows(application.session(), mib).collectAsList().stream().map(Row::toString).sorted().toList();
+      List<String> rows =
+          rows(application.session(), mib).collectAsList().stream().map(Row::toString).sorted().toList();
       assertTrue(rows.stream().anyMatch(row -> row.contains(":" + ((long) mib << 20))), rows::toString);
       return rows;
     }
@@ -37,8 +40,9 @@ class LargeRowsTest {
 
   /** Nine small rows and a large one that does not compress, shuffled, and then no more than told of. */
   private static Dataset<Row> rows(SparkSession session, int mib) {
-    Dataset<Row> rows = session.range(0, 10, 1, 1).map((MapFunction<Long, byte[]>) id -> bytes(id == 5 ? mib << 20 : 10, id),
-        Encoders.BINARY()).toDF("bytes");
+    Dataset<Row> rows =
+        session.range(0, 10, 1, 1).map((MapFunction<Long, byte[]>) id -> bytes(id == 5 ? mib << 20 : 10, id),
+            Encoders.BINARY()).toDF("bytes");
     return rows.repartition(3).as(Encoders.BINARY())
         .map((MapFunction<byte[], String>) LargeRowsTest::describe, Encoders.STRING()).toDF("row");
   }

@@ -108,7 +108,6 @@ final class LoneReader implements AutoCloseable {
     }
 
     @Override
-    public void close() {
-    }
+    public void close() {}
   }
 }

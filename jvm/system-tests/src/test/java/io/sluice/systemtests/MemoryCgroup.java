@@ -9,8 +9,8 @@ import java.util.Optional;
 
 /**
  * A control group with a memory limit, below this process's own, and a Java home whose {@code java} runs in it: for
- * executors in a container as large as a cluster manager makes it. A process that needs more is killed by the kernel. Needs
- * root and a memory controller, version 1 or 2.
+ * executors in a container as large as a cluster manager makes it. A process that needs more is killed by the kernel.
+ * Needs root and a memory controller, version 1 or 2.
  */
 final class MemoryCgroup implements AutoCloseable {
   private static final Path MOUNT = Path.of("/sys/fs/cgroup");
@@ -46,8 +46,9 @@ final class MemoryCgroup implements AutoCloseable {
   Path installJava(Path folder) throws IOException {
     Path java = Files.createDirectories(folder.resolve("bin")).resolve("java");
     String real = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-    Files.writeString(java, "#!/bin/sh\nunset JDK_JAVA_OPTIONS\necho $$ > '" + group.resolve("cgroup.procs") + "' && exec '"
-        + real + "' \"$@\"\n");
+    Files.writeString(java,
+        "#!/bin/sh\nunset JDK_JAVA_OPTIONS\necho $$ > '" + group.resolve("cgroup.procs") + "' && exec '"
+            + real + "' \"$@\"\n");
     Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
     return folder;
   }

@@ -28,12 +28,14 @@ class MemoryPressureTest {
   static List<Map<String, String>> limits() {
     return List.of(
         Map.of("spark.sluice.memory.limit", "16m"),
-        Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", "4", "spark.sluice.reader.threads", "4"),
+        Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", "4", "spark.sluice.reader.threads",
+            "4"),
         Map.of("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m"));
   }
 
   private static Dataset<Row> texts(SparkSession spark) {
-    return spark.range(0, ROWS, 1, 3).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS text", "sha2(CAST(-id AS STRING), 512) AS more");
+    return spark.range(0, ROWS, 1, 3).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS text",
+        "sha2(CAST(-id AS STRING), 512) AS more");
   }
 
   @BeforeAll

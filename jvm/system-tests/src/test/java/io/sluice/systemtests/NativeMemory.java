@@ -14,7 +14,8 @@ final class NativeMemory {
   /** Waits until everything has been given back: a killed task's encodes may still be on their way. */
   static void assertAllReturned() {
     if (Engine.UNDER_TEST.isSluice()) {
-      Await.until(LIMIT, () -> NativeCore.leasedBytes() + " bytes are still leased", () -> NativeCore.leasedBytes() == 0);
+      Await.until(LIMIT, () -> NativeCore.leasedBytes() + " bytes are still leased",
+          () -> NativeCore.leasedBytes() == 0);
       assertEquals(0, NativeCore.checkArena(), NativeCore::lastErrorMessage);
     }
   }

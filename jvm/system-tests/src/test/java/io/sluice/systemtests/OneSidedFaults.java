@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * What goes wrong between two executors that read each other one-sidedly: the job goes on by Spark's block transfer, its
- * result is right, and afterwards blocks are read one-sidedly again. Skipped by name where UCX cannot be opened.
+ * What goes wrong between two executors that read each other one-sidedly: the job goes on by Spark's block transfer,
+ * its result is right, and afterwards blocks are read one-sidedly again. Skipped by name where UCX cannot be opened.
  */
 @Tag("once")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -105,7 +105,9 @@ abstract class OneSidedFaults {
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
   }
 
-  /** The executors and their connections stay, and so do the old outputs in their memory; nobody reads those any more. */
+  /**
+   * The executors and their connections stay, and so do the old outputs in their memory; nobody reads those any more.
+   */
   @Test
   void mapOutputsThatAreMadeAgain() {
     JavaRDD<InternalRow> rows = Plans.rows(

@@ -15,7 +15,8 @@ final class OneSidedReads {
    * one-sidedly and none leaves any to Spark's block transfer.
    */
   static void await(SparkApplication application, Runnable read) {
-    Await.until(LIMIT, () -> "blocks are left to Spark's block transfer: " + ProcessCounters.byExecutor(application.context()),
+    Await.until(LIMIT,
+        () -> "blocks are left to Spark's block transfer: " + ProcessCounters.byExecutor(application.context()),
         () -> {
           Map<String, Map<Counter, Long>> before = ProcessCounters.byExecutor(application.context());
           read.run();

@@ -78,11 +78,12 @@ class OneSidedTransportTest {
 
   /** Executors find each other within seconds; until then blocks travel by Spark's block transfer. */
   private static void awaitPeers(SparkApplication application) {
-    Await.until(LIMIT, () -> "no block was read one-sidedly: " + ProcessCounters.ofExecutors(application.context()), () -> {
-      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
-      return counted(application, Counter.TRANSPORT_BLOCKS) > 0
-          && counted(application, Counter.TRANSPORT_PEERS_CONNECTED) >= 2;
-    });
+    Await.until(LIMIT, () -> "no block was read one-sidedly: " + ProcessCounters.ofExecutors(application.context()),
+        () -> {
+          assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+          return counted(application, Counter.TRANSPORT_BLOCKS) > 0
+              && counted(application, Counter.TRANSPORT_PEERS_CONNECTED) >= 2;
+        });
   }
 
   /** The one that every Spark line is tested with: Spark's formats, read by our own reader. */
@@ -91,7 +92,9 @@ class OneSidedTransportTest {
     assertReadOneSidedly(Map.of("spark.sluice.mode", "RDMA"));
   }
 
-  /** Encrypted by Spark before they travel, so in its own formats; and peers have to prove that they know the secret. */
+  /**
+   * Encrypted by Spark before they travel, so in its own formats; and peers have to prove that they know the secret.
+   */
   @Tag("once")
   @Test
   void encryptedBlocksAreReadOneSidedly() {
@@ -109,22 +112,25 @@ class OneSidedTransportTest {
     });
   }
 
-  /** The limit holds a few outputs of 20 or more: they move to the disk while others are read, and while they are read themselves. */
+  /**
+   * The limit holds a few outputs of 20 or more: they move to the disk while others are read, and while they are read
+   * themselves.
+   */
   @Tag("once")
   @Test
   void blocksAreReadOneSidedlyWhileTheyMoveToTheDisk() {
     assertReadOneSidedly(Map.of("spark.sluice.mode", "MULTITHREADED", "spark.sluice.store", "cache",
         "spark.sluice.cache.hostLimit", "1m", "spark.sluice.codec.level", "plain", "spark.sluice.transport", "auto",
         "spark.sluice.reader.threads", "0"), application -> {
-      assertTrue(counted(application, Counter.CACHE_OUTPUTS) > 0, "nothing was kept in memory");
-      assertTrue(counted(application, Counter.CACHE_MOVES) > 0,
-          () -> "nothing moved: " + ProcessCounters.byExecutor(application.context()));
-      assertEquals(0, counted(application, Counter.CACHE_MOVE_FAILURES));
-    });
+          assertTrue(counted(application, Counter.CACHE_OUTPUTS) > 0, "nothing was kept in memory");
+          assertTrue(counted(application, Counter.CACHE_MOVES) > 0,
+              () -> "nothing moved: " + ProcessCounters.byExecutor(application.context()));
+          assertEquals(0, counted(application, Counter.CACHE_MOVE_FAILURES));
+        });
   }
 
   private static void assertReadOneSidedly(Map<String, String> settings) {
-    assertReadOneSidedly(settings, application -> { });
+    assertReadOneSidedly(settings, application -> {});
   }
 
   private static void assertReadOneSidedly(Map<String, String> settings, Consumer<SparkApplication> more) {
@@ -140,7 +146,8 @@ class OneSidedTransportTest {
         blocks = after;
       }
       assertRecordsAreSorted(application);
-      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "no block of the records was read one-sidedly");
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks,
+          "no block of the records was read one-sidedly");
       assertEquals(0, counted(application, Counter.TRANSPORT_PEER_FAILURES));
       assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISH_FAILURES));
       assertEquals(0, counted(application, Counter.TRANSPORT_NETTY_NOT_FOUND));
@@ -167,7 +174,8 @@ class OneSidedTransportTest {
       if (Files.exists(scope) && Files.readString(scope).trim().compareTo("1") > 0) {
         return "ptrace_scope forbids it";
       }
-      boolean filtered = Files.readAllLines(Path.of("/proc/self/status")).stream().anyMatch(line -> line.matches("Seccomp:\\s*[12]"));
+      boolean filtered =
+          Files.readAllLines(Path.of("/proc/self/status")).stream().anyMatch(line -> line.matches("Seccomp:\\s*[12]"));
       return filtered ? "a seccomp filter may forbid it" : System.getenv("UCX_TLS") == null ? null : "UCX_TLS is set";
     } catch (IOException e) {
       return e.toString();
@@ -190,8 +198,8 @@ class OneSidedTransportTest {
   @Test
   void whatIsTooLargeForTheMemoryComesBySpark() {
     assumeUcx();
-    Query large = Query.of("large blocks", spark ->
-        spark.range(0, 3_000_000, 1, 3).select(col("id"), xxhash64(col("id")).as("hash")).repartition(1));
+    Query large = Query.of("large blocks",
+        spark -> spark.range(0, 3_000_000, 1, 3).select(col("id"), xxhash64(col("id")).as("hash")).repartition(1));
     Fingerprint stock = Query.onStock(List.of(large)).get(large.name());
     try (SparkApplication application = cluster(
         Map.of("spark.sluice.transport", "ucx", "spark.reducer.maxSizeInFlight", "1m")).start().awaitExecutors(2)) {
@@ -212,7 +220,8 @@ class OneSidedTransportTest {
   @Test
   void withoutUcxBlocksTravelAsEver() {
     String missing = "/nonexistent/libucp.so.0";
-    assertReadBySpark("without-ucx", missing, Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", missing));
+    assertReadBySpark("without-ucx", missing,
+        Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", missing));
   }
 
   /** The only one that UCX may listen on, for whichever of the machine's interfaces. */
@@ -273,7 +282,8 @@ class OneSidedTransportTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
     try (LogCapture log = LogCapture.open();
         SparkApplication application = cluster(
-            Map.of("spark.sluice.transport", "ucx", "spark.shuffle.useOldFetchProtocol", "true")).start().awaitExecutors(2)) {
+            Map.of("spark.sluice.transport", "ucx", "spark.shuffle.useOldFetchProtocol", "true")).start()
+            .awaitExecutors(2)) {
       assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
       assertEquals(0, counted(application, Counter.TRANSPORT_BLOCKS));
       assertEquals(1, log.messages(Level.WARN, "useOldFetchProtocol").size());

@@ -75,7 +75,8 @@ final class Plans {
 
   private static String label(SparkPlan plan) {
     if (plan instanceof AQEShuffleReadExec read) {
-      return "AQEShuffleRead" + (read.isLocalRead() ? " local" : "") + (read.hasCoalescedPartition() ? " coalesced" : "")
+      return "AQEShuffleRead" + (read.isLocalRead() ? " local" : "")
+          + (read.hasCoalescedPartition() ? " coalesced" : "")
           + (read.hasSkewedPartition() ? " skewed" : "") + " " + partitions(read);
     }
     return plan.nodeName();

@@ -72,7 +72,8 @@ final class Program implements AutoCloseable {
   /** Waits until the process has ended, which it must do well. */
   void awaitEnd() throws InterruptedException {
     if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
-      throw new AssertionError((process.isAlive() ? "still running" : "exit status " + process.exitValue()) + "; see " + log);
+      throw new AssertionError(
+          (process.isAlive() ? "still running" : "exit status " + process.exitValue()) + "; see " + log);
     }
   }
 

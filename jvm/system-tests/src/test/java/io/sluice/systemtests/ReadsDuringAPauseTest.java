@@ -29,8 +29,7 @@ class ReadsDuringAPauseTest {
   private static final long MIN_PAUSE_MILLIS = 200;
   private static final int POLL_MILLIS = 1000;
 
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
 
   @Test
   void readsGoOn() throws Exception {
@@ -78,7 +77,8 @@ class ReadsDuringAPauseTest {
     assertTrue(to - from >= MIN_PAUSE_MILLIS, () -> "the pause took only " + (to - from) + " ms");
     assertTrue(reads.stream().allMatch(read -> read[2] == 1), "every block is read, and is right");
     long within = reads.stream().filter(read -> read[0] > from && read[1] < to).count();
-    assertTrue(within >= 10, () -> within + " of " + reads.size() + " reads lie within the pause of " + (to - from) + " ms");
+    assertTrue(within >= 10,
+        () -> within + " of " + reads.size() + " reads lie within the pause of " + (to - from) + " ms");
     owner.goOn();
     owner.awaitEnd();
   }

@@ -114,7 +114,8 @@ final class SeveralHostsProgram {
     return List.of(
         Query.of(REPARTITION, spark -> events(spark).repartition(col("k"))),
         Query.of(JOIN, SeveralHostsProgram::join),
-        Query.of(GATED, spark -> events(spark).repartition(REDUCERS, col("k")).selectExpr("gate(id) AS id", "k", "name")));
+        Query.of(GATED,
+            spark -> events(spark).repartition(REDUCERS, col("k")).selectExpr("gate(id) AS id", "k", "name")));
   }
 
   private static Dataset<Row> events(SparkSession spark) {

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Executors on hosts of their own, which share no memory and see each other over slow links, of which one is cut and comes
- * back, and which lose packets in the end.
+ * Executors on hosts of their own, which share no memory and see each other over slow links, of which one is cut and
+ * comes back, and which lose packets in the end.
  */
 @Tag("once")
 class SeveralHostsTest {
@@ -45,7 +45,8 @@ class SeveralHostsTest {
       assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
       assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
       boolean oneSided = !tested.await(SeveralHostsProgram.ONE_SIDED_BLOCKS).equals("0");
-      boolean possible = transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
+      boolean possible =
+          transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
       assertEquals(possible, oneSided, "whether blocks were read one-sidedly");
       assertEquals(Engine.UNDER_TEST.isSluice(), !tested.await(SeveralHostsProgram.IN_MEMORY).equals("0"));
       assertEquals(possible ? "yes" : "nobody was", tested.await(SeveralHostsProgram.ONE_SIDED_AGAIN));

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Finds the files of committed map outputs below an application's local directory. Spark's cleaner may delete those of an
- * earlier shuffle at any moment; a file that has gone while it was looked at is not there.
+ * Finds the files of committed map outputs below an application's local directory. Spark's cleaner may delete those of
+ * an earlier shuffle at any moment; a file that has gone while it was looked at is not there.
  */
 final class ShuffleFiles {
   private static final int DELETE_ATTEMPTS = 100;
@@ -95,7 +95,9 @@ final class ShuffleFiles {
     }
   }
 
-  /** Deletes a folder from which executors that end may be deleting files, or to which they may still be adding some. */
+  /**
+   * Deletes a folder from which executors that end may be deleting files, or to which they may still be adding some.
+   */
   static void deleteTree(Path root) {
     for (int i = 1; Files.exists(root); i++) {
       try {

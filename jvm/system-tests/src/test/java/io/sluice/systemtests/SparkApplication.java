@@ -24,7 +24,10 @@ import org.apache.spark.util.Utils$;
  * <p>Defaults: no UI, AQE off, no broadcast joins, 8 shuffle partitions, short fetch retries, leaks are errors.
  */
 final class SparkApplication implements AutoCloseable {
-  /** Two executors with a core each, in processes of their own. Jobs begin with whoever is there: {@link #awaitExecutors}. */
+  /**
+   * Two executors with a core each, in processes of their own. Jobs begin with whoever is there:
+   * {@link #awaitExecutors}.
+   */
   static final String CLUSTER = "local-cluster[2,1,1024]";
   /** Driver and executor in this process, two cores. */
   static final String LOCAL = "local[2]";
@@ -51,7 +54,10 @@ final class SparkApplication implements AutoCloseable {
     return new Builder(engine);
   }
 
-  /** Returns this when so many executors can be read from and written to; one that fails to is an error, and closes this. */
+  /**
+   * Returns this when so many executors can be read from and written to; one that fails to is an error, and closes
+   * this.
+   */
   SparkApplication awaitExecutors(int count) {
     SparkContext context = session.sparkContext();
     try {

@@ -34,18 +34,25 @@ class SqlResultsTest {
     return List.of(
         Query.moving("repartition by key", SqlResultsTest::events, rows -> rows.repartition(20, col("k"))),
         Query.moving("repartition round robin", SqlResultsTest::events, rows -> rows.repartition(7)),
-        Query.moving("repartition by range", SqlResultsTest::events, rows -> rows.repartitionByRange(9, col("name"), col("id"))),
+        Query.moving("repartition by range", SqlResultsTest::events,
+            rows -> rows.repartitionByRange(9, col("name"), col("id"))),
         Query.ordered("sort", spark -> events(spark).orderBy(col("k"), col("id").desc())),
         Query.of("sort-merge join", spark -> join(spark, "inner", "merge")),
         Query.of("shuffled hash join", spark -> join(spark, "inner", "shuffle_hash")),
         Query.of("full outer join", spark -> join(spark, "full_outer", "merge")),
         Query.of("left anti join", spark -> join(spark, "left_anti", "merge")),
-        Query.of("hash aggregate", spark -> events(spark).groupBy("k").agg(expr("sum(y)"), expr("max(name)"), expr("count(1)"))),
-        Query.of("sort aggregate", spark -> events(spark).groupBy("name").agg(expr("max(name)"), expr("min(struct(k, id))"))),
+        Query.of("hash aggregate",
+            spark -> events(spark).groupBy("k").agg(expr("sum(y)"), expr("max(name)"), expr("count(1)"))),
+        Query.of("sort aggregate",
+            spark -> events(spark).groupBy("name").agg(expr("max(name)"), expr("min(struct(k, id))"))),
         Query.of("object aggregate", spark -> events(spark).groupBy("d").agg(expr("sort_array(collect_list(id))"))),
-        Query.of("count distinct", spark -> events(spark).groupBy("d").agg(expr("count(DISTINCT k)"), expr("count(DISTINCT s)"))),
-        Query.of("window", spark -> events(spark).selectExpr("id", "row_number() OVER (PARTITION BY k ORDER BY id) AS r", "sum(y) OVER (PARTITION BY k) AS t")),
-        Query.of("distinct union", spark -> events(spark).select("k", "s").union(events(spark).select("k", "s")).distinct()),
+        Query.of("count distinct",
+            spark -> events(spark).groupBy("d").agg(expr("count(DISTINCT k)"), expr("count(DISTINCT s)"))),
+        Query.of("window",
+            spark -> events(spark).selectExpr("id", "row_number() OVER (PARTITION BY k ORDER BY id) AS r",
+                "sum(y) OVER (PARTITION BY k) AS t")),
+        Query.of("distinct union",
+            spark -> events(spark).select("k", "s").union(events(spark).select("k", "s")).distinct()),
         Query.of("except", spark -> events(spark).select("id").except(events(spark).where("id % 3 = 0").select("id"))),
         Query.of("rollup", spark -> events(spark).rollup("d", "s").agg(expr("sum(y)"))),
         Query.of("exchange used twice", SqlResultsTest::selfJoinOfAggregate));
@@ -55,10 +62,13 @@ class SqlResultsTest {
   private static List<Query> partitionCounts() {
     List<Query> queries = new ArrayList<>();
     for (int partitions : new int[] {1, 2, 201, 2000}) {
-      queries.add(Query.moving(partitions + " partitions", SqlResultsTest::events, rows -> rows.repartition(partitions, col("k"), col("id"))));
+      queries.add(Query.moving(partitions + " partitions", SqlResultsTest::events,
+          rows -> rows.repartition(partitions, col("k"), col("id"))));
     }
     for (int partitions : new int[] {20_000, 100_000}) {
-      queries.add(Query.moving(partitions + " partitions, coalesced", spark -> events(spark).where("id < 30000"), rows -> rows.repartition(col("id")))
+      queries.add(Query
+          .moving(partitions + " partitions, coalesced", spark -> events(spark).where("id < 30000"),
+              rows -> rows.repartition(col("id")))
           .with("spark.sql.adaptive.enabled", "true")
           .with("spark.sql.adaptive.coalescePartitions.initialPartitionNum", Integer.toString(partitions)));
     }
@@ -70,18 +80,23 @@ class SqlResultsTest {
         Query.moving("no rows", spark -> events(spark).where("id < 0"), rows -> rows.repartition(5, col("k"))),
         Query.moving("one row", spark -> events(spark).where("id = 77"), rows -> rows.repartition(5, col("k"))),
         Query.moving("no columns", spark -> events(spark).select(), rows -> rows.repartition(3)),
-        Query.moving("empty map tasks", spark -> events(spark).where("id < 1000"), rows -> rows.repartition(5, col("k"))),
-        Query.moving("all types by key", spark -> Tables.allTypes(spark, 20_000, 4), rows -> rows.repartition(11, col("id"))),
-        Query.ordered("all types sorted", spark -> Tables.allTypes(spark, 20_000, 4).orderBy(col("c_string"), col("id"))),
+        Query.moving("empty map tasks", spark -> events(spark).where("id < 1000"),
+            rows -> rows.repartition(5, col("k"))),
+        Query.moving("all types by key", spark -> Tables.allTypes(spark, 20_000, 4),
+            rows -> rows.repartition(11, col("id"))),
+        Query.ordered("all types sorted",
+            spark -> Tables.allTypes(spark, 20_000, 4).orderBy(col("c_string"), col("id"))),
         Query.moving("all columns null", SqlResultsTest::nulls, rows -> rows.repartition(5)),
         Query.moving("65 columns", spark -> wide(spark, 65), rows -> rows.repartition(5, col("id"))),
         Query.moving("300 columns", spark -> wide(spark, 300), rows -> rows.repartition(5, col("id"))),
         Query.moving("strings longer than a page", SqlResultsTest::longStrings, rows -> rows.repartition(4, col("id"))),
-        Query.moving("skewed key", spark -> Tables.skewed(spark, ROWS, SLICES), rows -> rows.repartition(16, col("k"))));
+        Query.moving("skewed key", spark -> Tables.skewed(spark, ROWS, SLICES),
+            rows -> rows.repartition(16, col("k"))));
   }
 
   private static Dataset<Row> nulls(SparkSession spark) {
-    return spark.range(50_000).selectExpr("CAST(NULL AS STRING) AS a", "CAST(NULL AS BIGINT) AS b", "CAST(NULL AS ARRAY<INT>) AS c");
+    return spark.range(50_000).selectExpr("CAST(NULL AS STRING) AS a", "CAST(NULL AS BIGINT) AS b",
+        "CAST(NULL AS ARRAY<INT>) AS c");
   }
 
   private static Dataset<Row> longStrings(SparkSession spark) {
@@ -96,7 +111,9 @@ class SqlResultsTest {
     String[] expressions = new String[columns];
     expressions[0] = "id";
     for (int i = 1; i < columns; i++) {
-      expressions[i] = (i % 3 == 0 ? "CAST(id + " + i + " AS STRING)" : "IF(id % " + (i + 1) + " = 0, NULL, id * " + i + ")") + " AS c" + i;
+      expressions[i] =
+          (i % 3 == 0 ? "CAST(id + " + i + " AS STRING)" : "IF(id % " + (i + 1) + " = 0, NULL, id * " + i + ")")
+              + " AS c" + i;
     }
     return spark.range(0, 3000, 1, 3).selectExpr(expressions);
   }

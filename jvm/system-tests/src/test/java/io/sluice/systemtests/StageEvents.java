@@ -13,7 +13,9 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
-/** What the scheduler saw: retried stages, fetch failures, killed tasks, lost executors, sums of metrics. Thread-safe. */
+/**
+ * What the scheduler saw: retried stages, fetch failures, killed tasks, lost executors, sums of metrics. Thread-safe.
+ */
 final class StageEvents extends SparkListener {
   private static final long SETTLE_MILLIS = 30_000;
 

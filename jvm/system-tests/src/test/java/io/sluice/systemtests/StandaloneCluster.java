@@ -18,7 +18,8 @@ import java.util.regex.Pattern;
 final class StandaloneCluster implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(180);
   private static final String MASTER = "master";
-  private static final Pattern LISTENING = Pattern.compile("Starting Spark master at (spark://127\\.0\\.0\\.1:\\d+)\\s");
+  private static final Pattern LISTENING =
+      Pattern.compile("Starting Spark master at (spark://127\\.0\\.0\\.1:\\d+)\\s");
   private static final List<String> WORKER_HOSTS = List.of("127.0.0.2", "127.0.0.3");
 
   private final List<Process> processes = new ArrayList<>();

@@ -6,7 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** A process that stands still with all its threads (SIGSTOP) until it is closed or killed: alive, connected, and silent. */
+/**
+ * A process that stands still with all its threads (SIGSTOP) until it is closed or killed: alive, connected, and
+ * silent.
+ */
 final class StoppedProcess implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(10);
 

@@ -17,14 +17,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A native library that was cut, or is for another machine: one warning that says so, and the rows are those of stock. */
+/**
+ * A native library that was cut, or is for another machine: one warning that says so, and the rows are those of stock.
+ */
 @Tag("once")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class UnusableLibraryTest {
   private static final long ROWS = 20_000;
 
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
 
   private Fingerprint stock;
 
@@ -39,7 +40,8 @@ class UnusableLibraryTest {
   @Test
   void cutInHalf() throws IOException {
     byte[] whole = library(System.getProperty("os.arch").replace("amd64", "x86_64"));
-    assertFallsBack(Arrays.copyOf(whole, whole.length / 2), "it is cut or damaged: it has " + whole.length / 2 + " bytes");
+    assertFallsBack(Arrays.copyOf(whole, whole.length / 2),
+        "it is cut or damaged: it has " + whole.length / 2 + " bytes");
   }
 
   @Test

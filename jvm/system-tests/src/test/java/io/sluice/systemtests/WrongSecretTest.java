@@ -23,8 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 class WrongSecretTest {
   private static final String BLOCK = "shuffle_0_0_0";
 
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
 
   @Test
   void isToldNothing() throws Exception {

@@ -18,7 +18,8 @@ import org.apache.spark.sql.Row;
  * @param last the last key by position, or null if there is no row
  */
 record PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey first, SortKey last)
-    implements Serializable {
+    implements
+      Serializable {
 
   /**
    * Digests rows of (hash, key columns…); without key columns any order is right.

@@ -39,8 +39,7 @@ public final class NetworkBypass extends SortShuffleManager {
   @Override
   public <K, C> ShuffleReader<K, C> getReader(ShuffleHandle handle, int startMap, int endMap, int startPartition,
       int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics) {
-    @SuppressWarnings("unchecked")
-    BaseShuffleHandle<K, ?, C> base = (BaseShuffleHandle<K, ?, C>) handle;
+    @SuppressWarnings("unchecked") BaseShuffleHandle<K, ?, C> base = (BaseShuffleHandle<K, ?, C>) handle;
     SparkEnv env = SparkEnv.get();
     MapOutputTracker tracker = env.mapOutputTracker();
     List<Located> blocks =
@@ -99,8 +98,8 @@ public final class NetworkBypass extends SortShuffleManager {
     List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byAddress = new ArrayList<>();
     for (BlockManagerId address : blocks.stream().map(Located::address).distinct().toList()) {
       List<Tuple3<BlockId, Object, Object>> there = new ArrayList<>();
-      blocks.stream().filter(block -> block.address().equals(address)).forEach(block ->
-          there.add(new Tuple3<>(block.block(), block.sizeBytes(), block.mapIndex())));
+      blocks.stream().filter(block -> block.address().equals(address))
+          .forEach(block -> there.add(new Tuple3<>(block.block(), block.sizeBytes(), block.mapIndex())));
       byAddress.add(new Tuple2<>(address, JavaConverters.asScalaBuffer(there)));
     }
     return JavaConverters.asScalaIterator(byAddress.iterator());

@@ -16,7 +16,7 @@ final class Palette {
 
   /** Of the four parts of task time, in the order of {@link StageChart}. */
   static final Color[] PARTS = {new Color(0x2F, 0x6D, 0xB5), new Color(0xE0, 0x8A, 0x2C), new Color(0xC2, 0x3B, 0x4E),
-      new Color(0x8F, 0xBC, 0xE6)};
+    new Color(0x8F, 0xBC, 0xE6)};
 
   private static final Color OTHER = new Color(0x8A, 0x6B, 0xB5);
   private static final Map<String, Color> ENGINES = Map.of(

@@ -54,10 +54,11 @@ public final class ReportPage {
     return section("Time",
         "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
             + "slowest run. The number behind a bar is how many times as fast as Spark's own shuffle (stock) it is: "
-            + "above 1 is faster." + bypassNote(comparisons), scrolling(times(comparisons)))
+            + "above 1 is faster." + bypassNote(comparisons),
+        scrolling(times(comparisons)))
         + section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
-        + "10^6 bytes.",
-        scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written")))
+            + "10^6 bytes.",
+            scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written")))
         + stages(comparisons);
   }
 

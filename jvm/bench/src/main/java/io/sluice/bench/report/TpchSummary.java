@@ -70,7 +70,7 @@ public record TpchSummary(List<Comparison> queries) {
     double stockS = both.stream().mapToDouble(query -> query.stock().orElseThrow().medianS()).sum();
     double engineS = both.stream().mapToDouble(query -> query.on(engine).orElseThrow().medianS()).sum();
     return Optional.of(String.format(Locale.ROOT, "%d %s: stock %.1f s, %s %.1f s in all, %.2f times as fast; "
-            + "geometric mean of the ratios %.2f, lowest %.2f (%s).", both.size(),
+        + "geometric mean of the ratios %.2f, lowest %.2f (%s).", both.size(),
         both.size() == 1 ? "query" : "queries", stockS, engine, engineS, stockS / engineS,
         Statistics.geometricMean(both.stream().mapToDouble(query -> ratio(query, engine).orElseThrow()).toArray()),
         ratio(slowest, engine).orElseThrow(), name(slowest)));

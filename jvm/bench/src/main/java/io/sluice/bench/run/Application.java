@@ -54,7 +54,7 @@ public final class Application implements AutoCloseable {
     try {
       Path localDir = site.localDir() == null ? folder.resolve("local") : site.localDir();
       Map<String, String> settings = SparkSettings.of(engine, site, jars, localDir, user);
-      application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> { });
+      application.ask(Request.start(settings, SparkSettings.ownKeys(user)), progress -> {});
       return application;
     } catch (RuntimeException e) {
       application.close();

@@ -8,8 +8,8 @@ import java.util.OptionalInt;
 
 /**
  * Several hosts on this machine, brought up and taken down by {@code ./sluice cluster}: a standalone Spark cluster
- * whose links have the rate, delay and loss asked for. It is there for one run of the benchmark: when it is closed, when
- * the user interrupts this process, and at the latest when the next one brings its own up, everything on it ends.
+ * whose links have the rate, delay and loss asked for. It is there for one run of the benchmark: when it is closed,
+ * when the user interrupts this process, and at the latest when the next one brings its own up, everything on it ends.
  */
 public final class Cluster implements AutoCloseable {
 

@@ -9,7 +9,8 @@ import java.util.regex.Pattern;
  * memory (Spark's form has a third number, in MiB), which is then filled in.
  *
  * @param url what Spark is given
- * @param executorMemoryMib heap of one executor; empty unless the master is a {@code local-cluster} or a {@link Cluster}
+ * @param executorMemoryMib heap of one executor; empty unless the master is a {@code local-cluster} or a
+ * {@link Cluster}
  * @param driverMemoryMib heap of the driver: as an executor's where the driver is the executor
  */
 public record Master(String url, OptionalInt executorMemoryMib, int driverMemoryMib) {

@@ -36,7 +36,7 @@ final class TableCache {
     try {
       Files.createDirectories(folder);
       try (FileChannel channel = FileChannel.open(folder.resolve(".lock"), StandardOpenOption.CREATE,
-              StandardOpenOption.WRITE);
+          StandardOpenOption.WRITE);
           FileLock ignored = channel.lock()) {
         if (!isComplete(own)) {
           delete(own);

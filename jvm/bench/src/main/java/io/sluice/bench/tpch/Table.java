@@ -70,8 +70,8 @@ public enum Table {
   <E extends TpchEntity> Table(String columns, int partsAtScale1, TpchTable<E> source, Function<E, Object[]> row) {
     this.columns = columns;
     this.partsAtScale1 = partsAtScale1;
-    this.rows = (scale, part, parts) ->
-        StreamSupport.stream(source.createGenerator(scale, part, parts).spliterator(), false).map(row);
+    this.rows = (scale, part, parts) -> StreamSupport
+        .stream(source.createGenerator(scale, part, parts).spliterator(), false).map(row);
   }
 
   /** The name in SQL. */

@@ -15,7 +15,7 @@ public final class TeraSort extends PairWorkload<byte[], byte[]> {
   @Override
   protected JavaPairRDD<byte[], byte[]> result(JavaSparkContext context, Sizing sizing) {
     return GeneratedRecords.pairs(context, sizing.rows(), sizing.maps(),
-            row -> new Tuple2<>(TeraRecord.key(row), TeraRecord.value(row)))
+        row -> new Tuple2<>(TeraRecord.key(row), TeraRecord.value(row)))
         .repartitionAndSortWithinPartitions(
             new KeyPrefixPartitioner(sizing.partitionsOr(PARTITIONS)), UnsignedBytes.lexicographicalComparator());
   }

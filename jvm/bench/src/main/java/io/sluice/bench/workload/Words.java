@@ -70,7 +70,10 @@ final class Words {
     return word.toString();
   }
 
-  /** A line of 5 to 14 words of six letters, drawn evenly from 1,024, as Hadoop's RandomTextWriter makes HiBench's input. */
+  /**
+   * A line of 5 to 14 words of six letters, drawn evenly from 1,024, as Hadoop's RandomTextWriter makes HiBench's
+   * input.
+   */
   static String line(long seed) {
     int words = 5 + (int) Scatter.below(seed, 10);
     StringBuilder line = new StringBuilder(LONGEST_LINE);

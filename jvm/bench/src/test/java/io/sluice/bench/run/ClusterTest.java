@@ -19,8 +19,7 @@ class ClusterTest {
 
   private static final SparkHome HOME = SparkHome.at(Path.of("/homes/4.2.0-2.13"));
 
-  @TempDir
-  private Path root;
+  @TempDir private Path root;
 
   private Path calls;
   private Workplace workplace;

@@ -16,8 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class TableCacheTest {
 
-  @TempDir
-  private Path folder;
+  @TempDir private Path folder;
 
   private final List<String> made = new ArrayList<>();
 

@@ -26,8 +26,7 @@ class TpchQueryTest {
   private static final double SCALE = 0.01;
   private static final Set<Integer> PLANNED_TWICE = Set.of(1, 15, 22);
 
-  @TempDir
-  private static Path folder;
+  @TempDir private static Path folder;
 
   private static SparkSession spark;
   private static Sizing sizing;

@@ -108,8 +108,8 @@ class WorkloadsTest {
     links.keySet().forEach(page -> ranks.put(page, 1.0));
     for (int round = 0; round < 3; round++) {
       Map<Long, Double> sums = new HashMap<>();
-      ranks.forEach((page, rank) -> links.get(page).forEach(target ->
-          sums.merge(target, Math.rint(rank / links.get(page).size() * (1 << 24)) / (1 << 24), Double::sum)));
+      ranks.forEach((page, rank) -> links.get(page).forEach(
+          target -> sums.merge(target, Math.rint(rank / links.get(page).size() * (1 << 24)) / (1 << 24), Double::sum)));
       ranks.clear();
       sums.forEach((page, sum) -> ranks.put(page, 1 - 0.85 + 0.85 * sum));
     }

@@ -24,7 +24,8 @@ public final class Amount {
 
   private static String scaled(long bytes, long unit, String name) {
     double value = (double) bytes / unit;
-    return (bytes % unit == 0 || value >= 100 ? Long.toString(Math.round(value)) : String.format(Locale.ROOT, "%.1f", value))
+    return (bytes % unit == 0 || value >= 100 ? Long.toString(Math.round(value))
+        : String.format(Locale.ROOT, "%.1f", value))
         + " " + name;
   }
 

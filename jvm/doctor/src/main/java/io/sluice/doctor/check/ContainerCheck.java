@@ -31,8 +31,9 @@ public final class ContainerCheck implements Check {
     }
     String text = where + "; own namespaces: " + String.join(", ", own) + unclear;
     return List.of(separates(namespaces)
-        ? new Finding(CONTAINER, Verdict.NOTE, text + ". Executors in other containers of this machine are reached over "
-            + "the network, not by reads of their memory (CMA)",
+        ? new Finding(CONTAINER, Verdict.NOTE,
+            text + ". Executors in other containers of this machine are reached over "
+                + "the network, not by reads of their memory (CMA)",
             "For CMA between containers: " + Namespaces.SHARE_ADVICE)
         : Finding.ok(CONTAINER, text));
   }
@@ -49,6 +50,7 @@ public final class ContainerCheck implements Check {
         host.environment("KUBERNETES_SERVICE_HOST").isPresent() ? "Kubernetes" : "",
         host.environment("container").map(value -> "container=" + value).orElse(""),
         Stream.of("docker", "kubepods", "containerd", "lxc").filter(groups::contains).findFirst()
-            .map(name -> "control group of " + name).orElse("")).filter(sign -> !sign.isEmpty()).toList();
+            .map(name -> "control group of " + name).orElse(""))
+        .filter(sign -> !sign.isEmpty()).toList();
   }
 }

@@ -10,8 +10,8 @@ import java.util.List;
 
 /**
  * Whether one executor may read another's memory (cross memory attach, {@code process_vm_readv}), which is how blocks
- * are read one-sidedly between processes of one machine. The kernel asks the question of ptrace: same user, Yama's scope,
- * capability; a seccomp filter can forbid the call beside that.
+ * are read one-sidedly between processes of one machine. The kernel asks the question of ptrace: same user, Yama's
+ * scope, capability; a seccomp filter can forbid the call beside that.
  */
 public final class CrossMemoryCheck implements Check {
   private static final String SCOPE = "/proc/sys/kernel/yama/ptrace_scope";
@@ -36,7 +36,8 @@ public final class CrossMemoryCheck implements Check {
     }
     if (scope.or("0").equals("3") || scope.or("0").equals("2") && !capable) {
       return List.of(Finding.warning(CROSS_MEMORY, text + ": executors may not read each other. " + WITHOUT,
-          "sysctl -w kernel.yama.ptrace_scope=1" + (scope.value().equals("3") ? " (3 stays until the next boot)" : "")));
+          "sysctl -w kernel.yama.ptrace_scope=1"
+              + (scope.value().equals("3") ? " (3 stays until the next boot)" : "")));
     }
     return List.of(trial.result() == MemoryTrial.Result.PERMITTED ? Finding.ok(CROSS_MEMORY, text)
         : Finding.unknown(CROSS_MEMORY, text));
@@ -46,6 +47,7 @@ public final class CrossMemoryCheck implements Check {
     if (!scope.known()) {
       return "; no Yama";
     }
-    return "; ptrace_scope " + scope.value() + (scope.value().equals("1") ? " (UCX asks for the permission itself)" : "");
+    return "; ptrace_scope " + scope.value()
+        + (scope.value().equals("1") ? " (UCX asks for the permission itself)" : "");
   }
 }

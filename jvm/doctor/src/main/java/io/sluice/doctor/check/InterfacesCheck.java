@@ -26,14 +26,16 @@ public final class InterfacesCheck implements Check {
       }
     });
     return findings.isEmpty()
-        ? List.of(Finding.note(INTERFACE, "none with an address but loopback: executors on this machine only")) : findings;
+        ? List.of(Finding.note(INTERFACE, "none with an address but loopback: executors on this machine only"))
+        : findings;
   }
 
   private static Finding interfaceFinding(Host host, String name, List<String> addresses) {
     OptionalLong megabits = Amount.number(host.read(FOLDER + name + "/speed").or(""));
     boolean known = megabits.isPresent() && megabits.getAsLong() > 0;
-    String text = name + ": " + String.join(", ", addresses) + ", MTU " + host.read(FOLDER + name + "/mtu").or("unknown")
-        + ", " + (known ? speed(megabits.getAsLong()) : "speed unknown");
+    String text =
+        name + ": " + String.join(", ", addresses) + ", MTU " + host.read(FOLDER + name + "/mtu").or("unknown")
+            + ", " + (known ? speed(megabits.getAsLong()) : "speed unknown");
     return known && megabits.getAsLong() < SLOW_MEGABITS
         ? Finding.note(INTERFACE, text + ": spark.sluice.codec.level=small may pay on a network this slow")
         : Finding.ok(INTERFACE, text);

@@ -13,7 +13,8 @@ import java.util.regex.Pattern;
 public final class JavaCheck implements Check {
   private static final int OLDEST = 8;
   /** Versions up to 8 are written 1.8.0. */
-  private static final Pattern VERSION = Pattern.compile("^JAVA_VERSION=\"(?:1\\.)?(\\d+)([^\"]*)\"", Pattern.MULTILINE);
+  private static final Pattern VERSION =
+      Pattern.compile("^JAVA_VERSION=\"(?:1\\.)?(\\d+)([^\"]*)\"", Pattern.MULTILINE);
 
   @Override
   public Subject subject() {
@@ -23,8 +24,10 @@ public final class JavaCheck implements Check {
   @Override
   public List<Finding> look(Host host) {
     String own = host.property("java.home");
-    Finding running = Finding.ok(JAVA, host.property("java.version") + " (" + host.property("java.vendor") + "), " + own);
-    Optional<String> other = host.environment("JAVA_HOME").filter(home -> !host.resolve(home).equals(host.resolve(own)));
+    Finding running =
+        Finding.ok(JAVA, host.property("java.version") + " (" + host.property("java.vendor") + "), " + own);
+    Optional<String> other =
+        host.environment("JAVA_HOME").filter(home -> !host.resolve(home).equals(host.resolve(own)));
     return other.map(home -> List.of(running, named(host, home))).orElse(List.of(running));
   }
 

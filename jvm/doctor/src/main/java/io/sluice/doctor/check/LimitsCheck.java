@@ -15,7 +15,10 @@ import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The limits of this process that a shuffle meets. Spark's processes have these only when they are started in the same way. */
+/**
+ * The limits of this process that a shuffle meets. Spark's processes have these only when they are started in the same
+ * way.
+ */
 public final class LimitsCheck implements Check {
   private static final long FEW_FILES = 4096;
   /** RDMA pins the files that are read and the buffers that they are read into, for every executor. */
@@ -58,7 +61,8 @@ public final class LimitsCheck implements Check {
     if (bytes.getAsLong() >= LITTLE_LOCKED) {
       return Finding.ok(LOCKED_MEMORY, text);
     }
-    if (ProcessStatus.of(host).has(ProcessStatus.CAP_IPC_LOCK) && Namespaces.of(host).of(Kind.USER) == Sharing.MACHINE) {
+    if (ProcessStatus.of(host).has(ProcessStatus.CAP_IPC_LOCK)
+        && Namespaces.of(host).of(Kind.USER) == Sharing.MACHINE) {
       return Finding.ok(LOCKED_MEMORY, text + ", which CAP_IPC_LOCK lifts for this user");
     }
     if (host.list("/sys/class/infiniband").isEmpty()) {

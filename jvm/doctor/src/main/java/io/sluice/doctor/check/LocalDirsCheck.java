@@ -15,7 +15,8 @@ public final class LocalDirsCheck implements Check {
   private static final long LITTLE_SPACE = 10 * Amount.GIB;
   private static final Set<String> IN_MEMORY = Set.of("tmpfs", "ramfs", "devtmpfs");
   private static final Set<String> LAYERED = Set.of("overlay", "aufs", "fuse-overlayfs");
-  private static final Set<String> REMOTE = Set.of("nfs", "nfs4", "cifs", "smb3", "lustre", "ceph", "glusterfs", "fuse.sshfs");
+  private static final Set<String> REMOTE =
+      Set.of("nfs", "nfs4", "cifs", "smb3", "lustre", "ceph", "glusterfs", "fuse.sshfs");
 
   private final List<String> folders;
 
@@ -57,7 +58,8 @@ public final class LocalDirsCheck implements Check {
       return Finding.warning(LOCAL_DIRS, text + ": little for shuffle files", "Free space there, or " + elsewhere);
     }
     if (IN_MEMORY.contains(type)) {
-      return Finding.warning(LOCAL_DIRS, text + ": shuffle files there take memory, which a container counts as its own",
+      return Finding.warning(LOCAL_DIRS,
+          text + ": shuffle files there take memory, which a container counts as its own",
           elsewhere);
     }
     if (LAYERED.contains(type)) {

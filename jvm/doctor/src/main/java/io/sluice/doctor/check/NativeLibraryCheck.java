@@ -31,7 +31,8 @@ public final class NativeLibraryCheck implements Check {
       return Finding.ok(NATIVE_LIBRARY, library.value());
     }
     return Finding.problem(NATIVE_LIBRARY, library.reason(), folderNext.isEmpty()
-        ? "Take a jar that was built with the native library for this machine (./sluice build says what it left out)" : folderNext);
+        ? "Take a jar that was built with the native library for this machine (./sluice build says what it left out)"
+        : folderNext);
   }
 
   private static Finding folder(String folder, boolean executable, Optional<String> obstacle) {

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * {@code /dev/shm}, where UCX's {@code posix} transport keeps its queue: some 4 MiB per executor from UCX's start on, and no more, for
- * Sluice's connections do not use it. Containers get 64 MiB unless asked for more.
+ * {@code /dev/shm}, where UCX's {@code posix} transport keeps its queue: some 4 MiB per executor from UCX's start on,
+ * and no more, for Sluice's connections do not use it. Containers get 64 MiB unless asked for more.
  */
 public final class SharedMemoryCheck implements Check {
   private static final String FOLDER = "/dev/shm";

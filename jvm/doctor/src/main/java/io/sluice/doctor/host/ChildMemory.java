@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 /**
  * Reads a few bytes of a child process through {@code /proc/PID/mem}. The kernel asks the same question before it opens
  * that file as before {@code process_vm_readv} (ptrace access, {@code PTRACE_MODE_ATTACH}), so this tells about CMA
- * without native code. What it cannot tell: a seccomp filter looks at the system call's number, and Yama's scope 1 lets a
- * parent read its child when it would not let two executors read each other.
+ * without native code. What it cannot tell: a seccomp filter looks at the system call's number, and Yama's scope 1 lets
+ * a parent read its child when it would not let two executors read each other.
  */
 final class ChildMemory {
   private static final String WHAT = "read 8 bytes of a child process through /proc/PID/mem";

@@ -13,7 +13,10 @@ import java.util.concurrent.TimeoutException;
 final class ExternalCommand {
   private ExternalCommand() {}
 
-  /** Its standard output; missing when it is not there, fails, or is not done within {@code limit}, after which it is killed. */
+  /**
+   * Its standard output; missing when it is not there, fails, or is not done within {@code limit}, after which it is
+   * killed.
+   */
   static Text run(Duration limit, String... command) {
     Process process;
     try {

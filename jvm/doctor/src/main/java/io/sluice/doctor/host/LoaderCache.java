@@ -6,7 +6,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What the dynamic loader finds by a library's name alone: its cache, then the folders that it looks in without one. */
+/**
+ * What the dynamic loader finds by a library's name alone: its cache, then the folders that it looks in without one.
+ */
 public final class LoaderCache {
   private static final List<String> FOLDERS = List.of("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
       "/usr/lib64", "/lib", "/usr/lib");

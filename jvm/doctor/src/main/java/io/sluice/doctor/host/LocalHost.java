@@ -97,7 +97,8 @@ public final class LocalHost implements Host {
     try {
       NetworkInterface.networkInterfaces().forEach(net -> addresses.put(net.getName(),
           net.getInterfaceAddresses().stream()
-              .filter(address -> !address.getAddress().isLinkLocalAddress()).map(LocalHost::addressAndPrefix).toList()));
+              .filter(address -> !address.getAddress().isLinkLocalAddress()).map(LocalHost::addressAndPrefix)
+              .toList()));
     } catch (SocketException | RuntimeException e) {
       // An interface without known addresses is reported as just that.
     }

@@ -29,7 +29,10 @@ public final class Mounts {
         .toList());
   }
 
-  /** The file system that holds {@code path}, which must have no symbolic links. The later of two at one point hides the earlier. */
+  /**
+   * The file system that holds {@code path}, which must have no symbolic links. The later of two at one point hides the
+   * earlier.
+   */
   public Optional<Mount> holding(String path) {
     Optional<Mount> best = Optional.empty();
     for (Mount mount : mounts) {

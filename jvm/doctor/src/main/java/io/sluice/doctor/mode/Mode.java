@@ -20,7 +20,8 @@ import java.util.stream.Stream;
 public enum Mode {
   MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", all(
       List.of(orElse(Subject.PLATFORM, Mode.SPARKS_SHUFFLE), orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE),
-          orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE), advised(Subject.HUGE_PAGES)), ofEveryMode())),
+          orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE), advised(Subject.HUGE_PAGES)),
+      ofEveryMode())),
 
   UCX("frames in memory while there is room, moved by UCX", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE)),
@@ -33,7 +34,8 @@ public enum Mode {
 
   CACHE_ONLY("frames in memory while there is room, for one executor", all(
       List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE),
-          advised(Subject.HUGE_PAGES)), ofEveryMode()));
+          advised(Subject.HUGE_PAGES)),
+      ofEveryMode()));
 
   private static final String SPARKS_SHUFFLE = "Spark's own shuffle";
   private static final String NETTY = "Spark's block transfer (Netty)";
@@ -47,13 +49,15 @@ public enum Mode {
   }
 
   private static List<Requirement> ofEveryMode() {
-    return List.of(must(Subject.JAVA), must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR), mustHaveOne(Subject.LOCAL_DIRS),
+    return List.of(must(Subject.JAVA), must(Subject.SPARK_VERSION), must(Subject.SPARK_JAR),
+        mustHaveOne(Subject.LOCAL_DIRS),
         advised(Subject.SPARK_SETTINGS), advised(Subject.OPEN_FILES));
   }
 
   private static List<Requirement> ofUcx() {
     return List.of(orElse(Subject.UCX_LIBRARY, Mode.NETTY), advised(Subject.UCX_TRANSPORTS),
-        advised(Subject.RDMA_FILES), advised(Subject.VERBS), advised(Subject.LOCKED_MEMORY), advised(Subject.SHARED_MEMORY),
+        advised(Subject.RDMA_FILES), advised(Subject.VERBS), advised(Subject.LOCKED_MEMORY),
+        advised(Subject.SHARED_MEMORY),
         advised(Subject.CROSS_MEMORY), orElse(Subject.SPARK_TRANSFER, Mode.NETTY));
   }
 

@@ -53,7 +53,8 @@ public final class GpuCheck implements Check {
 
   private static String direct(Host host) {
     String modules = host.read("/proc/modules").or("");
-    return Stream.of("nvidia_peermem", "nv_peer_mem").filter(name -> modules.lines().anyMatch(line -> line.startsWith(name + " ")))
+    return Stream.of("nvidia_peermem", "nv_peer_mem")
+        .filter(name -> modules.lines().anyMatch(line -> line.startsWith(name + " ")))
         .findFirst().orElse("neither nvidia_peermem nor nv_peer_mem is loaded");
   }
 }

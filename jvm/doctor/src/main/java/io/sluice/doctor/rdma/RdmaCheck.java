@@ -42,10 +42,12 @@ public final class RdmaCheck implements Check {
 
   private static Finding port(Host host, RdmaPort port, Map<String, List<String>> addresses) {
     String text = port.name() + " " + port.state() + ", " + linkLayer(port) + ", "
-        + port.rate() + ", active MTU " + activeMtu(host, port).orElse("unknown") + ", firmware " + port.firmware() + ", "
+        + port.rate() + ", active MTU " + activeMtu(host, port).orElse("unknown") + ", firmware " + port.firmware()
+        + ", "
         + networks(port, addresses);
     if (port.iwarp()) {
-      return Finding.warning(RDMA_PORT, text + ": UCX cannot use iWARP", "Switch the card to RoCE, where it has that mode");
+      return Finding.warning(RDMA_PORT, text + ": UCX cannot use iWARP",
+          "Switch the card to RoCE, where it has that mode");
     }
     if (!port.active()) {
       return Finding.warning(RDMA_PORT, text, remedy(port));

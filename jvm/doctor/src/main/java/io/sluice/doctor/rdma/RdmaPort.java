@@ -37,7 +37,8 @@ record RdmaPort(String device, String port, String state, String linkLayer, bool
     // "4: ACTIVE"
     String state = host.read(here + "/state").or("unknown").replaceFirst("^\\d+: *", "");
     return new RdmaPort(device, port, state, host.read(here + "/link_layer").or("link layer unknown"),
-        host.read(folder + "/node_type").or("").contains("RNIC"), host.read(here + "/rate").or("rate unknown"), host.read(folder + "/fw_ver").or("unknown"),
+        host.read(folder + "/node_type").or("").contains("RNIC"), host.read(here + "/rate").or("rate unknown"),
+        host.read(folder + "/fw_ver").or("unknown"),
         interfaces(host, folder, here), gidTypes(host, here));
   }
 

@@ -10,7 +10,10 @@ import io.sluice.doctor.host.LoaderCache;
 import java.util.List;
 import java.util.Optional;
 
-/** Where there are RDMA devices: the library that UCX's RDMA module needs. Without it UCX leaves RDMA out and says nothing. */
+/**
+ * Where there are RDMA devices: the library that UCX's RDMA module needs. Without it UCX leaves RDMA out and says
+ * nothing.
+ */
 public final class VerbsCheck implements Check {
   private static final String LIBRARY = "libibverbs.so.1";
   private static final String PROVIDERS = "/etc/libibverbs.d";

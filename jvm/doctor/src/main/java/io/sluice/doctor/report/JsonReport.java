@@ -20,14 +20,16 @@ public final class JsonReport {
   }
 
   private static void finding(JsonWriter json, Finding finding) {
-    json.beginObject().name("subject").value(finding.subject().id()).name("group").value(finding.subject().group().title())
+    json.beginObject().name("subject").value(finding.subject().id()).name("group")
+        .value(finding.subject().group().title())
         .name("verdict").value(finding.verdict().word()).name("text").value(finding.text());
     next(json, finding.next()).endObject();
   }
 
   private static void mode(JsonWriter json, ModeVerdict verdict) {
     json.beginObject().name("mode").value(verdict.mode().name()).name("state").value(verdict.state().id())
-        .name("usable").value(verdict.state().usable()).name("text").value(verdict.words()).name("reasons").beginArray();
+        .name("usable").value(verdict.state().usable()).name("text").value(verdict.words()).name("reasons")
+        .beginArray();
     for (ModeVerdict.Reason reason : verdict.reasons()) {
       next(json.beginObject().name("text").value(reason.text()), reason.next()).endObject();
     }

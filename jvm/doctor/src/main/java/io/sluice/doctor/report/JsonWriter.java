@@ -138,7 +138,8 @@ final class JsonWriter {
   }
 
   private static boolean paired(String text, int i) {
-    return Character.isHighSurrogate(text.charAt(i)) ? i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1))
+    return Character.isHighSurrogate(text.charAt(i))
+        ? i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1))
         : i > 0 && Character.isHighSurrogate(text.charAt(i - 1));
   }
 }

@@ -14,9 +14,11 @@ import java.util.List;
  * @param modes a verdict for every mode
  * @param asked the modes that the exit code is about
  */
-public record Report(String version, String machine, List<Finding> findings, List<ModeVerdict> modes, List<Mode> asked) {
+public record Report(String version, String machine, List<Finding> findings, List<ModeVerdict> modes,
+    List<Mode> asked) {
   /** Whether every mode that was asked for does what it is for. */
   public boolean usable() {
-    return modes.stream().filter(verdict -> asked.contains(verdict.mode())).allMatch(verdict -> verdict.state().usable());
+    return modes.stream().filter(verdict -> asked.contains(verdict.mode()))
+        .allMatch(verdict -> verdict.state().usable());
   }
 }

@@ -64,7 +64,9 @@ public final class TextReport {
     }
   }
 
-  /** {@code label} in the first line, then the text from {@code column} on; further lines are indented past the mark. */
+  /**
+   * {@code label} in the first line, then the text from {@code column} on; further lines are indented past the mark.
+   */
   private void paragraph(String label, int column, String mark, String text) {
     List<String> lines = Wrapping.lines(text, WIDTH - column - mark.length());
     for (int i = 0; i < lines.size(); i++) {

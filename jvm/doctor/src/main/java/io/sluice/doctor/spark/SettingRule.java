@@ -39,10 +39,12 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
           "works; what the service serves travels by Netty, and every mode writes files at once", ""),
       frames("spark.sluice.enabled", in("false"), "Remove the line"),
       frames("spark.sluice.codec", in("spark"), "Remove the line, unless it is meant so"),
-      frames(FILE_ENCRYPTION, in("true"), "Sluice's frames are not encrypted yet: keep Spark's writers (mode RDMA works), "
-          + "or encrypt the disks instead"),
+      frames(FILE_ENCRYPTION, in("true"),
+          "Sluice's frames are not encrypted yet: keep Spark's writers (mode RDMA works), "
+              + "or encrypt the disks instead"),
       frames("spark.shuffle.push.enabled", in("true"), "spark.shuffle.push.enabled  false"),
-      frames("spark.shuffle.sort.io.plugin.class", value -> !value.endsWith(".LocalDiskShuffleDataIO"), "Remove the line"),
+      frames("spark.shuffle.sort.io.plugin.class", value -> !value.endsWith(".LocalDiskShuffleDataIO"),
+          "Remove the line"),
       frames("spark.io.compression.codec", in("lz4", "zstd", "snappy").negate(),
           "spark.io.compression.codec  lz4 (or zstd, snappy)"),
       transfer("spark.network.crypto.enabled"), transfer("spark.ssl.rpc.enabled"),
@@ -57,7 +59,8 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
 
   private static SettingRule transfer(String key) {
     return new SettingRule(SPARK_TRANSFER, key, in("true"), Verdict.PROBLEM, NETTY, encryptsNetwork(key)
-        ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION + "  true, which encrypts "
+        ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION
+            + "  true, which encrypts "
             + "blocks before they travel"
         : "One-sided reads need  " + key + "  false");
   }
@@ -88,6 +91,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
         .filter(rule -> !(encryptedBefore && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
         .filter(rule -> !(tcpIsFine && rule.key.equals(AUTHENTICATE)))
         .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
-            rule.next)).toList();
+            rule.next))
+        .toList();
   }
 }

@@ -100,7 +100,8 @@ public final class SparkCheck implements Check {
     } else if (!settings.getOrDefault("spark.plugins", "").contains(SettingRule.PLUGIN)) {
       String line = "spark.plugins  " + SettingRule.PLUGIN;
       findings.add(new Finding(SPARK_SETTINGS, Verdict.NOTE, "spark.plugins has not Sluice's: no metrics of it", line));
-      findings.add(Finding.problem(SPARK_TRANSFER, "spark.plugins has not Sluice's: executors do not find each other", line));
+      findings.add(
+          Finding.problem(SPARK_TRANSFER, "spark.plugins has not Sluice's: executors do not find each other", line));
     }
     inOrder(findings, SPARK_SETTINGS, file + " uses Sluice");
     inOrder(findings, SPARK_FRAMES, "nothing in " + file + " keeps shuffles from them");

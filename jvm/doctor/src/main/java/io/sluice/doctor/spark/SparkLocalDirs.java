@@ -4,7 +4,9 @@ import io.sluice.doctor.host.Host;
 import java.util.Arrays;
 import java.util.List;
 
-/** The folders that Spark would put shuffle files into here, as far as a machine shows; cluster managers give others. */
+/**
+ * The folders that Spark would put shuffle files into here, as far as a machine shows; cluster managers give others.
+ */
 public final class SparkLocalDirs {
   private SparkLocalDirs() {}
 

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * Finds the text that {@code ucp_get_version_string} would return in the library's file, without loading it. The file's
- * name tells nothing: it has been {@code libucp.so.0.0.0} in every version. Tried on 1.13.1 (Debian) and 1.22.0 (wheel):
- * there is exactly one such text in both.
+ * name tells nothing: it has been {@code libucp.so.0.0.0} in every version. Tried on 1.13.1 (Debian) and 1.22.0
+ * (wheel): there is exactly one such text in both.
  */
 final class LibraryTextProbe implements UcxProbe {
   private static final Pattern TEXT = Pattern.compile("(1\\.\\d{1,2}\\.\\d{1,2})(?:-[a-z0-9]+)?\0");

@@ -17,8 +17,9 @@ public final class UcxCheck implements Check {
       + " or later (packages named ucx or libucx0, or a release of openucx/ucx) and, if the loader does not find it, "
       + "set spark.sluice.ucx.library to the path of libucp.so.0";
 
-  private static final String OLD = "Update or remove it: the UCX in Sluice's jar is used only where the system has none. "
-      + INSTALL;
+  private static final String OLD =
+      "Update or remove it: the UCX in Sluice's jar is used only where the system has none. "
+          + INSTALL;
 
   private final UcxSearch search;
   private final List<UcxProbe> probes;
@@ -35,7 +36,8 @@ public final class UcxCheck implements Check {
     }
 
     String text() {
-      String version = answer.map(known -> known.version() + " (from " + known.how() + ")").orElse("of unknown version");
+      String version =
+          answer.map(known -> known.version() + " (from " + known.how() + ")").orElse("of unknown version");
       return "UCX " + version + ", " + library.where();
     }
   }
@@ -54,7 +56,8 @@ public final class UcxCheck implements Check {
 
   private Finding none() {
     return search.configured().isEmpty()
-        ? Finding.problem(UCX_LIBRARY, "no libucp.so.0 in LD_LIBRARY_PATH, the loader's cache, the jar or the usual folders",
+        ? Finding.problem(UCX_LIBRARY,
+            "no libucp.so.0 in LD_LIBRARY_PATH, the loader's cache, the jar or the usual folders",
             INSTALL)
         : Finding.problem(UCX_LIBRARY, "no libucp.so.0 at " + search.configured(),
             "Give --ucx-library the path of libucp.so.0, or of its folder");
@@ -82,7 +85,8 @@ public final class UcxCheck implements Check {
         ? "built in: tcp, shared memory; modules: " + (modules.isEmpty() ? "none" : String.join(", ", modules))
         : "work here: " + String.join(", ", working);
     boolean devices = !host.list("/sys/class/infiniband").isEmpty();
-    if (!devices || modules.stream().anyMatch(UcxModule::isRdma) || working.stream().anyMatch(UcxModule::isRdmaTransport)) {
+    if (!devices || modules.stream().anyMatch(UcxModule::isRdma)
+        || working.stream().anyMatch(UcxModule::isRdmaTransport)) {
       return Finding.ok(UCX_TRANSPORTS, text);
     }
     return Finding.warning(UCX_TRANSPORTS, text + "; no RDMA module (libuct_ib), though there are RDMA devices",

@@ -29,6 +29,7 @@ final class UcxInfoProbe implements UcxProbe {
   }
 
   private static List<String> transports(Host host) {
-    return TRANSPORT.matcher(host.run("ucx_info", "-d").or("")).results().map(match -> match.group(1)).distinct().toList();
+    return TRANSPORT.matcher(host.run("ucx_info", "-d").or("")).results().map(match -> match.group(1)).distinct()
+        .toList();
   }
 }

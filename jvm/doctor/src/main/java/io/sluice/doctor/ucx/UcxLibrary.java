@@ -43,7 +43,8 @@ public record UcxLibrary(String path, Source source) {
       return host.jarFile(path);
     }
     try {
-      return Files.size(host.file(path)) > MAX_BYTES ? Optional.empty() : Optional.of(Files.readAllBytes(host.file(path)));
+      return Files.size(host.file(path)) > MAX_BYTES ? Optional.empty()
+          : Optional.of(Files.readAllBytes(host.file(path)));
     } catch (IOException | RuntimeException e) {
       return Optional.empty();
     }

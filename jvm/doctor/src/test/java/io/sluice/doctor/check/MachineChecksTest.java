@@ -25,7 +25,8 @@ class MachineChecksTest {
 
   @Test
   void ordinaryMachineHasNothingToComplainOf() {
-    for (Check check : List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
+    for (Check check : List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
+        new MemoryCheck(),
         new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(List.of("/tmp")),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new InterfacesCheck(), new TcpCheck())) {
       for (Finding finding : check.look(host)) {
@@ -92,7 +93,8 @@ class MachineChecksTest {
     host.environment("JAVA_HOME", "/opt/jdk");
     assertEquals(Verdict.NOTE, new JavaCheck().look(host).get(1).verdict());
     host.with("/opt/jdk/release", "IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"1.7.0_80\"\n");
-    assertEquals("JAVA_HOME is /opt/jdk, Java 7.0_80: Sluice needs 8 or later", new JavaCheck().look(host).get(1).text());
+    assertEquals("JAVA_HOME is /opt/jdk, Java 7.0_80: Sluice needs 8 or later",
+        new JavaCheck().look(host).get(1).text());
     host.with("/opt/jdk/release", "JAVA_VERSION=\"1.8.0_402\"\n");
     assertEquals(Verdict.OK, new JavaCheck().look(host).get(1).verdict());
     host.environment("JAVA_HOME", "/usr/lib/jvm/17");
@@ -134,7 +136,8 @@ class MachineChecksTest {
   @Test
   void containersOwnNamespacesAreNamed() {
     host.namespaces(4026532200L, 4026532201L, 4026531837L).with("/.dockerenv", "");
-    assertVerdict(Verdict.NOTE, new ContainerCheck(), "in a container (/.dockerenv is there); own namespaces: IPC, PID");
+    assertVerdict(Verdict.NOTE, new ContainerCheck(),
+        "in a container (/.dockerenv is there); own namespaces: IPC, PID");
     host.namespaces(4026531839L, 4026531836L, 4026531837L);
     assertVerdict(Verdict.OK, new ContainerCheck(), "the namespaces are the machine's");
   }
@@ -167,10 +170,13 @@ class MachineChecksTest {
       host.folder(folder).space(folder, 100L << 30, 50L << 30);
     }
     host.space("/data/full", 100L << 30, 1L << 30).obstacle("/data/locked", "AccessDeniedException");
-    List<Finding> findings = new LocalDirsCheck(List.of("/data", "/scratch", "/ram", "/nas", "/data/full", "/data/locked",
-        "/absent")).look(host);
-    assertEquals(List.of(Verdict.OK, Verdict.WARNING, Verdict.WARNING, Verdict.WARNING, Verdict.WARNING, Verdict.PROBLEM,
-        Verdict.PROBLEM), findings.stream().map(Finding::verdict).toList());
+    List<Finding> findings =
+        new LocalDirsCheck(List.of("/data", "/scratch", "/ram", "/nas", "/data/full", "/data/locked",
+            "/absent")).look(host);
+    assertEquals(
+        List.of(Verdict.OK, Verdict.WARNING, Verdict.WARNING, Verdict.WARNING, Verdict.WARNING, Verdict.PROBLEM,
+            Verdict.PROBLEM),
+        findings.stream().map(Finding::verdict).toList());
     assertEquals("/data, xfs, 50 GiB free of 100 GiB", findings.get(0).text());
     assertTrue(findings.get(1).text().contains("writable layer"));
   }

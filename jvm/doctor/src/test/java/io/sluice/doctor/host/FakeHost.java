@@ -37,8 +37,9 @@ public final class FakeHost implements Host {
     FakeHost host = new FakeHost(root)
         .with("/etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12\"\n")
         .with("/proc/sys/kernel/hostname", "node7\n")
-        .with("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: cx16 popcnt sse4_1 sse4_2 ssse3 avx2 bmi1 "
-            + "bmi2 abm avx512f avx512bw avx512dq avx512vl\nprocessor\t: 1\n")
+        .with("/proc/cpuinfo",
+            "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: cx16 popcnt sse4_1 sse4_2 ssse3 avx2 bmi1 "
+                + "bmi2 abm avx512f avx512bw avx512dq avx512vl\nprocessor\t: 1\n")
         .with("/proc/meminfo", "MemTotal:       16777216 kB\nMemAvailable:    8388608 kB\nHugePages_Total:       0\n")
         .with("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
         .with("/proc/self/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n")

@@ -12,7 +12,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** RDMA devices and GPUs as the kernel shows them. The trees are written after the kernel's documentation, not copied from cards. */
+/**
+ * RDMA devices and GPUs as the kernel shows them. The trees are written after the kernel's documentation, not copied
+ * from cards.
+ */
 class RdmaCheckTest {
   private static final String DEVICE = "/sys/class/infiniband/mlx5_0";
 
@@ -114,9 +117,11 @@ class RdmaCheckTest {
   @Test
   void gpusAndTheirModulesAreNamed() {
     assertTrue(new GpuCheck().look(host).get(0).text().startsWith("none"));
-    host.with("/dev/nvidia0", "").with("/dev/nvidiactl", "").with("/proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n")
+    host.with("/dev/nvidia0", "").with("/dev/nvidiactl", "")
+        .with("/proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n")
         .with("/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 1\n")
-        .with("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
+        .with("/proc/driver/nvidia/version",
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
     assertTrue(new GpuCheck().look(host).get(0).text()
         .startsWith("1 × NVIDIA H100, driver 535.104.05, GPUDirect RDMA: nvidia_peermem;"));
     host.without("/dev/nvidia0");
@@ -127,7 +132,8 @@ class RdmaCheckTest {
     host.with(DEVICE + "/fw_ver", "16.35.2000\n").with(DEVICE + "/ports/1/state", "4: ACTIVE\n")
         .with(DEVICE + "/ports/1/link_layer", "Ethernet\n").with(DEVICE + "/ports/1/rate", "100 Gb/sec (4X EDR)\n")
         .with(DEVICE + "/ports/1/gid_attrs/ndevs/0", "ens1f0\n").with(DEVICE + "/ports/1/gid_attrs/ndevs/1", "ens1f0\n")
-        .with(DEVICE + "/ports/1/gid_attrs/types/0", "IB/RoCE v1\n").with(DEVICE + "/ports/1/gid_attrs/types/1", "RoCE v2\n")
+        .with(DEVICE + "/ports/1/gid_attrs/types/0", "IB/RoCE v1\n")
+        .with(DEVICE + "/ports/1/gid_attrs/types/1", "RoCE v2\n")
         .with("/sys/class/net/ens1f0/mtu", "1500\n").address("ens1f0", "31.31.31.41/24");
   }
 

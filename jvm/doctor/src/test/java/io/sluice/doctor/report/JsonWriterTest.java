@@ -37,7 +37,8 @@ class JsonWriterTest {
 
   @Test
   void namesAreEscapedToo() {
-    assertEquals("{\n  \"a\\\"b\": \"\"\n}\n", new JsonWriter().beginObject().name("a\"b").value("").endObject().document());
+    assertEquals("{\n  \"a\\\"b\": \"\"\n}\n",
+        new JsonWriter().beginObject().name("a\"b").value("").endObject().document());
   }
 
   @Test

@@ -99,7 +99,8 @@ class SparkCheckTest {
 
   @Test
   void settingsThatChangeNothingAreNotMentioned() {
-    host.with(CONF, GOOD + "spark.io.encryption.enabled false\nspark.io.compression.codec zstd\nspark.sluice.mode UCX\n");
+    host.with(CONF,
+        GOOD + "spark.io.encryption.enabled false\nspark.io.compression.codec zstd\nspark.sluice.mode UCX\n");
     look().forEach(finding -> assertEquals(Verdict.OK, finding.verdict(), finding::toString));
   }
 

@@ -120,7 +120,8 @@ class UcxCheckTest {
     host.command("ucx_info -v", "# Library version: 1.19.0\n# Library path: /opt/other/lib/libucs.so.0\n");
     assertTrue(look("").get(0).text().startsWith("UCX 1.16.0 (from its file)"));
     host.command("ucx_info -v", "# Library version: 1.16.0\n# Library path: " + LIB + "/libucs.so.0\n")
-        .command("ucx_info -d", "#      Transport: tcp\n#         Device: eth0\n#      Transport: cma\n#      Transport: tcp\n");
+        .command("ucx_info -d",
+            "#      Transport: tcp\n#         Device: eth0\n#      Transport: cma\n#      Transport: tcp\n");
     assertTrue(look("").get(0).text().startsWith("UCX 1.16.0 (from ucx_info)"));
     assertEquals("work here: tcp, cma", look("").get(1).text());
   }

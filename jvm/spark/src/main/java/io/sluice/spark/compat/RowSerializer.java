@@ -36,7 +36,8 @@ public final class RowSerializer {
     try {
       return (SQLMetric) dataSizeField(serializer).get(serializer);
     } catch (ReflectiveOperationException e) {
-      throw new SluiceException("the field " + DATA_SIZE + " of " + CLASS + " cannot be read, though the driver could", e);
+      throw new SluiceException("the field " + DATA_SIZE + " of " + CLASS + " cannot be read, though the driver could",
+          e);
     }
   }
 

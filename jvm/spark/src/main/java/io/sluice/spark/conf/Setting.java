@@ -53,7 +53,8 @@ public record Setting<T>(
   static <E extends Enum<E>> Setting<E> choice(String key, Class<E> type, E defaultValue, Locale letters, String doc) {
     // Spelled as users write it: modes in capitals, levels in small letters; read without regard to case.
     Function<E, String> spelling = value -> letters == null ? value.name() : value.name().toLowerCase(letters);
-    String range = Arrays.stream(type.getEnumConstants()).map(spelling).collect(Collectors.joining(", ", "one of ", ""));
+    String range =
+        Arrays.stream(type.getEnumConstants()).map(spelling).collect(Collectors.joining(", ", "one of ", ""));
     return new Setting<>(key, spelling.apply(defaultValue), range, doc, false,
         text -> Enum.valueOf(type, text.toUpperCase(Locale.ROOT)));
   }

@@ -98,9 +98,9 @@ public final class SluiceSettings {
 
   private static final String SPARE_CORES =
       "auto takes the cores that were granted to the executor and that no task's thread occupies, at most 8: "
-      + "those beyond one per task where spark.task.cpus is more than 1, and whole cores of a cgroup's CPU quota "
-      + "(spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with local[n], it is "
-      + "0: cores that the process merely sees may be its neighbours'.";
+          + "those beyond one per task where spark.task.cpus is more than 1, and whole cores of a cgroup's CPU quota "
+          + "(spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with local[n], it is "
+          + "0: cores that the process merely sees may be its neighbours'.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
       "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. "
@@ -152,10 +152,13 @@ public final class SluiceSettings {
       "empty, or the path of a readable file on every machine",
       "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
 
-  private static final List<Setting<?>> ALL = List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
-      WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT, TRANSPORT, TRANSPORT_TIMEOUT,
-      TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS, UCX_LIBRARY,
-      UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+  private static final List<Setting<?>> ALL =
+      List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
+          WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
+          TRANSPORT, TRANSPORT_TIMEOUT,
+          TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,
+          UCX_LIBRARY,
+          UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

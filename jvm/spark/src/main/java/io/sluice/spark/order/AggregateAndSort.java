@@ -44,7 +44,8 @@ public final class AggregateAndSort<K, V, C> {
   private final BooleanSupplier insideTask;
 
   /** @param insideTask whether the calling thread is one that ends its work before the task's listeners run */
-  public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows, TaskContext context,
+  public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows,
+      TaskContext context,
       ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier insideTask) {
     this.dependency = dependency;
     this.context = context;

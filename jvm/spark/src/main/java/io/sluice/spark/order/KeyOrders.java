@@ -16,8 +16,9 @@ import java.util.Set;
  * that implement {@link NormalizedKeyOrdering}.
  *
  * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
- * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala {@code Ordering}
- * of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a function first.
+ * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala
+ * {@code Ordering} of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a
+ * function first.
  */
 final class KeyOrders {
   private static final int MOST_WRAPPERS = 4;

@@ -12,7 +12,8 @@ import org.apache.spark.util.Utils;
 
 /**
  * Decides on the driver, once per shuffle when it is registered, whether Sluice or Spark's own sort shuffle writes and
- * reads it. A shuffle that asks for something which Sluice does not honour goes to Spark, with a {@link FallbackReason}.
+ * reads it. A shuffle that asks for something which Sluice does not honour goes to Spark, with a
+ * {@link FallbackReason}.
  *
  * <p>Immutable; any thread.
  */

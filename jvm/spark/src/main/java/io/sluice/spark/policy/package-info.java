@@ -1,6 +1,6 @@
 /**
- * Which shuffles are Sluice's and which are left to Spark's sort shuffle, and why. Decided on the driver when a shuffle is
- * registered; executors obey the handle.
+ * Which shuffles are Sluice's and which are left to Spark's sort shuffle, and why. Decided on the driver when a shuffle
+ * is registered; executors obey the handle.
  *
  * <pre>
  *   ShuffleDependency, settings ──► ShufflePolicy ──► SluiceShuffleHandle (with its RecordFormat)

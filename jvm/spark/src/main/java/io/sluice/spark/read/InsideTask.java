@@ -1,5 +1,6 @@
 package io.sluice.spark.read;
 
+import java.util.Arrays;
 import java.util.function.BooleanSupplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.Task;
@@ -12,7 +13,7 @@ import org.apache.spark.scheduler.Task;
  * <p>It looks for {@code Task.run} among the callers, once for each thread that asks. Used by one thread at a time.
  */
 final class InsideTask implements BooleanSupplier {
-  private static final StackWalker CALLERS = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+  private static final String TASK = Task.class.getName();
 
   private final long taskAttemptId;
   private Thread known;
@@ -26,7 +27,7 @@ final class InsideTask implements BooleanSupplier {
   public boolean getAsBoolean() {
     Thread caller = Thread.currentThread();
     if (caller != known) {
-      inside = runsThisTask() && CALLERS.walk(frames -> frames.anyMatch(InsideTask::isTaskRun));
+      inside = runsThisTask() && Arrays.stream(caller.getStackTrace()).anyMatch(InsideTask::isTaskRun);
       known = caller;
     }
     return inside;
@@ -38,7 +39,7 @@ final class InsideTask implements BooleanSupplier {
     return current != null && current.taskAttemptId() == taskAttemptId;
   }
 
-  private static boolean isTaskRun(StackWalker.StackFrame frame) {
-    return frame.getDeclaringClass() == Task.class && frame.getMethodName().equals("run");
+  private static boolean isTaskRun(StackTraceElement frame) {
+    return frame.getClassName().equals(TASK) && frame.getMethodName().equals("run");
   }
 }

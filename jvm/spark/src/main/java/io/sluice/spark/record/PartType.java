@@ -67,7 +67,10 @@ final class PartType {
     return UNKNOWN;
   }
 
-  /** Whether a part of this type has a word in the record; null has one too, so that records with nulls look like others. */
+  /**
+   * Whether a part of this type has a word in the record; null has one too, so that records with nulls look like
+   * others.
+   */
   static boolean hasWord(int code) {
     return code >= NULL;
   }

@@ -12,7 +12,9 @@ import org.slf4j.LoggerFactory;
 /** One map output in a memory file, from before it is written until its shuffle is removed. See {@link OutputCache}. */
 public final class CachedOutput {
   private static final Logger LOG = LoggerFactory.getLogger(CachedOutput.class);
-  /** Those to move to the disk first: outputs of older shuffles, whose readers are likelier done; the oldest of those. */
+  /**
+   * Those to move to the disk first: outputs of older shuffles, whose readers are likelier done; the oldest of those.
+   */
   static final Comparator<CachedOutput> MOVED_FIRST =
       Comparator.<CachedOutput>comparingInt(output -> output.shuffleId).thenComparingLong(output -> output.number);
 

@@ -20,9 +20,10 @@ import org.slf4j.LoggerFactory;
 /**
  * The map outputs that one executor keeps in memory, and the limit on them.
  *
- * <p>A writer asks for a place before it commits. If there is none, outputs of other tasks move to the disk first, the oldest
- * shuffle's first; the writer's thread does that. What still has no place is written to the disk at once, as without a
- * cache. An output that has moved keeps its descriptor, by which whoever was about to open it finds the same bytes.
+ * <p>A writer asks for a place before it commits. If there is none, outputs of other tasks move to the disk first, the
+ * oldest shuffle's first; the writer's thread does that. What still has no place is written to the disk at once, as
+ * without a cache. An output that has moved keeps its descriptor, by which whoever was about to open it finds the same
+ * bytes.
  *
  * <p>Any thread may call anything. No lock is held while bytes are moved.
  */
@@ -57,7 +58,10 @@ public final class OutputCache implements AutoCloseable {
     MemoryFile create(String name);
   }
 
-  /** Is told of outputs whose bytes have moved: the data file has the same path and bytes as before, but is another file. */
+  /**
+   * Is told of outputs whose bytes have moved: the data file has the same path and bytes as before, but is another
+   * file.
+   */
   public interface Observer {
     void moved(int shuffleId, long mapId);
   }
@@ -68,7 +72,10 @@ public final class OutputCache implements AutoCloseable {
   private final Disk disk;
   private final Observer observer;
   private final Counters counters;
-  /** What has been committed. A place that is not yet belongs to its writer: nobody else may close a file that is written. */
+  /**
+   * What has been committed. A place that is not yet belongs to its writer: nobody else may close a file that is
+   * written.
+   */
   private final TreeSet<CachedOutput> kept = new TreeSet<>(CachedOutput.MOVED_FIRST);
   /** Those in memory that may be moved. */
   private final TreeSet<CachedOutput> movable = new TreeSet<>(CachedOutput.MOVED_FIRST);
@@ -93,7 +100,8 @@ public final class OutputCache implements AutoCloseable {
   }
 
   /**
-   * The cache of this executor; empty, with a warning, when this system gives no memory files that can be opened by path.
+   * The cache of this executor; empty, with a warning, when this system gives no memory files that can be opened by
+   * path.
    *
    * @param memory {@code MemoryFile::create}, but for tests
    * @param observer is told of outputs that have moved, on the thread that has moved them
@@ -102,8 +110,10 @@ public final class OutputCache implements AutoCloseable {
       long limitBytes, Memory memory, IndexShuffleBlockResolver resolver, Observer observer, Counters counters) {
     String failure = selfTest(memory);
     if (!failure.isEmpty()) {
-      LOG.warn("spark.sluice.store=cache, but map output goes to files on this executor, because memory files cannot be used"
-          + " here: {}", failure);
+      LOG.warn(
+          "spark.sluice.store=cache, but map output goes to files on this executor, because memory files cannot be used"
+              + " here: {}",
+          failure);
       counters.increment(Counter.CACHE_UNAVAILABLE);
       return Optional.empty();
     }
@@ -151,7 +161,8 @@ public final class OutputCache implements AutoCloseable {
       MemoryFile file = memory.create("sluice-shuffle_" + shuffleId + "_" + mapId);
       return new CachedOutput(shuffleId, mapId, nextNumber(), file, charge);
     } catch (NativeException e) {
-      LOG.warn("Map output {} of shuffle {} goes to the disk, because there is no memory file for it: {}", mapId, shuffleId,
+      LOG.warn("Map output {} of shuffle {} goes to the disk, because there is no memory file for it: {}", mapId,
+          shuffleId,
           e.getMessage());
       synchronized (this) {
         usedBytes -= charge;
@@ -166,7 +177,10 @@ public final class OutputCache implements AutoCloseable {
     return ++lastNumber;
   }
 
-  /** Takes {@code charge} of the limit and a descriptor, for which outputs move to the disk; false when that does not help. */
+  /**
+   * Takes {@code charge} of the limit and a descriptor, for which outputs move to the disk; false when that does not
+   * help.
+   */
   private boolean makeRoom(long charge) {
     while (true) {
       CachedOutput victim;

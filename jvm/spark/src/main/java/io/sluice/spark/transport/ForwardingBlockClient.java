@@ -83,6 +83,5 @@ public abstract class ForwardingBlockClient extends BlockStoreClient {
 
   /** Nothing: the other client belongs to Spark. */
   @Override
-  public void close() {
-  }
+  public void close() {}
 }

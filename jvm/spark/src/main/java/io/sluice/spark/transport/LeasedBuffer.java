@@ -100,8 +100,8 @@ final class LeasedBuffer extends ManagedBuffer {
   }
 
   /**
-   * Not an {@link IOException}: Spark takes one for a failed fetch from the block's executor, which is healthy, and makes its
-   * map stage again, and the error for which the task is ending is lost.
+   * Not an {@link IOException}: Spark takes one for a failed fetch from the block's executor, which is healthy, and
+   * makes its map stage again, and the error for which the task is ending is lost.
    */
   private void checkHeld() {
     if (references == 0) {

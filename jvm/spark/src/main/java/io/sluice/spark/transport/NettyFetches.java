@@ -11,16 +11,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Asks Spark's block transfer for blocks that did not come one-sidedly, on threads of its own: Spark may wait long for a
- * connection to a host that is dead, and neither completions nor blocks of others must wait with it.
+ * Asks Spark's block transfer for blocks that did not come one-sidedly, on threads of its own: Spark may wait long for
+ * a connection to a host that is dead, and neither completions nor blocks of others must wait with it.
  *
  * <pre>
  *   add ──→ line of the executor ── at most {@link #MOST_PER_EXECUTOR} at once ──→ threads
  * </pre>
  *
- * So the blocks of an executor wait only for threads that its own requests hold, unless several hosts are dead at once. Lines
- * and threads' queue together hold at most one entry per request that Spark's fetch iterators have under way, which they
- * bound. Any thread; Spark is called without a lock.
+ * So the blocks of an executor wait only for threads that its own requests hold, unless several hosts are dead at once.
+ * Lines and threads' queue together hold at most one entry per request that Spark's fetch iterators have under way,
+ * which they bound. Any thread; Spark is called without a lock.
  */
 final class NettyFetches implements AutoCloseable {
   private static final int THREADS = 16;

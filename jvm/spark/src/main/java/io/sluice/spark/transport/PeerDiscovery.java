@@ -9,9 +9,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps an executor and its peers known to each other, through the driver: a daemon thread that sends a heartbeat every
- * few seconds, and at once when a block of an unknown executor is wanted. When the executor's transport has ended it falls
- * silent, so that the driver's {@link PeerRegistry} takes the executor back and nobody waits for it. Whatever goes wrong here
- * costs one-sided reads, never the executor.
+ * few seconds, and at once when a block of an unknown executor is wanted. When the executor's transport has ended it
+ * falls silent, so that the driver's {@link PeerRegistry} takes the executor back and nobody waits for it. Whatever
+ * goes wrong here costs one-sided reads, never the executor.
  */
 public final class PeerDiscovery implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerDiscovery.class);

@@ -21,13 +21,13 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>Nobody is connected before blocks of it are wanted: in an application of n executors that announced themselves to
- * each other that would be n² connections. The first fetch begins the connection and waits for it, which takes milliseconds.
- * The transport closes a connection that has been idle and opens it again for the next fetch; to this table it stays
- * connected.
+ * each other that would be n² connections. The first fetch begins the connection and waits for it, which takes
+ * milliseconds. The transport closes a connection that has been idle and opens it again for the next fetch; to this
+ * table it stays connected.
  *
  * <p>A connection that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven,
- * because a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout each time.
- * The first connection costs it once.
+ * because a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout
+ * each time. The first connection costs it once.
  */
 final class PeerTable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerTable.class);
@@ -113,7 +113,7 @@ final class PeerTable {
       case ANNOUNCED -> connect(executorId, peer, State.CONNECTED);
       case RESTING -> probeWhenItIsTime(executorId, peer);
       case PROBED -> lookAtProbe(executorId, peer);
-      case CONNECTED -> { }
+      case CONNECTED -> {}
     }
     return peer.state == State.CONNECTED ? new Link(executorId, peer.number, peer.episode) : null;
   }
@@ -161,8 +161,9 @@ final class PeerTable {
     peer.failures++;
     peer.retryAtNanos = clockNanos.getAsLong() + delayNanos;
     counters.increment(Counter.TRANSPORT_PEER_FAILURES);
-    String text = "Executor {} cannot be read one-sidedly: {}. Its blocks travel by Spark's block transfer for {} s, then it"
-        + " is tried again{}";
+    String text =
+        "Executor {} cannot be read one-sidedly: {}. Its blocks travel by Spark's block transfer for {} s, then it"
+            + " is tried again{}";
     double seconds = delayNanos / NANOS_PER_SECOND;
     if (peer.warnedOf) {
       LOG.debug(text, executorId, reason, seconds, "");

@@ -54,7 +54,7 @@ public final class TransportRules {
   /** The setting by which Spark encrypts its block transfer. */
   private static Optional<String> networkEncryption(SparkConf conf) {
     return Arrays.asList("spark.network.crypto.enabled", "spark.ssl.rpc.enabled",
-            "spark.authenticate.enableSaslEncryption").stream()
+        "spark.authenticate.enableSaslEncryption").stream()
         .filter(key -> conf.getBoolean(key, false)).findFirst();
   }
 }

@@ -46,7 +46,7 @@ public final class TransportService implements AutoCloseable {
   /** What of {@link BlockTransport#cmaBytes} has been counted; the poller's. */
   private long cmaBytes;
   private volatile boolean closed;
-  private volatile Runnable onUnknownPeer = () -> { };
+  private volatile Runnable onUnknownPeer = () -> {};
 
   TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos) {
     this.transport = transport;

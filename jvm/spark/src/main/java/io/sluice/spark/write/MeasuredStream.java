@@ -24,7 +24,9 @@ record MeasuredStream(int partition, List<long[]> points, boolean large, boolean
     return points.size() > 1;
   }
 
-  /** Of a long one: compressed bytes of each byte between the last two lengths, relative to those of each byte before. */
+  /**
+   * Of a long one: compressed bytes of each byte between the last two lengths, relative to those of each byte before.
+   */
   double furtherOn() {
     long[] from = points.get(points.size() - 2);
     long[] to = points.get(points.size() - 1);

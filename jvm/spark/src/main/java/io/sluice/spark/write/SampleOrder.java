@@ -16,7 +16,10 @@ final class SampleOrder {
     this.step = coprime(1 + Math.floorMod(hash >>> Short.SIZE, (long) partitions), partitions);
   }
 
-  /** The first number from {@code start} on that has no divisor in common with {@code n}: its multiples visit all residues. */
+  /**
+   * The first number from {@code start} on that has no divisor in common with {@code n}: its multiples visit all
+   * residues.
+   */
   private static long coprime(long start, int n) {
     long number = start;
     while (greatestCommonDivisor(number, n) != 1) {

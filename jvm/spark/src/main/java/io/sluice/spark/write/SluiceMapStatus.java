@@ -11,9 +11,9 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
- * What a map task of SQL rows reports. On the driver, where adaptive execution plans by it, a block's size is what Spark's
- * own shuffle would have written; on executors, where Spark's fetch iterator bounds its requests by it, what there is to
- * fetch. A block that is not empty has a size above 0 on both.
+ * What a map task of SQL rows reports. On the driver, where adaptive execution plans by it, a block's size is what
+ * Spark's own shuffle would have written; on executors, where Spark's fetch iterator bounds its requests by it, what
+ * there is to fetch. A block that is not empty has a size above 0 on both.
  *
  * <pre>
  *   map task ── sizes of Spark's blocks, real bytes ÷ those ──► driver: statistics, skew, coalescing
@@ -42,8 +42,9 @@ public final class SluiceMapStatus implements MapStatus, Externalizable {
   }
 
   /**
-   * The status of a map output. Spark's own where the application's serializer takes registered classes only, of which this
-   * class is none: then executors too see the sizes of Spark's blocks, which are larger, and ask for less at a time.
+   * The status of a map output. Spark's own where the application's serializer takes registered classes only, of which
+   * this class is none: then executors too see the sizes of Spark's blocks, which are larger, and ask for less at a
+   * time.
    *
    * @param stock Spark's status with the sizes of Spark's blocks
    * @param realBytesPerStockByte bytes of the whole map output, for each byte in Spark's format

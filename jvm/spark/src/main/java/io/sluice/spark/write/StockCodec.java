@@ -9,13 +9,13 @@ import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
 
 /**
- * The codec with which Spark's own writers would compress a partition's stream, and how much of a stream tells what it makes
- * of the rest.
+ * The codec with which Spark's own writers would compress a partition's stream, and how much of a stream tells what it
+ * makes of the rest.
  *
  * @param codec Spark's
  * @param sampleBytes how much is taken of most streams
- * @param longSampleBytes how much is taken of a few streams, to learn whether the codec does better further on: the same
- *     as {@code sampleBytes} where it compresses each block of a stream by itself
+ * @param longSampleBytes how much is taken of a few streams, to learn whether the codec does better further on: the
+ *     same as {@code sampleBytes} where it compresses each block of a stream by itself
  * @param sampledShare one byte in so many is compressed for the estimate: less where the codec is slower
  */
 record StockCodec(CompressionCodec codec, int sampleBytes, int longSampleBytes, int sampledShare) {

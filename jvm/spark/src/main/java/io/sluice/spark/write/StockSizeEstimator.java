@@ -5,19 +5,20 @@ import java.util.List;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Estimates, for each partition of one map output of SQL rows, how many bytes Spark's own sort shuffle would have written.
+ * Estimates, for each partition of one map output of SQL rows, how many bytes Spark's own sort shuffle would have
+ * written.
  *
- * <p>Spark's writers put {@code (int length, row)} after each other, in the order of the rows, into one compressed stream
- * a partition. Its length before compression is counted exactly ({@link #add}). Its compressed length is measured on
- * samples: the first bytes of some partitions' streams go through the session's codec.
+ * <p>Spark's writers put {@code (int length, row)} after each other, in the order of the rows, into one compressed
+ * stream a partition. Its length before compression is counted exactly ({@link #add}). Its compressed length is
+ * measured on samples: the first bytes of some partitions' streams go through the session's codec.
  *
  * <pre>
  *   rows of a batch ──► StreamSample of some partitions ── full, or no more rows ──► StockCodec ──► MeasuredStream
  *   stream bytes of each partition ─────────────────────────────────────────────────► StreamSizeModel ──► estimates
  * </pre>
  *
- * Sampled are partitions that are much larger than the others, and others, different ones in each map task, until one byte
- * in {@link StockCodec#sampledShare} has been taken, at least {@link #MIN_SAMPLED_BYTES} a task. At most
+ * Sampled are partitions that are much larger than the others, and others, different ones in each map task, until one
+ * byte in {@link StockCodec#sampledShare} has been taken, at least {@link #MIN_SAMPLED_BYTES} a task. At most
  * {@link #MAX_OPEN} samples are on the heap at once.
  *
  * <p>Rows are counted and sampled on the task's thread; not thread-safe.
@@ -26,7 +27,9 @@ final class StockSizeEstimator {
   static final int LENGTH_BYTES = Integer.BYTES;
   static final long MIN_SAMPLED_BYTES = 128 * 1024;
   private static final int MAX_OPEN = 16;
-  /** So many partitions that are not large are sampled even if that exceeds the share: in a small output, a larger one. */
+  /**
+   * So many partitions that are not large are sampled even if that exceeds the share: in a small output, a larger one.
+   */
   private static final int MIN_ORDINARY = 3;
   private static final int MIN_ORDINARY_OF_MORE = 6;
   private static final long MORE_BYTES = 2L << 20;

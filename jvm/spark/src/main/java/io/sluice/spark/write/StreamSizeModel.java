@@ -99,8 +99,8 @@ final class StreamSizeModel {
     if (n < MIN_STREAMS) {
       return 0;
     }
-    double meanX = Arrays.stream(x).average().orElseThrow();
-    double meanY = Arrays.stream(y).average().orElseThrow();
+    double meanX = Arrays.stream(x).average().orElse(0);
+    double meanY = Arrays.stream(y).average().orElse(0);
     double xx = 0;
     double xy = 0;
     double yy = 0;

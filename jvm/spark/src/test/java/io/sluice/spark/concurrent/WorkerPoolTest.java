@@ -18,8 +18,14 @@ class WorkerPoolTest {
   void takesWorkOnlyWhenAThreadIsIdle() throws Exception {
     try (WorkerPool pool = new WorkerPool("test-worker", 2)) {
       CountDownLatch hold = new CountDownLatch(1);
-      Future<Boolean> first = pool.trySubmit(() -> { hold.await(); return true; });
-      Future<Boolean> second = pool.trySubmit(() -> { hold.await(); return true; });
+      Future<Boolean> first = pool.trySubmit(() -> {
+        hold.await();
+        return true;
+      });
+      Future<Boolean> second = pool.trySubmit(() -> {
+        hold.await();
+        return true;
+      });
       assertNotNull(first);
       assertNotNull(second);
       assertNull(pool.trySubmit(() -> true));
@@ -34,7 +40,9 @@ class WorkerPoolTest {
   void failedWorkGivesItsThreadBack() throws Exception {
     try (WorkerPool pool = new WorkerPool("test-worker", 1)) {
       for (int i = 0; i < 10; i++) {
-        Future<Object> failing = pool.trySubmit(() -> { throw new IllegalStateException("on purpose"); });
+        Future<Object> failing = pool.trySubmit(() -> {
+          throw new IllegalStateException("on purpose");
+        });
         ExecutionException failure = assertThrows(ExecutionException.class, failing::get);
         assertEquals("on purpose", failure.getCause().getMessage());
       }

@@ -13,8 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 class CgroupTest {
   private static final long MACHINE = 1L << 34;
 
-  @TempDir
-  Path root;
+  @TempDir Path root;
 
   private void file(String path, String text) throws IOException {
     Path file = root.resolve(path);

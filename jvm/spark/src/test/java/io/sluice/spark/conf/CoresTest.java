@@ -28,7 +28,8 @@ class CoresTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {
-    "local|1", "local[3]|3", "local[3, 4]|3", "local[*]|16", "local-cluster[2,1,1024]|1", "yarn|1", "k8s://x|1", "spark://x|16"
+    "local|1", "local[3]|3", "local[3, 4]|3", "local[*]|16", "local-cluster[2,1,1024]|1", "yarn|1", "k8s://x|1",
+    "spark://x|16"
   })
   void taskCoresFollowTheMaster(String master, int expected) {
     assertEquals(expected, cores(grant(null, 16, null), "spark.master", master).tasks());
@@ -59,7 +60,9 @@ class CoresTest {
     "yarn, 1, 64, , 1, 0", "yarn, 4, 64, , 1, 0", "spark://x, 4, 64, , 1, 0", "k8s://x, 2, 64, 6, 1, 4",
     "k8s://x, 4, 64, 2, 1, 0", "k8s://x, 1, 64, 40, 1, 8", "yarn, 4, 64, , 2, 2", "'local[2]', , 64, , 1, 0"
   })
-  void spareCoresAreGrantedAndNoTasks(String master, Integer cores, int visible, Integer quota, String taskCpus, int spare) {
-    assertEquals(spare, cores(grant(cores, visible, quota), "spark.master", master, "spark.task.cpus", taskCpus).spare());
+  void spareCoresAreGrantedAndNoTasks(String master, Integer cores, int visible, Integer quota, String taskCpus,
+      int spare) {
+    assertEquals(spare,
+        cores(grant(cores, visible, quota), "spark.master", master, "spark.task.cpus", taskCpus).spare());
   }
 }

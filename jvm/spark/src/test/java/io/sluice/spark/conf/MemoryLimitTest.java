@@ -42,7 +42,7 @@ class MemoryLimitTest {
   void overheadIsSparks(String master, String heap, String overhead, String factor, String least, long expectedMib) {
     SparkConf conf = new SparkConf(false).set("spark.master", master).set("spark.executor.memory", heap);
     for (String[] pair : new String[][] {{"spark.executor.memoryOverhead", overhead},
-        {"spark.executor.memoryOverheadFactor", factor}, {"spark.executor.minMemoryOverhead", least}}) {
+      {"spark.executor.memoryOverheadFactor", factor}, {"spark.executor.minMemoryOverhead", least}}) {
       if (pair[1] != null) {
         conf.set(pair[0], pair[1]);
       }
@@ -53,8 +53,9 @@ class MemoryLimitTest {
 
   @Test
   void theFactorOfKubernetesIsTaken() {
-    MemoryLimit limit = limit(process(false, 0, 1024), 2, "auto", "spark.master", "k8s://h", "spark.executor.memory", "10g",
-        "spark.kubernetes.memoryOverheadFactor", "0.4");
+    MemoryLimit limit =
+        limit(process(false, 0, 1024), 2, "auto", "spark.master", "k8s://h", "spark.executor.memory", "10g",
+            "spark.kubernetes.memoryOverheadFactor", "0.4");
     assertTrue(limit.reason().contains("of the 4096 MiB"), limit.reason());
   }
 
@@ -70,8 +71,9 @@ class MemoryLimitTest {
     "384, 16, 256, 256, true"
   })
   void autoIsAShareOfTheOverhead(long overheadMib, int tasks, long bytesMib, long ceilingMib, boolean warns) {
-    MemoryLimit limit = limit(process(false, 0, 1024), tasks, "auto", "spark.master", "yarn", "spark.executor.memoryOverhead",
-        overheadMib + "m");
+    MemoryLimit limit =
+        limit(process(false, 0, 1024), tasks, "auto", "spark.master", "yarn", "spark.executor.memoryOverhead",
+            overheadMib + "m");
     assertEquals(bytesMib * MIB, limit.bytes());
     assertEquals(ceilingMib * MIB, limit.ceilingBytes());
     assertEquals(warns, limit.warning().isPresent());
@@ -79,7 +81,8 @@ class MemoryLimitTest {
 
   @Test
   void aCgroupLimitMinusTheHeapGoesBeforeTheSettings() {
-    MemoryLimit limit = limit(process(true, 1900, 700), 2, "auto", "spark.master", "yarn", "spark.executor.memoryOverhead", "9g");
+    MemoryLimit limit =
+        limit(process(true, 1900, 700), 2, "auto", "spark.master", "yarn", "spark.executor.memoryOverhead", "9g");
     assertEquals(200 * MIB, limit.bytes());
     assertTrue(limit.describe().contains("200 MiB") && limit.describe().contains("cgroup limit 1900 MiB, heap 700 MiB"),
         limit.describe());
@@ -106,11 +109,13 @@ class MemoryLimitTest {
 
   @Test
   void aLimitOfTheUserIsNotExceededAndWarnsAboveTheOverhead() {
-    MemoryLimit limit = limit(process(false, 0, 1024), 2, "512m", "spark.master", "yarn", "spark.executor.memory", "700m");
+    MemoryLimit limit =
+        limit(process(false, 0, 1024), 2, "512m", "spark.master", "yarn", "spark.executor.memory", "700m");
     assertEquals(512 * MIB, limit.bytes());
     assertEquals(512 * MIB, limit.ceilingBytes());
     String warning = limit.warning().orElseThrow();
-    assertTrue(warning.contains("512 MiB") && warning.contains("384 MiB") && warning.contains("spark.executor.memoryOverhead"),
+    assertTrue(
+        warning.contains("512 MiB") && warning.contains("384 MiB") && warning.contains("spark.executor.memoryOverhead"),
         warning);
     assertEquals(Optional.empty(), limit(process(false, 0, 1024), 2, "300m", "spark.master", "yarn").warning());
   }

@@ -99,13 +99,15 @@ class SettingsTest {
 
   @Test
   void unknownKeyIsNamed() {
-    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.writer.thread", "4")).getMessage();
-    assertTrue(message.contains("spark.sluice.writer.thread]") && message.contains("spark.sluice.writer.threads"), message);
+    String message =
+        assertThrows(SluiceException.class, () -> settings("spark.sluice.writer.thread", "4")).getMessage();
+    assertTrue(message.contains("spark.sluice.writer.thread]") && message.contains("spark.sluice.writer.threads"),
+        message);
   }
 
   @ParameterizedTest
   @CsvSource({"MULTITHREADED, SLUICE, FILES, NETTY", "UCX, SLUICE, CACHE, UCX", "RDMA, SPARK, FILES, UCX",
-      "CACHE_ONLY, SLUICE, CACHE, NETTY"})
+    "CACHE_ONLY, SLUICE, CACHE, NETTY"})
   void modesArePresets(String mode, Codec codec, Store store, Transport transport) {
     Settings settings = settings("spark.sluice.mode", mode);
     assertEquals(codec, settings.codec());
@@ -116,7 +118,8 @@ class SettingsTest {
   @ParameterizedTest
   @CsvSource({"RDMA, spark.sluice.store, cache", "CACHE_ONLY, spark.sluice.codec, spark"})
   void sparksWritersHaveNoCache(String mode, String key, String value) {
-    String message = assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode, key, value)).getMessage();
+    String message =
+        assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode, key, value)).getMessage();
     assertTrue(message.contains("spark.sluice.store = cache needs spark.sluice.codec = sluice"), message);
   }
 
@@ -155,7 +158,8 @@ class SettingsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "lz4, 1", "LZ4, 1", "zstd, 2", "snappy, 3", "org.apache.spark.io.ZStdCompressionCodec, 2", "lzf, -1", "com.example.Codec, -1"
+    "lz4, 1", "LZ4, 1", "zstd, 2", "snappy, 3", "org.apache.spark.io.ZStdCompressionCodec, 2", "lzf, -1",
+    "com.example.Codec, -1"
   })
   void compressionCodecIsSparks(String codec, int expected) {
     assertEquals(expected, settings("spark.io.compression.codec", codec).blocks().codec().orElse(-1));

@@ -164,7 +164,7 @@ class FrameMemoryTest {
    */
   @ParameterizedTest
   @CsvSource({"true, false, 30000, 0", "true, true, 30000, 32", "true, true, 1000, 32", "false, true, 30000, 65536",
-      "false, false, 30000, 65536"})
+    "false, false, 30000, 65536"})
   void bytesAreCopiedOnce(boolean inMemory, boolean readAhead, int rows, long mostBufferedPerFrame) throws Exception {
     int frames = 6;
     byte[] bytes = PlainFrames.block(0, frames, rows);

@@ -106,17 +106,17 @@ class FrameReaderTest {
   /** Headers with a right checksum and impossible content: nothing is allocated for them. */
   @ParameterizedTest
   @CsvSource({
-      "2, 1, 1, 16, 20, record path",
-      "1, 0, 1, 16, 20, impossible",
-      "1, -1, 1, 16, 20, impossible",
-      "1, 2147483647, 1, 16, 20, impossible",
-      "1, 65537, 0, 0, 20, impossible",
-      "1, 1, -1, 16, 20, impossible",
-      "1, 1, 1, 12, 20, impossible",
-      "1, 2, 1, 16, 20, impossible",
-      "1, 1, 1000, 16, 20, impossible",
-      "1, 1, 1, 16, 4294967295, ends at byte",
-      "1, 1, 1, 4294967288, 4000, ends at byte",
+    "2, 1, 1, 16, 20, record path",
+    "1, 0, 1, 16, 20, impossible",
+    "1, -1, 1, 16, 20, impossible",
+    "1, 2147483647, 1, 16, 20, impossible",
+    "1, 65537, 0, 0, 20, impossible",
+    "1, 1, -1, 16, 20, impossible",
+    "1, 1, 1, 12, 20, impossible",
+    "1, 2, 1, 16, 20, impossible",
+    "1, 1, 1000, 16, 20, impossible",
+    "1, 1, 1, 16, 4294967295, ends at byte",
+    "1, 1, 1, 4294967288, 4000, ends at byte",
   })
   void impossibleHeadersAreRefused(int path, int records, int fields, long decoded, long encoded, String words)
       throws Exception {

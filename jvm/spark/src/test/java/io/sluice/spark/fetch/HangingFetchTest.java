@@ -221,7 +221,9 @@ class HangingFetchTest {
       FetchedStreams streams = new FetchedStreams(metrics, checks);
       ArrivedBlocks arrived = new ArrivedBlocks();
       RemoteBlocks remote = new RemoteBlocks(
-          new RemoteBlocks.FetchedBlocks(ScalaIterators.of(List.<Tuple2<BlockId, InputStream>>of().iterator()), streams, arrived, true), context, null, new ReadCounts(counters));
+          new RemoteBlocks.FetchedBlocks(ScalaIterators.of(List.<Tuple2<BlockId, InputStream>>of().iterator()), streams,
+              arrived, true),
+          context, null, new ReadCounts(counters));
       assertFalse(remote.nextIsAtHand());
       arrived.arriving("shuffle_3_1_5", null);
       assertFalse(remote.nextIsAtHand(), "it is not in Spark's queue yet");

@@ -197,8 +197,10 @@ class TaskMemoryTest {
         memory.free(window);
       }
     });
-    assertTrue(message.contains("a batch needs 8388608 bytes") && message.contains("beside 10485760 that the task holds")
-        && message.contains("raise spark.sluice.memory.limit"), message);
+    assertTrue(
+        message.contains("a batch needs 8388608 bytes") && message.contains("beside 10485760 that the task holds")
+            && message.contains("raise spark.sluice.memory.limit"),
+        message);
   }
 
   /** It may still have rows in a queue to work on, and give memory back when it is short itself. */

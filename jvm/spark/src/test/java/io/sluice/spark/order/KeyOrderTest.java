@@ -115,7 +115,8 @@ class KeyOrderTest {
     Function1<Object, Object> negative = n -> -(Integer) n;
     Function1<Object, Object> length = text -> ((String) text).length();
     Ordering<Object> by = Ordering$.MODULE$.by(negative, ofInt);
-    for (Ordering<Object> ordering : List.of(by, by.reverse(), scala(by), ofInt.on(negative), ofInt.reverse().on(negative))) {
+    for (Ordering<Object> ordering : List.of(by, by.reverse(), scala(by), ofInt.on(negative),
+        ofInt.reverse().on(negative))) {
       assertEquals(Optional.empty(), orderOf(ordering, 5));
     }
     assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.by(length, ofInt), "text"));
@@ -126,8 +127,10 @@ class KeyOrderTest {
   /** Where text with and without wide characters meets: the largest unit that has a byte, and empty and short keys. */
   @Test
   void textAroundTheLargestByte() {
-    List<String> texts = List.of("", "\u0000", "\u00FE", "\u00FE\u00FF", "\u00FF", "\u00FF\u0000", "\u00FFa", "\u00FF\u0100", "\u0100",
-        "\u0100a", "\uD800", "a\u00FFb", "a\u0100", "abcdefgh", "abcdefgh\u0000", "abcdefghi", "abcdefg\u0100", "abcdefg\u00FFz");
+    List<String> texts =
+        List.of("", "\u0000", "\u00FE", "\u00FE\u00FF", "\u00FF", "\u00FF\u0000", "\u00FFa", "\u00FF\u0100", "\u0100",
+            "\u0100a", "\uD800", "a\u00FFb", "a\u0100", "abcdefgh", "abcdefgh\u0000", "abcdefghi", "abcdefg\u0100",
+            "abcdefg\u00FFz");
     for (String left : texts) {
       for (String right : texts) {
         assertAgrees(Ordering.String$.MODULE$, left, right);
@@ -147,7 +150,8 @@ class KeyOrderTest {
 
   @Test
   void whatIsNotKnownHasNoNumbers() {
-    for (Comparator<?> ordering : List.of(Comparator.comparing(String::length), scala(Comparator.comparing(String::length)),
+    for (Comparator<?> ordering : List.of(Comparator.comparing(String::length),
+        scala(Comparator.comparing(String::length)),
         String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
       assertEquals(Optional.empty(), orderOf(ordering, "text"));
     }

@@ -31,7 +31,9 @@ import org.junit.jupiter.api.Timeout;
 import scala.Product2;
 import scala.collection.Iterator;
 
-/** Sorting as rows gives what a stable sort of the records by the comparator gives, resident or handed over to Spark. */
+/**
+ * Sorting as rows gives what a stable sort of the records by the comparator gives, resident or handed over to Spark.
+ */
 @Timeout(180)
 class RecordSorterTest {
   private static final int ROWS = 20_000;
@@ -102,8 +104,7 @@ class RecordSorterTest {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
     Body.body = body::apply;
     context.parallelize(List.of(1), 1).foreach(one -> Body.run());
-    @SuppressWarnings("unchecked")
-    T result = (T) Body.result;
+    @SuppressWarnings("unchecked") T result = (T) Body.result;
     return result;
   }
 
@@ -138,7 +139,8 @@ class RecordSorterTest {
   @Test
   void textWithLongCommonBeginnings() {
     assertSorts(new Case<>(i -> "https://example.org/" + mixed(i) % 3000 + "/page", Comparator.<String>naturalOrder()));
-    assertSorts(new Case<>(i -> "https://example.org/".repeat(20) + mixed(i) % 3000, Comparator.<String>naturalOrder().reversed()));
+    assertSorts(new Case<>(i -> "https://example.org/".repeat(20) + mixed(i) % 3000,
+        Comparator.<String>naturalOrder().reversed()));
   }
 
   @Test
@@ -146,7 +148,8 @@ class RecordSorterTest {
     String[] parts = {"", "a", "abcdefgh", "\u00FF", "\u0416", "\u0000", "abcdefg\u00FF", "abcdefgh\uD800"};
     IntFunction<String> keys = i -> {
       Random random = new Random(i);
-      return parts[random.nextInt(parts.length)] + parts[random.nextInt(parts.length)] + parts[random.nextInt(parts.length)];
+      return parts[random.nextInt(parts.length)] + parts[random.nextInt(parts.length)]
+          + parts[random.nextInt(parts.length)];
     };
     assertSorts(new Case<>(keys, Comparator.<String>naturalOrder()));
     assertSorts(new Case<>(keys, Comparator.<String>naturalOrder().reversed()));
@@ -159,12 +162,18 @@ class RecordSorterTest {
 
   @Test
   void textWithoutLatinLetters() {
-    assertSorts(new Case<>(i -> "\u041F\u0440\u0438\u0432\u0435\u0442 " + mixed(i) % 3000, Comparator.<String>naturalOrder()));
-    assertSorts(new Case<>(i -> i % 2 == 0 ? "\u4E16\u754C" + mixed(i) % 3000 : "a" + mixed(i) % 7, Comparator.<String>reverseOrder()));
-    assertSorts(new Case<>(i -> i % 2 == 1 ? "\u4E16\u754C" + mixed(i) % 3000 : "a" + mixed(i) % 7, Comparator.<String>naturalOrder()));
+    assertSorts(
+        new Case<>(i -> "\u041F\u0440\u0438\u0432\u0435\u0442 " + mixed(i) % 3000, Comparator.<String>naturalOrder()));
+    assertSorts(new Case<>(i -> i % 2 == 0 ? "\u4E16\u754C" + mixed(i) % 3000 : "a" + mixed(i) % 7,
+        Comparator.<String>reverseOrder()));
+    assertSorts(new Case<>(i -> i % 2 == 1 ? "\u4E16\u754C" + mixed(i) % 3000 : "a" + mixed(i) % 7,
+        Comparator.<String>naturalOrder()));
   }
 
-  /** Pages and references take 1.9 MB in the end, 2.2 MB when references have grown for the last time; sorting 0.6 MB more. */
+  /**
+   * Pages and references take 1.9 MB in the end, 2.2 MB when references have grown for the last time; sorting 0.6 MB
+   * more.
+   */
   @Test
   void withoutRoomRowsAreSparks() {
     Case<String> sort = new Case<>(RecordSorterTest::distinctText, Comparator.<String>naturalOrder());
@@ -179,7 +188,8 @@ class RecordSorterTest {
 
   @Test
   void bytes() {
-    assertSorts(new Case<>(i -> distinctText(i).getBytes(StandardCharsets.UTF_8), UnsignedBytes.lexicographicalComparator()));
+    assertSorts(
+        new Case<>(i -> distinctText(i).getBytes(StandardCharsets.UTF_8), UnsignedBytes.lexicographicalComparator()));
     assertSorts(new Case<>(i -> new byte[mixed(i) & 31], UnsignedBytes.lexicographicalComparator()));
   }
 

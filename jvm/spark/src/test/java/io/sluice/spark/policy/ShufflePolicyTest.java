@@ -71,8 +71,7 @@ class ShufflePolicyTest {
 
   private static <K> ShuffleDependency<K, ?, ?> dependency(
       int partitions, Serializer serializer, Option<Ordering<K>> ordering, boolean aggregate) {
-    @SuppressWarnings("unchecked")
-    RDD<Product2<K, Object>> records = (RDD<Product2<K, Object>>) (RDD<?>) rows.rdd();
+    @SuppressWarnings("unchecked") RDD<Product2<K, Object>> records = (RDD<Product2<K, Object>>) (RDD<?>) rows.rdd();
     Aggregator<K, Object, Object> aggregator = new Aggregator<>(
         (scala.Function1<Object, Object> & java.io.Serializable) value -> value,
         (scala.Function2<Object, Object, Object> & java.io.Serializable) (a, b) -> a,

@@ -57,7 +57,8 @@ class InsideTaskTest {
     new Thread(other).start();
     return before && !other.get(30, TimeUnit.SECONDS) && inside.getAsBoolean();
   };
-  private static final Question OF_ANOTHER_TASK = context -> new InsideTask(TaskContext$.MODULE$.empty()).getAsBoolean();
+  private static final Question OF_ANOTHER_TASK =
+      context -> new InsideTask(TaskContext$.MODULE$.empty()).getAsBoolean();
 
   private static Question asked;
 

@@ -87,16 +87,16 @@ class ReadPathQueriesTest {
 
   @Test
   void adaptiveCoalescedPartitionsAreReadInBatches() {
-    with(Map.of(AQE + "enabled", "true", "spark.sql.shuffle.partitions", "40"), () ->
-        assertSameAsStock(() -> table(3000, 5).groupBy("k").agg(functions.count("*"), functions.max("name")),
+    with(Map.of(AQE + "enabled", "true", "spark.sql.shuffle.partitions", "40"),
+        () -> assertSameAsStock(() -> table(3000, 5).groupBy("k").agg(functions.count("*"), functions.max("name")),
             "coalesced"));
   }
 
   @Test
   void batchFetchCanBeOff() {
     with(Map.of(AQE + "enabled", "true", "spark.sql.shuffle.partitions", "40",
-        AQE + "fetchShuffleBlocksInBatch", "false"), () ->
-        assertSameAsStock(() -> table(3000, 5).groupBy("k").agg(functions.count("*")), "coalesced"));
+        AQE + "fetchShuffleBlocksInBatch", "false"),
+        () -> assertSameAsStock(() -> table(3000, 5).groupBy("k").agg(functions.count("*")), "coalesced"));
   }
 
   @Test
@@ -146,11 +146,10 @@ class ReadPathQueriesTest {
 
   @Test
   void oneExchangeServesTwoReadersOfAQuery() {
-    with(Map.of("spark.sql.autoBroadcastJoinThreshold", "-1"), () ->
-        assertSameAsStock(() -> {
-          Dataset<Row> shuffled = table(3000, 3).groupBy("k").agg(functions.count("*").as("n"));
-          return shuffled.as("a").join(shuffled.as("b"), functions.expr("a.k = b.k"));
-        }, "ReusedExchange"));
+    with(Map.of("spark.sql.autoBroadcastJoinThreshold", "-1"), () -> assertSameAsStock(() -> {
+      Dataset<Row> shuffled = table(3000, 3).groupBy("k").agg(functions.count("*").as("n"));
+      return shuffled.as("a").join(shuffled.as("b"), functions.expr("a.k = b.k"));
+    }, "ReusedExchange"));
   }
 
   @Test
@@ -169,8 +168,8 @@ class ReadPathQueriesTest {
 
   @Test
   void unionAndSelfJoinOfLargePartitionsReadSeveralSidesAtOnce() {
-    with(Map.of("spark.sql.autoBroadcastJoinThreshold", "-1"), () ->
-        assertSameAsStock(() -> table(60_000, 2).as("a").join(table(60_000, 3).as("b"), "id")
+    with(Map.of("spark.sql.autoBroadcastJoinThreshold", "-1"),
+        () -> assertSameAsStock(() -> table(60_000, 2).as("a").join(table(60_000, 3).as("b"), "id")
             .union(table(60_000, 2).join(table(60_000, 2).as("c"), "id")).groupBy("a.k").count(), "SortMergeJoin"));
   }
 

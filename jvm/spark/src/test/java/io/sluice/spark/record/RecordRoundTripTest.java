@@ -91,8 +91,9 @@ class RecordRoundTripTest {
 
   @Test
   void extremes() {
-    for (Object part : new Object[] {Float.NaN, -0.0f, Double.MIN_VALUE, -0.0, Long.MIN_VALUE, "", new byte[0], '\uFFFF',
-        Float.intBitsToFloat(0x7FC00001), "x".repeat(1 << 20), new byte[3 << 20]}) {
+    for (Object part : new Object[] {Float.NaN, -0.0f, Double.MIN_VALUE, -0.0, Long.MIN_VALUE, "", new byte[0],
+      '\uFFFF',
+      Float.intBitsToFloat(0x7FC00001), "x".repeat(1 << 20), new byte[3 << 20]}) {
       assertSameValue(part, roundTrip(part, null)._1());
       assertSameValue(part, roundTrip(BoxedUnit.UNIT, part)._2());
     }
@@ -101,7 +102,8 @@ class RecordRoundTripTest {
 
   @Test
   void otherClassesHaveNoShape() {
-    for (Object other : List.of(BigDecimal.ONE, new int[1], new Tuple3<>(1, 2, 3), List.of(1), new Tuple2<>(1, new int[1]),
+    for (Object other : List.of(BigDecimal.ONE, new int[1], new Tuple3<>(1, 2, 3), List.of(1),
+        new Tuple2<>(1, new int[1]),
         new Tuple2<>(new Tuple2<>(1, 2), 3), new scala.Tuple2$mcZZ$sp(true, false), new StringBuilder("text"))) {
       assertFalse(ENCODER.encode(other, 1), () -> other.getClass().toString());
       assertFalse(ENCODER.encode(1, other), () -> other.getClass().toString());

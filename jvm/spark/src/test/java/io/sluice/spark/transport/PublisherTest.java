@@ -18,8 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PublisherTest {
   private static final File INDEX = new File("/some/index");
 
-  @TempDir
-  private Path directory;
+  @TempDir private Path directory;
 
   private final FakeBlockTransport transport = new FakeBlockTransport();
   private final Counters counters = new Counters();

@@ -50,7 +50,8 @@ final class DirectWriter {
     ShuffleWriter<Object, InternalRow> writer = manager.getWriter(
         dependency.shuffleHandle(), MAP_ID, context, context.taskMetrics().shuffleWriteMetrics());
     try {
-      writer.write(CollectionConverters.asScala(success ? rows : failingAfter(limit, rows)).take(success ? limit : Integer.MAX_VALUE));
+      writer.write(CollectionConverters.asScala(success ? rows : failingAfter(limit, rows))
+          .take(success ? limit : Integer.MAX_VALUE));
     } catch (IllegalStateException onPurpose) {
       assert !success;
     }

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What a shuffle of 1,000,000 reducers and 10,000 maps costs the driver: what it costs with Spark's own writers, and one
- * object of fixed size a map output, which carries the ratio of real bytes.
+ * What a shuffle of 1,000,000 reducers and 10,000 maps costs the driver: what it costs with Spark's own writers, and
+ * one object of fixed size a map output, which carries the ratio of real bytes.
  */
 @Timeout(180)
 class MapStatusesAtScaleTest {
@@ -69,7 +69,8 @@ class MapStatusesAtScaleTest {
   @Test
   void statusesTakeAsMuchMemoryAsStocksAndOneObjectEach() {
     MapStatus[] ours = IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::ours).toArray(MapStatus[]::new);
-    MapStatus[] stocks = IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::stocks).toArray(MapStatus[]::new);
+    MapStatus[] stocks =
+        IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::stocks).toArray(MapStatus[]::new);
     long wrappers = (long) DISTINCT * WRAPPER_BYTES;
     assertEquals(SizeEstimator.estimate(stocks) + wrappers, SizeEstimator.estimate(ours));
 

@@ -98,7 +98,8 @@ class SluiceShuffleWriterTest {
 
   @Test
   void takesSparksOffHeapMemory() {
-    start("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m", "spark.sluice.codec.level", "plain");
+    start("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m", "spark.sluice.codec.level",
+        "plain");
     assertSame(() -> digest(rows(300_000).repartition(11, functions.col("h"))));
   }
 
@@ -152,7 +153,8 @@ class SluiceShuffleWriterTest {
   /** One map task: whatever thread encoded a batch and whatever was spilled, a partition's rows keep their order. */
   @Test
   void orderWithinAPartitionIsTheOrderOfWriting() {
-    start("spark.sluice.writer.threads", "2", "spark.sluice.writer.batchBytes", "1m", "spark.sluice.memory.limit", "16m",
+    start("spark.sluice.writer.threads", "2", "spark.sluice.writer.batchBytes", "1m", "spark.sluice.memory.limit",
+        "16m",
         "spark.sluice.codec.level", "plain");
     List<Row> partitions = spark.session().range(0, 400_000, 1, 1)
         .selectExpr("id", "xxhash64(id) as h", "uuid() as t").repartition(6, functions.col("h"))
@@ -172,15 +174,18 @@ class SluiceShuffleWriterTest {
   void rowsLargerThanAPageAndThanABatch() {
     start("spark.sluice.writer.pageBytes", "64k", "spark.sluice.writer.batchBytes", "1m");
     assertSame(() -> spark.session().range(0, 9, 1, 2)
-        .selectExpr("id", "repeat(cast(id as string), cast(id * 500000 as int)) as t").repartition(4, functions.col("id"))
+        .selectExpr("id", "repeat(cast(id as string), cast(id * 500000 as int)) as t")
+        .repartition(4, functions.col("id"))
         .selectExpr("id", "length(t)", "md5(t)"));
   }
 
   @Test
   void rowsOfNoColumnsAreBatchedToo() {
     start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "0");
-    assertEquals(600_000, spark.session().range(0, 600_000, 1, 1).select().repartition(3).selectExpr("count(1)").first().getLong(0));
-    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 4, () -> spark.manager().counters().snapshot().toString());
+    assertEquals(600_000,
+        spark.session().range(0, 600_000, 1, 1).select().repartition(3).selectExpr("count(1)").first().getLong(0));
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 4,
+        () -> spark.manager().counters().snapshot().toString());
   }
 
   @ParameterizedTest
@@ -269,8 +274,8 @@ class SluiceShuffleWriterTest {
       assertThrows(Exception.class, () -> slowRows().repartition(5, functions.col("value")).count());
     });
     query.start();
-    Await.until("a batch is encoded", () ->
-        spark.counter(Counter.WRITE_BATCHES_BY_POOL) + spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 0);
+    Await.until("a batch is encoded",
+        () -> spark.counter(Counter.WRITE_BATCHES_BY_POOL) + spark.counter(Counter.WRITE_BATCHES_BY_TASK) > 0);
     context.cancelJobGroup("to kill");
     query.join();
     Await.until("no stage runs", () -> spark.session().sparkContext().statusTracker().getActiveStageIds().length == 0);
