@@ -28,9 +28,8 @@ const BUSY: i64 = -12;
 
 native_methods! {
     NativeTransport {
-        start = start(
-            library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, timeout_millis: jlong,
-            receive_bytes: jlong, max_mapped_bytes: jlong, max_mapped_regions: jlong, max_connections: jlong,
+        startWithin = start(
+            library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, limits: JLongArray<'_>,
         ) -> jlong;
         describe = describe(transport: jlong) -> jstring;
         address = address(transport: jlong) -> jbyteArray;
@@ -67,12 +66,13 @@ fn start(
     library: JString<'_>,
     bundled: JString<'_>,
     secret: JByteArray<'_>,
-    timeout_millis: i64,
-    receive_bytes: i64,
-    max_mapped_bytes: i64,
-    max_mapped_regions: i64,
-    max_connections: i64,
+    limits: JLongArray<'_>,
 ) -> Result<i64, CallError> {
+    let limits = call.longs(&limits)?;
+    let &[timeout_millis, receive_bytes, max_mapped_bytes, max_mapped_regions, max_connections] = limits.as_slice()
+    else {
+        return Err(CallError::invalid(format!("{} limits", limits.len())));
+    };
     let (library, bundled) = (call.optional_path(&library)?, call.optional_path(&bundled)?);
     let timeout = Duration::from_millis(number(timeout_millis, "timeout")?);
     let (bytes, regions) =

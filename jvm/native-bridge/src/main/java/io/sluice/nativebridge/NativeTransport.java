@@ -60,8 +60,14 @@ public final class NativeTransport {
    * @param maxConnections to and from other processes at once
    * @return a handle, or {@link #UNAVAILABLE}
    */
-  public static native long start(String library, String bundled, byte[] secret, long timeoutMillis,
-      long receiveLimitBytes, long maxMappedBytes, long maxMappedRegions, long maxConnections);
+  public static long start(String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes,
+      long maxMappedBytes, long maxMappedRegions, long maxConnections) {
+    long[] limits = {timeoutMillis, receiveLimitBytes, maxMappedBytes, maxMappedRegions, maxConnections};
+    return startWithin(library, bundled, secret, limits);
+  }
+
+  /** @param limits the last five parameters of {@link #start}, in their order */
+  private static native long startWithin(String library, String bundled, byte[] secret, long[] limits);
 
   /**
    * What of the limits had to be reduced for this machine, for the log; empty: nothing. Null for a stopped transport.
