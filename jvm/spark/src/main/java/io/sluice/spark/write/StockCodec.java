@@ -20,7 +20,7 @@ import org.apache.spark.io.CompressionCodec$;
  */
 record StockCodec(CompressionCodec codec, int sampleBytes, int longSampleBytes, int sampledShare) {
   private static final int SAMPLE_BYTES = 32 * 1024;
-  private static final int MAX_SAMPLE_BYTES = 128 * 1024;
+  private static final int MAX_SAMPLE_BYTES = 256 * 1024;
   private static final int SHARE_OF_FAST_CODECS = 96;
   private static final int SHARE_OF_SLOW_CODECS = 128;
 
