@@ -22,11 +22,11 @@ public final class DemoText {
 
   /** Both engines' figures, and one sentence about them. */
   public static String table(List<BenchResult> results, boolean equal) {
-    TextTable table =
-        new TextTable(1, "shuffle", "seconds", "shuffle MB", "task CPU s", "records", "sorted", "checksum");
+    TextTable table = new TextTable(1, "shuffle", "seconds", "shuffle MB", "executor CPU s", "task CPU s", "records",
+        "sorted", "checksum");
     for (BenchResult result : results) {
       table.row(result.engine(), figure(result.medianS()), figure(result.shuffleWriteBytes() / MB),
-          figure(result.cpuS()), String.format(Locale.ROOT, "%,d", result.records()),
+          figure(result.processCpuS()), figure(result.cpuS()), String.format(Locale.ROOT, "%,d", result.records()),
           result.ordered() ? "yes" : "NO", result.checksum());
     }
     BenchResult stock = results.get(0);
