@@ -376,7 +376,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_message_comes_back_and_no_part_of_it_is_another(sender: u64, body in body(), cut: prop::sample::Index) {
+        fn every_message_comes_back_and_no_part_of_it_is_another(
+            sender: u64,
+            body in body(),
+            cut: prop::sample::Index,
+        ) {
             let message = Message { sender: InstanceId(sender), body };
             let bytes = message.encode();
             prop_assert_eq!(Message::decode(&bytes), Ok(message.clone()));

@@ -617,7 +617,9 @@ proptest! {
         let (mut expected, mut total) = (HashMap::new(), 0);
         for _ in 0..rounds {
             for owner in [1, 2] {
-                if !world.error(0, owner).is_empty() || world.processes[0].agent.reader().owner_of(owner as u64).is_none() {
+                if !world.error(0, owner).is_empty()
+                    || world.processes[0].agent.reader().owner_of(owner as u64).is_none()
+                {
                     world.connect(0, owner);
                 }
                 let blocks: Vec<Block> = (0..3).flat_map(|map| {

@@ -38,8 +38,8 @@ impl UnregistrableFilesystems {
         if self.until.insert(filesystem, now + REGISTRATION_RETRY).is_none() {
             let (id, seconds) = (filesystem.0, REGISTRATION_RETRY.as_secs());
             eprintln!(
-                "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by Netty; tried \
-                 again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
+                "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by Netty; \
+                 tried again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
                  spark.sluice.transport.maxMappedBytes"
             );
         }

@@ -28,7 +28,8 @@ final class ReportCommand implements Callable<Integer> {
       description = "JSON files of ./sluice bench --json.") private List<Path> files;
 
   @Option(names = {"-o", "--output"}, paramLabel = "FILE",
-      description = "Where the page goes. Default: report.html, unless another output is asked for.") private Path output;
+      description = "Where the page goes. "
+          + "Default: report.html, unless another output is asked for.") private Path output;
 
   @Option(names = "--chart", paramLabel = "FILE",
       description = "Write the chart of times alone to FILE, as SVG.") private Path chart;

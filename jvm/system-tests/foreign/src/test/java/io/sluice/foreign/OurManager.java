@@ -63,7 +63,8 @@ final class OurManager {
     List<String> tests =
         STOCK
             ? List.of()
-            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1]).toList();
+            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1])
+                .toList();
     return CollectionConverters.asScala(tests).toSeq();
   }
 
