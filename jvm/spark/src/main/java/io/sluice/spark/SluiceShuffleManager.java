@@ -250,10 +250,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * How much may have arrived one-sidedly and not been read by its task. Spark's fetch iterators bound it, two of them
-   * in a task that joins, but by the sizes that map tasks report: a little too small for every block, and with more
-   * than 2,000 partitions an average, of which one partition's blocks may be many times as large. What exceeds this
-   * comes by Spark's block transfer.
+   * How many bytes of blocks this executor may have received one-sidedly and its tasks not yet read. Spark's fetch
+   * iterators (two in a task that joins) bound it too, but by the sizes that map tasks report: these are a little too
+   * small for every block, and with more than 2,000 partitions they are averages, while the blocks of one partition may
+   * be many times as large. Blocks beyond this limit are fetched by Spark's block transfer.
    */
   private long receiveLimit() {
     return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);

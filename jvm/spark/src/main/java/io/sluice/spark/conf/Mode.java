@@ -8,7 +8,7 @@ public enum Mode {
   UCX(Codec.SLUICE, Store.CACHE, Transport.UCX),
   /** Spark's own files as its own writers write them, read one-sidedly. */
   RDMA(Codec.SPARK, Store.FILES, Transport.UCX),
-  /** Frames in memory while there is room, for applications of one executor: nothing but its own reads is made fast. */
+  /** Frames in memory while there is room, moved by Spark's block transfer: for applications of one executor. */
   CACHE_ONLY(Codec.SLUICE, Store.CACHE, Transport.NETTY);
 
   private final Codec codec;

@@ -56,7 +56,7 @@ final class RowCursor {
     return base != null;
   }
 
-  /** Points the row at a copy of itself on the heap: the memory that it points into is about to go. */
+  /** Points the row at a copy of itself on the heap: the memory that it points into is about to be freed. */
   void keepRow() {
     if (row != null && row.getBaseObject() == null) {
       byte[] copy = row.getBytes();

@@ -7,7 +7,7 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 /**
  * Spark's client of block stores, which reads shuffle blocks one-sidedly where it can. What cannot be read so, from the
  * start or in the middle of a job, is asked for from Spark's own client, with the same listener; only when that fails
- * too does Spark hear of a failure. All else is Spark's client's.
+ * too does Spark hear of a failure. All other calls go to Spark's client.
  *
  * <p>Any thread.
  */
