@@ -1,6 +1,6 @@
-//! A connection over which nothing passes is closed on both sides and comes back, over real UCX: the other side hears
-//! that it was closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the test says that it was
-//! skipped.
+//! A connection over which nothing passes is closed on both sides and opened again when it is needed, over real UCX:
+//! the other side hears that it was closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the
+//! test says that it was skipped.
 
 mod common;
 
