@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use crate::message::InstanceId;
 use crate::wire::{Endpoint, Opened, Wire, WireError};
 
-/// Openings in a row that make up for the other side's: who is further behind comes nearer with each attempt to
-/// connect.
+/// How often one attempt to connect opens in a row, to reach the other side's number: a side that is further behind
+/// comes nearer with each attempt.
 const CATCH_UP: u32 = 1024;
 /// A connection that was used within this time is not closed to make room for another: two that want the last place
 /// would take it from each other before either has been answered.

@@ -32,7 +32,7 @@ pub(crate) const SAMPLE_BYTES: usize = 64;
 
 /// A random number that makes a proof worth nothing for the next connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
-/// What only who knows the secret can compute.
+/// A proof: only a process that knows the secret can compute it.
 pub(crate) type Proof = [u8; PROOF_BYTES];
 
 /// Which process, in one of its lives: random, so that a process that starts again at the same address is another.

@@ -315,7 +315,7 @@ fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// Nobody can give a sign to a process that stands still.
+/// A stopped process can receive nothing.
 fn a_pause_of_this_process_is_no_silence_of_its_peers(reads: Reads) {
     let mut world = World::new(reads, 21, &["", "", ""]);
     let data = [1, 2].map(|owner| world.publish(owner, 1, &[20 << 20]));
@@ -491,7 +491,7 @@ fn an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt(re
     }
 }
 
-/// The one with the lower number is refused by one who was followed meanwhile.
+/// The side with the lower number is refused by the other one, with whose number it has caught up meanwhile.
 fn greetings_that_cross_leave_one_good_connection(reads: Reads) {
     let mut world = World::new(reads, 26, &["s", "s"]);
     let data = world.publish(1, 1, &[1000]);

@@ -283,7 +283,7 @@ fn one_get_that_cannot_be_read_takes_no_other_with_it() {
     assert!(from[..300] == to[..300] && from[400..600] == to[400..600] && from[700..] == to[700..]);
 }
 
-/// Whoever touched that memory in the owner's process would end it (SIGBUS): the loopback must not be asked.
+/// An access to that memory in the owner's process would end it (SIGBUS), so the loopback must not be asked.
 #[test]
 fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
     if !permitted("a_file_that_is_cut_short_while_it_is_mapped_is_an_error") {
