@@ -257,7 +257,7 @@ final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  /** After every workload, so that a long benchmark that is cut short leaves what it has. */
+  /** After every workload, so that a long benchmark that is interrupted keeps its results so far. */
   private void writeJson(List<BenchResult> results) throws IOException {
     if (json != null) {
       Files.writeString(json, Json.pretty(results) + "\n");

@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice report}: what {@code ./sluice bench} measured, for people. */
+/** {@code ./sluice report}: makes an HTML page of what {@code ./sluice bench} has measured. */
 @Command(name = "report", mixinStandardHelpOptions = true, sortOptions = false,
     description = "Makes one HTML page with charts from results that bench wrote with --json; or prints them as "
         + "HiBench does.")
