@@ -19,7 +19,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * which the runner sets; the others ({@code new SparkConf(false)}) get it from {@link #set}.
  */
 final class OurManager {
-  /** The class under test; the stock manager proves that a failure is ours and not this machine's. */
+  /** The class under test; if a test fails on the stock manager too, the machine is at fault and not Sluice. */
   static final String CLASS_NAME =
       System.getProperty("sluice.manager", "io.sluice.spark.SluiceShuffleManager");
 
