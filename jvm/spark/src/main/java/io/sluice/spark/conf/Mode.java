@@ -1,6 +1,6 @@
 package io.sluice.spark.conf;
 
-/** The presets of {@code spark.sluice.mode}: what the axes are that nobody has set by hand. */
+/** The presets of {@code spark.sluice.mode}: codec, store and transport where the user has not set them. */
 public enum Mode {
   /** Frames in Spark's files, moved by Spark's block transfer, encoded and decoded by many threads. */
   MULTITHREADED(Codec.SLUICE, Store.FILES, Transport.NETTY),

@@ -23,7 +23,7 @@ public final class HeapQuota extends MemoryConsumer {
       return true;
     }
     long wanted = (missing + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
-    // What is granted in part stays until release: it covers part of what is there.
+    // A partial grant is kept until release: it covers part of the buffers.
     return acquireMemory(wanted) >= missing;
   }
 

@@ -6,9 +6,9 @@ import io.sluice.spark.record.RowKey;
 import java.util.Comparator;
 
 /**
- * An order of keys that lie in rows: by an unsigned number made of each key, where two numbers are equal by further
- * numbers ({@link #goesOn}), and in the end by {@link #compare}. {@link KeyOrders} finds the one that stands for a
- * job's comparator. Immutable, any thread.
+ * An order of keys that are stored in rows: by an unsigned number made of each key; where two numbers are equal, by
+ * further numbers ({@link #goesOn}); where all are equal, by {@link #compare}. {@link KeyOrders} finds the one that
+ * stands for a job's comparator. Immutable, any thread.
  */
 interface KeyOrder {
 

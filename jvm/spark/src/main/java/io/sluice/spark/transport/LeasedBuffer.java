@@ -14,8 +14,8 @@ import org.apache.spark.unsafe.Platform;
  * A block that was read one-sidedly: leased memory, counted by references like Netty's buffers. It begins with one
  * reference; the release of the last one frees the memory, once.
  *
- * <p>Any thread. Reading through {@link #createInputStream} excludes giving back, so that a thread that still reads
- * when its task ends gets an {@link IllegalStateException} and never other data.
+ * <p>Any thread. Reads through {@link #createInputStream} and the release of the memory exclude each other, so that a
+ * thread that still reads when its task ends gets an {@link IllegalStateException} and never other data.
  */
 final class LeasedBuffer extends ManagedBuffer {
   private final long address;

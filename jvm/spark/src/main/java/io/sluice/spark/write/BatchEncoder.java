@@ -19,7 +19,7 @@ import org.apache.spark.TaskContext;
 
 /**
  * Has one task's batches encoded: by an encoder thread when one is idle and few batches are under way, else by
- * the task's thread, which thus never just waits. Used by the task's thread only.
+ * the task's thread, which thus never waits idle. Used by the task's thread only.
  */
 final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
