@@ -42,7 +42,7 @@ fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
-/// The best of runs that take turns, so that what else the machine does meets all of them: arena, pool, system,
+/// The best of runs that take turns, so that other load on the machine affects all of them alike: arena, pool, system,
 /// mimalloc, the loop.
 fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> Cost) -> [Cost; 5] {
     let mut best = [Cost { wall: f64::MAX, cpu: f64::MAX }; 5];

@@ -42,7 +42,7 @@ pub(crate) struct MapWork {
     /// What of that part is needed in memory.
     pub(crate) needed: Range<usize>,
     pub(crate) writable: bool,
-    /// Files of these cannot be registered, so mapping them would be in vain.
+    /// Files of these cannot be registered, so they are not mapped.
     pub(crate) refused: Vec<Filesystem>,
     pub(crate) reservation: Reservation,
 }

@@ -1,9 +1,9 @@
 //! The connections of one process: at most one to each other process, of each its number, and not too many of them.
 //!
-//! Both sides open a connection, and a wire pairs their openings by number. An opening that came to nothing on one side
-//! (the other was not there yet, or was kept waiting) counts too, so that the numbers differ then, for good. Therefore
-//! the side that greets tells its number; the other opens as often as it takes to have the same, or, if it is ahead,
-//! tells its own.
+//! To connect, each side opens an endpoint to the other, and a wire pairs the n-th opening of one side with the n-th of
+//! the other. An opening that failed on one side (the other was not there yet, or was kept waiting) counts too, so from
+//! then on the numbers of the two sides differ. Therefore the side that greets (HELLO) tells its number; the other side
+//! opens endpoints until it has the same number or, if its own is larger, tells its own.
 //!
 //! There are never more than [`Links::limit`] connections, and [`MAX_REFUSALS`] that only say so to a process that asks
 //! for one more.

@@ -109,7 +109,7 @@ impl Network {
         state.regions.retain(|_, (owner, _, _)| *owner != node);
     }
 
-    /// Lets a wire neither hear nor be heard, or both again; what it was sent meanwhile is lost.
+    /// Cuts a wire off from all others, or connects it again; what is sent to it meanwhile is lost.
     pub fn silence(&self, address: &[u8], silent: bool) {
         let node = node_of(address);
         if let Some(node) = node.and_then(|node| self.lock().nodes.get_mut(&node).map(|node| node.silent = silent)) {

@@ -241,7 +241,7 @@ fn who_cannot_be_read_is_never_asked(reads: Reads) {
     stranger.assert_given_up(1, "self-test could not read");
 }
 
-/// Memory of the owner's that is not readable is the block's misfortune; the next block is read.
+/// Unreadable memory of the owner fails only the block that lies in it; the next block is read.
 fn a_read_that_fails_alone_ends_its_block_only(reads: Reads) {
     let mut stranger = Stranger::new(reads, 20);
     let memory = [5; 64];
@@ -432,7 +432,7 @@ fn both_read_from_each_other_over_one_connection(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// The driver may have lost sight of both for a while: then each forgets the other and is told of it again.
+/// The driver may take both for dead for a while: then each disconnects the other and connects it again later.
 fn who_connects_again_cuts_nobody_off(reads: Reads) {
     let mut world = World::new(reads, 23, &["s", "s"]);
     let data = [world.publish(0, 1, &[60 << 20]), world.publish(1, 1, &[50 << 20])];

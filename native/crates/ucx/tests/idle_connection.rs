@@ -14,7 +14,7 @@ use sluice_ucx::{Ucx, UcxWire};
 const IDLE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Each side has its own idea of idleness, so one of them closes the connection and the other is told.
+/// Each side measures idle time by itself, so one of them closes the connection and the other is told.
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, connection_idle: Duration) -> Transport {
     let options = Options { timeout: PATIENCE, connection_idle, ..Options::default() };
     let ucx = Arc::clone(ucx);

@@ -6,7 +6,7 @@
 //!   owner's process                               reader's process
 //!   register ─► word := v, key (word's place, v)  get ─► queue ─► one call: data …, then the words
 //!   unregister ─► word := 0, then the inner's             all came and every word holds its v ─► Got
-//!                 (and then somebody unmaps)              a word does not ─► the inner wire's get ─► Got
+//!                 (and then the owner unmaps)             a word does not ─► the inner wire's get ─► Got
 //!                                                         not all came, even alone ─► Got, an error
 //! ```
 //!

@@ -68,7 +68,7 @@ impl<W: Wire> Pair<W> {
 
     fn register(&mut self, memory: &[u8]) -> (Region, Vec<u8>) {
         let address = memory.as_ptr().expose_provenance();
-        // SAFETY: the tests keep `memory` while anybody reads it.
+        // SAFETY: the tests keep `memory` as long as any get may read it.
         unsafe { self.owner.register(address, memory.len()) }.expect("registered")
     }
 

@@ -1,5 +1,5 @@
-//! The agent's thread waits for no disk: what may wait is a job for other threads, and a disk that hangs costs its own
-//! blocks only.
+//! The agent's thread never waits for a disk: other threads do the jobs that may wait, and when a disk hangs only its
+//! own blocks travel by Netty.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
