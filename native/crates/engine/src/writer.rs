@@ -81,7 +81,7 @@ impl MapOutputWriter {
     ///
     /// # Errors
     /// `NoMemory` when the arena refuses: nothing is kept, and what was encoded before the refusal is encoded again by
-    /// the next call, which a caller avoids who has set aside [`Self::encode_needs`]. `Invalid` when a page is
+    /// the next call. A caller that has reserved [`Self::encode_needs`] avoids this. `Invalid` when a page is
     /// malformed, `WrongPhase` during or after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;

@@ -96,7 +96,7 @@ fn a_spill_file_that_was_cut_or_removed_is_an_error_or_the_same_rows() {
         }
         match cut {
             Some(bytes) => fs::File::options().write(true).open(&spills[7]).expect("file").set_len(bytes).expect("cut"),
-            // Who has a file open reads on.
+            // A process that has the file open can still read it.
             None => fs::remove_file(&spills[7]).expect("file"),
         }
         let path = folder.join("data");

@@ -79,7 +79,7 @@ fn a_commit_beside_a_spill_that_waits_is_refused_and_loses_nothing() {
     let (spill, data) = (folder.join("spill"), folder.join("data"));
     let mut pipe = pipe(&spill);
     let spilling = {
-        // Not scoped: where an assertion fails below, nobody would read the pipe, and the thread would never end.
+        // Not scoped: where an assertion fails below, nothing would read the pipe, and the thread would never end.
         let (output, spill) = (Arc::clone(&output), spill.clone());
         std::thread::spawn(move || output.spill(&spill))
     };

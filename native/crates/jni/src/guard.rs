@@ -49,7 +49,7 @@ impl Answer for i32 {
     }
 }
 
-/// For methods that have nothing to say when they succeed: 0.
+/// For methods without a result: 0 when they succeed.
 impl Answer for () {
     type Java = jint;
 
@@ -91,8 +91,9 @@ impl Answer for Vec<u8> {
 /// Runs the body of a native method. An error or a panic becomes [`Answer::failed`], and is kept for
 /// `lastErrorMessage` and `lastErrorDirectory` on this thread.
 pub(crate) fn guard<A: Answer>(env: JNIEnv<'_>, body: impl FnOnce(&mut Call<'_>) -> Result<A, CallError>) -> A::Java {
-    // Unwind safety: a handle table's lock is taken for single statements only. What a panic leaves half made elsewhere
-    // is its owner's to give up: a map output's writer fails itself, and scratch is cleared before its next use.
+    // Unwind safety: a handle table's lock is taken for single statements only. Other state that a panic leaves
+    // inconsistent is discarded by its owner: a map output's writer enters the phase `Failed`, and scratch is cleared
+    // before its next use.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut call = Call { env };
         body(&mut call)?.into_java(&call.env)

@@ -42,7 +42,7 @@ fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
-/// The best of runs that take turns, so that what else the machine does meets all of them: arena, pool, system,
+/// The best of runs that take turns, so that other load on the machine affects all of them alike: arena, pool, system,
 /// mimalloc, the loop.
 fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> Cost) -> [Cost; 5] {
     let mut best = [Cost { wall: f64::MAX, cpu: f64::MAX }; 5];
@@ -61,7 +61,8 @@ fn compare(threads: usize, measure: &dyn Fn(&dyn Candidate) -> Cost) -> [Cost; 5
 
 fn print_head(what: &str) {
     println!(
-        "| {what} | | arena ns | mutex pool ns | system ns | mimalloc ns | the loop ns | pool / arena | arena / mimalloc |"
+        "| {what} | | arena ns | mutex pool ns | system ns | mimalloc ns | the loop ns | pool / arena | \
+         arena / mimalloc |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
 }
@@ -71,7 +72,8 @@ fn print_costs(name: &str, costs: &[Cost; 5]) {
         let [arena, pool, system, mi, nothing] = costs.map(|cost| if cost == f64::MAX { f64::NAN } else { cost });
         let (gain, loss) = (pool / arena, arena / mi);
         println!(
-            "| {name} | {kind} | {arena:.0} | {pool:.0} | {system:.0} | {mi:.0} | {nothing:.0} | {gain:.1} | {loss:.2} |"
+            "| {name} | {kind} | {arena:.0} | {pool:.0} | {system:.0} | {mi:.0} | {nothing:.0} | {gain:.1} | \
+             {loss:.2} |"
         );
     }
 }

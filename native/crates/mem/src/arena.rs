@@ -112,7 +112,7 @@ impl Arena {
         })
     }
 
-    /// Sets the limit on leased bytes. Below what is leased, new leases are refused until enough came back.
+    /// Sets the limit on leased bytes. Below what is leased, new leases are refused until enough was released.
     pub fn set_limit(&self, bytes: usize) {
         self.budget.set_limit(bytes);
         if self.slack_follows_limit {
@@ -301,7 +301,7 @@ impl Arena {
 }
 
 impl Drop for Arena {
-    /// Unmaps the free regions. One with a raw lease that nobody released stays mapped: its holder may still use the
+    /// Unmaps the free regions. One with a raw lease that was not released stays mapped: its holder may still use the
     /// memory.
     fn drop(&mut self) {
         self.trim(0);

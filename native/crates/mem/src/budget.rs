@@ -36,8 +36,8 @@ pub(crate) struct Budget {
     limit: AtomicUsize,
     peak: AtomicUsize,
     refusals: AtomicU64,
-    /// Held while bytes move between `charged` and a quota, so that whoever is about to refuse finds them in one or the
-    /// other; and to switch quotas on or off.
+    /// Held while bytes move between `charged` and a quota, so that a thread that is about to refuse a lease finds them
+    /// in one or the other; and to switch quotas on or off.
     moving: Mutex<()>,
 }
 

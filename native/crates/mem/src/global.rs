@@ -204,7 +204,7 @@ impl GlobalArena {
         let bytes = part.extent.granules * GRANULE_BYTES;
         let start = NonNull::new(std::ptr::with_exposed_provenance_mut(part.extent.start * GRANULE_BYTES));
         // SAFETY: the part lies in one region of this provider, which stays mapped while the part is detached; a
-        // detached part is in no lease and in no free extent, so nobody else refers to it.
+        // detached part is in no lease and in no free extent, so nothing else refers to it.
         let purged = start.is_some_and(|start| unsafe { self.provider.purge(start, bytes) });
         let surplus = self.sub_arenas.attach_purged(&self.segments, part, purged);
         drop(growth);

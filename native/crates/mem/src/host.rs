@@ -41,7 +41,7 @@ impl Provider for HostProvider {
         unsafe { os::unmap(region.address(), region.bytes()) };
     }
     unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
-        // SAFETY: the caller's promise: part of a mapping of `map_aligned` that nobody refers to.
+        // SAFETY: the caller's promise: part of a mapping of `map_aligned` that nothing refers to.
         unsafe { os::discard(start, bytes) }
     }
 }

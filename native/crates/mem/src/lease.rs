@@ -69,7 +69,7 @@ impl Lease {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
-    /// Gives the ownership up; whoever gets the pointer ends the lease with [`Arena::release_raw`].
+    /// Gives up ownership; the caller must release the memory with [`Arena::release_raw`].
     pub fn into_raw(self) -> NonNull<u8> {
         let start = self.start;
         let mut this = std::mem::ManuallyDrop::new(self);

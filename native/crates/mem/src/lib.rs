@@ -13,8 +13,8 @@
 //! # Invariants
 //! 1. Leases do not overlap, start at multiples of 64 bytes and lie in a mapped region.
 //! 2. The bytes on lease, whole blocks counted, never exceed the limit that was in force when the last one was made.
-//! 3. Metadata lies beside the memory, never in it: [`Arena::release_raw`] answers any number without touching memory,
-//!    and no write into a lease can break the arena.
+//! 3. Metadata is stored outside the memory that is leased: [`Arena::release_raw`] accepts any number as an address
+//!    without touching memory there, and no write into a lease can break the arena.
 //! 4. Free neighbours are joined; a superblock without leases goes back to the global arena (except for a small cache
 //!    per shard), a region without leases is unmapped (except for the slack, an eighth of the limit).
 //! 5. Free memory can be leased by every thread: no large block is cached per thread, and unused quota and empty

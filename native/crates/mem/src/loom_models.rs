@@ -39,7 +39,7 @@ impl Provider for FakeProvider {
         let first = first.ok_or_else(|| MapError { bytes, reason: "full".to_owned() })?;
         taken[first..first + units].fill(true);
         let start = NonNull::new(std::ptr::without_provenance_mut((first + 1) * SEGMENT_BYTES)).expect("not zero");
-        // SAFETY: no model touches memory; nobody else has these units until `unmap`.
+        // SAFETY: no model touches memory; no other region has these units until `unmap`.
         Ok(unsafe { MappedRegion::new(start, bytes) })
     }
 

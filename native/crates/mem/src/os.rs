@@ -58,8 +58,8 @@ pub(crate) unsafe fn unmap(address: usize, bytes: usize) {
 /// UCX's memory hooks see it, so that no registration of the old pages stays in its cache.
 ///
 /// # Safety
-/// `start .. start + bytes` is part of a mapping that [`map_aligned`] made, in whole pages, and nobody refers
-/// to it during the call.
+/// `start .. start + bytes` is part of a mapping that [`map_aligned`] made, in whole pages, and nothing refers to it
+/// during the call.
 pub(crate) unsafe fn discard(start: NonNull<u8>, bytes: usize) -> bool {
     // SAFETY: the caller's promise; private anonymous memory reads as zero afterwards, which is initialised.
     unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_DONTNEED) == 0 }

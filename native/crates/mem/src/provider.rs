@@ -83,8 +83,8 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// nothing.
     ///
     /// # Safety
-    /// `start .. start + bytes` lies in one region that this provider mapped and has not unmapped, and nobody
-    /// refers to it during the call.
+    /// `start .. start + bytes` lies in one region that this provider mapped and has not unmapped, and nothing refers
+    /// to it during the call.
     unsafe fn purge(&self, start: NonNull<u8>, bytes: usize) -> bool {
         let _ = (start, bytes);
         false

@@ -46,7 +46,7 @@ impl<'a> SegmentLookup<'a> {
             segment.region_granules.store(granules, Relaxed);
             segment.sub_arena.store(sub_arena, Relaxed);
             segment.residency.store(0, Relaxed);
-            // Whoever reads this region's start also reads its sub-arena, not that of an earlier region.
+            // A thread that reads this region's start also reads its sub-arena, not that of an earlier region.
             segment.region_start.store(start, Release);
         }
     }

@@ -164,7 +164,7 @@ impl SubArenas {
     pub(crate) fn set_slack(&self, segments: &SegmentTable, bytes: usize) -> Vec<MappedRegion> {
         let segments = &SegmentLookup::new(segments);
         let mut surplus = Vec::new();
-        // With every lock held, so that the idle regions never exceed the slack, whoever looks.
+        // With every lock held, so that no thread ever sees more idle regions than the slack.
         let mut all: Vec<_> = self.all.iter().map(|locked| lock(&locked.sub_arena)).collect();
         self.slack.set_most(bytes / GRANULE_BYTES);
         for (sub_arena, locked) in all.iter_mut().zip(&self.all) {

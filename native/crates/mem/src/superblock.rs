@@ -27,7 +27,7 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
-    /// The descriptor of the slot at `address`, owned by nobody.
+    /// The descriptor of the slot at `address`, which no shard owns.
     pub(crate) fn new(address: usize) -> Self {
         Self {
             address,

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A shard serves one thread as long as there are at most as many threads as shards, so its bins' locks are then free
-//! except when another thread gives a block back. Full superblocks are in no list; the descriptor's owner number leads
-//! a release back to the bin. A shard keeps empty superblocks up to a few slots, and only the last open one of a bin;
+//! except when another thread gives a block back. Full superblocks are in no list; a release finds the bin by the
+//! descriptor's owner number. A shard keeps empty superblocks up to a few slots, and only the last open one of a bin;
 //! the others go back to the global arena at once. Nothing belongs to a thread: when one ends, its shard's blocks are
 //! released like any others, and [`crate::thread_slot`] gives the shard to the next thread.
 //!

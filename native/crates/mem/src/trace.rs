@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Thread numbers are dense: a thread that starts takes the lowest number that no living one has. Refused leases and
-//! invalid releases are not recorded. All threads meet at one lock here, which makes a traced run slower, and is the
-//! order of the lines.
+//! invalid releases are not recorded. All threads take one lock here; that makes a traced run slower and gives the
+//! lines their order.
 
 use crate::sync::{Mutex, lock};
 use crate::thread_slot;
@@ -61,7 +61,7 @@ impl TraceRecorder {
         Ok(Self { started, trace: Mutex::new(trace) })
     }
 
-    /// Notes a lease that was made and that nobody else knows of yet.
+    /// Records a new lease, before any other thread can know of it.
     #[cold]
     pub(crate) fn leased(&self, address: usize, bytes: usize) {
         let mut trace = lock(&self.trace);

@@ -1,4 +1,4 @@
-//! Life at 95 % full, with the size distribution of the seed.
+//! An arena that is 95 % full, with the size distribution of the seed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

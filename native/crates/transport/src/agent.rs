@@ -1,4 +1,4 @@
-//! The duty cycle: everything one process does for its transport, on one thread, without waiting.
+//! The duty cycle: everything that one process does for its transport, on one thread, without waiting.
 
 mod connections;
 mod messages;
@@ -25,9 +25,10 @@ use crate::wire::{Event, Wire, WireError};
 pub use crate::options::Options;
 pub(crate) use crate::shared::{Command, PeerState, Shared};
 
-/// Both sides of one process: the owner of its map outputs and the reader of others'.
+/// Both roles of one process: it serves its own map outputs to readers and reads those of other processes.
 ///
-/// Two processes share one connection, whoever opened it, so that each side's closing it ends what the other knows.
+/// Two processes share one connection, whichever of them opened it, so that when either side closes it, all that the
+/// other side was told over it ends too.
 pub(crate) struct Agent<W: Wire> {
     wire: W,
     shared: Arc<Shared>,
@@ -48,7 +49,7 @@ const LONGEST_TURN: Duration = Duration::from_millis(200);
 /// What owners need not keep any more is told with the next question, when there is nothing else to do, or after so
 /// many turns.
 const TURNS_BEFORE_DONE: u64 = 64;
-/// How often silent peers are looked for.
+/// How often the agent looks for peers that have sent nothing for too long.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 impl<W: Wire> Agent<W> {
@@ -121,7 +122,7 @@ impl<W: Wire> Agent<W> {
         let start = Instant::now();
         let mut events = std::mem::take(&mut self.events);
         self.wire.progress(&mut events);
-        // After the wire's turn: who asks for an output can have heard of it only after it was published.
+        // After the wire's turn, because a peer can ask for an output only after it was published.
         let commands = self.shared.take_commands();
         let mut worked = !events.is_empty() || !commands.is_empty();
         self.excuse_pause(now);
@@ -197,7 +198,7 @@ impl<W: Wire> Agent<W> {
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }
 
-    /// Time in which this agent did not run is no silence of its peers.
+    /// Time in which this agent did not run does not count against its peers' timeout.
     fn excuse_pause(&mut self, now: Instant) {
         let pause = self.checked.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
         if pause > LONGEST_TURN {

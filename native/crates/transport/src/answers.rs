@@ -1,5 +1,5 @@
-//! LOCATE questions that are being answered. Each block goes its way; the answer is sent when all of its blocks are
-//! decided.
+//! LOCATE questions that are being answered. Each block of a question is looked up separately; the answer is sent when
+//! all of its blocks are decided.
 //!
 //! ```text
 //!   block ─► where in the file? ─► which regions? ─► all mapped? ─► all in memory? ─► found
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Answers to one reader go out in the order of its questions. A question whose disk jobs have not ended after a while
-//! is answered without them: the blocks concerned are busy, and their reader has them by Netty.
+//! is answered without them: the blocks concerned are answered as busy, and the reader fetches them by Netty.
 
 use std::collections::HashMap;
 use std::ops::Range;

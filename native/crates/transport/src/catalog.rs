@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::message::Block;
 
-/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from index
-/// files when somebody asks, which takes a few microseconds a block: 8 million (map, partition) pairs are a large
-/// shuffle.
+/// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from
+/// Spark's index files when a reader asks, which takes a few microseconds a block: 8 million (map, partition) pairs are
+/// a large shuffle.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// One publication; a number is never used twice.
@@ -294,7 +294,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("removed");
         assert_eq!(extent(&catalog.find(1, 99).expect("there"), &block(0, 1)), None);
         assert!(extent(&catalog.find(1, 0).expect("there"), &block(0, 1)).is_some(), "kept ones need no file");
-        // What goes makes room again, and without an index there is no choice.
+        // A withdrawn output makes room again; offsets of an output without an index file stay in memory in any case.
         catalog.publish(1, 99, "f".into(), None, vec![0; 1000]).expect("good");
         catalog.renew(1, 99).expect("there");
         catalog.withdraw(1, 0).expect("there");

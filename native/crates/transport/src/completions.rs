@@ -19,7 +19,7 @@ pub enum Failure {
     NotRead,
     /// The peer, or the way to it, has failed.
     Peer,
-    /// The peer has given no sign of life for too long.
+    /// The peer has sent nothing for too long.
     Timeout,
 }
 
@@ -68,7 +68,7 @@ impl Completions {
         }
     }
 
-    /// How many nobody has taken yet.
+    /// How many no caller has taken yet.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().queue.len()
     }

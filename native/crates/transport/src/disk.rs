@@ -20,7 +20,7 @@ pub(crate) const DISK_THREADS: usize = 2;
 /// Jobs that may wait for a thread, some 200 bytes each. The first questions after a map stage need one for each file,
 /// and such a job takes some 20 microseconds.
 pub(crate) const MAX_DISK_JOBS: usize = 65_536;
-/// How long an idle thread sleeps before it looks whether there is still somebody to work for.
+/// How long an idle thread sleeps before it looks again whether the queue was closed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 /// Something to do.
@@ -42,7 +42,7 @@ pub(crate) struct MapWork {
     /// What of that part is needed in memory.
     pub(crate) needed: Range<usize>,
     pub(crate) writable: bool,
-    /// Files of these cannot be registered, so mapping them would be in vain.
+    /// Files of these cannot be registered, so they are not mapped.
     pub(crate) refused: Vec<Filesystem>,
     pub(crate) reservation: Reservation,
 }
@@ -91,9 +91,9 @@ impl MapWork {
     }
 }
 
-/// Who does jobs. The agent's thread calls; nothing here waits.
+/// Runs jobs. Only the agent's thread calls it; nothing here waits.
 pub(crate) trait Disk: Send {
-    /// Takes a job, unless too many wait already, or nobody can do it for now.
+    /// Takes a job, unless too many wait already, or all threads are stuck.
     fn submit(&mut self, job: Job) -> bool;
 
     /// Adds the jobs that have ended since.
@@ -169,7 +169,7 @@ impl Disk for DiskThreads {
 }
 
 impl Drop for DiskThreads {
-    /// The threads end when they have done what they are at; one that a disk holds is left to itself.
+    /// The threads end when they have done their present job. One that hangs in a disk access is not waited for.
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         state.closed = true;

@@ -1,4 +1,4 @@
-//! One-sided shuffle: blocks leave the memory of the process that has them without its JVM's help.
+//! One-sided shuffle: readers copy blocks out of the memory of the process that has them, without its JVM's help.
 //!
 //! ```text
 //!   reader's process                                     owner's process
@@ -19,8 +19,8 @@
 //! 3. What a reader was told of stays mapped and registered until it says DONE or the connection is closed on the
 //!    owner's side. Withdrawing an output ends it for new questions only.
 //! 4. A lease is not given back while a read may write to it.
-//! 5. Nothing waits without an end: a peer of which something is expected and that is silent for the timeout is given
-//!    up, and [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
+//! 5. Every wait has a timeout: a peer that sends nothing for that long, while this side waits for it, is given up, and
+//!    [`Transport::poll`] tells when this process's own agent is stuck or has panicked.
 //! 6. A session is of one connection that both sides have opened with the same number, so that closing it here ends all
 //!    reads of the session (`links.rs`).
 //! 7. There are never more connections than the limit, but for a few that carry a refusal (`links.rs`); one is closed

@@ -1,9 +1,9 @@
 //! The connections of one process: at most one to each other process, of each its number, and not too many of them.
 //!
-//! Both sides open a connection, and a wire pairs their openings by number. An opening that came to nothing on one side
-//! (the other was not there yet, or was kept waiting) counts too, so that the numbers differ then, for good. Therefore
-//! the side that greets tells its number; the other opens as often as it takes to have the same, or, if it is ahead,
-//! tells its own.
+//! To connect, each side opens an endpoint to the other, and a wire pairs the n-th opening of one side with the n-th of
+//! the other. An opening that failed on one side (the other was not there yet, or was kept waiting) counts too, so from
+//! then on the numbers of the two sides differ. Therefore the side that greets (HELLO) tells its number; the other side
+//! opens endpoints until it has the same number or, if its own is larger, tells its own.
 //!
 //! There are never more than [`Links::limit`] connections, and [`MAX_REFUSALS`] that only say so to a process that asks
 //! for one more.
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use crate::message::InstanceId;
 use crate::wire::{Endpoint, Opened, Wire, WireError};
 
-/// Openings in a row that make up for the other side's: who is further behind comes nearer with each attempt to
-/// connect.
+/// How often one attempt to connect opens in a row, to reach the other side's number: a side that is further behind
+/// comes nearer with each attempt.
 const CATCH_UP: u32 = 1024;
 /// A connection that was used within this time is not closed to make room for another: two that want the last place
 /// would take it from each other before either has been answered.

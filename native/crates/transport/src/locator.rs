@@ -17,7 +17,7 @@ use crate::regions::{MappedRegions, Piece, RegionNumber, ToMap};
 use crate::wire::Wire;
 
 /// What is read from disks for one question at most. What is larger gains nothing from a fast network, and would drive
-/// other blocks out of the page cache before it is sent; its reader has it by Netty.
+/// other blocks out of the page cache before it is sent; its reader fetches it by Netty.
 const MAX_POPULATED_BYTES: usize = 256 << 20;
 
 /// What a job is for.
@@ -146,7 +146,7 @@ impl Locator {
             let region = map.region;
             is_accepted = is_accepted && self.map(wire, block, output, needed.unwrap_or_default(), map, now);
             if !is_accepted {
-                // Nobody else waits for a new region.
+                // No other block waits for a new region.
                 self.mapping.remove(&region);
                 self.regions.failed(wire, region);
             }
@@ -328,7 +328,7 @@ impl Locator {
         self.questions.remove(&number)
     }
 
-    /// Nobody waits for the answer any more.
+    /// The reader does not wait for the answer any more.
     pub(crate) fn cancel<W: Wire>(&mut self, wire: &mut W, number: QuestionNumber) {
         let Some(question) = self.questions.remove(&number) else { return };
         question.pins().into_iter().for_each(|region| self.regions.unpin(wire, region));

@@ -30,7 +30,7 @@ struct State {
     faults: Faults,
     nodes: HashMap<u64, Node>,
     connections: Vec<Connection>,
-    /// By who opens and to whom.
+    /// By the node that opens and the node that it opens to.
     openings: HashMap<(u64, u64), u32>,
     regions: HashMap<Region, (u64, u64, u64)>,
 }
@@ -51,7 +51,7 @@ struct Connection {
     nodes: [u64; 2],
     ends: [Option<Endpoint>; 2],
     closed: bool,
-    /// Who has closed it, if it was closed and has not failed: what that node has sent before still arrives.
+    /// The node that has closed it, if it was closed and has not failed: what that node sent before still arrives.
     closed_by: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ impl Network {
         state.regions.retain(|_, (owner, _, _)| *owner != node);
     }
 
-    /// Lets a wire neither hear nor be heard, or both again; what it was sent meanwhile is lost.
+    /// Cuts a wire off from all others, or connects it again; what is sent to it meanwhile is lost.
     pub fn silence(&self, address: &[u8], silent: bool) {
         let node = node_of(address);
         if let Some(node) = node.and_then(|node| self.lock().nodes.get_mut(&node).map(|node| node.silent = silent)) {

@@ -17,7 +17,7 @@ compile_error!("sluice-transport maps files with the calls of 64-bit Linux");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Filesystem(pub(crate) u64);
 
-/// A part of a file, mapped until this value is dropped. Nobody writes to it.
+/// A part of a file, mapped until this value is dropped. No process writes to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     address: usize,
@@ -135,7 +135,8 @@ fn page_bytes() -> usize {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `of` mapped exactly this range, and nothing refers to it: who lends it out unregisters it first.
+        // SAFETY: `of` mapped exactly this range, and nothing refers to it: only `MappedRegions` registers mappings,
+        // and it unregisters each before it drops it.
         unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.address), self.bytes) };
     }
 }
@@ -159,7 +160,7 @@ mod tests {
         for writable in [false, true] {
             let mapping = Mapping::unlimited(&path, 5000, 4096..5000, writable).expect("mapped");
             let start = std::ptr::with_exposed_provenance::<u8>(mapping.address());
-            // SAFETY: mapped, and nobody writes to it.
+            // SAFETY: mapped, and no process writes to it.
             assert_eq!(unsafe { std::slice::from_raw_parts(start, mapping.bytes()) }, [7; 904]);
             let longer = Mapping::unlimited(&path, 5001, 0..100, writable);
             assert!(longer.is_err(), "shorter than was published");

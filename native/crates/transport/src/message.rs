@@ -32,7 +32,7 @@ pub(crate) const SAMPLE_BYTES: usize = 64;
 
 /// A random number that makes a proof worth nothing for the next connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
-/// What only who knows the secret can compute.
+/// A proof: only a process that knows the secret can compute it.
 pub(crate) type Proof = [u8; PROOF_BYTES];
 
 /// Which process, in one of its lives: random, so that a process that starts again at the same address is another.
@@ -376,7 +376,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_message_comes_back_and_no_part_of_it_is_another(sender: u64, body in body(), cut: prop::sample::Index) {
+        fn every_message_comes_back_and_no_part_of_it_is_another(
+            sender: u64,
+            body in body(),
+            cut: prop::sample::Index,
+        ) {
             let message = Message { sender: InstanceId(sender), body };
             let bytes = message.encode();
             prop_assert_eq!(Message::decode(&bytes), Ok(message.clone()));

@@ -10,14 +10,13 @@ use crate::wire::WireError;
 pub struct Options {
     /// What peers must prove to know; empty when the application has no secret.
     pub secret: Vec<u8>,
-    /// How long a peer of which something is expected may give no sign of life. A disk has half of that to bring a
-    /// block.
+    /// How long a peer may send nothing while this process waits for it. A disk has half of that to bring a block.
     pub timeout: Duration,
     /// How many bytes of files may be mapped and registered at once. Blocks beyond that are answered as busy.
     pub max_mapped_bytes: usize,
     /// How many mappings these may be.
     pub max_mapped_regions: usize,
-    /// How many bytes of mapped files that nobody reads are kept mapped and registered.
+    /// How many bytes of mapped files that no reader uses are kept mapped and registered.
     pub idle_mapped_bytes: usize,
     /// The most connections at once, in both directions together.
     pub max_connections: usize,
@@ -37,7 +36,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// With these limits, half of which may be used by what nobody reads.
+    /// With these limits, half of which regions that no reader uses may take.
     pub fn new(secret: Vec<u8>, timeout: Duration, max_mapped_bytes: usize, max_mapped_regions: usize) -> Self {
         Self {
             secret,
@@ -64,7 +63,7 @@ impl Options {
                  are needed"
             )));
         }
-        // The other half is for everybody else in this process.
+        // The JVM and other libraries of this process need the other half.
         let allowed_regions = (machine.max_map_count / 2).max(1);
         if max_regions > allowed_regions {
             warnings.push(format!(

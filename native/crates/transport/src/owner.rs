@@ -1,5 +1,6 @@
-//! The side whose memory is read: proves itself to readers, tells those that have proven themselves where blocks are,
-//! and keeps what it has told of in place until they are done. Where blocks are: [`crate::locator`].
+//! The side whose memory is read: it proves to readers that it knows the secret, tells readers that have proven the
+//! same where blocks are, and keeps those blocks mapped until the readers are done. Where blocks are:
+//! [`crate::locator`].
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -153,7 +154,7 @@ impl Owner {
         session.questions.into_iter().for_each(|question| self.locator.cancel(wire, question));
     }
 
-    /// Gives up everything that can be read.
+    /// Unmaps everything that peers can read.
     pub(crate) fn close<W: Wire>(&mut self, wire: &mut W) {
         self.locator.regions_mut().clear(wire);
         self.sample.close(wire);

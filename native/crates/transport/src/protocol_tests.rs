@@ -241,7 +241,7 @@ fn who_cannot_be_read_is_never_asked(reads: Reads) {
     stranger.assert_given_up(1, "self-test could not read");
 }
 
-/// Memory of the owner's that is not readable is the block's misfortune; the next block is read.
+/// Unreadable memory of the owner fails only the block that lies in it; the next block is read.
 fn a_read_that_fails_alone_ends_its_block_only(reads: Reads) {
     let mut stranger = Stranger::new(reads, 20);
     let memory = [5; 64];
@@ -315,7 +315,7 @@ fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// Nobody can give a sign to a process that stands still.
+/// A stopped process can receive nothing.
 fn a_pause_of_this_process_is_no_silence_of_its_peers(reads: Reads) {
     let mut world = World::new(reads, 21, &["", "", ""]);
     let data = [1, 2].map(|owner| world.publish(owner, 1, &[20 << 20]));
@@ -432,7 +432,7 @@ fn both_read_from_each_other_over_one_connection(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// The driver may have lost sight of both for a while: then each forgets the other and is told of it again.
+/// The driver may take both for dead for a while: then each disconnects the other and connects it again later.
 fn who_connects_again_cuts_nobody_off(reads: Reads) {
     let mut world = World::new(reads, 23, &["s", "s"]);
     let data = [world.publish(0, 1, &[60 << 20]), world.publish(1, 1, &[50 << 20])];
@@ -491,7 +491,7 @@ fn an_owner_whose_connections_came_to_nothing_is_followed_by_the_next_attempt(re
     }
 }
 
-/// The one with the lower number is refused by one who was followed meanwhile.
+/// The side with the lower number is refused by the other one, with whose number it has caught up meanwhile.
 fn greetings_that_cross_leave_one_good_connection(reads: Reads) {
     let mut world = World::new(reads, 26, &["s", "s"]);
     let data = world.publish(1, 1, &[1000]);
@@ -617,7 +617,9 @@ proptest! {
         let (mut expected, mut total) = (HashMap::new(), 0);
         for _ in 0..rounds {
             for owner in [1, 2] {
-                if !world.error(0, owner).is_empty() || world.processes[0].agent.reader().owner_of(owner as u64).is_none() {
+                if !world.error(0, owner).is_empty()
+                    || world.processes[0].agent.reader().owner_of(owner as u64).is_none()
+                {
                     world.connect(0, owner);
                 }
                 let blocks: Vec<Block> = (0..3).flat_map(|map| {

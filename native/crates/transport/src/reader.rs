@@ -4,7 +4,7 @@
 //!   Reader ── Session    one connection: handshake, questions, answers
 //!          ├─ Batches    the blocks of a question: their memory, their ends
 //!          ├─ Schedule   which gets are begun when
-//!          └─ Watch      who has been silent for too long
+//!          └─ Watch      peers that have sent nothing for too long
 //! ```
 
 mod batches;
@@ -51,13 +51,13 @@ pub(crate) struct Reader {
     last_session: u64,
 }
 
-/// A message and whom it is for.
+/// A message and the peer that it is for.
 pub(crate) type Outgoing = (InstanceId, Body);
 
 /// What the end of a sample's read has brought.
 #[derive(Default)]
 pub(crate) struct Tested {
-    /// Who may be asked from now on.
+    /// The peer that may be asked from now on.
     pub(crate) ready: Option<PeerNumber>,
     pub(crate) messages: Vec<Outgoing>,
 }
@@ -308,7 +308,7 @@ impl Reader {
         self.idle.insert(peer, lost.owner.clone());
         let may_retry = lost.may_retry();
         let (unanswered, others) = lost.into_batches();
-        // Nobody closes a connection over which something was answered and is being read.
+        // Neither side closes a connection over which something was answered and is being read.
         self.fail(others.into_iter(), Failure::Peer);
         if may_retry {
             return Some((peer, unanswered));
@@ -317,7 +317,7 @@ impl Reader {
         Some((peer, Vec::new()))
     }
 
-    /// Who a peer is whose connection was closed because it was idle.
+    /// The identity of a peer whose connection was closed because it was idle.
     pub(crate) fn idle_owner(&self, peer: PeerNumber) -> Option<PeerAddress> {
         self.idle.get(&peer).cloned()
     }

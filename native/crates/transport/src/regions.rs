@@ -1,6 +1,6 @@
-//! The mapped and registered parts of published files. A part is mapped and registered when somebody asks for a block
-//! in it, and stays so while readers may read it (it is *pinned*). Of those that nobody reads, the ones used last are
-//! kept (*idle*).
+//! The mapped and registered parts of published files. A part is mapped and registered when a reader asks for a block
+//! in it, and stays so while readers may read it (it is *pinned*). Of the parts that no reader uses, those used last
+//! are kept (*idle*).
 //!
 //! ```text
 //!   file    |····|····|····|····|····|····|····|····|     chunks of 4 MiB
@@ -34,7 +34,7 @@ pub(crate) const SMALL_REGION_BYTES: u64 = 64 << 10;
 pub(crate) struct RegionLimits {
     pub(crate) max_bytes: usize,
     pub(crate) max_regions: usize,
-    /// Of regions that nobody reads.
+    /// Of regions that no reader uses.
     pub(crate) idle_bytes: usize,
 }
 
@@ -49,7 +49,7 @@ struct MappedRegion {
     pins: usize,
     /// Its place in `idle`; meaningless while pinned.
     used: u64,
-    /// Its output was withdrawn: nobody new gets it, and with the last pin it goes.
+    /// Its output was withdrawn: no new reader gets it, and it is unmapped with the last pin.
     withdrawn: bool,
 }
 
@@ -125,7 +125,7 @@ impl MappedRegions {
         to_map: &mut Vec<ToMap>,
     ) -> Result<Vec<Piece>, LimitReached> {
         if end - start > self.limits.max_bytes as u64 {
-            // It never fits, so no idle region goes for it.
+            // It never fits, so no idle region is unmapped for it.
             return Err(LimitReached);
         }
         let (mut pieces, first) = (Vec::new(), to_map.len());
@@ -186,7 +186,7 @@ impl MappedRegions {
         let bytes = (part.end - part.start) as usize;
         let free = self.limits.max_bytes.saturating_sub(self.budget.bytes());
         if free.saturating_add(self.idle_bytes) < bytes {
-            // No idle region goes in vain.
+            // Idle regions are unmapped only if that makes enough room.
             return Err(LimitReached);
         }
         let reservation = loop {
@@ -365,7 +365,7 @@ impl MappedRegions {
         true
     }
 
-    /// Gives everything up, pinned or not: nobody can read any more.
+    /// Unmaps everything, pinned or not: no peer can read any more.
     pub(crate) fn clear<W: Wire>(&mut self, wire: &mut W) {
         let regions: Vec<RegionNumber> = self.regions.keys().copied().collect();
         regions.into_iter().for_each(|region| _ = self.remove(wire, region));
@@ -375,7 +375,7 @@ impl MappedRegions {
         &self.budget
     }
 
-    /// Regions that nobody reads, and their bytes.
+    /// Regions that no reader uses, and their bytes.
     pub(crate) fn idle(&self) -> (usize, usize) {
         (self.idle.len(), self.idle_bytes)
     }

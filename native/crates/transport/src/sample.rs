@@ -1,5 +1,5 @@
 //! The self-test of a connection: before a reader asks for anything it reads some random bytes of the owner's, of which
-//! the owner has told it what they are. Whatever carries reads wrongly shows there, and not in a user's data.
+//! the owner has told it what they are. A transport that reads wrong bytes fails there, before it reads a user's data.
 
 use crate::message::{Body, SAMPLE_BYTES};
 use crate::wire::{Region, Wire, WireError};
@@ -32,7 +32,7 @@ impl Sample {
         Ok(Body::Sample { address: address as u64, content: *self.content, key })
     }
 
-    /// Nobody can read it any more.
+    /// No peer can read it any more.
     pub(crate) fn close<W: Wire>(&mut self, wire: &mut W) {
         if let Some((region, _)) = self.registered.take() {
             wire.unregister(region);
@@ -48,7 +48,7 @@ pub(crate) struct Probe {
 
 impl Probe {
     pub(crate) fn new(content: [u8; SAMPLE_BYTES]) -> Self {
-        // Whatever comes or does not, nothing read is not right.
+        // Differs from the content, so that a read that writes nothing fails the test.
         Self { read: Box::new(content.map(|byte| !byte)), content }
     }
 

@@ -24,8 +24,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
     pub(crate) commands: Mutex<Vec<Command>>,
-    /// Grows with every small step of the agent: it stands still while a call of the system or the library does not
-    /// return.
+    /// Grows with every small step of the agent; it does not grow while a system call or a call of the library hangs.
     pub(crate) steps: AtomicU64,
     /// The peers that were connected and not disconnected since.
     pub(crate) peers: Mutex<HashMap<PeerNumber, PeerState>>,

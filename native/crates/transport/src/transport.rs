@@ -17,7 +17,7 @@ use crate::message::Block;
 use crate::statistics::Statistic;
 use crate::wire::{Waker, Wire, WireError};
 
-/// The longest that the agent sleeps: silent peers are looked for as often.
+/// The longest that the agent sleeps; as often it looks for peers that have sent nothing for too long.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// The longest that a wire may take to be made, and that the thread may take to end.
 const LONGEST_START: Duration = Duration::from_secs(30);
@@ -25,7 +25,7 @@ const LONGEST_STOP: Duration = Duration::from_secs(10);
 /// No thread is said to be stuck earlier than this.
 const SHORTEST_STUCK: Duration = Duration::from_secs(10);
 /// Turns without work before the agent sleeps when it expects something: an answer that comes at once finds it awake.
-/// Who is only read sleeps at once, so that being read takes next to no processor time.
+/// A process that is only read by others sleeps at once, so that being read takes next to no processor time.
 const IDLE_TURNS: u32 = 64;
 
 /// How long a thread of a transport with this timeout may be in one call of the system or of the library before it is
@@ -223,7 +223,7 @@ impl Transport {
         if stuck < self.longest_step {
             return Ok(taken);
         }
-        // Should it come round after all, what it has read is given back.
+        // If the call returns after all, the leases of what it has read are freed.
         self.shared.completions.close();
         Err(Ended::Stuck(stuck))
     }
@@ -255,7 +255,7 @@ impl Transport {
     }
 
     /// Stops the thread and gives everything back. Fetches under way are not completed. Later calls have no effect. A
-    /// thread that a library call holds for too long is left to itself, with what it has.
+    /// thread that hangs in a library call for too long is not waited for; what it has leased stays leased.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.waker.wake();

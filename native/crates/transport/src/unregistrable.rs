@@ -1,5 +1,5 @@
 //! Filesystems whose files could not be registered. They are remembered for a while, so that not every question about
-//! them maps files, drives idle regions out and fails again.
+//! them maps files, unmaps idle regions and fails again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::mapping::Filesystem;
 use crate::wire::WireError;
 
-/// After its files could not be registered, those of a filesystem are left alone for so long.
+/// For so long after a failed registration, no other file of the same filesystem is registered.
 pub(crate) const REGISTRATION_RETRY: Duration = Duration::from_secs(60);
 
 /// By filesystem: until when its files are left alone.
@@ -38,8 +38,8 @@ impl UnregistrableFilesystems {
         if self.until.insert(filesystem, now + REGISTRATION_RETRY).is_none() {
             let (id, seconds) = (filesystem.0, REGISTRATION_RETRY.as_secs());
             eprintln!(
-                "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by Netty; tried \
-                 again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
+                "sluice-transport: files of filesystem {id:#x} cannot be registered, their blocks travel by Netty; \
+                 tried again every {seconds} s: {error}. With an RDMA device, see `ulimit -l` and \
                  spark.sluice.transport.maxMappedBytes"
             );
         }

@@ -51,7 +51,7 @@ pub struct Get<'a> {
 /// What [`Wire::progress`] reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A message, whole. Who sent it is for the protocol to say.
+    /// A whole message. The wire does not know its sender; the message names it.
     Message(Vec<u8>),
     /// A get has ended: its memory is not written any more, whatever the result.
     Got {
@@ -117,7 +117,7 @@ pub trait Wire {
     /// The memory cannot be registered.
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError>;
 
-    /// Whether memory must be writable to be registered, though nobody writes to it. UCX's drivers of RDMA devices
+    /// Whether memory must be writable to be registered, though no peer writes to it. UCX's drivers of RDMA devices
     /// register all memory for writing by the device, and the kernel does not pin read-only mappings for that.
     fn wants_writable(&self) -> bool {
         false
@@ -138,7 +138,7 @@ pub trait Wire {
     /// Starts a read. Always ends in one [`Event::Got`].
     ///
     /// # Safety
-    /// `local` is writable for `bytes` and nobody else's until that event has been reported.
+    /// `local` is writable for `bytes`, and nothing else uses it until that event has been reported.
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>);
 
     /// Moves everything on without waiting, and adds what happened to `events`.

@@ -32,7 +32,7 @@ pub(crate) fn add_if_absent(name: &str, value: &str) {
     let old = shared.load(Ordering::Acquire);
     let mut new: Vec<*mut c_char> = entries(old);
     new.extend([entry.into_raw(), null_mut()]);
-    // Never freed: who has loaded `environ` may read it at any later time.
+    // Never freed: a thread that has loaded `environ` may read it at any later time.
     shared.store(new.leak().as_mut_ptr(), Ordering::Release);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came
 //! with Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is
-//! kept for the life of the process and given to all who ask later: UCX has hooks and handlers of its own in the
+//! kept for the life of the process and given to all later callers: UCX has hooks and handlers of its own in the
 //! process, and a second copy would meet the first one's.
 
 use std::ffi::OsStr;
@@ -28,13 +28,13 @@ const NEEDED_FIRST: [&str; 3] = ["libucm.so.0", "libucs.so.0", "libuct.so.0"];
 /// handlers of SIGSEGV and the like would take from the JVM what it needs to run.
 const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
-/// What is told to UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
+/// What is set in UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
 /// the name), and the release that knows it first.
 const DEFAULTS: [((u32, u32), &str, &str); 2] = [
     // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
     (OLDEST, "MEMTYPE_CACHE", "n"),
-    // A machine that has vanished without a word would else keep what its processes were reading for the kernel's 15
-    // minutes.
+    // Otherwise memory that processes of a crashed machine were reading would stay pinned for the kernel's TCP timeout
+    // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
 ];
 
@@ -163,7 +163,7 @@ impl Ucx {
 
 fn places(configured: Option<&Path>, bundled: Option<&Path>) -> Vec<PathBuf> {
     match configured {
-        // Who names a library wants no other.
+        // If the user names a library, no other is tried.
         Some(configured) => vec![file_at(configured)],
         None => std::iter::once(PathBuf::from(LIBUCP)).chain(bundled.map(file_at)).collect(),
     }

@@ -28,7 +28,7 @@ pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>, timeout: Duration) -> Res
 
 /// CMA, and what stands for several transports of which it is one.
 const CMA: [&str; 3] = ["cma", "sm", "shm"];
-/// Who asks for one of these wants no network within a machine.
+/// A user who asks for one of these wants no network within a machine.
 const SHARED_MEMORY: [&str; 4] = ["posix", "sysv", "mm", "all"];
 
 fn allow_near(transports: &str) -> bool {

@@ -277,7 +277,8 @@ mod tests {
             }
             ErrHandler = "ucp_err_handler_t" { cb, arg }
             EpParams = "ucp_ep_params_t" {
-                field_mask, address, err_mode, err_handler, user_data, flags, sockaddr, conn_request, name, local_sockaddr
+                field_mask, address, err_mode, err_handler, user_data, flags, sockaddr, conn_request, name,
+                local_sockaddr
             }
             MemMapParams = "ucp_mem_map_params_t" { field_mask, address, length, flags, prot, memory_type }
             RequestParam = "ucp_request_param_t" {
@@ -290,7 +291,8 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("made");
         let (source, program) = (folder.join("layout.c"), folder.join("layout"));
         let text = format!(
-            "#include <stdio.h>\n#include <stddef.h>\n#include <ucp/api/ucp.h>\nint main(void) {{\n{prints}return 0; }}\n"
+            "#include <stdio.h>\n#include <stddef.h>\n#include <ucp/api/ucp.h>\n\
+             int main(void) {{\n{prints}return 0; }}\n"
         );
         std::fs::write(&source, text).expect("written");
         match Command::new("cc").arg("-I").arg(include).arg("-o").args([&program, &source]).status() {

@@ -1,5 +1,5 @@
-//! What Sluice has UCX do differently, seen from outside. In a process of its own, which it looks at as a whole. Needs
-//! a UCX, as `two_workers`; without, the test says that it was skipped.
+//! The effects of the UCX settings that Sluice changes, as the operating system shows them. In a process of its own,
+//! which it looks at as a whole. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 

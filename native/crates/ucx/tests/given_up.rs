@@ -1,4 +1,4 @@
-//! A peer that was silent for too long and is there again: it learns that it was given up, and both read each other as
+//! A peer that sent nothing for too long and then goes on: it learns that it was given up, and both read each other as
 //! before. UCX does not tell it: over TCP, a connection that is closed by force on one side goes on receiving there.
 
 mod common;
@@ -32,7 +32,7 @@ fn publish(owner: &Transport, map: u64, path: &Path) {
     owner.publish(1, map, path.to_path_buf(), None, vec![0, 100]).expect("good offsets");
 }
 
-/// A named pipe: who opens it for reading waits until somebody writes.
+/// A named pipe: opening it for reading waits until another process opens it for writing.
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().expect("coreutils").success());
 }
@@ -66,7 +66,7 @@ fn who_was_given_up_learns_of_it_and_both_read_again() {
     assert!(begun.elapsed() < LONG / 4, "it took {:?}", begun.elapsed());
     assert!(late.peer_error(1).contains("because of this side: it has not answered"), "{}", late.peer_error(1));
 
-    // Nothing comes late; and who was told of a failure waits a while before it tries again.
+    // Nothing arrives late; and a process that was told of a failure waits a while before it tries again.
     assert!([&impatient, &late].iter().all(|it| it.poll(1, SHORT).is_ok_and(|ended| ended.is_empty())));
     both_read(&impatient, &late);
     drop(writer);

@@ -1,6 +1,6 @@
-//! A connection over which nothing passes is closed on both sides and comes back, over real UCX: the other side hears
-//! that it was closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the test says that it was
-//! skipped.
+//! A connection over which nothing passes is closed on both sides and opened again when it is needed, over real UCX:
+//! the other side hears that it was closed although UCX does not tell it. Needs a UCX, as `two_workers`; without, the
+//! test says that it was skipped.
 
 mod common;
 
@@ -14,7 +14,7 @@ use sluice_ucx::{Ucx, UcxWire};
 const IDLE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Each side has its own idea of idleness, so one of them closes the connection and the other is told.
+/// Each side measures idle time by itself, so one of them closes the connection and the other is told.
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, connection_idle: Duration) -> Transport {
     let options = Options { timeout: PATIENCE, connection_idle, ..Options::default() };
     let ucx = Arc::clone(ucx);

@@ -1,6 +1,6 @@
-//! Reads that go on and on over one connection, of outputs that come and go: neither side holds more after many of them
-//! than after a few. In a process of its own, because it counts what the process holds. `SLUICE_SOAK_ROUNDS` says how
-//! many rounds; at ten a second, 300,000 are eight hours.
+//! Many reads over one connection, of outputs that are published and withdrawn: neither side holds more memory or
+//! descriptors after many of them than after a few. In a process of its own, because it counts what the process holds.
+//! `SLUICE_SOAK_ROUNDS` says how many rounds; at ten a second, 300,000 are eight hours.
 
 mod common;
 

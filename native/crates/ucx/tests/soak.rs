@@ -1,5 +1,5 @@
-//! Peers that come and go: nothing is left of them. In a process of its own, because it counts what the process holds.
-//! `SLUICE_SOAK_CYCLES` says how many; 10,000 take a minute.
+//! Peers that connect and disconnect many times: no memory and no descriptor is left of them. In a process of its own,
+//! because it counts what the process holds. `SLUICE_SOAK_CYCLES` says how many; 10,000 take a minute.
 
 mod common;
 

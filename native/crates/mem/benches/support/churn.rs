@@ -124,7 +124,7 @@ pub fn cost(candidate: &dyn Candidate, threads: usize, time: Duration) -> Cost {
                 let before = cpu_ns();
                 steps.fetch_add(churner.run(time), Relaxed);
                 cpu.fetch_add(cpu_ns() - before, Relaxed);
-                // Nobody gives back while others still measure.
+                // No thread releases memory while others still measure.
                 start.wait();
             });
         }

@@ -128,7 +128,7 @@ impl Provider for AdjacentProvider {
         taken[first..first + units].fill(true);
         let start = std::ptr::with_exposed_provenance_mut(self.start() + first * SEGMENT_BYTES);
         let start = NonNull::new(start).expect("inside the area");
-        // SAFETY: units of the mapped, initialised area that `taken` says nobody else has until `unmap`.
+        // SAFETY: units of the mapped, initialised area that, by `taken`, no other region has until `unmap`.
         Ok(unsafe { MappedRegion::new(start, bytes) })
     }
 

@@ -105,8 +105,8 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Closes a connection and tells the other side, should it ever hear again: a wire need not do that, and then what
-    /// it reads from here would have to wait for its own timeout.
+    /// Closes a connection and tells the other side, in case it can still receive: a wire need not report a close, and
+    /// without the message the other side's reads from here would end only at their own timeout.
     pub(super) fn end_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         if let Some(link) = self.links.get(other) {
             let why = format!("it has closed the connection, because of this side: {why}");

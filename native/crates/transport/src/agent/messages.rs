@@ -11,15 +11,15 @@ use crate::reader::Outgoing;
 use crate::statistics::Statistic;
 use crate::wire::{Endpoint, Event, Wire};
 
-/// Senders of malformed messages that are told of; others are counted only.
+/// How many senders of malformed messages are logged; messages of others are only counted.
 const MAX_MALFORMED_SENDERS: usize = 64;
 
-/// Who has sent malformed messages, as far as the messages say it.
+/// Senders of malformed messages, as named in the messages.
 #[derive(Default)]
 pub(super) struct MalformedSenders(HashSet<Option<InstanceId>>);
 
 impl MalformedSenders {
-    /// Whether a sender is to be told of: the first time, unless there have been too many others.
+    /// Whether a sender is to be logged: the first time, unless too many others have been.
     fn is_news(&mut self, sender: Option<InstanceId>) -> bool {
         self.0.len() < MAX_MALFORMED_SENDERS && self.0.insert(sender)
     }
@@ -152,7 +152,7 @@ impl<W: Wire> Agent<W> {
         self.send(link.endpoint, body);
     }
 
-    /// A message that is none of ours: counted, and told once of each sender that it names.
+    /// A malformed message: counted, and logged once for each sender that it names.
     fn malformed(&mut self, bytes: &[u8]) {
         self.shared.statistics().add(Statistic::MalformedMessages, 1);
         let sender = Message::sender_of(bytes);

@@ -39,7 +39,7 @@ impl Call {
     /// Reads every piece, in their order, or fails; then what the pieces' memory holds is not defined.
     ///
     /// # Safety
-    /// Every piece's local memory is writable for its bytes, and nobody else's during the call.
+    /// Every piece's local memory is writable for its bytes, and nothing else uses it during the call.
     pub(crate) unsafe fn run(&self, pid: u32) -> Result<(), Failure> {
         let (local, remote) = (self.local.as_ptr(), self.remote.as_ptr());
         let count = self.local.len() as libc::c_ulong;

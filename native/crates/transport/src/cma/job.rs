@@ -16,7 +16,7 @@ pub(crate) struct Queued {
     pub(crate) bytes: usize,
 }
 
-// SAFETY: whoever has the get has the memory at `local`, until the get's end is reported (contract of `Wire::get`).
+// SAFETY: the thread that has the get may write to `local` until the get's end is reported (contract of `Wire::get`).
 unsafe impl Send for Queued {}
 
 /// What came of a get.

@@ -6,7 +6,7 @@
 //!   owner's process                               reader's process
 //!   register ─► word := v, key (word's place, v)  get ─► queue ─► one call: data …, then the words
 //!   unregister ─► word := 0, then the inner's             all came and every word holds its v ─► Got
-//!                 (and then somebody unmaps)              a word does not ─► the inner wire's get ─► Got
+//!                 (and then the owner unmaps)             a word does not ─► the inner wire's get ─► Got
 //!                                                         not all came, even alone ─► Got, an error
 //! ```
 //!
@@ -30,12 +30,12 @@
 //!
 //! # Two threads
 //! The wire's thread and its helper take gets from one queue ([`queue`]), as many as one call reads; a call is one
-//! thread's from its first piece to its validity words, so none of the above depends on who reads. The inner wire is
-//! touched by the wire's thread only.
+//! thread's from its first piece to its validity words, so none of the above depends on which thread reads. The inner
+//! wire is touched by the wire's thread only.
 //!
 //! # What it does not do
-//! Find out which peers are on this machine: before an endpoint's first get the validity word of the peer's process is
-//! read, and if that works and the number is right, the endpoint's gets are made here.
+//! It does not find out which peers are on this machine. Instead, before an endpoint's first get it reads the validity
+//! word of the peer's process; if that works and the number is right, the endpoint's gets are made here.
 
 mod call;
 mod format;

@@ -156,7 +156,8 @@ impl Queue {
         nothing
     }
 
-    /// Looks at the helper: of whom it reads, if it has just turned out to be stuck in that. Told once for a call.
+    /// Looks at the helper. If it has just turned out to be stuck in a call: the endpoint that it reads from. Reported
+    /// once for a call.
     pub(crate) fn stuck(&mut self) -> Option<Endpoint> {
         let state = self.shared.lock();
         let (call, endpoint) = (state.calls, state.helping?);
@@ -172,7 +173,7 @@ impl Queue {
 }
 
 impl Drop for Queue {
-    /// A helper that is in a call is left to it: who lent it memory has not been told the gets' end and keeps it.
+    /// A helper that is in a call is not waited for: the gets' end has not been reported, so their memory stays.
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -180,7 +181,7 @@ impl Drop for Queue {
         drop(state);
         self.shared.called.notify_one();
         if let Some(helper) = self.helper.take().filter(|_| !busy) {
-            // Its panic has been told on the standard error.
+            // Its panic has been printed to the standard error.
             let _ = helper.join();
         }
     }

@@ -68,7 +68,7 @@ impl<W: Wire> Pair<W> {
 
     fn register(&mut self, memory: &[u8]) -> (Region, Vec<u8>) {
         let address = memory.as_ptr().expose_provenance();
-        // SAFETY: the tests keep `memory` while anybody reads it.
+        // SAFETY: the tests keep `memory` as long as any get may read it.
         unsafe { self.owner.register(address, memory.len()) }.expect("registered")
     }
 
@@ -283,7 +283,7 @@ fn one_get_that_cannot_be_read_takes_no_other_with_it() {
     assert!(from[..300] == to[..300] && from[400..600] == to[400..600] && from[700..] == to[700..]);
 }
 
-/// Whoever touched that memory in the owner's process would end it (SIGBUS): the loopback must not be asked.
+/// An access to that memory in the owner's process would end it (SIGBUS), so the loopback must not be asked.
 #[test]
 fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
     if !permitted("a_file_that_is_cut_short_while_it_is_mapped_is_an_error") {

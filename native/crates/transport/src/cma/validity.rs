@@ -8,8 +8,8 @@ use crate::proof::random_nonce;
 /// Validity words that are made at once: a page of them.
 const SLAB_WORDS: usize = 512;
 
-/// The validity words that nobody has. Their memory is never given back, so that at a validity word's address there is
-/// always one: a page for every 512 registrations that there were at one time.
+/// The free validity words. Their memory is never freed, so the address of a validity word is never used for anything
+/// else: one page for every 512 registrations that existed at the same time.
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: Vec::new(), last: 0 });
 
 struct Pool {

@@ -1,4 +1,5 @@
-//! How many connections there are: idle ones are closed and come back, and there are never more than the limit.
+//! How many connections there are: idle ones are closed and opened again when needed, and there are never more than the
+//! limit.
 
 use std::time::Duration;
 

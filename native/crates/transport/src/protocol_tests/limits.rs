@@ -1,4 +1,4 @@
-//! What an owner maps for its readers, and what it keeps of their questions, has limits.
+//! Limits on what an owner maps for its readers, and on how many of their questions it keeps.
 
 use std::os::unix::fs::FileExt;
 
@@ -95,7 +95,7 @@ fn the_number_of_mappings_is_limited_too() {
     });
 }
 
-/// A reader that asks and asks, and never says that it is done.
+/// A reader that keeps asking and never sends DONE.
 #[test]
 fn questions_of_one_reader_are_limited() {
     let mut world = World::new(Reads::Loopback, 33, &["", ""]);

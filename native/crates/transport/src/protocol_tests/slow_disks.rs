@@ -1,5 +1,5 @@
-//! The agent's thread waits for no disk: what may wait is a job for other threads, and a disk that hangs costs its own
-//! blocks only.
+//! The agent's thread never waits for a disk: other threads do the jobs that may wait, and when a disk hangs only its
+//! own blocks travel by Netty.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -126,7 +126,7 @@ fn a_reader_that_goes_while_its_blocks_are_mapped_leaves_nothing_pinned() {
     assert_eq!((world.pins(1), world.network.regions()), (0, 2), "the sample, and a region that nobody reads");
 }
 
-/// Two processes with their real threads. Opening a named pipe to read it waits until somebody opens it to write, as
+/// Two processes with their real threads. Opening a named pipe to read it waits until it is opened for writing, as
 /// opening a file does on a disk that hangs.
 #[test]
 fn a_named_pipe_in_place_of_a_file_costs_its_own_block_only() {
@@ -213,7 +213,7 @@ impl HeldThreads {
         let mut ended: Vec<Ended> = Vec::new();
         while (ended.len() as u64) < self.jobs {
             assert!(Instant::now() < self.end, "{ended:?}");
-            // Opens the other end, if somebody waits for that.
+            // Opens the other end, if a thread waits for that.
             drop(File::options().write(true).custom_flags(libc::O_NONBLOCK).open(&self.output.path));
             self.disk.take_ended(&mut ended);
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! An owner that keeps to no protocol but what the test has it say.
+//! An owner that the test plays: it chooses each message, so it can break the protocol.
 
 use super::world::{Reads, World, block, failure_of};
 use crate::agent::{Command, PeerState};

@@ -23,7 +23,7 @@ use crate::wire::Wire;
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) const STEP: Duration = Duration::from_millis(1);
 
-/// Who reads.
+/// The process that reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reads {
     Loopback,

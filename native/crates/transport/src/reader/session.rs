@@ -13,7 +13,7 @@ pub(crate) type PeerNumber = u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SessionId(pub(super) u64);
 
-/// Who this process is to owners.
+/// How this process identifies itself to owners.
 pub(super) struct Identity {
     pub(super) instance: InstanceId,
     pub(super) address: Vec<u8>,
@@ -33,7 +33,7 @@ enum Stage {
     Ready,
 }
 
-/// Who is at the other end of a connection, and how to reach it again.
+/// The process at the other end of a connection, and how to reach it again.
 #[derive(Debug, Clone)]
 pub(crate) struct PeerAddress {
     /// The caller's number of this attempt to connect.

@@ -48,8 +48,8 @@ pub(super) unsafe extern "C" fn on_message(
 ) -> sys::Status {
     // SAFETY: valid during the call (contract).
     let rendezvous = unsafe { (*param).recv_attr } & sys::AM_RECV_ATTR_FLAG_RNDV != 0;
-    // Messages are sent eagerly. What comes as the descriptor of a rendezvous has no bytes yet, and nobody of ours has
-    // sent it.
+    // Messages are sent eagerly. What comes as the descriptor of a rendezvous has no bytes yet, and no Sluice process
+    // has sent it.
     if !rendezvous {
         // SAFETY: `data` has `length` bytes during the call (contract); UCX may pass null when there are none.
         let bytes = if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) } };

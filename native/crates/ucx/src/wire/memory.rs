@@ -81,7 +81,7 @@ fn pack_key(worker: &Worker, mem: sys::Mem) -> Result<Vec<u8>, sys::Status> {
 
 /// Ends a mapping that has left (or never entered) the table, so that it is ended once.
 fn unmap(worker: &Worker, mem: sys::Mem) {
-    // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more: nobody unmaps it
+    // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more, so it is not unmapped
     // again.
     unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };
 }

@@ -1,4 +1,4 @@
-//! The life of a UCP context and its one worker.
+//! A UCP context and its one worker: made, driven and destroyed here.
 
 use std::ffi::CString;
 use std::os::fd::RawFd;

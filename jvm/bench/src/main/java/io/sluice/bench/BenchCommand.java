@@ -43,8 +43,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code ./sluice bench}: measures workloads on several engines in turn. */
 @Command(name = "bench", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Measures workloads on several shuffle engines, run by run in turn. The first rounds warm the JVMs up, "
-        + "and every engine's result is checksummed and compared. Exits with 1 if results differ.")
+    description = "Measures workloads on several shuffle engines, run by run in turn. The first rounds warm the JVMs "
+        + "up, and every engine's result is checksummed and compared. Exits with 1 if results differ.")
 final class BenchCommand implements Callable<Integer> {
 
   /** Heap of one executor of local-cluster or --cluster, so that 10M rows are sorted without spilling. */
@@ -62,7 +62,8 @@ final class BenchCommand implements Callable<Integer> {
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
-          + "blocks of the own executor in place of remote ones, and a chart in build/potential.svg.") private boolean potential;
+          + "blocks of the own executor in place of remote ones, and a chart in "
+          + "build/potential.svg.") private boolean potential;
 
   @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
       description = "Counted runs. Default: ${DEFAULT-VALUE}.") private int runs;
@@ -85,7 +86,8 @@ final class BenchCommand implements Callable<Integer> {
           + "default for tpch, else 64).") private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
-      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.") private String spark;
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). "
+          + "Default: ${DEFAULT-VALUE}.") private String spark;
 
   @Option(names = "--master", paramLabel = "MASTER",
       description = "Spark master; executors of local-cluster[N,CORES] get a heap of 4096 MiB. "
@@ -255,7 +257,7 @@ final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  /** After every workload, so that a long benchmark that is cut short leaves what it has. */
+  /** After every workload, so that a long benchmark that is interrupted keeps its results so far. */
   private void writeJson(List<BenchResult> results) throws IOException {
     if (json != null) {
       Files.writeString(json, Json.pretty(results) + "\n");

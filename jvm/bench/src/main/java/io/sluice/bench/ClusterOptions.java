@@ -13,7 +13,8 @@ final class ClusterOptions {
 
   @Option(names = "--cluster", paramLabel = "N[,CORES]",
       description = "Instead of --master: N workers as hosts of their own on this machine, each with an executor of "
-          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see ./sluice cluster help.") private String cluster;
+          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see "
+          + "./sluice cluster help.") private String cluster;
 
   @Option(names = "--rate", paramLabel = "RATE",
       description = "Of every link of the cluster, each way: 1gbit, 200mbit. Default: no limit.") private String rate;

@@ -46,10 +46,12 @@ final class DemoCommand implements Callable<Integer> {
   private static final int STEPS_PER_ENGINE = 4;
 
   @Option(names = "--size", defaultValue = "1g", paramLabel = "SIZE",
-      description = "Bytes of records, as 500m or 2g. Default: ${DEFAULT-VALUE}, which is 10 million records.") private String size;
+      description = "Bytes of records, as 500m or 2g. "
+          + "Default: ${DEFAULT-VALUE}, which is 10 million records.") private String size;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
-      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). Default: ${DEFAULT-VALUE}.") private String spark;
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). "
+          + "Default: ${DEFAULT-VALUE}.") private String spark;
 
   @Spec private CommandSpec spec;
 

@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code ./sluice report}: what {@code ./sluice bench} measured, for people. */
+/** {@code ./sluice report}: makes an HTML page of what {@code ./sluice bench} has measured. */
 @Command(name = "report", mixinStandardHelpOptions = true, sortOptions = false,
     description = "Makes one HTML page with charts from results that bench wrote with --json; or prints them as "
         + "HiBench does.")
@@ -28,7 +28,8 @@ final class ReportCommand implements Callable<Integer> {
       description = "JSON files of ./sluice bench --json.") private List<Path> files;
 
   @Option(names = {"-o", "--output"}, paramLabel = "FILE",
-      description = "Where the page goes. Default: report.html, unless another output is asked for.") private Path output;
+      description = "Where the page goes. "
+          + "Default: report.html, unless another output is asked for.") private Path output;
 
   @Option(names = "--chart", paramLabel = "FILE",
       description = "Write the chart of times alone to FILE, as SVG.") private Path chart;

@@ -47,7 +47,7 @@ final class Doctor {
         options.modes());
   }
 
-  /** A check that fails is a defect of this program, and no reason to keep from the user what the others find. */
+  /** A check that throws is a defect of this program; the findings of the other checks are reported all the same. */
   private static List<Finding> look(Check check, Host host) {
     try {
       return check.look(host);

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The UCX that came with the jar, unpacked for as long as a transport takes to load it. Its place in the search comes
- * last: it has shared memory, CMA and TCP, but no RDMA devices. Not thread-safe.
+ * The UCX that came with the jar, unpacked for as long as a transport takes to load it. It is searched last: it
+ * supports shared memory, CMA and TCP, but no RDMA devices. Not thread-safe.
  */
 public final class BundledUcx implements AutoCloseable {
   /** UCX looks for its modules in a folder of this name beside its libraries. */

@@ -1,7 +1,7 @@
 package io.sluice.nativebridge;
 
 /**
- * A piece of arena memory, owned by whoever holds this object until {@link #close()}.
+ * A piece of arena memory; the holder of this object owns it until {@link #close()}.
  *
  * <p>Not thread-safe; hand it over through a queue or not at all. Closing twice is a no-op.
  */

@@ -5,8 +5,8 @@ import java.nio.file.Path;
 
 /**
  * A file without a name, in memory, which can move to the disk ({@code memfd_create(2)}). It has a path under {@code
- * /proc} for as long as this object is open: whoever opens that path, in this process or another of the same user on
- * this host, reads the same bytes before, during and after the move.
+ * /proc} for as long as this object is open. A process of the same user on this host that opens that path reads the
+ * same bytes before, during and after the move.
  *
  * <p>Any thread may call anything; a move beside another one is refused. Closing twice is a no-op.
  */
@@ -38,14 +38,14 @@ public final class MemoryFile implements AutoCloseable {
     return path;
   }
 
-  /** Keeps its size as it is, for good. */
+  /** Fixes its size: it cannot change any more. */
   public void seal() {
     NativeException.check(seal(handle));
   }
 
   /**
-   * Moves the bytes to a new file, which belongs to the caller. The memory is free when the last that has it open or
-   * mapped is done.
+   * Moves the bytes to a new file, which belongs to the caller. The memory is freed when no process has it open or
+   * mapped any more.
    *
    * @return how many bytes
    * @throws NativeException with {@link NativeCore#DISK_FULL}, {@link NativeCore#DIRECTORY_FAILED} or {@link

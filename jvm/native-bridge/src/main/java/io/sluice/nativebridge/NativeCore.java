@@ -23,7 +23,9 @@ public final class NativeCore {
   public static final int NO_MEMORY = -1;
   /** The bytes are not a frame this version can read: corrupt, truncated or of another version. */
   public static final int CORRUPT = -2;
-  /** An operating system call failed for a reason that no other directory mends; the message has the path and errno. */
+  /**
+   * A system call failed for a reason that would be the same in another directory; the message has the path and errno.
+   */
   public static final int IO = -3;
   /** The handle was closed or never existed. */
   public static final int STALE_HANDLE = -4;

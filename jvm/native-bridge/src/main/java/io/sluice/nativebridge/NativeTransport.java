@@ -4,11 +4,11 @@ package io.sluice.nativebridge;
  * The calls into the native core that move blocks between executors by one-sided reads. A transport is made once per
  * process; its progress thread is native, so that a pause of this JVM stops neither its reads nor what peers read here.
  *
- * <p><b>Life of a block.</b> The mapper's process {@linkplain #publish publishes} a committed map output. A reducer's
- * process {@linkplain #connect connects} to it and {@linkplain #fetch fetches} blocks: its progress thread asks the
- * peer's for their locations, leases memory and reads the bytes into it. Every block of an accepted fetch ends in
- * exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be had in another way. The
- * memory is apart from what {@link NativeCore#lease} gives and has a limit of its own.
+ * <p><b>How a block is read.</b> The mapper's process {@linkplain #publish publishes} a committed map output. A
+ * reducer's process {@linkplain #connect connects} to it and {@linkplain #fetch fetches} blocks: its progress thread
+ * asks the peer's for their locations, leases memory and reads the bytes into it. Every block of an accepted fetch ends
+ * in exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be fetched in another way.
+ * The memory is apart from what {@link NativeCore#lease} gives and has a limit of its own.
  *
  * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
  * NativeCore#lastErrorMessage} says more, a stopped handle is {@link NativeCore#STALE_HANDLE}. Every method may be
@@ -50,8 +50,9 @@ public final class NativeTransport {
    * @param library where the user says that UCX is: path of {@code libucp.so.0} or of its folder; empty: the system's,
    *     then {@code bundled}
    * @param bundled folder of the libraries of the jar; empty: none
-   * @param secret what peers must prove to know before they are told where blocks are; empty: nothing is asked
-   * @param timeoutMillis how long a peer of which something is expected may give no sign of life before it is given up
+   * @param secret the secret that peers must prove that they know before they are told where blocks are; empty: no
+   *     proof is needed
+   * @param timeoutMillis how long a peer may send nothing, while this process waits for it, before it is given up
    * @param receiveLimitBytes of received blocks that were not released, in this process; what exceeds it completes with
    *     {@link NativeCore#NO_MEMORY}
    * @param maxMappedBytes of published files that may be mapped and registered at once; what a peer asks for beyond
@@ -105,8 +106,8 @@ public final class NativeTransport {
   public static native int withdrawShuffle(long transport, int shuffleId);
 
   /**
-   * Makes a peer known, or, when it has failed, tries it again. Does not wait: what goes wrong is known by the
-   * completions of later fetches.
+   * Adds a peer, or, when it has failed, tries it again. Does not wait: what goes wrong is known by the completions of
+   * later fetches.
    *
    * @param peer a number of the caller's choice, 0 or greater
    * @param address the peer's {@link #address}

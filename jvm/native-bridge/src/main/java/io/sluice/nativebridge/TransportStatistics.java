@@ -3,8 +3,8 @@ package io.sluice.nativebridge;
 import java.util.List;
 
 /**
- * What a {@link NativeTransport} says of itself. Numbers are since its start, or of now; each is true for itself, not
- * all for one moment. A refused block is one that a peer has asked for, that may be here, and that the peer reads by
+ * What a {@link NativeTransport} says of itself. Numbers count since its start, or are of now; they are not all read at
+ * the same moment. A refused block is one that a peer has asked for, that may be here, and that the peer reads by
  * Spark's block transfer.
  *
  * @param mappedRegions parts of files that are mapped or about to be

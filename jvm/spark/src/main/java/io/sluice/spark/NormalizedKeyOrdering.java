@@ -4,9 +4,8 @@ package io.sluice.spark;
  * May be implemented by the ordering or comparator that a job sorts its RDD's keys by, so that Sluice can sort most
  * keys by a number, without making objects of them.
  *
- * <p>Usable from Java (on a {@code Comparator}) and from Scala (on an {@code Ordering}). The comparator itself stays
- * the truth: it decides whenever two numbers are equal. Implementations must be stateless; calls come from task
- * threads.
+ * <p>Usable from Java (on a {@code Comparator}) and from Scala (on an {@code Ordering}). Where two numbers are equal,
+ * the comparator itself decides. Implementations must be stateless; calls come from task threads.
  *
  * @param <K> class of the keys
  */

@@ -128,7 +128,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     synchronized (loggedReasons) {
       first = loggedReasons.add(reason);
     }
-    // The missing library has had its one warning already, when it was looked for.
+    // The warning about a missing library was logged when the library was looked for.
     if (first && reason != FallbackReason.NATIVE_LIBRARY) {
       LOG.info("Shuffle {} uses Spark's sort shuffle because {} (said once; later shuffles like it at debug level)",
           shuffleId, reason.text());
@@ -149,7 +149,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
         handle.shuffleId(), mapId);
   }
 
-  /** The writer, whose output other executors can read one-sidedly if anything reads so here. */
+  /** The writer, wrapped so that its output is published where this application reads blocks one-sidedly. */
   private <K, V> ShuffleWriter<K, V> published(ShuffleWriter<K, V> writer, int shuffleId, long mapId) {
     Optional<TransportService> service = transport();
     return service.isEmpty() ? writer
@@ -250,10 +250,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * How much may have arrived one-sidedly and not been read by its task. Spark's fetch iterators bound it, two of them
-   * in a task that joins, but by the sizes that map tasks report: a little too small for every block, and with more
-   * than 2,000 partitions an average, of which one partition's blocks may be many times as large. What exceeds this
-   * comes by Spark's block transfer.
+   * How many bytes of blocks this executor may have received one-sidedly and its tasks not yet read. Spark's fetch
+   * iterators (two in a task that joins) bound it too, but by the sizes that map tasks report: these are a little too
+   * small for every block, and with more than 2,000 partitions they are averages, while the blocks of one partition may
+   * be many times as large. Blocks beyond this limit are fetched by Spark's block transfer.
    */
   private long receiveLimit() {
     return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
@@ -275,7 +275,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */
   public void reportExecutorWithoutLibrary(String executorId, String reason) {
-    // A driver that cannot use it either has said so already.
+    // A driver that cannot use it either has logged that already.
     if (executorWithoutLibrary == null && nativeLibrary.available()) {
       LOG.warn("New shuffles are left to Spark's sort shuffle: executor {} cannot use the native library: {}",
           executorId, reason);

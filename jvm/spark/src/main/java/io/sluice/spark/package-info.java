@@ -13,7 +13,7 @@
  *   read      puts fetch, decode and order together behind Spark's ShuffleReader
  *
  *   executor  what one process has once: thread pools, memory, transport, cache
- *   memory    who may hold how much block memory        conf  settings        metrics  counters
+ *   memory    limits on block memory        conf  settings        metrics  counters
  *   compat    what differs between Spark lines
  * </pre>
  *

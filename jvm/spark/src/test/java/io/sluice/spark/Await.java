@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Waits for what other threads will make true. */
+/** Waits until other threads have made a condition true. */
 public final class Await {
   private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long LOOK_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);

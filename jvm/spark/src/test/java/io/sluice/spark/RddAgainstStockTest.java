@@ -267,7 +267,7 @@ class RddAgainstStockTest {
         .flatMap(RddAgainstStockTest::perMapTask).toList());
   }
 
-  /** Map outputs arrive in any order; each one's records do not. */
+  /** Map outputs arrive in any order; the records of one map output keep their order. */
   private static java.util.stream.Stream<String> perMapTask(List<String> records) {
     return records.stream().sorted(Comparator.comparingInt(RddAgainstStockTest::mapTask));
   }

@@ -72,7 +72,7 @@ class RowsOnOtherThreadsTest {
   }
 
   /**
-   * A shuffle of the lines, and what came out of it, per partition: a count and a sum that does not depend on order.
+   * A shuffle of the lines, and its result per partition: a count, and a sum that does not depend on the order.
    */
   private static List<String> shuffled(JavaRDD<String> lines) {
     return lines.mapToPair(line -> new Tuple2<>(line.hashCode(), line)).partitionBy(new HashPartitioner(3))

@@ -51,7 +51,7 @@ class SortsInOneTaskTest {
     assertTrue(offHeap || spark.counter(Counter.READ_PARTITIONS_SORTED_BY_SPARK) > 0, "all rows had room");
   }
 
-  /** Nobody takes the rest of the iterators, so their rows stay until the task ends. */
+  /** The rest of the iterators is not read, so their rows stay until the task ends. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void abandonedOneAfterTheOther(boolean offHeap) {

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tasks that end before their shuffle does leave nothing behind, and the next job runs. */
+/** Tasks that end in the middle of a shuffle leave no memory and no files behind, and the next job runs. */
 @Tag("UCX")
 class CancellationTest {
   private static final long ROWS = 400_000;

@@ -30,7 +30,7 @@ class ChecksumFilesTest {
         "Spark 3 has no CRC32C");
     try (SparkApplication application =
         SparkApplication.on(Engine.UNDER_TEST)
-            // Nobody refers to the shuffle any more when its files are looked at.
+            // Nothing refers to the shuffle any more when its files are looked at.
             .set("spark.cleaner.referenceTracking", "false")
             .set("spark.shuffle.checksum.algorithm", algorithm)
             .start()) {

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** What can happen to a committed map output between its map stage and its readers. */
+/** Faults that a committed map output can suffer between its map stage and its readers. */
 enum Damage {
   FIRST_BYTE_FLIPPED {
     @Override
@@ -92,7 +92,7 @@ enum Damage {
   };
 
   /**
-   * Whether Spark's own shuffle is sure to notice. Its streams have no length of their own: cut at the end of a
+   * Whether Spark's own shuffle always notices it. Spark's streams do not store their length: cut at the end of a
    * compressed block, or found by a wrong index, they end early or start late without an error.
    */
   boolean stockNotices() {

@@ -35,7 +35,7 @@ abstract class DamagedOutputs {
 
   @BeforeAll
   void start() {
-    // What is in memory is on no disk that could damage it.
+    // Outputs in memory are on no disk that could damage them.
     application = SparkApplication.on(Engine.UNDER_TEST).master(master)
         .setAll(Map.of("spark.sluice.store", "files")).start();
   }
@@ -63,7 +63,7 @@ abstract class DamagedOutputs {
     assertEquals(before, Fingerprint.of(rows).unordered());
     StageEvents events = application.events();
     if (Engine.readsOneSidedly() && !damage.isInTheData() && events.retriedStages() == retriesBefore) {
-      // Who reads one-sidedly needs no index, and no name of a file that is mapped.
+      // One-sided reads need no index, and not the name of a file that is mapped already.
       return;
     }
     assertTrue(events.retriedStages() > retriesBefore, "no stage was retried");

@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A SQL function that ends its executor's process at once, without goodbye, the first time it sees a given id. */
+/** A SQL function that halts its executor's process, without shutdown hooks, the first time that it gets a given id. */
 final class ExecutorDeath implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;
   private static final int EXIT_CODE = 137;

@@ -20,7 +20,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What Sluice cannot do is done by stock, with the right result, counted and said once; what it cannot mean is refused.
+ * Shuffles that Sluice does not support run on stock, with the right result, counted and logged once; wrong settings
+ * are refused.
  */
 class FallbackTest {
   private static final Query QUERY =
@@ -140,7 +141,7 @@ class FallbackTest {
     }
   }
 
-  /** A key or value that cannot be, and what the message must name. */
+  /** A wrong key or value of a setting, and what the message must name. */
   static List<Arguments> refusals() {
     return List.of(
         Arguments.of("spark.sluice.reader.thread", "4", "spark.sluice.reader.thread"),

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Shuffles many times larger than the memory they may use: writers spill and go on, readers wait their turn. */
+/** Shuffles many times larger than the memory they may use: writers spill and go on, readers wait for memory. */
 @Tag("once")
 class MemoryPressureTest {
   private static final long ROWS = 300_000;

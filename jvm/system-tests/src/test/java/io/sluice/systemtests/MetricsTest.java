@@ -10,7 +10,7 @@ import org.apache.spark.sql.Row;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Task metrics and SQL metrics say what stock's would say. */
+/** Task metrics and SQL metrics have the same values as stock's. */
 class MetricsTest {
   private static final long ROWS = 50_000;
   private static final int MAPS = 4;

@@ -106,7 +106,7 @@ abstract class OneSidedFaults {
   }
 
   /**
-   * The executors and their connections stay, and so do the old outputs in their memory; nobody reads those any more.
+   * The executors and their connections stay, and so do the old outputs in their memory; no task reads those any more.
    */
   @Test
   void mapOutputsThatAreMadeAgain() {

@@ -258,7 +258,7 @@ class OneSidedTransportTest {
     }
   }
 
-  /** Who reads from it asks Spark's block transfer, which fails too; Spark makes the lost outputs again. */
+  /** Tasks that read from it ask Spark's block transfer, which fails too; Spark runs the lost map tasks again. */
   @Tag("once")
   @Test
   void anExecutorThatDiesIsSurvived() {

@@ -9,8 +9,8 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A SQL function that stops its task at one row and says so, until the task is killed; then the row passes and
- * whatever comes next has to notice. For a local master: it speaks to the test through this process.
+ * A SQL function that stops its task at one row and says so, until the task is killed; then the row passes, and the
+ * code after the function has to notice the kill. For a local master: test and function share this process.
  */
 final class Pause implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;

@@ -47,7 +47,7 @@ final class PausingOwner {
     Thread ticker = new Thread(PausingOwner::tick);
     ticker.setDaemon(true);
     ticker.start();
-    // Wait for the word to stand still.
+    // Waits for the line that tells it to pause.
     System.in.read();
     ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
     // The second tick from here comes after the gap has been kept.

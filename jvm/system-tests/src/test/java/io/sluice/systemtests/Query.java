@@ -78,7 +78,7 @@ record Query(
     }
   }
 
-  /** Runs all queries in one application on stock: the results that count. */
+  /** Runs all queries in one application on stock: the expected results. */
   static Map<String, Fingerprint> onStock(List<Query> queries) {
     Map<String, Fingerprint> results = new LinkedHashMap<>();
     try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {

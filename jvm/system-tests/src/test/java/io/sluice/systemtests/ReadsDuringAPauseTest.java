@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * While the JVM that has the blocks stands still, they are read all the same: locations are told and bytes are moved by
- * its native thread. Over Spark's block transfer nothing would come before the JVM goes on.
+ * While the JVM that has the blocks is paused, its blocks can still be read: its native thread answers with their
+ * locations and takes part in the reads. Over Spark's block transfer nothing would arrive before the JVM goes on.
  */
 @Tag("once")
 class ReadsDuringAPauseTest {

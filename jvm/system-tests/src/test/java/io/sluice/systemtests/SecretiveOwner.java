@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.Base64;
 
 /**
- * A process with one map output of one block, which is for those who know its secret. Arguments: the data file, the
- * secret. Ends at a line of input.
+ * A process with one map output of one block, which only peers that know its secret may read. Arguments: the data file,
+ * the secret. Ends at a line of input.
  */
 final class SecretiveOwner {
   static final String ADDRESS = "address ";

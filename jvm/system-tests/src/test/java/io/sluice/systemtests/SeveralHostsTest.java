@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Executors on hosts of their own, which share no memory and see each other over slow links, of which one is cut and
- * comes back, and which lose packets in the end.
+ * restored, and which lose packets in the end.
  */
 @Tag("once")
 class SeveralHostsTest {
@@ -74,7 +74,10 @@ class SeveralHostsTest {
     }
   }
 
-  /** The tasks at the gate have their blocks; those after them find no way to the other host until one has said so. */
+  /**
+   * The tasks at the gate have their blocks; those after them cannot reach the other host until a task has reported
+   * that.
+   */
   private static void cutALinkBehind(Path gate, EmulatedCluster cluster, Program program) throws Exception {
     Gate.awaitReached(gate);
     cluster.link("w2", "down");

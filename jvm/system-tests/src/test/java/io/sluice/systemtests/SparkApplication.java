@@ -25,8 +25,8 @@ import org.apache.spark.util.Utils$;
  */
 final class SparkApplication implements AutoCloseable {
   /**
-   * Two executors with a core each, in processes of their own. Jobs begin with whoever is there:
-   * {@link #awaitExecutors}.
+   * Two executors with a core each, in processes of their own. Jobs begin with the executors that have registered so
+   * far: {@link #awaitExecutors}.
    */
   static final String CLUSTER = "local-cluster[2,1,1024]";
   /** Driver and executor in this process, two cores. */

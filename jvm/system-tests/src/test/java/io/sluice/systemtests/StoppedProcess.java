@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A process that stands still with all its threads (SIGSTOP) until it is closed or killed: alive, connected, and
- * silent.
+ * A process whose threads are all stopped (SIGSTOP) until it is closed or killed: it lives and its connections stay
+ * open, but it sends nothing.
  */
 final class StoppedProcess implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -37,7 +37,7 @@ final class StoppedProcess implements AutoCloseable {
     }
   }
 
-  /** It ends where it stands, without goodbye. */
+  /** It is killed while it is stopped. */
   void kill() throws IOException {
     killed = true;
     send("KILL", pid);

@@ -40,7 +40,7 @@ class UcxFaultsTest extends OneSidedFaults {
     assertEquals(0, counted(Counter.MEMORY_TIMEOUTS));
   }
 
-  /** The other's task stands in a read of its memory. What was there is made again. */
+  /** A task of the other executor is reading the killed executor's memory. The lost outputs are made again. */
   @Test
   void anExecutorThatIsKilledWhileItsMemoryIsRead() throws Exception {
     Map<Counter, Long> before = ProcessCounters.ofExecutors(application().context());

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two processes of which one has blocks, and the other another secret. Skipped by name where UCX cannot be opened. */
+/**
+ * One process has blocks, and the process that wants to read them has another secret. Skipped by name where UCX cannot
+ * be opened.
+ */
 @Tag("once")
 class WrongSecretTest {
   private static final String BLOCK = "shuffle_0_0_0";

@@ -11,7 +11,7 @@ import java.time.Duration;
  *
  * <p>Executors of a {@code local-cluster} master are children of the driver; with a {@code local} master the
  * driver is the executor. Those of a standalone master that are on this machine have the application's id among their
- * arguments; others are out of sight and count 0.
+ * arguments; executors on other machines cannot be seen and count 0.
  */
 final class ExecutorCpu {
 

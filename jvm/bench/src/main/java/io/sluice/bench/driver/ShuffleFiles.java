@@ -40,7 +40,7 @@ final class ShuffleFiles {
     try (Stream<Path> files = Files.walk(Path.of(localDir))) {
       return files.anyMatch(file -> file.getFileName().toString().endsWith(".data"));
     } catch (IOException | UncheckedIOException e) {
-      // A folder that vanishes under the walk is the cleaner at work.
+      // Spark's cleaner may delete a folder during the walk.
       return true;
     }
   }

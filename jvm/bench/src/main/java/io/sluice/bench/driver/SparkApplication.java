@@ -85,8 +85,8 @@ final class SparkApplication {
   }
 
   /**
-   * Makes Spark's listener threads let go of the last query: a waiting thread keeps its last event, and the end
-   * of a query refers to the whole plan, whose shuffle files would stay until the next query.
+   * Makes Spark's listener threads drop their references to the last query: a waiting thread keeps its last event, and
+   * the event of a query's end refers to the whole plan, whose shuffle files would stay until the next query.
    */
   private void forgetLastQuery() {
     spark.sql("SELECT 1").collectAsList();

@@ -72,7 +72,7 @@ final class TaskTotals extends SparkListener {
     }
     if (event.taskMetrics() != null) {
       add(event.taskMetrics());
-      // A straggler of the job before this one has no stage here.
+      // A late task of the job before this one has no stage here.
       if (stages.containsKey(event.stageId())) {
         stages.get(event.stageId()).add(event.taskMetrics());
       }

@@ -1,5 +1,5 @@
 /**
- * What the command line and its Spark drivers say to each other: one JSON object per line.
+ * The messages between the command line and its Spark drivers: one JSON object per line.
  *
  * <pre>
  *   command line                         driver (one per engine)

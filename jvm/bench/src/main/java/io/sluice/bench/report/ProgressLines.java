@@ -19,7 +19,7 @@ final class ProgressLines implements Progress {
 
   @Override
   public void tasks(Reply progress) {
-    // A log is not for watching.
+    // A log shows no progress within a step.
   }
 
   @Override

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A driver process and the conversation with it. Used by one thread; {@link #close} ends the process, and so
+ * A driver process, and the requests to it and its replies. Used by one thread; {@link #close} ends the process, and so
  * does the end of this one, because the driver's standard input ends with it.
  */
 public final class DriverProcess implements AutoCloseable {
@@ -80,7 +80,7 @@ public final class DriverProcess implements AutoCloseable {
     try {
       requests.close();
     } catch (IOException e) {
-      // The pipe of a driver that has died is broken: what close wants has happened.
+      // The pipe of a driver that has died is broken: it has ended already, as close is to make it.
       process.destroy();
     }
     try {

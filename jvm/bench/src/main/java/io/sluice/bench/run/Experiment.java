@@ -12,8 +12,8 @@ import java.util.Locale;
  * Runs one workload on several engines so that the figures can be compared.
  *
  * <p>Every engine's result is digested first (untimed; failures show early). Then rounds of one run per engine,
- * in turn, so that whatever disturbs the machine disturbs all engines; the first rounds are thrown away, because
- * the JVMs compile in them.
+ * in turn, so that other load on the machine affects all engines alike; the first rounds are thrown away, because the
+ * JVMs compile in them.
  */
 public final class Experiment {
 

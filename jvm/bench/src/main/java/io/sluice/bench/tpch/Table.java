@@ -86,7 +86,7 @@ public enum Table {
 
   /**
    * In how many parts, and so files, the table is made: about 30 MB each at most. It depends on nothing but the
-   * scale, so that a cached table is the same whatever made it.
+   * scale, so that a cached table is the same whichever run made it.
    */
   int parts(double scale) {
     return (int) Math.max(1, Math.ceil(partsAtScale1 * scale));

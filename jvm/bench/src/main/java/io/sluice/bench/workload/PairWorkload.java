@@ -46,7 +46,7 @@ public abstract class PairWorkload<K, V> implements Workload {
     }
   }
 
-  /** Without waiting: executors drop blocks in their own time. */
+  /** Without waiting: executors drop blocks later. */
   private static void dropCached(JavaSparkContext context) {
     context.getPersistentRDDs().values().forEach(rdd -> rdd.unpersist(false));
   }

@@ -6,8 +6,8 @@ import java.util.stream.IntStream;
  * Pseudo-English: a word is a pure function of its rank, frequent words are short, and ranks follow Zipf's
  * law with exponent 1.
  *
- * <p>Benchmarks make their input while they run, where others read what was prepared: so a word is looked up, and
- * only rare ones are put together.
+ * <p>Our benchmarks make their input while they run, where others read prepared files. So making it must be cheap: a
+ * frequent word is looked up, and only rare ones are put together.
  */
 final class Words {
 

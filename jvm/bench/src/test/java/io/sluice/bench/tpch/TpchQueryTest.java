@@ -61,7 +61,7 @@ class TpchQueryTest {
     }
   }
 
-  /** dbgen's seeds are fixed: who runs it finds these figures. */
+  /** dbgen's seeds are fixed, so every run of it gives these figures. */
   @Test
   void contentsAreThoseOfDbgen() {
     Row lines = spark.sql("SELECT sum(l_quantity) FILTER (WHERE l_returnflag = 'A'), min(l_shipdate), max(l_discount) "

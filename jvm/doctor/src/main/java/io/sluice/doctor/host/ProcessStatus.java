@@ -4,7 +4,7 @@ package io.sluice.doctor.host;
 public final class ProcessStatus {
   /** Lifts the limit of locked memory. */
   public static final int CAP_IPC_LOCK = 14;
-  /** Lifts the kernel's rules on who may read whose memory. */
+  /** Lifts the kernel's rules on which process may read another's memory. */
   public static final int CAP_SYS_PTRACE = 19;
 
   private final Text status;

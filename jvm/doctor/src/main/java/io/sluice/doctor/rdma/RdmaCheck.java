@@ -126,6 +126,7 @@ public final class RdmaCheck implements Check {
     boolean verbs = host.list(FILES).stream().anyMatch(name -> name.startsWith("uverbs"));
     return verbs ? Finding.ok(RDMA_FILES, FILES + " has " + String.join(", ", host.list(FILES)))
         : Finding.warning(RDMA_FILES, "no " + FILES + "/uverbs*: programs here cannot open the RDMA devices",
-            "In a container: --device=/dev/infiniband (Docker), an RDMA device plugin (Kubernetes); else: modprobe ib_uverbs");
+            "In a container: --device=/dev/infiniband (Docker), an RDMA device plugin (Kubernetes); "
+                + "else: modprobe ib_uverbs");
   }
 }

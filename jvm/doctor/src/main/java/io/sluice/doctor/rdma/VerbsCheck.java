@@ -18,7 +18,8 @@ public final class VerbsCheck implements Check {
   private static final String LIBRARY = "libibverbs.so.1";
   private static final String PROVIDERS = "/etc/libibverbs.d";
   private static final String INSTALL =
-      "Debian, Ubuntu: apt-get install libibverbs1 librdmacm1 ibverbs-providers; Red Hat: dnf install libibverbs librdmacm";
+      "Debian, Ubuntu: apt-get install libibverbs1 librdmacm1 ibverbs-providers; "
+          + "Red Hat: dnf install libibverbs librdmacm";
 
   @Override
   public Subject subject() {

@@ -9,7 +9,7 @@ import java.util.Optional;
  * A {@code libucp.so.0} that was found.
  *
  * @param path the file, symbolic links followed; inside the jar when it is the jar's
- * @param source who finds it there
+ * @param source how it was found
  */
 public record UcxLibrary(String path, Source source) {
   /** In the order in which the transport looks. */

@@ -12,8 +12,8 @@ import org.apache.spark.scheduler.MapStatus$;
  * map status that carries their value. The scheduler compares the values of a map task's attempts, to find out
  * whether a recomputed output differs.
  *
- * <p>On earlier lines there are none and this class only says so; {@link Present} alone links to 4.1's classes.
- * Any thread.
+ * <p>On earlier lines no shuffle has them, and the methods here answer accordingly; only {@link Present} links to
+ * classes of Spark 4.1. Any thread.
  */
 public final class RowBasedChecksums {
   private static final String OF_UNSAFE_ROWS = "org.apache.spark.sql.catalyst.expressions.UnsafeRowChecksum";

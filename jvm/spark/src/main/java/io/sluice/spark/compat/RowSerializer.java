@@ -7,7 +7,8 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 
 /**
  * What Sluice must know of Spark SQL's {@code UnsafeRowSerializer}, which it bypasses: that it is one, and its
- * {@code dataSize} metric. Adaptive execution plans by that metric, so whoever bypasses the serializer must fill it.
+ * {@code dataSize} metric. Adaptive execution plans by that metric, so code that bypasses the serializer must update
+ * it.
  *
  * <p>The class is the same on every Spark line; its fields are private, hence reflection.
  */

@@ -8,8 +8,8 @@ import org.apache.spark.SparkConf;
  * The cores of one executor.
  *
  * @param tasks tasks that run at once in it
- * @param spare cores that were granted to it and that no task's thread occupies: for encoder and decoder threads. A
- *     core that the process merely sees, because nothing keeps it from using its neighbours' cores, is none.
+ * @param spare cores that were granted to it and that no task's thread occupies: for encoder and decoder threads. Cores
+ *     that the process could use only because nothing limits it do not count: other processes may need them.
  */
 public record Cores(int tasks, int spare) {
   private static final int MAX_SPARE = 8;
@@ -32,7 +32,7 @@ public record Cores(int tasks, int spare) {
     return new Cores(tasks, Math.min(MAX_SPARE, granted - tasks));
   }
 
-  /** What an executor will have, for a process that is none. */
+  /** The cores that an executor will have, for a process that is not an executor. */
   private static int configuredCores(SparkConf conf, String master, ProcessGrant grant) {
     if (conf.contains("spark.executor.cores")) {
       return conf.getInt("spark.executor.cores", 1);

@@ -29,7 +29,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
   private static final long LEAST = 64 * MIB;
   private static final long LEAST_PER_TASK = 16 * MIB;
 
-  /** Memory beyond the heap that the executor's container has, and who says so. */
+  /** Memory that the executor's container has beyond the heap, and where that number comes from. */
   private record Grant(long bytes, String source) {}
 
   /** @param set what the user has set; empty for {@code auto} */

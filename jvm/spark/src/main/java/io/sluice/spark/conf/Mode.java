@@ -1,6 +1,6 @@
 package io.sluice.spark.conf;
 
-/** The presets of {@code spark.sluice.mode}: what the axes are that nobody has set by hand. */
+/** The presets of {@code spark.sluice.mode}: codec, store and transport where the user has not set them. */
 public enum Mode {
   /** Frames in Spark's files, moved by Spark's block transfer, encoded and decoded by many threads. */
   MULTITHREADED(Codec.SLUICE, Store.FILES, Transport.NETTY),
@@ -8,7 +8,7 @@ public enum Mode {
   UCX(Codec.SLUICE, Store.CACHE, Transport.UCX),
   /** Spark's own files as its own writers write them, read one-sidedly. */
   RDMA(Codec.SPARK, Store.FILES, Transport.UCX),
-  /** Frames in memory while there is room, for applications of one executor: nothing but its own reads is made fast. */
+  /** Frames in memory while there is room, moved by Spark's block transfer: for applications of one executor. */
   CACHE_ONLY(Codec.SLUICE, Store.CACHE, Transport.NETTY);
 
   private final Codec codec;

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
 
 /**
- * What this process was given by whoever started it.
+ * The cores and memory that the cluster manager or the container gave this process.
  *
  * @param runsTasks whether it is an executor, or a driver that runs the tasks itself
  * @param cores of an executor, as its command line says ({@code --cores}): right under stage-level resource profiles

@@ -22,7 +22,7 @@ import org.apache.spark.network.util.JavaUtils;
 public record Setting<T>(
     String key, String defaultText, String range, String doc, boolean perSession, Function<String, T> parser) {
 
-  /** The word for "Sluice decides". */
+  /** The value with which Sluice chooses the number itself. */
   static final String AUTO = "auto";
 
   /**

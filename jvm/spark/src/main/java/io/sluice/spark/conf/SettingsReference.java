@@ -53,16 +53,21 @@ public final class SettingsReference {
       | setting | effect |
       | --- | --- |
       | `spark.shuffle.compress` | false writes rows as they are (`plain`) |
-      | `spark.io.compression.codec` | the general compression inside frames: lz4, zstd or snappy; with any other codec shuffles fall back |
-      | `spark.shuffle.checksum.enabled`, `.algorithm` | checksums per partition, ADLER32, CRC32 or CRC32C, in Spark's checksum files |
+      | `spark.io.compression.codec` | the general compression inside frames: lz4, zstd or snappy; with any other \
+      codec shuffles fall back |
+      | `spark.shuffle.checksum.enabled`, `.algorithm` | checksums per partition, ADLER32, CRC32 or CRC32C, in Spark's \
+      checksum files |
       | `spark.shuffle.sync` | data files are forced to the disk before they are committed |
       | `spark.memory.offHeap.enabled`, `.size` | block memory is taken from Spark's off-heap execution memory |
       | `spark.local.dir` | where spills and map outputs go |
       | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
       | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
       | push-based shuffle | shuffles fall back, and blocks travel by netty |
-      | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks travel by netty, unless `spark.io.encryption.enabled` encrypts them before they travel |
-      | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; blocks travel by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or `spark.executorEnv.UCX_TLS` keeps UCX from TCP |
+      | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks \
+      travel by netty, unless `spark.io.encryption.enabled` encrypts them before they travel |
+      | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; \
+      blocks travel by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or `spark.executorEnv.UCX_TLS` \
+      keeps UCX from TCP |
       | `spark.shuffle.useOldFetchProtocol` | blocks travel by netty |
       | `spark.reducer.maxSizeInFlight` | bounds what a task has asked for and not yet read, by either transport |
       | `spark.network.maxRemoteBlockSizeFetchToMem` | requests above it travel by netty, to the disk |

@@ -18,9 +18,9 @@ public final class SluiceSettings {
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset for how blocks are made, kept and moved; an axis that is set by hand wins over it. MULTITHREADED is "
-          + "spark.sluice.codec=sluice, spark.sluice.store=files and spark.sluice.transport=netty; UCX is codec=sluice, "
-          + "store=cache and transport=ucx; RDMA is codec=spark, store=files and transport=ucx; CACHE_ONLY, for "
-          + "applications of one executor, is codec=sluice, store=cache and transport=netty.");
+          + "spark.sluice.codec=sluice, spark.sluice.store=files and spark.sluice.transport=netty; UCX is "
+          + "codec=sluice, store=cache and transport=ucx; RDMA is codec=spark, store=files and transport=ucx; "
+          + "CACHE_ONLY, for applications of one executor, is codec=sluice, store=cache and transport=netty.");
 
   public static final Setting<Codec> CODEC = Setting.choice(
       "spark.sluice.codec", Codec.class, Codec.SLUICE, Locale.ROOT,
@@ -30,40 +30,42 @@ public final class SluiceSettings {
   public static final Setting<Store> STORE = Setting.choice(
       "spark.sluice.store", Store.class, Store.FILES, Locale.ROOT,
       "Where map output lives. files are Spark's data files. cache keeps it in memory, under the same names, and moves "
-          + "it to the local directories when spark.sluice.cache.hostLimit is reached, the oldest shuffle's first; what "
-          + "finds no room is written to files at once. It needs spark.sluice.codec=sluice, and does nothing with "
+          + "it to the local directories when spark.sluice.cache.hostLimit is reached, the oldest shuffle's first; "
+          + "what finds no room is written to files at once. It needs spark.sluice.codec=sluice, and does nothing with "
           + "spark.shuffle.service.enabled or spark.shuffle.sync, which a warning says.");
 
   public static final Setting<Long> CACHE_HOST_LIMIT = Setting.bytes("spark.sluice.cache.hostLimit", "1g", "1m", "16t",
-      "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. They lie outside the Java "
-          + "heap and beside spark.sluice.memory.limit: add them to spark.executor.memoryOverhead.");
+      "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. They lie outside the "
+          + "Java heap and beside spark.sluice.memory.limit: add them to spark.executor.memoryOverhead.");
 
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
       "How blocks travel between executors. netty is Spark's block transfer. ucx reads them one-sidedly, straight "
-          + "from the other executor's map outputs into this one's memory, over RDMA or TCP, and within one machine by a "
-          + "system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened a warning says why and "
-          + "blocks travel by netty. auto does the same without the warning. A block that cannot be read one-sidedly always "
-          + "travels by netty. Needs spark.plugins, by which executors find each other. What Sluice receives one-sidedly "
-          + "takes about spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three "
-          + "times as much, where Spark's block transfer would take as much of Netty's; what exceeds that travels by netty.");
+          + "from the other executor's map outputs into this one's memory, over RDMA or TCP, and within one machine by "
+          + "a system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened a warning says "
+          + "why and blocks travel by netty. auto does the same without the warning. A block that cannot be read "
+          + "one-sidedly always travels by netty. Needs spark.plugins, by which executors find each other. What Sluice "
+          + "receives one-sidedly takes about spark.reducer.maxSizeInFlight per task of memory outside the Java heap, "
+          + "and never more than three times as much, where Spark's block transfer would take as much of Netty's; what "
+          + "exceeds that travels by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
-      "How long an executor that is read one-sidedly may give no sign of life while something is expected of it. Then it is "
-          + "given up: its blocks are asked for by netty, and so is everything of it for spark.sluice.transport.retryDelay. "
-          + "However slow, a read that moves on is not ended.");
+      "How long an executor that is read one-sidedly may give no sign of life while something is expected of it. Then "
+          + "it is given up: its blocks are asked for by netty, and so is everything of it for "
+          + "spark.sluice.transport.retryDelay. However slow, a read that moves on is not ended.");
 
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
       "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",
-      "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try that "
-          + "fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
+      "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try "
+          + "that fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
       "spark.sluice.transport.maxConnections", "1024", 1, 65_536,
-      "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from those that "
-          + "read it. When there are so many, the one that was used least recently is closed, if nothing is read over it; if all "
-          + "are in use, blocks travel by netty. An idle connection is closed after two minutes in any case.");
+      "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from "
+          + "those that read it. When there are so many, the one that was used least recently is closed, if nothing is "
+          + "read over it; if all are in use, blocks travel by netty. An idle connection is closed after two minutes "
+          + "in any case.");
 
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_BYTES = Setting.bytes(
       "spark.sluice.transport.maxMappedBytes", "2g", "16m", "16t",

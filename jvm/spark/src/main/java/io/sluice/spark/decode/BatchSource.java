@@ -13,13 +13,13 @@ public interface BatchSource extends AutoCloseable {
   boolean hasNext() throws IOException;
 
   /**
-   * The next batch, after {@link #hasNext} has said that there is one; it ends the life of the one before.
+   * The next batch, after {@link #hasNext} has returned true; the previous batch becomes invalid.
    *
    * @throws BlockReadException when its frame is corrupt
    */
   DecodedBatch next() throws IOException;
 
-  /** Gives all memory back; a decode that runs on another thread gives back its own when it ends. */
+  /** Frees all memory; a decode that still runs on another thread frees its own memory when it ends. */
   @Override
   void close() throws IOException;
 }

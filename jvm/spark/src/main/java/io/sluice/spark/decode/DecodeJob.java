@@ -10,8 +10,8 @@ import java.io.IOException;
 import org.apache.spark.TaskContext;
 
 /**
- * One frame on its way to rows: its bytes, and the batch that they become. Whoever is first decodes it, a pool
- * thread or the task; reused for frame after frame.
+ * One frame on its way to rows: its bytes, and the batch that they become. A pool thread or the task's thread decodes
+ * it, whichever takes it first. The object is reused for later frames.
  *
  * <pre>
  *   EMPTY ─load─► READY ─(one thread)─► RUNNING ─► DONE ─recycle─► EMPTY        any ─close─► CLOSED

@@ -17,8 +17,8 @@ import org.apache.spark.TaskContext;
  *
  * <p>It reads ahead only what is at hand without waiting for the network, only while the executor-wide {@link
  * ReadAheadLimit} and the task's memory allow it, and hands on only frames that are worth a thread switch. The
- * first frame always gets through, with a wait for memory if needed. An error in a frame further on comes when
- * its turn comes. Only the consuming thread touches memory accounts and blocks.
+ * first frame always gets through, with a wait for memory if needed. An error in a later frame is thrown when the
+ * consumer reaches that frame. Only the consuming thread touches memory accounts and blocks.
  */
 public final class ReadAheadDecoder implements BatchSource {
   /** Frames that decode faster than a thread wakes up are left to the task. */

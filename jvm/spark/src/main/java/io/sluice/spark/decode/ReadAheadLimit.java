@@ -1,9 +1,10 @@
 package io.sluice.spark.decode;
 
 /**
- * The executor-wide bound on what is decoded or about to be, and not yet consumed, beyond the one batch that
- * each task needs to go on ({@code spark.sluice.reader.maxBytesInFlight}). Nobody waits for it: who is refused
- * reads less far ahead. All methods may be called from any thread.
+ * The executor-wide limit on the bytes of frames and rows that readers decode ahead of their consumers ({@code
+ * spark.sluice.reader.maxBytesInFlight}). The one batch that each task needs to make progress is not counted. No reader
+ * waits for this limit: when a request is refused, the reader reads less far ahead. All methods may be called from any
+ * thread.
  */
 public final class ReadAheadLimit {
   private final long limitBytes;

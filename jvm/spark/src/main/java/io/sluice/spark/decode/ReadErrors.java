@@ -32,7 +32,7 @@ record ReadErrors(TaskContext context, FetchFailures failures) {
     throw failures.passOn(thrown);
   }
 
-  /** An interrupt without a kill: somebody wants this thread, the block is not at fault. */
+  /** An interrupt without a kill comes from other code of the application; the block is not at fault. */
   private static boolean interrupted(BlockReadException unreadable) {
     return unreadable.getCause() instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted();
   }

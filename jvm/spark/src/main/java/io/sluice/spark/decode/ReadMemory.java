@@ -5,7 +5,7 @@ import io.sluice.spark.memory.TaskMemory;
 
 /** Where a reader takes its memory from: the task's account ({@link #of}). */
 public interface ReadMemory {
-  /** Off-heap memory, owned by who took it. */
+  /** Off-heap memory; the caller that took it frees it. */
   interface Piece {
     long address();
 

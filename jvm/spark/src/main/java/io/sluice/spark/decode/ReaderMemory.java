@@ -8,8 +8,8 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * One reader's memory: all pieces that it holds, so that they can be left to its consumer when the task ends while the
- * consumer, on another thread, is still in the middle of fetching or decoding.
+ * All pieces of memory that one reader holds. When the task ends while the reader's consumer, on another thread, still
+ * fetches or decodes, the consumer becomes the owner of the pieces and frees them later.
  *
  * <p>All methods, and those of the pieces, may be called from any thread.
  */

@@ -3,13 +3,14 @@ package io.sluice.spark.decode;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Who may touch a reader's batches: its consumer while it is in one of their methods, else the end of the task.
+ * Decides which thread may use and free a reader's batches: the consumer while it runs one of their methods, otherwise
+ * the thread that ends the task.
  *
  * <pre>
  *   IDLE ──begin──► BUSY ──end──► IDLE             the consumer fetches or decodes; no lock is held meanwhile
  *                   BUSY ──finish─► EXHAUSTED      it has come to the last row, and has freed the batches
- *   IDLE ──close──► CLOSED                         the task has ended: who closes frees the batches
- *                   BUSY ──close──► LEFT ──► CLOSED   it did not come out in time: it frees the batches when it does
+ *   IDLE ──close──► CLOSED                         the task has ended: the thread that ends it frees the batches
+ *                   BUSY ──close──► LEFT ──► CLOSED   the consumer was still busy: it frees the batches when it is done
  * </pre>
  *
  * Any thread; one consumer.
@@ -52,7 +53,7 @@ final class ReaderState {
     return state == State.LEFT;
   }
 
-  /** What the end of the task has to do. */
+  /** What the thread that ends the task must do. */
   enum Close { FREE_BATCHES, LEAVE_TO_CONSUMER, NOTHING }
 
   /**

@@ -7,7 +7,7 @@ import scala.Tuple2;
 
 /**
  * The place of a reader in its current batch: one row and one pair, reused for every record. The row points into the
- * batch, or into a copy of it on the heap that nobody frees. One thread.
+ * batch, or into a copy of it on the heap, which the garbage collector frees. One thread.
  */
 final class RowCursor {
   private UnsafeRow row;
@@ -56,7 +56,7 @@ final class RowCursor {
     return base != null;
   }
 
-  /** Points the row at a copy of itself on the heap: the memory that it points into is about to go. */
+  /** Points the row at a copy of itself on the heap: the memory that it points into is about to be freed. */
   void keepRow() {
     if (row != null && row.getBaseObject() == null) {
       byte[] copy = row.getBytes();

@@ -14,21 +14,20 @@ import scala.collection.AbstractIterator;
 /**
  * The rows of a reduce task, as Spark's own reader gives them: one pair and one row, reused for every record.
  *
- * <p>A row points into the current batch, off-heap. As in Spark, {@link #next} ends its life and {@link
- * #hasNext} does not: a batch is decoded in {@link #next}. {@link #next} only moves a pointer: a batch is
- * served in segments of at most {@link #SEGMENT_ROWS} rows, and everything else happens between segments: the
- * check for a killed task, the metrics, the next batch. Metrics are exact at the end and at any early stop of a
- * consumer within the task.
+ * <p>A row points into the current batch, off-heap. As in Spark, {@link #next} invalidates it and {@link #hasNext} does
+ * not: a batch is decoded in {@link #next}. {@link #next} only moves a pointer: a batch is served in segments of at
+ * most {@link #SEGMENT_ROWS} rows, and everything else happens between segments: the check for a killed task, the
+ * metrics, the next batch. Metrics are exact at the end and at any early stop of a consumer within the task.
  *
- * <p><b>Life.</b> Memory goes back when {@link #hasNext} has become false, after an error, or in {@link
+ * <p><b>Lifetime.</b> Memory is freed when {@link #hasNext} has become false, after an error, or in {@link
  * #close}, which a completion listener calls. From then on {@link #hasNext} stays false if the rows had come
- * to their end, else it throws. Whenever memory goes back or is written anew, the row is first pointed at an
- * on-heap copy of itself, so it never points at memory that is not its own.
+ * to their end, else it throws. Before memory is freed or overwritten, the row is pointed at an on-heap copy of itself,
+ * so it never points at memory that holds anything else.
  *
  * <p><b>Threads.</b> One consumer. One on a thread that may go on while the task's listeners run gets each batch as a
- * copy on the heap, so the end of the task frees no row that it reads. If it is inside of this class at that time,
- * perhaps waiting for the network, the end of the task does not wait for it: the consumer is left the memory to free
- * ({@link ReaderState}).
+ * copy on the heap, so the end of the task frees no row that it reads. If the consumer runs a method of this class at
+ * that time, perhaps waiting for the network, the end of the task does not wait for it: the consumer frees the memory
+ * later ({@link ReaderState}).
  */
 public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
   /** Rows between two checks for a killed task. */
@@ -148,7 +147,7 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     }
   }
 
-  /** The consumer comes out of the batches. If the task has ended meanwhile, nobody else frees them. */
+  /** The consumer no longer uses the batches. If the task has ended meanwhile, the consumer must free them. */
   private void end() {
     if (!state.end()) {
       throw errors.ended(free());

@@ -2,7 +2,7 @@ package io.sluice.spark.fetch;
 
 import java.io.IOException;
 
-/** The bytes of one block, from its start, read once. Not thread-safe; owned by who opened it. */
+/** The bytes of one block, from its start, read once. Not thread-safe; the caller that opened it closes it. */
 public interface BlockInput extends AutoCloseable {
   /** {@link #sizeBytes} of a block whose size is not known before its end. */
   long UNKNOWN = -1;

@@ -25,7 +25,7 @@ public final class BlockPlan {
   private final boolean batch;
   private final List<ShuffleBlock> local = new ArrayList<>();
   private final List<Object> remote = new ArrayList<>();
-  /** By map id, which one output has and which is nowhere else: who has the remote outputs. */
+  /** By map id, which no two map outputs share: the executors that have the remote outputs. */
   private final Map<Long, RemoteMap> remoteMaps = new HashMap<>();
 
   private record RemoteMap(BlockManagerId address, int mapIndex) {}

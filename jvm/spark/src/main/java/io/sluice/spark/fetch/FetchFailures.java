@@ -9,7 +9,7 @@ import org.apache.spark.shuffle.FetchFailedException;
  * The only place that makes a {@link FetchFailedException}: the scheduler then runs the map task again and
  * retries the stage.
  *
- * <p>Making one has an effect of its own: Spark notes it in the {@code TaskContext} of the current thread, so
+ * <p>Its constructor has a side effect: it records the failure in the {@code TaskContext} of the current thread, so
  * that user code cannot hide it. So it is made on the consuming thread and thrown at once.
  */
 public final class FetchFailures {

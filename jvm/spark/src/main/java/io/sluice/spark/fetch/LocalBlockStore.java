@@ -12,7 +12,7 @@ public interface LocalBlockStore {
   /** Whether Spark's fetch iterator opens the blocks of {@code address} as files of this host, without its client. */
   boolean sparkOpensFiles(BlockManagerId address);
 
-  /** The block's bytes, not yet opened. Its address is one that {@link #reads} has said yes to. */
+  /** The block's bytes, not yet opened. Only for an address for which {@link #reads} has returned true. */
   ManagedBuffer find(ShuffleBlock block) throws IOException;
 
   /** What the checksum stored by the writer says about a corrupt block; null when it says nothing. */

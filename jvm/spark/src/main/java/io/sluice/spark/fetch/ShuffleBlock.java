@@ -9,7 +9,8 @@ import org.apache.spark.storage.ShuffleBlockId;
  * A block to read and all that a fetch failure must say about it.
  *
  * @param id a {@link ShuffleBlockId}, or a {@link ShuffleBlockBatchId} for neighbouring partitions of one map
- * @param address who has the block, as the driver told us: the scheduler forgets outputs by this address
+ * @param address the executor that has the block, as the driver named it: after a fetch failure the scheduler removes
+ *     the map output at this address
  * @param mapIndex the map's index in its stage
  */
 public record ShuffleBlock(BlockId id, BlockManagerId address, int mapIndex) {

@@ -89,7 +89,7 @@ public final class SparkBlockStore implements LocalBlockStore {
     }
   }
 
-  /** In the words of Spark's fetch iterator. */
+  /** The same text as Spark's fetch iterator. */
   private String describe(ShuffleBlock block, Cause cause) {
     return "Block " + block.id() + " is corrupted " + switch (cause) {
       case UNSUPPORTED_CHECKSUM_ALGORITHM -> "but corruption diagnosis failed due to unsupported checksum algorithm: "

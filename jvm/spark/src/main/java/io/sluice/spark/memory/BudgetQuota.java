@@ -1,6 +1,6 @@
 package io.sluice.spark.memory;
 
-/** A task's share of the executor-wide {@link MemoryBudget}. */
+/** One task's part of the executor-wide {@link MemoryBudget}. */
 record BudgetQuota(MemoryBudget budget, MemoryBudget.Share share) implements Quota {
   @Override
   public boolean take(long bytes, Claim claim, long nanos) throws InterruptedException {

@@ -9,8 +9,8 @@ enum Claim {
   /** Fetched frames and decoded batches, which cannot be spilled: the shared part and the task's whole floor. */
   READER,
   /**
-   * A request that has been refused as one of the others and now waits: as {@link #READER}, and when no other task
-   * holds memory, whatever there is.
+   * A request that was refused under another claim and now waits: it may take what {@link #READER} may, and all memory
+   * of the budget when no other task holds any.
    */
   ALONE
 }

@@ -49,7 +49,8 @@ public final class ExecutorMemory {
       LOG.warn("A task that is the only one to hold memory takes {} bytes, more than spark.sluice.memory.limit = {}: "
           + "it has rows that do not fit the limit", bytes, budget.limitBytes());
     }
-    // The arena rounds sizes up; beyond the limit nothing but the one task's leases can be refused for that.
+    // The arena rounds sizes up. Beyond the limit only this one task holds memory, so without room for the rounding the
+    // arena would refuse its leases.
     long rounding = bytes > budget.limitBytes() ? bytes / ROUNDING_SHARE : 0;
     NativeException.check(NativeCore.setMemoryLimit(bytes + rounding));
   }

@@ -6,8 +6,8 @@ import org.apache.spark.memory.TaskMemoryManager;
 
 /**
  * Counts buffers on the Java heap in Spark's execution memory, so that the task's other operators get less while the
- * buffers are there. Nobody can make their owner give them back; it does so itself when {@link #cover} refuses. One
- * thread.
+ * buffers exist. Spark cannot make the owner free the buffers; the owner frees them itself when {@link #cover} returns
+ * false. One thread.
  */
 public final class HeapQuota extends MemoryConsumer {
   private static final long STEP_BYTES = 1 << 20;
@@ -23,7 +23,7 @@ public final class HeapQuota extends MemoryConsumer {
       return true;
     }
     long wanted = (missing + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
-    // What is granted in part stays until release: it covers part of what is there.
+    // A partial grant is kept until release: it covers part of the buffers.
     return acquireMemory(wanted) >= missing;
   }
 

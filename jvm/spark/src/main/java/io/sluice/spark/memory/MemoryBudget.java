@@ -150,8 +150,8 @@ public final class MemoryBudget {
   }
 
   /**
-   * What {@code share} may still take of a floor; there are as many floors as cores, whatever runs more tasks than
-   * that.
+   * What {@code share} may still take of a floor; there are as many floors as cores, even when more tasks than that
+   * run.
    */
   private long floorLeft(Share share, Claim claim) {
     boolean hasFloor = share.fromFloor > 0 || floorsInUse < floors;

@@ -8,8 +8,8 @@ import org.apache.spark.TaskContext;
  * One wait of a task for memory: ends when the task is killed or {@code spark.sluice.memory.waitTimeout} is over.
  *
  * <p>While the arena refuses what the quota grants, the wait is a pause between two tries, each twice as long as the
- * one before: nobody signals when the arena has room again, because native code gives back the output and scratch
- * memory of encodes. Used by one thread.
+ * one before: nothing signals that the arena has room again, because native code frees the output and scratch memory of
+ * encodes. Used by one thread.
  */
 public final class MemoryWait {
   private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);

@@ -34,7 +34,7 @@ final class SparkQuota extends MemoryConsumer implements Quota {
     return true;
   }
 
-  /** Nobody signals when Spark's pool has room again, so a wait here is a timed pause before asking again. */
+  /** Spark does not signal when its pool has room again, so a wait here is a timed pause before asking again. */
   private void pause(long nanos) throws InterruptedException {
     synchronized (pause) {
       TimeUnit.NANOSECONDS.timedWait(pause, nanos);

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What one task holds: its open leases, and the quota it has reserved beside them. It only keeps the books; quota and
- * memory are taken and given back by {@link TaskMemory}. Any thread.
+ * What one task holds: its open leases, and the quota it has reserved beside them. It only records them; {@link
+ * TaskMemory} takes and gives back quota and memory. Any thread.
  */
 final class TaskAccount {
   private final Set<Lease> leases = Collections.newSetFromMap(new IdentityHashMap<>());

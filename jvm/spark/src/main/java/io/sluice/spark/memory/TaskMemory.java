@@ -41,8 +41,8 @@ public final class TaskMemory {
   }
 
   /**
-   * Whom to ask for memory when the quota or the arena refuses: the task's writer, which calls this on the thread that
-   * writes; null when it has ended.
+   * Sets what is asked to spill when the quota or the arena refuses a request: the task's writer, which calls this on
+   * the thread that writes; null when the writer has ended.
    */
   public void setSpillable(Spillable spillable) {
     spiller.register(spillable);
@@ -192,7 +192,7 @@ public final class TaskMemory {
         + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
   }
 
-  /** Whether all the memory is this task's own, and nobody is there who could give some of it back. */
+  /** Whether this task holds all the memory and no other thread can free some of it. */
   private boolean isHopeless(long waitingSinceNanos) {
     return quota.isAlone() && !spiller.belongsToAnotherThread()
         && System.nanoTime() - waitingSinceNanos > OWN_THREADS_NANOS;
@@ -261,8 +261,8 @@ public final class TaskMemory {
   }
 
   /**
-   * The task has ended: frees what is left. By now everybody has given back what they took, so whatever is left is a
-   * leak: counted, logged, and an error where the settings ask for it.
+   * The task has ended: frees what is left. The task's readers and writer have freed their memory by now, so what is
+   * left is a leak: counted, logged, and an error where the settings ask for it.
    */
   void close() {
     TaskAccount.Remains left = account.close();

@@ -1,5 +1,5 @@
 /**
- * Who may hold how much block memory.
+ * Limits on the block memory that tasks hold.
  *
  * <pre>
  *   ExecutorMemory: one per process, sets the arena's limit

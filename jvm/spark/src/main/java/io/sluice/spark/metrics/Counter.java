@@ -57,8 +57,8 @@ public enum Counter {
   READ_CORRUPT_FRAMES("read.corruptFrames", Unit.COUNT, "frames that failed verification"),
   READ_FETCH_FAILURES("read.fetchFailures", Unit.COUNT, "fetch failures reported to the scheduler"),
   READ_LEFT_TO_CONSUMER("read.leftToConsumer", Unit.COUNT,
-      "readers whose consumer, on another thread than the task's, still fetched or decoded when the task ended: it frees"
-          + " their memory"),
+      "readers whose consumer, on another thread than the task's, still fetched or decoded when the task ended: it "
+          + "frees their memory"),
 
   TRANSPORT_UNAVAILABLE("transport.unavailable", Unit.COUNT,
       "executors that should read one-sidedly and cannot use UCX: blocks travel by Spark's block transfer"),

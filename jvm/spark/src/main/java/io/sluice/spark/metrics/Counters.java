@@ -26,7 +26,7 @@ public final class Counters {
     return values[counter.ordinal()].sum();
   }
 
-  /** Every counter and its value now; counters that never moved are 0. */
+  /** Every counter and its value now; counters that were never increased are 0. */
   public Map<Counter, Long> snapshot() {
     Map<Counter, Long> snapshot = new EnumMap<>(Counter.class);
     for (Counter counter : Counter.values()) {

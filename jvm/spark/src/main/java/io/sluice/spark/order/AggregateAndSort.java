@@ -25,9 +25,9 @@ import scala.collection.Iterator;
 import scala.math.Ordering;
 
 /**
- * What a shuffle asks of its reduce side: combining records by key, sorting them by key, both or neither. Spark's
- * own classes do it, as behind Spark's own reader, so results, order, spilling and metrics are Spark's. Only where
- * records are just sorted, by an order that numbers can stand for, they are sorted as rows ({@link RecordSorter}).
+ * The reduce side of an RDD's shuffle: combines records by key, sorts them by key, both or neither. Spark's own classes
+ * do it, as in Spark's own reader, so results, order, spilling and metrics are Spark's. Only records that are sorted
+ * without being combined, by an order that numbers can express, are sorted as rows ({@link RecordSorter}).
  *
  * <p>Used once, by one thread.
  */

@@ -6,17 +6,17 @@ import io.sluice.spark.record.RowKey;
 import java.util.Comparator;
 
 /**
- * An order of keys that lie in rows: by an unsigned number made of each key, where two numbers are equal by further
- * numbers ({@link #goesOn}), and in the end by {@link #compare}. {@link KeyOrders} finds the one that stands for a
- * job's comparator. Immutable, any thread.
+ * An order of keys that are stored in rows: by an unsigned number made of each key; where two numbers are equal, by
+ * further numbers ({@link #goesOn}); where all are equal, by {@link #compare}. {@link KeyOrders} finds the one that
+ * stands for a job's comparator. Immutable, any thread.
  */
 interface KeyOrder {
 
-  /** Whether {@code key} has a number: what has none is left to the job's comparator. */
+  /** Whether {@code key} has a number; a key without one is compared by the job's comparator. */
   boolean takes(RowKey key);
 
   /**
-   * The key's number, compared as unsigned: smaller means smaller. Only of a key that is taken.
+   * The key's number, compared as unsigned: smaller means smaller. Only for a key that {@link #takes} accepts.
    *
    * @param depth 0 for the first number; one more among keys whose number at this depth is equal and {@link #goesOn}
    */
@@ -28,7 +28,7 @@ interface KeyOrder {
   /** Whether keys with the same number are equal. */
   boolean decidesAlone();
 
-  /** Compares two keys that are taken, as the job's comparator would. */
+  /** Compares two keys that {@link #takes} accepts, as the job's comparator would. */
   int compare(RowKey left, RowKey right);
 
   /** Keys that are numbers or characters of one class, in their natural order. */
@@ -205,7 +205,7 @@ interface KeyOrder {
     }
   }
 
-  /** Another order backwards. */
+  /** Another order, reversed. */
   record Reversed(KeyOrder forwards) implements KeyOrder {
     @Override
     public boolean takes(RowKey key) {

@@ -19,10 +19,9 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorts a partition's records by key as rows, so that a record becomes objects once, when it is handed out. As long
- * as Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From then
- * on all rows are Spark's: its sorter of binary rows has them in Spark's execution memory and spills them when that
- * is short.
+ * Sorts a partition's records by key as rows, so that the objects of a record are made only once, when it is returned.
+ * As long as Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From
+ * then on Spark's sorter of binary rows has all rows, in Spark's execution memory, and spills them when that is short.
  *
  * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners
  * run: they free what is left. The result may be taken by another thread.

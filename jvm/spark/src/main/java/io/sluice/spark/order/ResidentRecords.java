@@ -19,7 +19,7 @@ final class ResidentRecords<K, C> extends AbstractIterator<Product2<K, C>> {
   private static final int MAX_AHEAD_BYTES = 256 * 1024;
 
   private static final int CACHE_LINE = 64;
-  /** What is longer is read ahead by the processor itself. */
+  /** The processor prefetches longer rows itself. */
   private static final int MAX_FETCH_BYTES = 512;
 
   private final ResidentRows rows;
@@ -29,7 +29,7 @@ final class ResidentRecords<K, C> extends AbstractIterator<Product2<K, C>> {
   private int aheadSize;
   private int aheadNext;
   private int next;
-  /** Only there so that the compiler does not leave the fetching out. */
+  /** Written so that the JIT compiler does not remove the loads that fetch cache lines. */
   private long fetched;
 
   ResidentRecords(ResidentRows rows) {

@@ -22,11 +22,11 @@ public record Capabilities(boolean oneSided, boolean cache) {
   private static final String READ_HOST_LOCAL_DISK = "spark.shuffle.readHostLocalDisk";
 
   /**
-   * Says why not what was asked for: as a warning on the driver, where users look.
+   * Logs why a requested feature is not used: as a warning on the driver, where users look.
    *
    * <p>With the cache, on the driver, {@code spark.shuffle.readHostLocalDisk} becomes false: Spark would open other
-   * executors' data files on the same host, and as links to memory they lead nowhere from another PID namespace, or
-   * astray. Executors get their settings from the driver, after this.
+   * executors' data files on the same host, but these are links to memory files under {@code /proc}, which in another
+   * PID namespace do not exist or are other files. Executors get their settings from the driver, after this.
    */
   public static Capabilities of(SparkConf conf, Settings settings, boolean isDriver) {
     boolean oneSided = settings.transport().oneSided() && permitted(TransportRules.refusal(conf),

@@ -20,8 +20,8 @@ import scala.collection.Iterator;
 import org.apache.spark.io.CompressionCodec$;
 
 /**
- * Reads a shuffle that Spark's own writers wrote, as {@code BlockStoreShuffleReader} does, but with a client of block
- * stores that is given: Spark's reader takes that of the block manager. Not for shuffles with merged blocks.
+ * Reads a shuffle that Spark's own writers wrote, as {@code BlockStoreShuffleReader} does, but with the block store
+ * client that it is given: Spark's reader always takes the block manager's. Not for shuffles with merged blocks.
  *
  * <p>Made and used on the task's thread.
  */

@@ -4,8 +4,8 @@
  * io.sluice.spark.read.SparkFormatReader} reads shuffles that Spark's own writers wrote, where their blocks travel
  * one-sidedly.
  *
- * <p>Who pulls the rows is found out where they are pulled ({@link io.sluice.spark.read.InsideTask}), from the callers
- * of that thread: the end of a task may overtake any thread but the one that runs {@code Task.run}.
+ * <p>When a thread asks for rows, its call stack tells whether it is the thread that runs {@code Task.run} ({@link
+ * io.sluice.spark.read.InsideTask}): while any other thread reads rows, the task may end.
  *
  * <p>Not here: which shuffles are read this way ({@code SluiceShuffleManager}).
  */

@@ -166,7 +166,7 @@ public final class RecordDecoder {
     return new String(chars);
   }
 
-  /** The slot's size; frames have checksums, so one outside of the row is a fault of ours, and is not read. */
+  /** The slot's size; frames have checksums, so a slot outside of the row is a bug in Sluice, and is not read. */
   private int size(long word) {
     int size = (int) word;
     if (size < 0 || (word >>> OFFSET_SHIFT) + size > rowBytes) {

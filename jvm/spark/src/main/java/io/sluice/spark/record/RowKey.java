@@ -49,7 +49,7 @@ public final class RowKey {
     }
     word = Platform.getLong(object, offset + KEY_AT);
     if (kind.variable && (length() < 0 || (word >>> OFFSET_SHIFT) + length() > bytes)) {
-      // Frames have checksums, so this is a fault of ours; the decoder says so when it is asked for the object.
+      // Frames have checksums, so this is a bug in Sluice; the decoder reports it when it is asked for the object.
       kind = Kind.OTHER;
       shape = RecordShape.SERIALIZED;
     }

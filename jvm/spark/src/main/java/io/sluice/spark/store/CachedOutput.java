@@ -13,7 +13,8 @@ import org.slf4j.LoggerFactory;
 public final class CachedOutput {
   private static final Logger LOG = LoggerFactory.getLogger(CachedOutput.class);
   /**
-   * Those to move to the disk first: outputs of older shuffles, whose readers are likelier done; the oldest of those.
+   * The order in which outputs move to the disk: the oldest shuffle's first, because its readers are likeliest to be
+   * done, and of one shuffle the oldest output first.
    */
   static final Comparator<CachedOutput> MOVED_FIRST =
       Comparator.<CachedOutput>comparingInt(output -> output.shuffleId).thenComparingLong(output -> output.number);
@@ -58,23 +59,23 @@ public final class CachedOutput {
     return memory.path().toFile();
   }
 
-  /** What is written is all: its size stays from here on, so that who has mapped it can rely on it. */
+  /** The output is complete: from now on its size cannot change, so processes that map the file can rely on it. */
   public void seal() {
     memory.seal();
   }
 
-  /** Makes {@code link}, a new file, lead here: what Spark is to rename to the data file. */
+  /** Creates {@code link}, a symbolic link to the memory file, which Spark then renames to the data file. */
   public void linkFrom(File link) throws IOException {
     Files.createSymbolicLink(link.toPath(), memory.path());
   }
 
-  /** Whether {@code dataFile} leads here: not so if another attempt's output was there first. */
+  /** Whether {@code dataFile} is a link to this output; false if another attempt committed its output first. */
   public boolean isAt(File dataFile) throws IOException {
     Path link = dataFile.toPath();
     return Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(memory.path());
   }
 
-  /** Copies the bytes to a file: whoever follows the link finds them there from now on. Returns how many. */
+  /** Copies the bytes to a file, which the link's path opens from now on. Returns how many. */
   long moveTo(File file) {
     long count = memory.moveTo(file);
     moved = file;
@@ -97,7 +98,7 @@ public final class CachedOutput {
     return moved != null;
   }
 
-  /** Frees the memory, or deletes the file. Nothing may lead here any more. Twice is fine. */
+  /** Frees the memory, or deletes the file. No link to it may exist any more. Twice is fine. */
   void remove() {
     markRemoved();
     memory.close();

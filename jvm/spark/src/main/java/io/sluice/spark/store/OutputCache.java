@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A writer asks for a place before it commits. If there is none, outputs of other tasks move to the disk first, the
  * oldest shuffle's first; the writer's thread does that. What still has no place is written to the disk at once, as
- * without a cache. An output that has moved keeps its descriptor, by which whoever was about to open it finds the same
+ * without a cache. An output that has moved keeps its descriptor, so a reader that was about to open it reads the same
  * bytes.
  *
  * <p>Any thread may call anything. No lock is held while bytes are moved.
@@ -73,8 +73,8 @@ public final class OutputCache implements AutoCloseable {
   private final Observer observer;
   private final Counters counters;
   /**
-   * What has been committed. A place that is not yet belongs to its writer: nobody else may close a file that is
-   * written.
+   * Committed outputs. An output that is not yet committed belongs to its writer: no other thread may close a file that
+   * is being written.
    */
   private final TreeSet<CachedOutput> kept = new TreeSet<>(CachedOutput.MOVED_FIRST);
   /** Those in memory that may be moved. */
@@ -121,7 +121,7 @@ public final class OutputCache implements AutoCloseable {
     return Optional.of(new OutputCache(limitBytes, mostOutputs(), memory, disk, observer, counters));
   }
 
-  /** A quarter of the descriptors that the process may have: the rest is for everybody else. */
+  /** A quarter of the file descriptors that the process may have: Spark and other libraries need the rest. */
   private static long mostOutputs() {
     return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system
         ? system.getMaxFileDescriptorCount() / 4
@@ -219,7 +219,7 @@ public final class OutputCache implements AutoCloseable {
     return true;
   }
 
-  /** An output was not committed: its task has failed, or another attempt's was there first. Twice is fine. */
+  /** An output was not committed: its task has failed, or another attempt committed first. Twice is fine. */
   public void discard(CachedOutput output) {
     unlink(output);
     synchronized (this) {
@@ -255,7 +255,7 @@ public final class OutputCache implements AutoCloseable {
       disk.write(output::moveTo);
     } catch (IOException | NativeException e) {
       if (output.isRemoved()) {
-        // Its shuffle went meanwhile, and its memory with it.
+        // The shuffle was removed meanwhile, and the output's memory freed.
         return true;
       }
       LOG.warn("A {} stays in memory, because it cannot be moved to the disk: {}", output, e.getMessage());
@@ -270,7 +270,7 @@ public final class OutputCache implements AutoCloseable {
     return true;
   }
 
-  /** A link that leads nowhere, or to whatever has the descriptor next, must not stay. */
+  /** Deletes the link, which would otherwise point to nothing, or to the next file that gets the same descriptor. */
   private void unlink(CachedOutput output) {
     try {
       File dataFile = disk.dataFile(output.shuffleId(), output.mapId());

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a
  * random name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so
- * whatever cleans up after an executor finds the files.
+ * Spark's clean-up after an executor deletes the files.
  */
 public final class SpillFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);

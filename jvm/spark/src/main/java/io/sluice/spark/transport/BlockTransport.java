@@ -14,7 +14,7 @@ public interface BlockTransport {
   /** One line for the log. */
   String describe();
 
-  /** What peers need to {@link #connect}. */
+  /** What peers need for {@link #connect}. */
   byte[] address();
 
   /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */

@@ -13,7 +13,7 @@ import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
 
 /**
- * A client of block stores that passes every call on to another one; subclasses change some of them.
+ * A block store client that passes every call on to another one; subclasses change some of them.
  *
  * <p>Any thread. Uses none of its superclass's fields: their types differ between Spark lines.
  */
@@ -75,7 +75,7 @@ public abstract class ForwardingBlockClient extends BlockStoreClient {
     next.getMergedBlockMeta(host, port, shuffleId, shuffleMergeId, reduceId, listener);
   }
 
-  /** From Spark 3.4 on; on 3.3 nobody calls it. */
+  /** From Spark 3.4 on; Spark 3.3 never calls it. */
   @Override
   public boolean removeShuffleMerge(String host, int port, int shuffleId, int shuffleMergeId) {
     return next.removeShuffleMerge(host, port, shuffleId, shuffleMergeId);

@@ -12,10 +12,10 @@ import org.apache.spark.unsafe.Platform;
 
 /**
  * A block that was read one-sidedly: leased memory, counted by references like Netty's buffers. It begins with one
- * reference; who takes away the last gives the memory back, once.
+ * reference; the release of the last one frees the memory, once.
  *
- * <p>Any thread. Reading through {@link #createInputStream} excludes giving back, so that a thread that still reads
- * when its task ends gets an {@link IllegalStateException} and never other data.
+ * <p>Any thread. Reads through {@link #createInputStream} and the release of the memory exclude each other, so that a
+ * thread that still reads when its task ends gets an {@link IllegalStateException} and never other data.
  */
 final class LeasedBuffer extends ManagedBuffer {
   private final long address;
@@ -76,7 +76,7 @@ final class LeasedBuffer extends ManagedBuffer {
     return references == 0;
   }
 
-  /** A copy with a life of its own: Spark sends no block on that it has fetched, so nothing is won by sharing. */
+  /** An independent copy: Spark does not send a fetched block on, so sharing the memory would gain nothing. */
   @Override
   public Object convertToNetty() throws IOException {
     return heapCopy();
@@ -100,8 +100,8 @@ final class LeasedBuffer extends ManagedBuffer {
   }
 
   /**
-   * Not an {@link IOException}: Spark takes one for a failed fetch from the block's executor, which is healthy, and
-   * makes its map stage again, and the error for which the task is ending is lost.
+   * Not an {@link IOException}: Spark would take it for a failed fetch from the block's executor, which is healthy,
+   * would run the map stage again, and would lose the error that ended the task.
    */
   private void checkHeld() {
     if (references == 0) {

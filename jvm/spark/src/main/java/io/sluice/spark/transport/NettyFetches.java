@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Asks Spark's block transfer for blocks that did not come one-sidedly, on threads of its own: Spark may wait long for
- * a connection to a host that is dead, and neither completions nor blocks of others must wait with it.
+ * a connection to a host that is dead, and meanwhile completions and blocks of other executors must not wait.
  *
  * <pre>
  *   add ──→ line of the executor ── at most {@link #MOST_PER_EXECUTOR} at once ──→ threads

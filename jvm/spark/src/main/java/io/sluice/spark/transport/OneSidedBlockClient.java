@@ -5,9 +5,9 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 
 /**
- * Spark's client of block stores, which reads shuffle blocks one-sidedly where it can. What cannot be read so, from the
- * start or in the middle of a job, is asked for from Spark's own client, with the same listener; only when that fails
- * too does Spark hear of a failure. All else is Spark's client's.
+ * A block store client that reads shuffle blocks one-sidedly where it can. Blocks that cannot be read so, from the
+ * start or in the middle of a request, it requests from Spark's own client, with the same listener; Spark hears of a
+ * failure only when that fails too. All other calls go to Spark's client.
  *
  * <p>Any thread.
  */

@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request of Spark's fetch iterator, on its way one-sidedly. Each of its blocks is settled once, by whoever comes
- * first: received, then the listener has it; or missed, then it is among those that are left to Spark's block
- * transfer when all are settled.
+ * One request of Spark's fetch iterator, on its way one-sidedly. Each of its blocks is settled once, by the first
+ * thread that reports it: as received, and then the listener gets it; or as missed, and then Spark's block transfer is
+ * asked for it when all blocks are settled.
  *
  * <p>Any thread. The listener is called without a lock.
  */

@@ -9,9 +9,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps an executor and its peers known to each other, through the driver: a daemon thread that sends a heartbeat every
- * few seconds, and at once when a block of an unknown executor is wanted. When the executor's transport has ended it
- * falls silent, so that the driver's {@link PeerRegistry} takes the executor back and nobody waits for it. Whatever
- * goes wrong here costs one-sided reads, never the executor.
+ * few seconds, and at once when a block of an unknown executor is wanted. When the executor's transport has ended, the
+ * thread sends no more heartbeats, so the driver's {@link PeerRegistry} removes the executor and no peer waits for it.
+ * An error here only means that blocks travel by Spark's block transfer; the executor goes on.
  */
 public final class PeerDiscovery implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerDiscovery.class);
@@ -67,7 +67,10 @@ public final class PeerDiscovery implements AutoCloseable {
     }
   }
 
-  /** Of tries that unknown executors caused and that brought no news, each makes the next one wait longer. */
+  /**
+   * Sends heartbeats until closed. After a heartbeat that was sent early for an unknown executor and brought no news,
+   * the next early one waits twice as long.
+   */
   private void beat(TransportService service) throws InterruptedException {
     byte[] address = service.address();
     long pauseMillis = SHORTEST_MILLIS;

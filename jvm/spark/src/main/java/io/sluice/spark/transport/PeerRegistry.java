@@ -14,12 +14,14 @@ import java.util.function.LongSupplier;
  * last of each executor is kept. Any thread.
  */
 public final class PeerRegistry {
-  /** An executor that says nothing for so long is taken for dead until it speaks again. */
+  /** An executor that sends no heartbeat for so long is taken for dead until it sends one again. */
   static final long SILENCE_NANOS = 60_000_000_000L;
 
   private final LongSupplier clockNanos;
   private final Map<String, Entry> entries = new HashMap<>();
-  /** Spark gives no executor id twice in an application, so these never come back. */
+  /**
+   * Ids of executors that the scheduler has lost. Spark uses no id twice in an application, so none is ever taken out.
+   */
   private final Set<String> removed = new HashSet<>();
   private long sequence;
 

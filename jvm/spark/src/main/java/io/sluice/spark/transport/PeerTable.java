@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The executors that may be read one-sidedly, and how each is doing. All methods may be called from any thread; none
- * waits.
+ * The executors that may be read one-sidedly, and the state of the connection to each. All methods may be called from
+ * any thread; none waits.
  *
  * <pre>
  *   unknown ── learn ──→ announced ── link ──→ connected ── failed ──→ resting ── link, after the delay ──→ probed
@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  *        from everywhere                           └──────────────────────────── link, when it is ready ──────┘
  * </pre>
  *
- * <p>Nobody is connected before blocks of it are wanted: in an application of n executors that announced themselves to
- * each other that would be n² connections. The first fetch begins the connection and waits for it, which takes
+ * <p>An executor is connected when its blocks are first wanted, not when it announces itself: that would make n²
+ * connections in an application of n executors. The first fetch begins the connection and waits for it, which takes
  * milliseconds. The transport closes a connection that has been idle and opens it again for the next fetch; to this
  * table it stays connected.
  *

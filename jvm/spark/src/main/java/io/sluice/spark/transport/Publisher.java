@@ -36,7 +36,7 @@ public final class Publisher {
     long[] offsets = offsets(lengths == null ? new long[0] : lengths);
     long bytes = offsets[offsets.length - 1];
     if (bytes == 0) {
-      // Nobody asks for empty blocks, and there may be no file.
+      // Spark fetches no empty blocks, and there may be no file.
       return;
     }
     String failure = failure(shuffleId, mapId, data, index, offsets, bytes);

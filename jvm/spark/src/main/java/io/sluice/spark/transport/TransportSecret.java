@@ -6,7 +6,10 @@ import java.security.GeneralSecurityException;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** What executors of an application prove to each other to know. Made from Spark's secret, which it does not reveal. */
+/**
+ * The secret that executors of one application prove to each other that they know. It is derived from Spark's secret
+ * and does not reveal that.
+ */
 public final class TransportSecret {
   private static final String ALGORITHM = "HmacSHA256";
   private static final byte[] LABEL = "sluice one-sided transport, version 1".getBytes(StandardCharsets.US_ASCII);

@@ -18,7 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One executor's end of the one-sided transport: what it has published, whom it can read, and the fetches under way.
+ * One executor's end of the one-sided transport: its published map outputs, the executors that it can read, and its
+ * fetches under way.
  *
  * <pre>
  *   task: OneSidedBlockClient ── start ──→ pending ──→ BlockTransport ─┐

@@ -14,7 +14,7 @@
  *   <li>Every block is always readable through Spark's block transfer; the transport is only ever the faster way. A
  *       block that fails one-sidedly is asked for there before Spark hears of a failure.
  *   <li>A listener of Spark's hears of each block once, whatever fails, stops or comes late; no lock is held meanwhile.
- *   <li>Memory of a received block is given back once, by whoever drops the last reference to it.
+ *   <li>Memory of a received block is freed once, when the last reference to it is released.
  *   <li>Nothing here fails a task or an executor: not a peer's death, not a publication, not the discovery.
  * </ul>
  *

@@ -19,7 +19,7 @@ import org.apache.spark.TaskContext;
 
 /**
  * Has one task's batches encoded: by an encoder thread when one is idle and few batches are under way, else by
- * the task's thread, which thus never just waits. Used by the task's thread only.
+ * the task's thread, which thus never waits idle. Used by the task's thread only.
  */
 final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
@@ -87,8 +87,8 @@ final class BatchEncoder {
   }
 
   /**
-   * The arena may refuse memory for a run even where the quota has room. Spilling what is there gives room; where
-   * there is nothing, others' encodes hold it, which end.
+   * The arena may refuse memory for a run even where the quota has room. Spilling this task's runs makes room; if there
+   * are none, encodes of other tasks hold the memory, and they end.
    */
   private long encodeWhenThereIsRoom(PageBatch batch, long sequence) throws IOException {
     MemoryWait wait = null;

@@ -5,8 +5,8 @@ import java.util.concurrent.Future;
 
 /**
  * One batch on its way through an encoder thread. The task's thread settles it when it is done; a task that
- * fails while the encode still runs abandons it, and then the encoder thread frees the pages, because nobody may
- * free what native code is reading.
+ * fails while the encode still runs abandons it, and then the encoder thread frees the pages, because memory that
+ * native code reads must not be freed.
  */
 final class EncodeJob implements Callable<Long> {
   private final NativeMapOutput output;

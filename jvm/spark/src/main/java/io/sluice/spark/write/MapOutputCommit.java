@@ -110,7 +110,7 @@ final class MapOutputCommit {
    * What the task reports to the driver; after {@link #commit}.
    *
    * @param rowChecksum Spark's checksum of all rows; null when none is wanted
-   * @param stockSizes what estimates the sizes of Spark's own blocks; null where nobody plans by them
+   * @param stockSizes what estimates the sizes of Spark's own blocks; null where no query plan depends on them
    */
   MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes) {
     if (stockSizes == null) {
@@ -140,7 +140,7 @@ final class MapOutputCommit {
     return lengths;
   }
 
-  /** Deletes what an unfinished commit left, or one that came second. */
+  /** Deletes the files of a commit that did not finish, or that came after another attempt's. */
   void abort() {
     if (place != null) {
       cache.orElseThrow().discard(place);
@@ -148,7 +148,7 @@ final class MapOutputCommit {
     }
     if (temporary != null) {
       try {
-        // A link to memory that is gone does not exist, and must go too.
+        // A link to freed memory must be deleted too; File.exists() would say that there is none.
         Files.deleteIfExists(temporary.toPath());
       } catch (IOException e) {
         LOG.warn("Could not delete temporary shuffle file {}", temporary, e);

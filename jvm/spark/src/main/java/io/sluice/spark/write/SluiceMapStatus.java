@@ -12,8 +12,8 @@ import org.apache.spark.storage.BlockManagerId;
 
 /**
  * What a map task of SQL rows reports. On the driver, where adaptive execution plans by it, a block's size is what
- * Spark's own shuffle would have written; on executors, where Spark's fetch iterator bounds its requests by it, what
- * there is to fetch. A block that is not empty has a size above 0 on both.
+ * Spark's own shuffle would have written; on executors, where Spark's fetch iterator bounds its requests by it, it is
+ * the size of Sluice's block. A block that is not empty has a size above 0 on both.
  *
  * <pre>
  *   map task ── sizes of Spark's blocks, real bytes ÷ those ──► driver: statistics, skew, coalescing
@@ -74,7 +74,7 @@ public final class SluiceMapStatus implements MapStatus, Externalizable {
     return stock.mapId();
   }
 
-  /** Spark 4.1 and later ask for it; where Spark's status has none, nobody calls this. */
+  /** Spark 4.1 and later ask for it; where Spark's status has none, Spark does not call this. */
   @Override
   public long checksumValue() {
     return stock.checksumValue();

@@ -59,7 +59,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final NativeMapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
-  /** Null for an RDD's records: nobody plans by the sizes of their blocks. */
+  /** Null for an RDD's records: adaptive execution, which plans by block sizes, is SQL's only. */
   private final StockSizeEstimator stockSizes;
 
   private PageBatch batch;

@@ -52,7 +52,7 @@ class SparkLineTest {
     }
   }
 
-  /** A Spark that nobody knows yet. */
+  /** A future Spark, whose signatures are not known. */
   public static final class FetchesOfTheFuture {
     public FetchesOfTheFuture(TaskContext context, String everythingElse) {}
   }

@@ -143,7 +143,7 @@ class ReadAheadDecoderTest {
     }
   }
 
-  /** Closing does not wait for a decode that runs, and does not pull its memory from under it. */
+  /** Closing does not wait for a decode that runs, and does not free the memory that it uses. */
   @Test
   void whatAThreadStillDecodesIsFreedByIt() throws Exception {
     CountDownLatch begun = new CountDownLatch(2);

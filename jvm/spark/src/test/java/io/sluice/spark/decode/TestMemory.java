@@ -40,7 +40,7 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     return pieces.stream().filter(piece -> piece.frees == 0 && !piece.detached).count();
   }
 
-  /** How often somebody was ready to wait for memory. */
+  /** How often a caller was ready to wait for memory. */
   synchronized int waits() {
     return waits;
   }

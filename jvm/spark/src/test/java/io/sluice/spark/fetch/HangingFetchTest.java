@@ -265,7 +265,7 @@ class HangingFetchTest {
     assertEquals(1, metrics.recordsRead());
   }
 
-  /** Nobody kills or interrupts the consumer: it finds out by itself that the task is over. */
+  /** The consumer is neither killed nor interrupted: it must notice by itself that the task has ended. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aTaskEndsWhileAnotherThreadWaitsForABlock(boolean readAhead) throws Exception {

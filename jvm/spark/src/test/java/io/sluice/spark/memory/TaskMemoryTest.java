@@ -185,7 +185,9 @@ class TaskMemoryTest {
     assertEquals(0, spark.counter(Counter.MEMORY_BEYOND_LIMIT));
   }
 
-  /** Nobody will ever give back what is missing, so the default time-out of two minutes must not pass first. */
+  /**
+   * No other task will ever free the missing memory, so the task must fail before the default time-out of two minutes.
+   */
   @Test
   void whatCanNeverBeGrantedFailsWithoutTheTimeout() {
     start("spark.sluice.memory.waitTimeout", "1h");

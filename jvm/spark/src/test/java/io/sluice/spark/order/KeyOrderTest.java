@@ -22,7 +22,7 @@ import scala.math.Ordering;
 
 import scala.math.Ordering$;
 
-/** Numbers never contradict the comparator that they stand for. */
+/** The order of the numbers is never the opposite of the comparator's order. */
 class KeyOrderTest {
   /** Orders text by length; its number is half of the length. */
   private static final class ByLength implements Comparator<String>, NormalizedKeyOrdering<String> {

@@ -86,7 +86,7 @@ class RecordSorterTest {
       }
     }
 
-    /** The values in the sorter's order; all memory must be free when the last one is out. */
+    /** The values in the sorter's order; all memory must be free when the last one was returned. */
     List<Integer> values(TaskContext context, long residentBytes, boolean resident) {
       List<Integer> values = new ArrayList<>();
       Iterator<Product2<K, Integer>> records = sorted(context, residentBytes, resident);

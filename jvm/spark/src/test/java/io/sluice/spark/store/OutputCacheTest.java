@@ -250,7 +250,10 @@ class OutputCacheTest {
     assertReadable(1, 1);
   }
 
-  /** Its path is a number, which would be another's if the file were closed while its writer is at work. */
+  /**
+   * Its path contains the descriptor's number, which another file would get if this one were closed while its writer is
+   * at work.
+   */
   @Test
   void aPlaceIsItsWritersWhateverBecomesOfItsShuffle() throws IOException {
     open(3);
@@ -287,7 +290,7 @@ class OutputCacheTest {
     assertNull(cache.place(1, 2, OUTPUT_BYTES));
   }
 
-  /** Outputs are committed, moved, read and removed at once; whatever is there is whole. */
+  /** Outputs are committed, moved, read and removed at the same time; every output that can be opened is complete. */
   @Test
   void manyThreads() throws Exception {
     open(5);
@@ -330,7 +333,7 @@ class OutputCacheTest {
           String target = Files.readSymbolicLink(file).toString();
           return target.startsWith("/memfd:sluice-shuffle") || target.startsWith(folder.toString());
         } catch (IOException e) {
-          // Closed meanwhile by whoever has it.
+          // Closed meanwhile by the thread that has it.
           return false;
         }
       }).count();

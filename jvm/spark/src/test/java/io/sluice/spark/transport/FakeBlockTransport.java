@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.apache.spark.unsafe.Platform;
 
-/** A transport in this process: the test completes what is fetched, in the order and with the outcome that it likes. */
+/** A transport in this process: the test completes fetched blocks, in any order and with any outcome. */
 final class FakeBlockTransport implements BlockTransport {
   private static final long[] WAKE = {};
 
@@ -45,7 +45,7 @@ final class FakeBlockTransport implements BlockTransport {
   volatile boolean connecting;
   volatile boolean stopped;
 
-  /** The next request that nobody has handled. */
+  /** The next request that the test has not handled yet. */
   Fetch nextFetch() throws InterruptedException {
     Fetch fetch = fetches.poll(10, TimeUnit.SECONDS);
     if (fetch == null) {
@@ -195,7 +195,7 @@ final class FakeBlockTransport implements BlockTransport {
     return "refused by the fake";
   }
 
-  /** What nobody has polled is freed here, as by the native side. */
+  /** Completions that were not polled are freed here, as by the native side. */
   @Override
   public void stop() {
     stopped = true;

@@ -10,7 +10,7 @@ import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 
-/** Spark's client as the tests need it: serves each block as {@link #content}, or fails, and remembers who asked. */
+/** Spark's client as the tests need it: serves each block as {@link #content}, or fails, and records the calls. */
 final class FakeSparkClient extends BlockStoreClient {
   /** One call. */
   record Request(String host, int port, String executorId, List<String> ids, BlockFetchingListener listener,

@@ -16,7 +16,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Requests of an executor whose host is dead wait for a connection; those of others must not wait with them. */
+/**
+ * Requests of an executor whose host is dead wait for a connection; requests of other executors must not wait for that.
+ */
 @Timeout(60)
 class NettyFetchesTest {
   private static final int REQUESTS = 20;

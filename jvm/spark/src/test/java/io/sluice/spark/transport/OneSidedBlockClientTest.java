@@ -30,7 +30,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Every block is told of once, by one way or the other, and nothing stays leased. */
+/**
+ * Every block is reported to the listener once, as received one-sidedly or by Spark's client, and no memory stays
+ * leased.
+ */
 @Timeout(60)
 class OneSidedBlockClientTest {
   private static final long DELAY_NANOS = 30_000_000_000L;

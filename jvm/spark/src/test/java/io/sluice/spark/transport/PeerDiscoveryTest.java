@@ -115,7 +115,7 @@ class PeerDiscoveryTest {
     assertTrue(beats.get() <= 6, beats + " heartbeats in three seconds");
   }
 
-  /** It also does not speak up when blocks of others are wanted. */
+  /** It also sends no heartbeat when blocks of other executors are wanted. */
   @Test
   void anExecutorWhoseTransportEndedFallsSilent() throws InterruptedException {
     one.start();

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** One peer's life, in virtual time. */
+/** The states of one peer, in virtual time. */
 class PeerTableTest {
   private static final long DELAY_NANOS = 30_000_000_000L;
   private static final long PEER = 0;
@@ -29,7 +29,7 @@ class PeerTableTest {
     peers.learn("5", new byte[] {1});
   }
 
-  /** The peer fails its connection: a fetch finds it out, or whoever looks after the probe. */
+  /** The peer fails its connection: a fetch notices it, or the caller that checks the probe. */
   private void fail() {
     PeerTable.Link link = peers.link("5");
     transport.failedPeers.add(PEER);

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Many tasks on a transport that delays, reorders, loses and is stopped: still one word about every block. */
+/**
+ * Many tasks on a transport that delays, reorders, loses and is stopped: every block is still reported exactly once.
+ */
 @Timeout(120)
 class TransportStressTest {
   private static final int TASKS = 6;
@@ -93,7 +95,8 @@ class TransportStressTest {
       checkContents();
     } finally {
       tasks.shutdownNow();
-      // Even late completions are over when the wire is; what they leased is given back by who polls, or by the fake.
+      // Even late completions are over when the wire is; what they leased is freed by the polling thread, or by the
+      // fake.
       wire.shutdown();
       wire.awaitTermination(1, TimeUnit.MINUTES);
       listener.releaseAll();

@@ -112,7 +112,7 @@ class SluiceShuffleWriterTest {
     assertEquals(100_000, spark.counter(Counter.WRITE_RECORDS) - recordsOfTheAggregate());
   }
 
-  /** Others have filled the arena when the last batch is to be encoded, and give it back while the task waits. */
+  /** Other tasks have filled the arena when the last batch is to be encoded, and free memory while the task waits. */
   @Test
   void encodingWaitsForRoomInTheArena() {
     start("spark.sluice.writer.threads", "0");

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import scala.concurrent.Await;
 import scala.concurrent.duration.Duration;
 
-/** The driver is told the sizes that Spark's own writers would have told it. */
+/** The driver gets the sizes that Spark's own writers would have reported. */
 class StockSizesTest {
   private static final double MAX_ERROR = 0.1;
   private static final long FROM_BYTES = 64 * 1024;

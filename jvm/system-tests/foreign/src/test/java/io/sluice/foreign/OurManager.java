@@ -19,7 +19,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * which the runner sets; the others ({@code new SparkConf(false)}) get it from {@link #set}.
  */
 final class OurManager {
-  /** The class under test; the stock manager proves that a failure is ours and not this machine's. */
+  /** The class under test; if a test fails on the stock manager too, the machine is at fault and not Sluice. */
   static final String CLASS_NAME =
       System.getProperty("sluice.manager", "io.sluice.spark.SluiceShuffleManager");
 
@@ -63,7 +63,8 @@ final class OurManager {
     List<String> tests =
         STOCK
             ? List.of()
-            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1]).toList();
+            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1])
+                .toList();
     return CollectionConverters.asScala(tests).toSeq();
   }
 

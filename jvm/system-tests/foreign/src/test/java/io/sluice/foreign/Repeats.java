@@ -8,8 +8,9 @@ import java.lang.annotation.Target;
 import org.scalatest.TagAnnotation;
 
 /**
- * The same tests as in another suite, over a way of Netty's to move bytes that we have no part in: {@code --all-modes}
- * and {@code --all-spark} run them, {@code ./sluice test} does not. On Linux the other suite has epoll by itself.
+ * The same tests as in another suite, over another transport of Netty's, which Sluice does not touch: {@code
+ * --all-modes} and {@code --all-spark} run them, {@code ./sluice test} does not. On Linux the other suite has epoll by
+ * itself.
  */
 @TagAnnotation
 @Inherited
