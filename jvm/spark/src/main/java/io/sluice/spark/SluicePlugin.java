@@ -3,7 +3,9 @@ package io.sluice.spark;
 import com.codahale.metrics.Gauge;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
@@ -12,6 +14,7 @@ import java.io.Serializable;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -155,17 +158,28 @@ public final class SluicePlugin implements SparkPlugin {
     }
   }
 
-  /** The manager may be made after the plugin (Spark 4), so the gauges look for it when they are read. */
+  /**
+   * The manager may be made after the plugin (Spark 4), so the gauges look for it when they are read. Until then, and
+   * when the manager is another one, all are 0.
+   */
   private static void register(PluginContext plugin) {
     for (Counter counter : Counter.values()) {
-      Gauge<Long> gauge = () -> read(counter);
-      plugin.metricRegistry().register(counter.id(), gauge);
+      register(plugin, counter.id(), manager -> manager.counters().get(counter));
+    }
+    for (FallbackReason reason : FallbackReason.values()) {
+      register(plugin, reason.metric(), manager -> manager.fallbacks(reason));
+    }
+    for (ExecutorGauge gauge : ExecutorGauge.values()) {
+      register(plugin, gauge.id(), manager -> manager.startedExecutorState().map(gauge::of).orElse(0L));
     }
   }
 
-  private static long read(Counter counter) {
-    SluiceShuffleManager manager = currentManager();
-    return manager == null ? 0 : manager.counters().get(counter);
+  private static void register(PluginContext plugin, String name, ToLongFunction<SluiceShuffleManager> value) {
+    Gauge<Long> gauge = () -> {
+      SluiceShuffleManager manager = currentManager();
+      return manager == null ? 0 : value.applyAsLong(manager);
+    };
+    plugin.metricRegistry().register(name, gauge);
   }
 
   private static SluiceShuffleManager currentManager() {

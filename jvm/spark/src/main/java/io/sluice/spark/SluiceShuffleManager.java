@@ -19,11 +19,14 @@ import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.write.SluiceShuffleWriter;
+import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -63,6 +66,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final Capabilities capabilities;
   private final Counters counters = new Counters();
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
+  private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
   private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
   private volatile String executorWithoutLibrary;
@@ -92,6 +96,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
           : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
     }
     this.isDriver = isDriver;
+    for (FallbackReason reason : FallbackReason.values()) {
+      fallbacks.put(reason, new LongAdder());
+    }
     this.capabilities = Capabilities.of(conf, settings, isDriver);
   }
 
@@ -99,6 +106,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
     Optional<FallbackReason> reason = fallback(dependency);
     if (reason.isPresent()) {
+      fallbacks.get(reason.get()).increment();
       if (reason.get() == FallbackReason.CODEC_SPARK) {
         counters.increment(Counter.SHUFFLES_SPARK_CODEC);
       } else {
@@ -130,8 +138,13 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     // The warning about a missing library was logged when the library was looked for.
     if (first && reason != FallbackReason.NATIVE_LIBRARY) {
-      LOG.info("Shuffle {} uses Spark's sort shuffle because {} (said once; later shuffles like it at debug level)",
-          shuffleId, reason.text());
+      String message =
+          "Shuffle {} uses Spark's sort shuffle because {} (said once; later shuffles like it at debug level)";
+      if (reason.isWanted()) {
+        LOG.info(message, shuffleId, reason.text());
+      } else {
+        LOG.warn(message, shuffleId, reason.text());
+      }
     } else {
       LOG.debug("Shuffle {} uses Spark's sort shuffle because {}", shuffleId, reason.text());
     }
@@ -271,6 +284,18 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** Whether the native library can be used in this process, or why not. */
   public NativeLibrary.Status nativeLibrary() {
     return nativeLibrary;
+  }
+
+  /** How many shuffles were left to Spark for {@code reason}; on the driver. */
+  long fallbacks(FallbackReason reason) {
+    return fallbacks.get(reason).sum();
+  }
+
+  /** What {@link #executorState} gives, if something has asked for it; never makes it. */
+  Optional<ExecutorState> startedExecutorState() {
+    synchronized (this) {
+      return Optional.ofNullable(executor);
+    }
   }
 
   /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */

@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.policy.FallbackReason;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
@@ -76,6 +78,8 @@ class SluiceShuffleManagerTest {
     assertEquals(1000, shuffledCount());
     assertEquals(0, spark.counter(Counter.SHUFFLES_ROWS));
     assertTrue(spark.counter(Counter.SHUFFLES_STOCK) > 0);
+    assertEquals(spark.counter(Counter.SHUFFLES_STOCK), spark.manager().fallbacks(FallbackReason.NATIVE_LIBRARY));
+    assertEquals(0, spark.manager().fallbacks(FallbackReason.ENCRYPTION));
     assertFalse(spark.manager().nativeLibrary().available());
   }
 
@@ -114,9 +118,15 @@ class SluiceShuffleManagerTest {
         .getSourcesByName("plugin." + SluicePlugin.class.getName());
     assertTrue(sources.size() > 0, "no source is registered");
     var gauges = sources.apply(0).metricRegistry().getGauges();
-    assertEquals(Counter.values().length, gauges.size());
+    assertEquals(Counter.values().length + FallbackReason.values().length + ExecutorGauge.values().length,
+        gauges.size());
     assertEquals(spark.counter(Counter.SHUFFLES_ROWS), gauges.get(Counter.SHUFFLES_ROWS.id()).getValue());
     assertTrue((Long) gauges.get(Counter.WRITE_RECORDS.id()).getValue() >= 1000);
+    assertEquals(0L, gauges.get(FallbackReason.ENCRYPTION.metric()).getValue());
+    assertEquals(spark.manager().executorState().memory().budget().limitBytes(),
+        gauges.get(ExecutorGauge.MEMORY_LIMIT.id()).getValue());
+    assertTrue((Long) gauges.get(ExecutorGauge.MEMORY_PEAK.id()).getValue() > 0);
+    assertTrue((Long) gauges.get(ExecutorGauge.ARENA_RESERVED.id()).getValue() > 0);
   }
 
   @Test

@@ -48,7 +48,7 @@ final class AdaptiveQueries {
     some.coalescingOf("numbers", 4.5);
     some.coalescingOf("words", 2.5);
     some.coalescingOf("bytes", 7.5);
-    some.skewJoin("INNER", "big", "small");
+    some.skewJoin("INNER", "big", "small", 5);
     some.add("rebalance by key", "skewed", "SELECT /*+ REBALANCE(k) */ * FROM big",
         ADVISORY, some.partitions("big", 1.5));
     return some;
@@ -107,7 +107,7 @@ final class AdaptiveQueries {
       coalescingOf(table, 2.5);
       coalescingOf(table, 6.5);
     }
-    coalescingOf("words", 19.5);
+    coalescingOf("words", 9.5);
   }
 
   private void coalescingOf(String table, double partitions) {
@@ -117,29 +117,29 @@ final class AdaptiveQueries {
   }
 
   private void skewJoins() {
-    skewJoin("INNER", "big", "small");
-    skewJoin("LEFT OUTER", "big", "small");
-    skewJoin("LEFT SEMI", "big", "small");
-    skewJoin("LEFT ANTI", "big", "small");
-    skewJoin("RIGHT OUTER", "small", "big");
-    skewJoin("INNER", "small", "big");
+    skewJoin("INNER", "big", "small", 5);
+    skewJoin("LEFT OUTER", "big", "small", 5);
+    skewJoin("LEFT SEMI", "big", "small", 6.5);
+    skewJoin("LEFT ANTI", "big", "small", 6.5);
+    skewJoin("RIGHT OUTER", "small", "big", 5);
+    skewJoin("INNER", "small", "big", 5);
     add("full outer join is not split", "SortMergeJoin", "SELECT * FROM big FULL OUTER JOIN small USING (k)",
-        skewSettings());
+        skewSettings(5));
     add("skewed shuffled hash join", "skewed", "SELECT /*+ SHUFFLE_HASH(small) */ * FROM big JOIN small USING (k)",
-        skewSettings());
+        skewSettings(5));
     add("skew join below an aggregate", "SortMergeJoin",
-        "SELECT k, count(*), max(other) FROM big JOIN small USING (k) GROUP BY k", skewSettings());
+        "SELECT k, count(*), max(other) FROM big JOIN small USING (k) GROUP BY k", skewSettings(5));
   }
 
-  private void skewJoin(String type, String left, String right) {
+  private void skewJoin(String type, String left, String right, double advisory) {
     add("skewed " + type + " join of " + left + " and " + right, "skewed",
-        "SELECT * FROM " + left + " " + type + " JOIN " + right + " USING (k)", skewSettings());
+        "SELECT * FROM " + left + " " + type + " JOIN " + right + " USING (k)", skewSettings(advisory));
   }
 
   /** The large partition of {@code big} has 32 times the average, in four equal map outputs. */
-  private String[] skewSettings() {
+  private String[] skewSettings(double advisory) {
     return new String[] {"spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", partitions("big", 10),
-      "spark.sql.adaptive.skewJoin.skewedPartitionFactor", "3", ADVISORY, partitions("big", 5)};
+      "spark.sql.adaptive.skewJoin.skewedPartitionFactor", "3", ADVISORY, partitions("big", advisory)};
   }
 
   private void hints() {

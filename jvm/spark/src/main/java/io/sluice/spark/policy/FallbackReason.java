@@ -1,6 +1,11 @@
 package io.sluice.spark.policy;
 
-/** Why a shuffle is left to Spark's own sort shuffle. */
+import java.util.Locale;
+
+/**
+ * Why a shuffle is left to Spark's own sort shuffle. The plugin registers the number of such shuffles as a Spark metric
+ * under the reason's {@link #metric}.
+ */
 public enum FallbackReason {
   CODEC_SPARK("spark.sluice.codec is spark"),
   RECORDS_DISABLED("it is not of SQL rows and spark.sluice.records.enabled is false"),
@@ -23,6 +28,21 @@ public enum FallbackReason {
 
   FallbackReason(String text) {
     this.text = text;
+  }
+
+  /** Whether the user has asked for it by a setting of Sluice's, so that nobody needs a warning. */
+  public boolean isWanted() {
+    return this == CODEC_SPARK || this == RECORDS_DISABLED || this == DISABLED;
+  }
+
+  /** The name of the Spark metric that counts such shuffles: {@code shuffles.fallback.} and the reason's name. */
+  public String metric() {
+    StringBuilder name = new StringBuilder("shuffles.fallback.");
+    for (String word : name().toLowerCase(Locale.ROOT).split("_")) {
+      boolean first = name.charAt(name.length() - 1) == '.';
+      name.append(first ? word : Character.toUpperCase(word.charAt(0)) + word.substring(1));
+    }
+    return name.toString();
   }
 
   /** Completes the sentence "the shuffle falls back because …". */

@@ -1,0 +1,89 @@
+package io.sluice.spark.executor;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.TransportStatistics;
+import io.sluice.spark.metrics.Counter.Unit;
+import io.sluice.spark.store.OutputCache;
+import java.util.function.ToLongFunction;
+
+/**
+ * What an executor holds at the moment when somebody looks, declared once; the plugin registers each as a Spark metric
+ * under its {@link #id}. All are 0 before the executor's first shuffle. What has happened since the start is counted in
+ * {@link io.sluice.spark.metrics.Counter}.
+ */
+public enum ExecutorGauge {
+  MEMORY_LIMIT("memory.limitBytes", Unit.BYTES, "the limit of block memory, unless Spark's off-heap memory is used",
+      state -> state.memory().budget().limitBytes()),
+  MEMORY_USED("memory.usedBytes", Unit.BYTES, "block memory that tasks hold, of that limit",
+      state -> state.memory().budget().usedBytes()),
+  MEMORY_PEAK("memory.peakBytes", Unit.BYTES, "the most that tasks have held together",
+      state -> state.memory().budget().peakBytes()),
+  ARENA_LEASED("memory.arenaLeasedBytes", Unit.BYTES, "native memory on lease, blocks received one-sidedly included",
+      state -> NativeCore.leasedBytes()),
+  ARENA_RESERVED("memory.arenaReservedBytes", Unit.BYTES,
+      "address space that the native arenas have mapped; free parts of it are given back to the system after a while",
+      state -> NativeCore.reservedBytes()),
+  SCRATCH("memory.scratchBytes", Unit.BYTES, "native heap that encoders and decoders hold between frames",
+      state -> NativeCore.scratchBytes()),
+  READ_AHEAD("read.aheadBytes", Unit.BYTES, "decoded or being decoded ahead of the tasks that read",
+      state -> state.readAheadBytes().usedBytes()),
+  CACHE_USED("cache.usedBytes", Unit.BYTES, "map output in memory",
+      state -> state.cache().map(OutputCache::usedBytes).orElse(0L)),
+  MAPPED_REGIONS("transport.mappedRegions", Unit.COUNT, "parts of map outputs that are mapped for peers to read",
+      transport(TransportStatistics::mappedRegions)),
+  MAPPED_BYTES("transport.mappedBytes", Unit.BYTES, "bytes of those", transport(TransportStatistics::mappedBytes)),
+  PINNED_BYTES("transport.pinnedBytes", Unit.BYTES, "of those, bytes that a peer may be reading",
+      transport(TransportStatistics::pinnedBytes)),
+  GETS_IN_FLIGHT("transport.getsInFlight", Unit.COUNT, "one-sided reads under way",
+      transport(TransportStatistics::getsInFlight)),
+  CONNECTIONS("transport.connections", Unit.COUNT, "connections for one-sided reads that are open",
+      transport(TransportStatistics::connections)),
+  DISK_JOBS("transport.diskJobs", Unit.COUNT, "questions of peers that wait for a disk",
+      transport(TransportStatistics::diskJobs)),
+  LONGEST_TURN("transport.longestTurnNanos", Unit.NANOS,
+      "the longest time that the transport's thread was busy at once",
+      transport(TransportStatistics::longestTurnNanos)),
+  MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
+      transport(TransportStatistics::malformedMessages)),
+  FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "attempts to register memory for RDMA that failed",
+      transport(TransportStatistics::failedRegistrations));
+
+  private final String id;
+  private final Unit unit;
+  private final String label;
+  private final ToLongFunction<ExecutorState> value;
+
+  ExecutorGauge(String id, Unit unit, String label, ToLongFunction<ExecutorState> value) {
+    this.id = id;
+    this.unit = unit;
+    this.label = label;
+    this.value = value;
+  }
+
+  private static ToLongFunction<ExecutorState> transport(ToLongFunction<TransportStatistics> figure) {
+    return state -> state.transport().map(service -> figure.applyAsLong(service.statistics())).orElse(0L);
+  }
+
+  /** The name of the Spark metric. */
+  public String id() {
+    return id;
+  }
+
+  public Unit unit() {
+    return unit;
+  }
+
+  /** One line for people. */
+  public String label() {
+    return label;
+  }
+
+  /** The value now; 0 when the executor is being stopped. */
+  public long of(ExecutorState state) {
+    try {
+      return value.applyAsLong(state);
+    } catch (RuntimeException stopped) {
+      return 0;
+    }
+  }
+}
