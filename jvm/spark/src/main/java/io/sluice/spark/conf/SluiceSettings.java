@@ -17,7 +17,8 @@ public final class SluiceSettings {
       "Whether shuffles of RDDs take Sluice's path too. false leaves them to Spark and keeps those of SQL.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
-      "A preset for how blocks are made, kept and moved; an axis that is set by hand wins over it. MULTITHREADED is "
+      "A preset for how blocks are made, kept and moved; spark.sluice.codec, store and transport, where they are "
+          + "set, win over it. MULTITHREADED is "
           + "spark.sluice.codec=sluice, spark.sluice.store=files and spark.sluice.transport=netty; UCX is "
           + "codec=sluice, store=cache and transport=ucx; RDMA is codec=spark, store=files and transport=ucx; "
           + "CACHE_ONLY, for applications of one executor, is codec=sluice, store=cache and transport=netty.");
@@ -51,8 +52,8 @@ public final class SluiceSettings {
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
-      "How long an executor that is read one-sidedly may give no sign of life while something is expected of it. Then "
-          + "it is given up: its blocks are asked for by netty, and so is everything of it for "
+      "How long an executor that is read one-sidedly may be silent while this executor waits for an "
+          + "answer or a read. Then it is given up: its blocks are asked for by netty, and so is everything of it for "
           + "spark.sluice.transport.retryDelay. However slow, a read that moves on is not ended.");
 
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
@@ -82,8 +83,9 @@ public final class SluiceSettings {
 
   public static final Setting<Boolean> UCX_ALLOW_UNAUTHENTICATED_TCP = Setting.flag(
       "spark.sluice.ucx.allowUnauthenticatedTcp", false, false,
-      "With spark.authenticate=true, whether UCX may use TCP all the same. Over TCP UCX asks nobody who connects "
-          + "for a secret, and reads and writes any address of the executor's process for him. true says that only "
+      "With spark.authenticate=true, whether UCX may use TCP all the same. Over TCP UCX checks no "
+          + "secret: whoever connects to its port can read and write any address of the executor's process. true says "
+          + "that only "
           + "hosts of this application can reach the executors' ports. With false, blocks of applications with "
           + "spark.authenticate travel by netty, unless spark.executorEnv.UCX_TLS keeps UCX from TCP.");
 
@@ -102,7 +104,7 @@ public final class SluiceSettings {
       "auto takes the cores that were granted to the executor and that no task's thread occupies, at most 8: "
           + "those beyond one per task where spark.task.cpus is more than 1, and whole cores of a cgroup's CPU quota "
           + "(spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with local[n], it is "
-          + "0: cores that the process merely sees may be its neighbours'.";
+          + "0: cores that the process sees but was not granted may be in use by other containers.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
       "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. "
