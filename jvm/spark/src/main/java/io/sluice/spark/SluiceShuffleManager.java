@@ -194,6 +194,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
     }
     startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
+    startedExecutorState().ifPresent(state -> state.reportedBytes().forget(shuffleId));
     return super.unregisterShuffle(shuffleId);
   }
 

@@ -14,6 +14,7 @@ import org.apache.spark.SparkConf;
  * @param level {@code LEVEL_} constant
  * @param checksum {@code CHECKSUM_} constant; empty when Sluice does not know the algorithm
  * @param checksumName the algorithm's name, for messages
+ * @param typicalShareOfStock bytes of a typical block for each byte that Spark's own block of the same rows has
  * @param syncWrites {@code spark.shuffle.sync}: whether files are forced to the disk
  */
 public record BlockSettings(
@@ -22,7 +23,11 @@ public record BlockSettings(
     int level,
     OptionalInt checksum,
     String checksumName,
+    double typicalShareOfStock,
     boolean syncWrites) {
+  /** Measured; the table is in docs/decisions/0005-map-statuses-carry-sparks-sizes.md. */
+  private static final double SHARE_OF_FAST_CODECS = 0.5;
+  private static final double SHARE_OF_ZSTD = 0.77;
 
   static BlockSettings from(SparkConf conf, CodecLevel level) {
     boolean compress = conf.getBoolean("spark.shuffle.compress", true);
@@ -35,6 +40,7 @@ public record BlockSettings(
         compress ? level.nativeLevel() : NativeCore.LEVEL_PLAIN,
         checked ? checksum(checksumName) : OptionalInt.of(NativeCore.CHECKSUM_NONE),
         checksumName,
+        compress && level != CodecLevel.PLAIN ? typicalShareOfStock(codecName) : 1,
         conf.getBoolean("spark.shuffle.sync", false));
   }
 
@@ -45,6 +51,12 @@ public record BlockSettings(
       case "snappy", "org.apache.spark.io.snappycompressioncodec" -> OptionalInt.of(NativeCore.CODEC_SNAPPY);
       default -> OptionalInt.empty();
     };
+  }
+
+  private static double typicalShareOfStock(String codecName) {
+    return codec(codecName).orElse(NativeCore.CODEC_NONE) == NativeCore.CODEC_ZSTD
+        ? SHARE_OF_ZSTD
+        : SHARE_OF_FAST_CODECS;
   }
 
   private static OptionalInt checksum(String name) {

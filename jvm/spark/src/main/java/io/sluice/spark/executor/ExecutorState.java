@@ -22,6 +22,7 @@ public final class ExecutorState implements AutoCloseable {
   private final WorkerPool encoders;
   private final WorkerPool decoders;
   private final ReadAheadLimit readAheadBytes;
+  private final ReportedBytes reportedBytes = new ReportedBytes();
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
 
@@ -67,6 +68,11 @@ public final class ExecutorState implements AutoCloseable {
   /** The bound on what readers have decoded ahead of their consumers. */
   public ReadAheadLimit readAheadBytes() {
     return readAheadBytes;
+  }
+
+  /** How the sizes that map tasks of SQL rows report compare with their bytes. */
+  public ReportedBytes reportedBytes() {
+    return reportedBytes;
   }
 
   /** What reads blocks of other executors one-sidedly, if anything does. */

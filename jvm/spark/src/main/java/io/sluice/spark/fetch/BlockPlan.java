@@ -18,10 +18,11 @@ import scala.collection.Iterator;
 
 /**
  * The blocks of one reduce task, split by where they are: on this host's disks (opened by us) or elsewhere
- * (left to Spark's fetch iterator).
+ * (left to Spark's fetch iterator, with the sizes that will travel).
  */
 public final class BlockPlan {
   private final Predicate<BlockManagerId> isLocal;
+  private final TransferSize sizes;
   private final boolean batch;
   private final List<ShuffleBlock> local = new ArrayList<>();
   private final List<Object> remote = new ArrayList<>();
@@ -34,11 +35,13 @@ public final class BlockPlan {
    * @param byAddress tuples of {@link BlockManagerId} and a sequence of (block id, size, map index), as {@code
    *     MapOutputTracker} gives them: without empty blocks
    * @param isLocal whose blocks this process opens itself
+   * @param sizes of blocks that travel
    * @param batch whether neighbouring partitions of one map are one block
    */
   public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal,
-      boolean batch) {
+      TransferSize sizes, boolean batch) {
     this.isLocal = isLocal;
+    this.sizes = sizes;
     this.batch = batch;
     while (byAddress.hasNext()) {
       add(byAddress.next());
@@ -89,7 +92,7 @@ public final class BlockPlan {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
       } else {
         remoteMaps.putIfAbsent(new ShuffleBlock(id, address, mapIndex).mapId(), new RemoteMap(address, mapIndex));
-        sized.add(new Tuple3<>(id, block._2(), mapIndex));
+        sized.add(new Tuple3<>(id, sizes.bytes((Long) block._2()), mapIndex));
       }
     }
     if (!here) {

@@ -18,6 +18,7 @@ import io.sluice.spark.fetch.LocalBlockStore;
 import io.sluice.spark.fetch.LocalBlocks;
 import io.sluice.spark.fetch.RemoteFetch;
 import io.sluice.spark.fetch.SparkBlockStore;
+import io.sluice.spark.fetch.TransferSize;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
 import io.sluice.spark.policy.RecordFormat;
@@ -97,6 +98,15 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, insideTask).records();
   }
 
+  /** Map tasks of SQL rows report the sizes of Spark's own blocks, those of records the real ones. */
+  private TransferSize transferSize() {
+    if (handle.format() == RecordFormat.RDD_RECORDS) {
+      return TransferSize.AS_REPORTED;
+    }
+    double typical = executor.settings().blocks().typicalShareOfStock();
+    return TransferSize.reportedTimes(executor.reportedBytes().ratio(handle.shuffleId(), typical));
+  }
+
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
     int threads = executor.settings().reader().threads();
     if (threads == 0) {
@@ -116,7 +126,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     BlockPlan plan = new BlockPlan(
         env.mapOutputTracker().getMapSizesByExecutorId(
             handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
-        store::reads, batch);
+        store::reads, transferSize(), batch);
     BlockInputs local = new LocalBlocks(plan.local(), store, metrics, counts);
     if (!plan.hasRemote()) {
       return local;

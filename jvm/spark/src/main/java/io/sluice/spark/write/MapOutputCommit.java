@@ -4,6 +4,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
+import io.sluice.spark.executor.ReportedBytes;
 import io.sluice.spark.store.CachedOutput;
 import io.sluice.spark.store.OutputCache;
 import java.io.File;
@@ -12,7 +13,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManager;
@@ -111,22 +111,23 @@ final class MapOutputCommit {
    *
    * @param rowChecksum Spark's checksum of all rows; null when none is wanted
    * @param stockSizes what estimates the sizes of Spark's own blocks; null where no query plan depends on them
+   * @param reportedBytes where it is noted how the reported sizes compare with the real ones
    */
-  MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes) {
+  MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes, ReportedBytes reportedBytes) {
     if (stockSizes == null) {
       return sparkStatus(rowChecksum, lengths);
     }
     long[] sizes = stockSizes.estimate(lengths);
-    double realBytes = 0;
-    double stockBytes = 0;
+    long realBytes = 0;
+    long stockBytes = 0;
     for (int p = 0; p < sizes.length; p++) {
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
       sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, sizes[p]);
       realBytes += lengths[p];
       stockBytes += sizes[p];
     }
-    MapStatus status = sparkStatus(rowChecksum, sizes);
-    return stockBytes == 0 ? status : SluiceMapStatus.of(status, realBytes / stockBytes, SparkEnv.get().conf());
+    reportedBytes.add(shuffleId, realBytes, stockBytes);
+    return sparkStatus(rowChecksum, sizes);
   }
 
   private MapStatus sparkStatus(Long rowChecksum, long[] sizes) {

@@ -7,6 +7,7 @@ import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.WriterSettings;
 import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.executor.ReportedBytes;
 import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -61,6 +62,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final MapOutputCommit commit;
   /** Null for an RDD's records: adaptive execution, which plans by block sizes, is SQL's only. */
   private final StockSizeEstimator stockSizes;
+  private final ReportedBytes reportedBytes;
 
   private PageBatch batch;
   private PageWriter page;
@@ -95,6 +97,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         executor.cache());
+    this.reportedBytes = executor.reportedBytes();
     this.stockSizes = format == RecordFormat.SQL_ROWS
         ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, context.partitionId()) : null;
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
@@ -276,7 +279,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksum, stockSizes);
+    mapStatus = commit.mapStatus(rowChecksum, stockSizes, reportedBytes);
   }
 
   @Override

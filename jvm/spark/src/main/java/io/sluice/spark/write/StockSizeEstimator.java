@@ -26,7 +26,7 @@ import org.apache.spark.unsafe.Platform;
 final class StockSizeEstimator {
   static final int LENGTH_BYTES = Integer.BYTES;
   static final long MIN_SAMPLED_BYTES = 128 * 1024;
-  private static final int MAX_OPEN = 16;
+  private static final int MAX_OPEN = 100;
   /**
    * So many partitions that are not large are sampled even if that exceeds the share: in a small output, a larger one.
    */

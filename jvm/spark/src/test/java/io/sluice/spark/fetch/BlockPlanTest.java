@@ -28,8 +28,12 @@ class BlockPlanTest {
   private static final BlockManagerId FAR = BlockManagerId.apply("3", "far", 3, Option.empty());
 
   private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed) {
+    return plan(batch, addressed, TransferSize.AS_REPORTED);
+  }
+
+  private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed, TransferSize sizes) {
     return new BlockPlan(ScalaIterators.of(addressed.iterator()),
-        address -> Set.of("1", "fallback").contains(address.executorId()), batch);
+        address -> Set.of("1", "fallback").contains(address.executorId()), sizes, batch);
   }
 
   /** A tuple as MapOutputTracker gives it: blocks are {map, reduce}. */
@@ -86,5 +90,27 @@ class BlockPlanTest {
         new ShuffleBlock(batch(3, 6, 8), HERE, 3)), plan.local());
     assertEquals(4, plan.local().get(0).reduceId());
     assertFalse(plan.hasRemote());
+  }
+
+  /**
+   * Spark's iterator counts what it has in flight by these sizes, so they are those of the blocks, not the reported
+   * ones.
+   */
+  @Test
+  void sizesOfRemoteBlocksAreThoseThatTravel() {
+    List<Tuple2<BlockManagerId, ?>> addressed = List.of(at(FAR, new int[] {0, 4}, new int[] {2, 4}));
+    assertEquals(List.of(500L, 500L), sizes(plan(false, addressed, TransferSize.reportedTimes(0.5))));
+    assertEquals(List.of(770L, 770L), sizes(plan(false, addressed, TransferSize.reportedTimes(0.77))));
+    assertEquals(List.of(1000L, 1000L), sizes(plan(false, addressed, TransferSize.reportedTimes(1))));
+    assertEquals(List.of(1L, 1L), sizes(plan(false, addressed, TransferSize.reportedTimes(0.0001))), "never empty");
+  }
+
+  private static List<Long> sizes(BlockPlan plan) {
+    List<Long> sizes = new ArrayList<>();
+    Iterator<?> blocks = ((scala.collection.Iterable<?>) ((Tuple2<?, ?>) plan.remote().next())._2()).iterator();
+    while (blocks.hasNext()) {
+      sizes.add((Long) ((Tuple3<?, ?, ?>) blocks.next())._2());
+    }
+    return sizes;
   }
 }

@@ -333,6 +333,10 @@ class SluiceShuffleWriterTest {
         scala.concurrent.duration.Duration.Inf());
     var tracker = (org.apache.spark.MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
     var statuses = tracker.shuffleStatuses().apply(dependency.shuffleId()).mapStatuses();
+    for (var status : statuses) {
+      // Spark reads them with a class loader that does not know the jars of --jars.
+      assertTrue(status.getClass().getName().startsWith("org.apache.spark.scheduler."), status.getClass().getName());
+    }
     List<Long> checksums = java.util.Arrays.stream(statuses).map(status -> status.checksumValue()).toList();
     assertFalse(checksums.contains(0L), "no row-based checksums: " + checksums);
     return checksums;

@@ -93,6 +93,19 @@ class StockSizesTest {
     compare(Table.HEXADECIMAL, rows, partitions, MAX_ERROR);
   }
 
+  /** Where all streams are sampled from their first byte to their last. */
+  @ParameterizedTest
+  @CsvSource({"lz4, 5", "zstd, 5", "snappy, 5", "lz4, 10"})
+  void sizesOfSmallOutputsAreExact(String codec, int partitions) throws Exception {
+    spark = LocalSpark.start(Map.of("spark.io.compression.codec", codec));
+    for (Table table : Table.values()) {
+      long[] ours = sizes(table.rows(spark.session(), 1_000, partitions));
+      spark.session().conf().set("spark.sluice.enabled", "false");
+      assertArrayEquals(sizes(table.rows(spark.session(), 1_000, partitions)), ours, table.name());
+      spark.session().conf().unset("spark.sluice.enabled");
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"4k", "1m"})
   void forOtherBlocksOfTheCodec(String blockSize) throws Exception {
