@@ -21,11 +21,13 @@ class MetricsPageTest {
     StringBuilder page = new StringBuilder("""
         # Metrics
 
-        Generated from `Counter`, `ExecutorGauge` and `FallbackReason` by `MetricsPageTest`, which holds this page equal to the code.
+        Generated from `Counter`, `ExecutorGauge` and `FallbackReason` by `MetricsPageTest`, which holds this page equal
+        to the code.
 
-        With the plugin (`spark.plugins=io.sluice.spark.SluicePlugin`) each is a metric of Spark's metrics system, on the driver and on every
-        executor, named `<application id>.<executor id>.plugin.io.sluice.spark.SluicePlugin.<metric>`: for the JSON servlet
-        of the UI, Prometheus, JMX and the other sinks of `metrics.properties`. Sizes are in bytes, times in nanoseconds.
+        With the plugin (`spark.plugins=io.sluice.spark.SluicePlugin`) each is a metric of Spark's metrics system, on
+        the driver and on every executor, named
+        `<application id>.<executor id>.plugin.io.sluice.spark.SluicePlugin.<metric>`: for the JSON servlet of the UI,
+        Prometheus, JMX and the other sinks of `metrics.properties`. Sizes are in bytes, times in nanoseconds.
 
         ## Counted since the process started
 
@@ -39,8 +41,8 @@ class MetricsPageTest {
     for (ExecutorGauge gauge : ExecutorGauge.values()) {
       row(page, gauge.id(), gauge.label());
     }
-    page.append(
-        "\n## Shuffles left to Spark's sort shuffle, by reason; counted on the driver\n\n| metric | because |\n| --- | --- |\n");
+    page.append("\n## Shuffles left to Spark's sort shuffle, by reason; counted on the driver\n\n")
+        .append("| metric | because |\n| --- | --- |\n");
     for (FallbackReason reason : FallbackReason.values()) {
       row(page, reason.metric(), reason.text());
     }

@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentMap;
 
 /**
  * How many bytes this executor's map outputs of each shuffle have, and how many they report to the driver: the sizes of
- * Spark's own blocks. Reduce tasks of the executor estimate by it how many bytes they fetch; other executors' map outputs of
- * the same shuffle hold rows of the same kind. Any thread.
+ * Spark's own blocks. Reduce tasks of the executor estimate by it how many bytes they fetch; other executors' map
+ * outputs of the same shuffle hold rows of the same kind. Any thread.
  */
 public final class ReportedBytes {
   private record Sums(double real, double reported) {

@@ -1,9 +1,9 @@
 package io.sluice.spark.fetch;
 
 /**
- * How many bytes travel for a block of which a map status tells a size. Map tasks of SQL rows report the sizes of Spark's
- * own blocks, for adaptive execution ({@code docs/decisions/0005-map-statuses-carry-sparks-sizes.md}); Spark's fetch
- * iterator needs the bytes that it will hold, for its requests and for what it has in flight. Thread-safe.
+ * How many bytes travel for a block of which a map status tells a size. Map tasks of SQL rows report the sizes of
+ * Spark's own blocks, for adaptive execution ({@code docs/decisions/0005-map-statuses-carry-sparks-sizes.md}); Spark's
+ * fetch iterator needs the bytes that it will hold, for its requests and for what it has in flight. Thread-safe.
  */
 @FunctionalInterface
 public interface TransferSize {

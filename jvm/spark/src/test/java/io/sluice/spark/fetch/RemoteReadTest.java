@@ -115,7 +115,8 @@ class RemoteReadTest {
     while (mapSizes.hasNext()) {
       moved.add(new Tuple2<>(elsewhere, ((Tuple2<?, ?>) mapSizes.next())._2()));
     }
-    BlockPlan plan = new BlockPlan(ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch);
+    BlockPlan plan = new BlockPlan(
+        ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch);
     ReadCounts counts = new ReadCounts(counters);
     RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         SparkEnv.get().blockManager().blockStoreClient(), settings, metrics, batch).start(plan, true, counts);

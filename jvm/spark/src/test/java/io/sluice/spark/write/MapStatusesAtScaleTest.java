@@ -63,7 +63,8 @@ class MapStatusesAtScaleTest {
   @Test
   void statusesTakeAsMuchMemoryAsStocks() {
     MapStatus[] ours = IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::ours).toArray(MapStatus[]::new);
-    MapStatus[] stocks = IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::stocks).toArray(MapStatus[]::new);
+    MapStatus[] stocks =
+        IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::stocks).toArray(MapStatus[]::new);
     assertEquals(SizeEstimator.estimate(stocks), SizeEstimator.estimate(ours));
 
     MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
