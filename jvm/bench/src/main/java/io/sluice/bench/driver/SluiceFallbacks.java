@@ -9,7 +9,6 @@ import org.apache.spark.shuffle.ShuffleManager;
  */
 final class SluiceFallbacks {
 
-  private static final String STATE = "io.sluice.spark.executor.ExecutorState";
   private static final String COUNTER = "io.sluice.spark.metrics.Counter";
   private static final String FALLEN_BACK = "SHUFFLES_STOCK";
 
@@ -25,8 +24,7 @@ final class SluiceFallbacks {
       ClassLoader loader = manager.getClass().getClassLoader();
       Class<?> counterType = Class.forName(COUNTER, true, loader);
       Object counter = counterType.getField(FALLEN_BACK).get(null);
-      Object state = Class.forName(STATE, true, loader).getMethod("get").invoke(null);
-      Object counters = state.getClass().getMethod("counters").invoke(state);
+      Object counters = manager.getClass().getMethod("counters").invoke(manager);
       return (Long) counters.getClass().getMethod("get", counterType).invoke(counters, counter);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("Sluice's counter " + FALLEN_BACK + " cannot be read; "
