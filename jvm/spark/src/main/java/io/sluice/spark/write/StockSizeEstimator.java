@@ -35,8 +35,10 @@ final class StockSizeEstimator {
   private static final long MORE_BYTES = 2L << 20;
   /** So many samples are long, where the codec does better the further it is in a stream. */
   private static final int LONG = 2;
-  /** A partition with so many times the average is sampled whatever else is. */
+  /** A partition with so many times the average is sampled before others. */
   private static final int LARGE = 4;
+  /** So many of those are sampled even if that exceeds the share. */
+  private static final int MIN_LARGE = 8;
   /** So many samples are compressed at several lengths, to learn how the ratio grows with the length. */
   private static final int DETAILED = 3;
   /** So many are compressed at half their length too. */
@@ -55,6 +57,7 @@ final class StockSizeEstimator {
   private final List<MeasuredStream> measured = new ArrayList<>();
   private int openSamples;
   private int ordinarySamples;
+  private int largeSamples;
   private long totalBytes;
   private long sampledBytes;
 
@@ -116,8 +119,9 @@ final class StockSizeEstimator {
   private void chooseSamples() {
     long budget = Math.max(MIN_SAMPLED_BYTES, totalBytes / codec.sampledShare()) - sampledBytes;
     long large = LARGE * Math.max(1, totalBytes / partitions);
-    for (int p = 0; p < partitions && openSamples < MAX_OPEN; p++) {
+    for (int p = 0; p < partitions && openSamples < MAX_OPEN && (budget > 0 || largeSamples < MIN_LARGE); p++) {
       if (sampleOf[p] == 0 && streamBytes[p] > large && streamBytes[p] > codec.sampleBytes()) {
+        largeSamples++;
         budget -= open(p, true);
       }
     }

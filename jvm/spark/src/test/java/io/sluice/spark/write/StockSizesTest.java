@@ -10,12 +10,14 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.spark.MapOutputStatistics;
+import org.apache.spark.SparkConf;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.functions;
+import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -148,5 +150,30 @@ class StockSizesTest {
       seen[order.next()]++;
     }
     assertArrayEquals(IntStream.range(0, partitions).map(p -> 1).toArray(), seen);
+  }
+
+  /** 80 of 400 partitions are large: not all of them are sampled. */
+  @Test
+  void samplesAreAShareOfTheBytesHoweverManyPartitionsAreLarge() {
+    spark = LocalSpark.start(Map.of());
+    int rowBytes = 1024;
+    int rows = 80 * 64;
+    long pageBytes = (long) rows * (rowBytes + PageWriter.ENTRY_BYTES);
+    long page = Platform.allocateMemory(pageBytes);
+    try {
+      StockSizeEstimator estimator = new StockSizeEstimator(StockCodec.of(new SparkConf(false)), 400, 0);
+      Platform.setMemory(page, (byte) 1, pageBytes);
+      for (int row = 0; row < rows; row++) {
+        estimator.add(row % 80, rowBytes);
+        long entry = (long) (row % 80) << 32 | (long) row * rowBytes;
+        Platform.putLong(null, page + pageBytes - (row + 1L) * PageWriter.ENTRY_BYTES, entry);
+      }
+      estimator.sample(new long[] {page, pageBytes, (long) rows * rowBytes, rows});
+      estimator.estimate(new long[400]);
+      long sampled = estimator.sampledBytes();
+      assertTrue(sampled > 0 && sampled < 1 << 20, () -> sampled + " bytes of " + rows * rowBytes + " were sampled");
+    } finally {
+      Platform.freeMemory(page);
+    }
   }
 }
