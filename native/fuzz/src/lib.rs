@@ -10,8 +10,12 @@
 //! To add a target: a function here, a line in [`TARGETS`], and inputs in `corpus/<name>/`.
 
 mod choices;
+mod folder;
+pub mod index;
+pub mod memory_file;
 pub mod payload;
 pub mod rows;
+pub mod spill;
 
 use sluice_codec::{FrameHeader, HEADER_BYTES};
 
@@ -32,6 +36,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "grammar", run: grammar },
     Target { name: "rows", run: rows::run },
     Target { name: "message", run: message },
+    Target { name: "index", run: index::run },
+    Target { name: "spill", run: spill::run },
+    Target { name: "memory-file", run: memory_file::run },
 ];
 
 /// The target with this name.
@@ -71,7 +78,7 @@ fn grammar(data: &[u8]) {
 
 /// Raw bytes as a message between two agents. Each message has one form, so encoding it again gives the same bytes.
 fn message(data: &[u8]) {
-    if let Some(again) = sluice_transport::reencode_message(data) {
+    if let Some(again) = sluice_transport::fuzzing::reencode_message(data) {
         assert!(again == data, "a message that is encoded in another way than it was read");
     }
 }

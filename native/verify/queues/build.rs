@@ -37,4 +37,5 @@ fn copy(name: &str, places: &[&str]) {
 fn main() {
     copy("handles.rs", &["jni/src/handles.rs", "engine/src/handles.rs"]);
     copy("completions.rs", &["transport/src/completions.rs"]);
+    copy("inbox.rs", &["transport/src/inbox.rs"]);
 }

@@ -5,7 +5,7 @@
 //!
 //! Tables: lineitem, bench, text4k, text16k, text160k, tails. Codecs: none, lz4, zstd, snappy.
 
-use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, Kernels, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, Kernels, Level};
 use sluice_testkit::{Value, bench_table, lineitem, unsafe_row, xorshift};
 
 /// Rows with one text of about `bytes` bytes.
@@ -41,7 +41,7 @@ fn main() {
     };
     let (rows, fields) = rows(table);
     let rows: Vec<&[u8]> = rows.iter().map(|r| &r[..]).collect();
-    let mut encoder = Encoder::with_kernels(Options { codec, level: Level::Small }, Kernels::all()[0]);
+    let mut encoder = Encoder::with_kernels(CodecOptions { codec, level: Level::Small }, Kernels::all()[0]);
     let mut frames: Vec<Vec<u8>> = Vec::new();
     for _ in 0..encodes.parse::<u32>().expect("a number") {
         frames.clear();

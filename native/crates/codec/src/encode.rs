@@ -5,7 +5,7 @@ use crate::compress::CONTEXT_BYTES;
 use crate::header::{ENCODING_COLUMNAR, ENCODING_PLAIN, FrameHeader, HEADER_BYTES, PATH_ROWS};
 use crate::kernels::Kernels;
 use crate::layout::{Columns, Kind, bitset_words, predict, stride, words_fit};
-use crate::options::{Level, Options};
+use crate::options::{CodecOptions, Level};
 use crate::portions::Portions;
 use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
 use crate::tails;
@@ -31,7 +31,7 @@ const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
 /// Memory: while it encodes, an encoder holds at most [`Encoder::scratch_bound`] bytes; between two calls of
 /// [`Encoder::encode`] at most [`crate::RETAINED_LIMIT`].
 pub struct Encoder {
-    options: Options,
+    options: CodecOptions,
     kernels: &'static Kernels,
     words: Vec<u64>,
     row_bytes: Vec<u64>,
@@ -49,12 +49,12 @@ scratch_of!(Encoder: words, row_bytes, portions, sizes, kinds, ends, slots, colu
 
 impl Encoder {
     /// An encoder with the best kernels of this CPU.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: CodecOptions) -> Self {
         Self::with_kernels(options, Kernels::best())
     }
 
     /// An encoder with given kernels; all make the same bytes.
-    pub fn with_kernels(options: Options, kernels: &'static Kernels) -> Self {
+    pub fn with_kernels(options: CodecOptions, kernels: &'static Kernels) -> Self {
         Self {
             options,
             kernels,
@@ -72,7 +72,7 @@ impl Encoder {
     }
 
     /// Changes the options for the frames to come.
-    pub fn set_options(&mut self, options: Options) {
+    pub fn set_options(&mut self, options: CodecOptions) {
         self.options = options;
     }
 

@@ -44,5 +44,5 @@ pub use encode::Encoder;
 pub use error::CodecError;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};
 pub use kernels::Kernels;
-pub use options::{Level, Options};
+pub use options::{CodecOptions, Level};
 pub use scratch::RETAINED_LIMIT;

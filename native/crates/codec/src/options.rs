@@ -15,7 +15,7 @@ pub enum Level {
 
 /// What an encoder makes.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct CodecOptions {
     /// The general codec for long byte columns.
     pub codec: Codec,
     /// How hard to compress.

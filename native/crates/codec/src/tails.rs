@@ -8,7 +8,7 @@ use crate::bytes::Input;
 use crate::column::{self, ColumnEncoder};
 use crate::error::{CodecError, Result};
 use crate::kernels::Kernels;
-use crate::options::Options;
+use crate::options::CodecOptions;
 use crate::portions::Portions;
 use crate::scratch::at_least;
 use crate::vardata::VarEncoder;
@@ -18,7 +18,7 @@ pub(crate) fn encode(
     rows: &Portions,
     ends: &[u64],
     sizes: &[u64],
-    options: &Options,
+    options: &CodecOptions,
     columns: &mut ColumnEncoder,
     var: &mut VarEncoder,
     out: &mut Vec<u8>,

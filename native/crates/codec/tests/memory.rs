@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, Level, Options, RETAINED_LIMIT};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, Level, RETAINED_LIMIT};
 use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row, xorshift};
 
 /// Of this thread: allocations, and bytes that are live and most that were.
@@ -74,11 +74,11 @@ fn counted<T>(work: impl FnOnce() -> T) -> (T, Counts) {
     (result, counts)
 }
 
-fn options() -> Vec<Options> {
-    let mut all = vec![Options { codec: Codec::None, level: Level::Plain }];
+fn options() -> Vec<CodecOptions> {
+    let mut all = vec![CodecOptions { codec: Codec::None, level: Level::Plain }];
     for codec in [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Snappy] {
-        all.push(Options { codec, level: Level::Fast });
-        all.push(Options { codec, level: Level::Small });
+        all.push(CodecOptions { codec, level: Level::Fast });
+        all.push(CodecOptions { codec, level: Level::Small });
     }
     all
 }
@@ -139,7 +139,7 @@ fn frames_allocate_nothing_once_warm() {
 }
 
 /// Encodes in a new encoder and decodes in a new decoder; asserts the bounds that both publish.
-fn check_bounds(name: &str, rows: &[&[u8]], fields: u32, o: Options) {
+fn check_bounds(name: &str, rows: &[&[u8]], fields: u32, o: CodecOptions) {
     let longest = rows.iter().map(|r| r.len()).max().unwrap_or(0);
     let mut frames: Vec<Vec<u8>> = Vec::new();
     encode(&mut Encoder::new(o), rows, fields, |f| frames.push(f.to_vec()));
@@ -195,7 +195,7 @@ fn scratch_stays_under_its_bound() {
 fn a_giant_row_leaves_no_giant_buffers() {
     let giant = unsafe_row(&[Value::Bytes(text(3, 1 << 20).repeat(100))]);
     let small = unsafe_row(&[Value::Bytes(text(4, 100))]);
-    let mut encoder = Encoder::new(Options { codec: Codec::Lz4, level: Level::Fast });
+    let mut encoder = Encoder::new(CodecOptions { codec: Codec::Lz4, level: Level::Fast });
     let mut frame = Vec::new();
     let ((), counts) = counted(|| encode(&mut encoder, &[&giant], 1, |f| frame = f.to_vec()));
     assert!(counts.peak as usize > giant.len(), "the giant row went through the encoder");

@@ -2,20 +2,20 @@
 //! the same frames.
 
 use proptest::prelude::*;
-use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level};
 use sluice_testkit::{Table, Value, bench_table, incompressible, lineitem, unsafe_row};
 
-fn options() -> Vec<Options> {
-    let mut all = vec![Options { codec: Codec::None, level: Level::Plain }];
+fn options() -> Vec<CodecOptions> {
+    let mut all = vec![CodecOptions { codec: Codec::None, level: Level::Plain }];
     for codec in [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Snappy] {
-        all.push(Options { codec, level: Level::Fast });
-        all.push(Options { codec, level: Level::Small });
+        all.push(CodecOptions { codec, level: Level::Fast });
+        all.push(CodecOptions { codec, level: Level::Small });
     }
     all
 }
 
 /// Encodes, decodes and compares; returns the encoded bytes.
-fn round_trip(rows: &[&[u8]], fields: u32, options: Options) -> usize {
+fn round_trip(rows: &[&[u8]], fields: u32, options: CodecOptions) -> usize {
     let mut frames: Option<Vec<Vec<u8>>> = None;
     for k in Kernels::all() {
         let mut made = Vec::new();
@@ -97,14 +97,14 @@ fn wide_decimals_are_predicted() {
         .collect();
     let refs: Vec<&[u8]> = rows.iter().map(|r| &r[..]).collect();
     let raw: usize = rows.iter().map(Vec::len).sum();
-    let bytes = round_trip(&refs, 4, Options { codec: Codec::None, level: Level::Fast });
+    let bytes = round_trip(&refs, 4, CodecOptions { codec: Codec::None, level: Level::Fast });
     assert!(bytes * 4 < raw, "{bytes} of {raw}: wide decimals must not hide the values after them");
 }
 
 #[test]
 fn every_flipped_bit_is_noticed() {
     let table = bench_table(40);
-    let mut encoder = Encoder::new(Options { codec: Codec::Lz4, level: Level::Fast });
+    let mut encoder = Encoder::new(CodecOptions { codec: Codec::Lz4, level: Level::Fast });
     let frame = encoder.encode_frame(&table_rows(&table), table.fields).to_vec();
     let (mut target, mut lengths) = (vec![0; table.bytes.len()], vec![0; 40]);
     for bit in 0..frame.len() * 8 {
@@ -205,7 +205,7 @@ proptest! {
             Value::Wide(Some(vec![1; 5])), Value::Word(seed.wrapping_mul(i)),
         ])).collect();
         let refs: Vec<&[u8]> = rows.iter().map(|b| &b[..]).collect();
-        let mut encoder = Encoder::new(Options { codec: Codec::Lz4, level: Level::Small });
+        let mut encoder = Encoder::new(CodecOptions { codec: Codec::Lz4, level: Level::Small });
         let mut frame = encoder.encode_frame(&refs, 4).to_vec();
         let header = FrameHeader::parse(&frame).expect("own header");
         let len = frame.len() - HEADER_BYTES;

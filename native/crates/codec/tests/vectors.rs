@@ -5,18 +5,18 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sluice_codec::{Codec, Decoder, Encoder, Kernels, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, Kernels, Level};
 use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row, xorshift};
 
 struct Vector {
     name: &'static str,
     fields: u32,
-    options: Options,
+    options: CodecOptions,
     rows: Vec<Vec<u8>>,
 }
 
-fn options(codec: Codec, level: Level) -> Options {
-    Options { codec, level }
+fn options(codec: Codec, level: Level) -> CodecOptions {
+    CodecOptions { codec, level }
 }
 
 fn vectors() -> Vec<Vector> {

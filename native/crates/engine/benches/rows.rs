@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, FrameHeader, HEADER_BYTES, Level};
 use sluice_engine::{ChecksumAlgorithm, MapOutputWriter, Page};
 use sluice_mem::{Arena, ArenaOptions, HostProvider, Lease, trace_file_of_environment};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem, xorshift};
 
 const PAGE_BYTES: usize = 1 << 20;
-const OPTIONS: Options = Options { codec: Codec::Lz4, level: Level::Fast };
+const OPTIONS: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
 
 /// Bytes of rows encoded together, by the writer's rule.
 fn batch_bytes(partitions: u32, table: &Table) -> usize {

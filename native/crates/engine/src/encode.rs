@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use sluice_codec::{Encoder, Options};
+use sluice_codec::{CodecOptions, Encoder};
 use sluice_mem::Arena;
 
 use crate::error::{EngineError, ErrorKind};
@@ -23,7 +23,7 @@ thread_local! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EncodeSettings {
     pub(crate) partitions: u32,
-    pub(crate) options: Options,
+    pub(crate) options: CodecOptions,
     pub(crate) hash_rows: bool,
 }
 

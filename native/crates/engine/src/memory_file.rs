@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::error::{EngineError, ErrorKind};
-use crate::vectored::create;
+use crate::vectored::{create, remove_partial};
 
 /// How much is moved to the disk at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -76,8 +76,7 @@ impl MemoryFile {
         }
         let moved = self.copy_to(path).and_then(|bytes| self.become_file(path).map(|()| bytes));
         if moved.is_err() {
-            // Best effort: the error that matters is the one being returned.
-            let _ = std::fs::remove_file(path);
+            remove_partial(path);
         }
         self.moving.store(false, Release);
         moved
@@ -160,7 +159,7 @@ mod tests {
     fn filled(bytes: &[u8]) -> MemoryFile {
         let file = MemoryFile::create("test").expect("a memory file");
         fs::write(path(&file), bytes).expect("written through its path");
-        file.seal().expect("nobody writes");
+        file.seal().expect("no writer has it open");
         file
     }
 

@@ -22,7 +22,7 @@ use crate::error::EngineError;
 use crate::heap::HeapShare;
 use crate::run::{Chunks, Run, Storage};
 use crate::spill::SpillFile;
-use crate::vectored::{MAX_PIECES, create, write_pieces};
+use crate::vectored::{MAX_PIECES, create, remove_partial, write_pieces};
 
 /// Of the read buffers of all spilled runs of a merge together, if the arena has it.
 const BUFFER_BYTES: usize = 16 << 20;
@@ -42,7 +42,7 @@ pub struct Committed {
     pub total: u64,
 }
 
-/// Writes `runs` (ordered by sequence) partition-major to a new file at `path`.
+/// Writes `runs` (ordered by sequence) partition-major to a new file at `path`. Where that fails, the file is removed.
 pub(crate) fn merge(
     arena: &Arc<Arena>,
     runs: &[Run],
@@ -53,7 +53,20 @@ pub(crate) fn merge(
     let file = create(path)?;
     let mut buffers = ReadBuffers::for_runs(arena, runs);
     let sources = sources(runs, &mut buffers);
-    let mut merge = Merge { file: &file, path, sources, pieces: Vec::with_capacity(MAX_PIECES) };
+    let merge = Merge { file: &file, path, sources, pieces: Vec::with_capacity(MAX_PIECES) };
+    let committed = write_partitions(merge, partitions, algorithm);
+    if committed.is_err() {
+        remove_partial(path);
+    }
+    committed
+}
+
+/// Writes the segments of each partition in turn.
+fn write_partitions(
+    mut merge: Merge<'_>,
+    partitions: u32,
+    algorithm: ChecksumAlgorithm,
+) -> Result<Committed, EngineError> {
     let mut done = Committed { lengths: Vec::with_capacity(partitions as usize), checksums: Vec::new(), total: 0 };
     for partition in 0..partitions {
         let mut checksum = Checksum::new(algorithm);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::EngineError;
 use crate::run::{Run, Storage};
-use crate::vectored::{MAX_PIECES, create, write_pieces};
+use crate::vectored::{MAX_PIECES, create, remove_partial, write_pieces};
 
 /// A spill file, open for reading as long as some run lies in it.
 pub(crate) struct SpillFile {
@@ -32,8 +32,7 @@ pub(crate) fn write_spill(runs: &mut [Run], path: &Path) -> Result<u64, EngineEr
     let file = match write_file(runs, path) {
         Ok(file) => Arc::new(SpillFile { file, path: path.to_owned() }),
         Err(e) => {
-            // Best effort: the error that matters is the one being returned.
-            let _ = std::fs::remove_file(path);
+            remove_partial(path);
             return Err(e);
         }
     };

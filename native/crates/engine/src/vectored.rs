@@ -20,6 +20,14 @@ pub(crate) fn create(path: &Path) -> Result<File, EngineError> {
         .map_err(|e| EngineError::writing("creating", path, &e))
 }
 
+/// Removes the file at `path` after writing it has failed, so that it takes no room on a disk that may be full. What is
+/// no file, such as a device or a pipe, stays. Best effort: the error that matters is that of the write.
+pub(crate) fn remove_partial(path: &Path) {
+    if path.symlink_metadata().is_ok_and(|found| found.is_file() || found.is_symlink()) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// Writes all bytes of at most [`MAX_PIECES`] pieces to the file, which was opened at `path`.
 pub(crate) fn write_pieces(file: &File, path: &Path, pieces: &mut [IoSlice<'_>]) -> Result<(), EngineError> {
     write_all(file, pieces).map_err(|e| EngineError::writing("writing", path, &e))
@@ -35,4 +43,25 @@ fn write_all(mut file: &File, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_file_is_removed_and_a_pipe_is_not() {
+        let folder = std::env::temp_dir().join(format!("sluice-partial-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let (file, pipe, link) = (folder.join("file"), folder.join("pipe"), folder.join("link"));
+        std::fs::write(&file, b"part").expect("written");
+        let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).expect("a path");
+        // SAFETY: a C string that outlives the call.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        std::os::unix::fs::symlink(&pipe, &link).expect("a link");
+        [&file, &pipe, &link, &folder, &folder.join("missing")].into_iter().for_each(|path| remove_partial(path));
+        assert!(!file.exists() && link.symlink_metadata().is_err(), "a file or link");
+        assert!(pipe.exists() && folder.exists(), "a pipe or folder is not what the failed write has made");
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sluice_codec::Options;
+use sluice_codec::CodecOptions;
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
@@ -28,7 +28,7 @@ const MAX_PARTITIONS: u32 = 1 << 24;
 pub struct MapOutputWriter {
     arena: Arc<Arena>,
     partitions: u32,
-    options: Options,
+    options: CodecOptions,
     state: Mutex<State>,
 }
 
@@ -46,7 +46,7 @@ impl MapOutputWriter {
     ///
     /// # Errors
     /// `Invalid` when `partitions` is not in 1 to 16,777,216.
-    pub fn new(arena: Arc<Arena>, partitions: u32, options: Options) -> Result<Self, EngineError> {
+    pub fn new(arena: Arc<Arena>, partitions: u32, options: CodecOptions) -> Result<Self, EngineError> {
         if partitions == 0 || partitions > MAX_PARTITIONS {
             return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
         }
@@ -138,8 +138,8 @@ impl MapOutputWriter {
     /// Writes all runs partition-major to a new file at `path`, and frees them. The output takes no more calls then.
     ///
     /// # Errors
-    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, and the call may be repeated. `WrongPhase` when an
-    /// encode or a spill is under way on another thread, or the output is committed already.
+    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, there is no file, and the call may be repeated.
+    /// `WrongPhase` when an encode or a spill is under way on another thread, or the output is committed already.
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         let operation = self.begin(Call::Commit)?;
         let (taken, bytes) = self.take_runs(|_| true);

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use sluice_codec::{Codec, Level, Options, RETAINED_LIMIT};
+use sluice_codec::{Codec, CodecOptions, Level, RETAINED_LIMIT};
 use sluice_engine::{BatchShape, ErrorKind, MapOutputWriter, Page, heap_bytes};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row, xorshift};
@@ -76,7 +76,7 @@ fn batches() -> Vec<Batch> {
 }
 
 /// Encodes in an arena with just the room that is said to be enough.
-fn check(batch: &Batch, options: Options) {
+fn check(batch: &Batch, options: CodecOptions) {
     let arena = Arena::host(usize::MAX >> 1);
     let output =
         MapOutputWriter::new(arena.clone(), batch.partitions, options).expect("partitions").with_row_checksums();
@@ -99,7 +99,7 @@ fn check(batch: &Batch, options: Options) {
 }
 
 /// A run that fits beside a small sort only.
-fn check_with_small_sort(batch: &Batch, options: Options) {
+fn check_with_small_sort(batch: &Batch, options: CodecOptions) {
     let arena = Arena::host(usize::MAX >> 1);
     let output = MapOutputWriter::new(arena.clone(), batch.partitions, options).expect("partitions");
     arena.set_limit(output.encode_needs(&batch.shape).arena_bytes - (16 << 20));
@@ -111,12 +111,12 @@ fn check_with_small_sort(batch: &Batch, options: Options) {
 fn an_encode_stays_within_what_is_said_and_keeps_little() {
     for batch in batches() {
         for (codec, level) in [(Codec::None, Level::Plain), (Codec::Lz4, Level::Fast), (Codec::Zstd, Level::Small)] {
-            check(&batch, Options { codec, level });
+            check(&batch, CodecOptions { codec, level });
         }
     }
-    check_with_small_sort(&batches()[0], Options { codec: Codec::None, level: Level::Plain });
+    check_with_small_sort(&batches()[0], CodecOptions { codec: Codec::None, level: Level::Plain });
     std::thread::spawn(|| {
-        check(&batch("on another thread", 5, 1000, two_words), Options { codec: Codec::Lz4, level: Level::Fast })
+        check(&batch("on another thread", 5, 1000, two_words), CodecOptions { codec: Codec::Lz4, level: Level::Fast })
     })
     .join()
     .expect("no panic");

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use sluice_codec::{Codec, Decoder, FrameHeader, HEADER_BYTES, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, FrameHeader, HEADER_BYTES, Level};
 use sluice_engine::{ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
-const FAST: Options = Options { codec: Codec::Lz4, level: Level::Fast };
+const FAST: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
 const FIELDS: u32 = 2;
 
 type Batch = Vec<(u32, Vec<u8>)>;
@@ -127,10 +127,12 @@ fn a_failed_spill_or_commit_loses_nothing() {
     assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
     let failed = output.commit(&nowhere, ChecksumAlgorithm::None).expect_err("must fail");
     assert_eq!((failed.kind, failed.directory.as_deref()), (ErrorKind::DirectoryFailed, nowhere.parent()));
-    assert_eq!(
-        output.commit(&PathBuf::from("/dev/full"), ChecksumAlgorithm::None).expect_err("must fail").kind,
-        ErrorKind::DiskFull
-    );
+    // A link, because a failed commit removes its file.
+    let full = dir.join("full");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let failed = output.commit(&full, ChecksumAlgorithm::None).expect_err("must fail");
+    assert_eq!(failed.kind, ErrorKind::DiskFull);
+    assert!(full.symlink_metadata().is_err(), "the half-written file is removed");
     assert_eq!(output.memory_bytes(), held);
     let mut expected: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     for (p, r) in batch {
@@ -158,8 +160,8 @@ fn a_truncated_spill_file_is_an_error_that_names_it() {
 #[test]
 fn memory_is_refused_as_a_value_and_returned_at_close() {
     let arena = Arena::host(256 << 10);
-    let output =
-        MapOutputWriter::new(Arc::clone(&arena), 5, Options { codec: Codec::None, level: Level::Plain }).expect("5");
+    let output = MapOutputWriter::new(Arc::clone(&arena), 5, CodecOptions { codec: Codec::None, level: Level::Plain })
+        .expect("5");
     let batch: Batch = (0..2000).map(|i| (i % 5, row(u64::from(i)))).collect();
     let mut sequence = 0;
     let refused = loop {

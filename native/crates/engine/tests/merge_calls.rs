@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sluice_codec::{Codec, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_engine::{ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
-const PLAIN: Options = Options { codec: Codec::None, level: Level::Plain };
+const PLAIN: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Plain };
 const PARTITIONS: u32 = 10_000;
 const RUNS: u32 = 20;
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sluice_codec::{Codec, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_engine::{ChecksumAlgorithm, EngineError, ErrorKind, MapOutputWriter, Page};
 use sluice_mem::{Arena, ArenaOptions, HostProvider, MapError, MappedRegion, MemoryKind, Provider};
 use sluice_testkit::{Value, unsafe_row, xorshift};
 
-const PLAIN: Options = Options { codec: Codec::None, level: Level::Plain };
+const PLAIN: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Plain };
 /// More than a pipe holds (64 KiB), so that a spill to one waits for its reader.
 const ROWS: u32 = 20_000;
 const LIMIT: Duration = Duration::from_secs(60);
@@ -131,12 +131,14 @@ fn after_a_failed_spill_and_a_failed_commit_everything_may_be_repeated() {
     let folder = folder("failed");
     let output = MapOutputWriter::new(Arena::host(64 << 20), 3, PLAIN).expect("3 partitions");
     encode(&output, 0).expect("memory");
-    // A link, because a failed spill removes its file.
+    // Links, because a failed spill or commit removes its file.
     let full = folder.join("full");
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     output.spill(&full).expect_err("a full disk");
     assert!(!full.exists(), "the half-written file is removed");
-    commit(&output, Path::new("/dev/full")).expect_err("a full disk");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    commit(&output, &full).expect_err("a full disk");
+    assert!(full.symlink_metadata().is_err(), "the half-written file is removed");
     encode(&output, 1).expect("memory");
     output.spill(&folder.join("spill")).expect("disk");
     let total = commit(&output, &folder.join("data")).expect("disk");

@@ -22,6 +22,7 @@ native_methods! {
         leasedBytes = leased_bytes() -> jlong;
         reservedBytes = reserved_bytes() -> jlong;
         scratchBytes = scratch_bytes() -> jlong;
+        purge = purge(all: jboolean) -> jlong;
         arenaStatisticsNames = arena_statistics_names() -> jstring;
         arenaStatistics = arena_statistics(received: jboolean, values: JLongArray<'_>) -> jint;
         checkArena = check_arena() -> jint;
@@ -71,6 +72,15 @@ fn reserved_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
 
 fn scratch_bytes(_: &mut Call<'_>) -> Result<i64, CallError> {
     Ok(heap_bytes() as i64)
+}
+
+/// Gives back all free memory at once, or makes the step of a purge pass that is due in each arena.
+fn purge(_: &mut Call<'_>, all: jboolean) -> Result<i64, CallError> {
+    if all != 0 {
+        return Ok(arenas().iter().map(|arena| arena.purge() as i64).sum());
+    }
+    arenas().iter().for_each(|arena| arena.purge_if_due());
+    Ok(0)
 }
 
 /// The names of what `arenaStatistics` gives, in its order.

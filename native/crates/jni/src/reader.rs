@@ -68,7 +68,7 @@ fn decode(source: [i64; 2], target: [i64; 2], row_lengths: [i64; 2]) -> Result<i
 
 #[cfg(test)]
 mod tests {
-    use sluice_codec::{Codec, Encoder, Level, Options};
+    use sluice_codec::{Codec, CodecOptions, Encoder, Level};
 
     use super::*;
     use crate::error::Reason;
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_frame_of_more_rows_than_there_is_room_for_lengths_is_corrupt_and_writes_no_length() {
         let rows = [&[7u8; 16][..]; 10];
-        let mut encoder = Encoder::new(Options { codec: Codec::None, level: Level::Plain });
+        let mut encoder = Encoder::new(CodecOptions { codec: Codec::None, level: Level::Plain });
         let frame = encoder.encode_frame(&rows, 1);
         let (mut target, mut lengths) = (vec![0u8; 160], vec![u32::MAX; 10]);
         let mut decode_with = |capacity| {

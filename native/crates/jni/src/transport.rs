@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jbyteArray, jint, jlong, jstring};
-use sluice_transport::{Block, Completion, Failure, FetchError, Options, Statistic, Transport, WireError};
+use sluice_transport::{Block, Completion, Failure, FetchError, Statistic, Transport, TransportOptions, WireError};
 use sluice_ucx::Ucx;
 
 use crate::arguments::{Call, number};
@@ -78,7 +78,8 @@ fn start(
     let (bytes, regions) =
         (number(max_mapped_bytes, "maxMappedBytes")?, number(max_mapped_regions, "maxMappedRegions")?);
     let max_connections = number(max_connections, "maxConnections")?;
-    let options = Options { max_connections, ..Options::new(call.bytes(&secret)?, timeout, bytes, regions) };
+    let options =
+        TransportOptions { max_connections, ..TransportOptions::new(call.bytes(&secret)?, timeout, bytes, regions) };
     receive_arena().set_limit(number(receive_bytes, "limit on received bytes")?);
     let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
     let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;

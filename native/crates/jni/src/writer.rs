@@ -2,7 +2,7 @@
 
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
-use sluice_codec::{Codec, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_engine::{BatchShape, ChecksumAlgorithm, MapOutputWriter, Page};
 
 use crate::arguments::{Call, number};
@@ -21,8 +21,8 @@ native_methods! {
         writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
         writerEncodeNeeds = encode_needs(
-            writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint,
-        ) -> jlong;
+            writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint, needs: JLongArray<'_>,
+        ) -> jint;
         writerRowChecksum = row_checksum(writer: jlong, checksum: JLongArray<'_>) -> jint;
         writerMemoryBytes = memory_bytes(writer: jlong) -> jlong;
         writerSpill = spill(writer: jlong, file: JString<'_>) -> jlong;
@@ -39,7 +39,7 @@ fn open(_: &mut Call<'_>, partitions: i32, codec: i32, level: i32, row_checksums
     Ok(WRITERS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
 }
 
-fn options(codec: i32, level: i32) -> Result<Options, CallError> {
+fn options(codec: i32, level: i32) -> Result<CodecOptions, CallError> {
     let known = u8::try_from(codec).ok().and_then(Codec::from_id);
     let codec = known.ok_or_else(|| CallError::invalid(format!("codec {codec}")))?;
     let level = match level {
@@ -48,7 +48,7 @@ fn options(codec: i32, level: i32) -> Result<Options, CallError> {
         2 => Level::Small,
         other => return Err(CallError::invalid(format!("level {other}"))),
     };
-    Ok(Options { codec, level })
+    Ok(CodecOptions { codec, level })
 }
 
 fn encode(
@@ -75,13 +75,14 @@ fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Pag
 }
 
 fn encode_needs(
-    _: &mut Call<'_>,
+    call: &mut Call<'_>,
     writer: i64,
     row_bytes: i64,
     rows: i64,
     longest_row: i64,
     fields: i32,
-) -> Result<i64, CallError> {
+    needs: JLongArray<'_>,
+) -> Result<(), CallError> {
     let size = |value, what| number(value, what).and_then(|size: usize| check_size(size, what));
     let shape = BatchShape {
         row_bytes: size(row_bytes, "bytes of rows")?,
@@ -89,8 +90,8 @@ fn encode_needs(
         longest_row: size(longest_row, "bytes of the longest row")?,
         fields: number(fields, "number of fields")?,
     };
-    let needs = WRITERS.get(writer)?.encode_needs(&shape);
-    Ok(needs.arena_bytes.saturating_add(needs.heap_bytes) as i64)
+    let most = WRITERS.get(writer)?.encode_needs(&shape);
+    call.fill(&needs, &[most.arena_bytes as i64, most.heap_bytes as i64])
 }
 
 /// Far above what a batch can have, and far below where sums overflow.

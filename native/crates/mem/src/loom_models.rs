@@ -141,7 +141,7 @@ fn another_thread_releases_a_block_while_its_shard_leases_one() {
 }
 
 #[test]
-fn of_two_releases_of_one_block_one_succeeds() {
+fn two_releases_of_one_block_one_succeeds() {
     for bytes in [64, LARGE] {
         model(2, move || {
             let arena = arena(2, 1);

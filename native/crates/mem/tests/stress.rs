@@ -97,7 +97,7 @@ fn cookies_survive_cross_thread_traffic() {
 }
 
 #[test]
-fn of_two_racing_releases_one_wins() {
+fn one_of_two_racing_releases_succeeds() {
     let arena = host_arena(64 << 20);
     let (turn, target) = (Barrier::new(2), AtomicUsize::new(0));
     let won = AtomicUsize::new(0);

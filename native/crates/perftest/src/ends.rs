@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_mem::Arena;
-use sluice_transport::{Options, Transport};
+use sluice_transport::{Transport, TransportOptions};
 use sluice_ucx::Ucx;
 
 use crate::bare::Bare;
@@ -27,7 +27,7 @@ const LISTENING: &str = "listening at ";
 
 fn start(library: Option<&Path>) -> Result<Transport, String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
-    let options = Options { timeout: TIMEOUT, ..Options::default() };
+    let options = TransportOptions { timeout: TIMEOUT, ..TransportOptions::default() };
     let make = move || sluice_ucx::wire(ucx, Arc::default(), TIMEOUT);
     Transport::start(make, Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
 }

@@ -22,7 +22,7 @@ use crate::regions::MappedRegions;
 use crate::statistics::Statistic;
 use crate::wire::{Event, Wire, WireError};
 
-pub use crate::options::Options;
+pub use crate::options::TransportOptions;
 pub(crate) use crate::shared::{Command, PeerState, Shared};
 
 /// Both roles of one process: it serves its own map outputs to readers and reads those of other processes.
@@ -57,7 +57,12 @@ impl<W: Wire> Agent<W> {
     ///
     /// # Errors
     /// The system has no thread, or the options allow too little.
-    pub(crate) fn new(wire: W, arena: Arc<Arena>, shared: Arc<Shared>, options: &Options) -> Result<Self, WireError> {
+    pub(crate) fn new(
+        wire: W,
+        arena: Arc<Arena>,
+        shared: Arc<Shared>,
+        options: &TransportOptions,
+    ) -> Result<Self, WireError> {
         let disk = DiskThreads::start(DISK_THREADS, MAX_DISK_JOBS, disk_patience(options), wire.waker())?;
         Self::with_disk(wire, arena, shared, options, Box::new(disk))
     }
@@ -66,7 +71,7 @@ impl<W: Wire> Agent<W> {
         wire: W,
         arena: Arc<Arena>,
         shared: Arc<Shared>,
-        options: &Options,
+        options: &TransportOptions,
         disk: Box<dyn Disk>,
     ) -> Result<Self, WireError> {
         let (limits, warnings) = options.region_limits(&Machine::of_this_process(wire.wants_writable()))?;
@@ -123,7 +128,7 @@ impl<W: Wire> Agent<W> {
         let mut events = std::mem::take(&mut self.events);
         self.wire.progress(&mut events);
         // After the wire's turn, because a peer can ask for an output only after it was published.
-        let commands = self.shared.take_commands();
+        let commands = self.shared.inbox.take();
         let mut worked = !events.is_empty() || !commands.is_empty();
         self.excuse_pause(now);
         for command in commands {
@@ -255,7 +260,7 @@ impl<W: Wire> Agent<W> {
 }
 
 /// How long a disk may take: readers wait twice as long for an answer.
-fn disk_patience(options: &Options) -> Duration {
+fn disk_patience(options: &TransportOptions) -> Duration {
     options.timeout / 2
 }
 

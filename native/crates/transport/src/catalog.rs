@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withdrawn_or_replaced_is_named_once() {
+    fn a_withdrawn_or_replaced_output_is_returned_once() {
         let catalog = Catalog::default();
         catalog.publish(1, 7, "f".into(), None, vec![0]).expect("good");
         let first = catalog.find(1, 7).expect("there").id;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_renewed_is_another_publication_of_the_same_extents() {
+    fn renewing_makes_another_publication_with_the_same_extents() {
         let catalog = Catalog::default();
         assert!(catalog.renew(1, 7).is_none());
         catalog.publish(1, 7, "f".into(), None, vec![0, 10, 30]).expect("good");

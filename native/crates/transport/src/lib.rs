@@ -36,6 +36,9 @@ mod catalog;
 mod cma;
 mod completions;
 mod disk;
+#[doc(hidden)]
+pub mod fuzzing;
+mod inbox;
 mod links;
 mod locator;
 pub mod loopback;
@@ -61,14 +64,7 @@ mod protocol_tests;
 pub use cma::CmaWire;
 pub use completions::{Completion, Failure};
 pub use message::Block;
-pub use options::Options;
+pub use options::TransportOptions;
 pub use statistics::Statistic;
 pub use transport::{Ended, FetchError, Transport, longest_step};
 pub use wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
-
-/// For the fuzz targets (`native/fuzz`), from which a peer's bytes are otherwise hidden: decodes a message and encodes
-/// it again; `None` if it is malformed.
-#[doc(hidden)]
-pub fn reencode_message(bytes: &[u8]) -> Option<Vec<u8>> {
-    message::Message::decode(bytes).ok().map(|message| message.encode())
-}

@@ -1,12 +1,14 @@
-//! The connections of one process: at most one to each other process, of each its number, and not too many of them.
+//! The connections of one process: at most one to each other process, and at most [`Links::limit`] in all.
 //!
-//! To connect, each side opens an endpoint to the other, and a wire pairs the n-th opening of one side with the n-th of
-//! the other. An opening that failed on one side (the other was not there yet, or was kept waiting) counts too, so from
-//! then on the numbers of the two sides differ. Therefore the side that greets (HELLO) tells its number; the other side
-//! opens endpoints until it has the same number or, if its own is larger, tells its own.
+//! **Numbers.** To connect, each of two processes opens an endpoint to the other. The wire pairs the n-th endpoint that
+//! one process opens with the n-th that the other opens, and counts openings that fail (because the other process had
+//! not started yet, for example). After a failed opening on one side, the two next endpoints would have different
+//! numbers and would not be paired. So HELLO carries the sender's number. A receiver with a smaller number opens and
+//! closes endpoints until it has the same; one with a larger number refuses and tells its own, and the sender catches
+//! up.
 //!
-//! There are never more than [`Links::limit`] connections, and [`MAX_REFUSALS`] that only say so to a process that asks
-//! for one more.
+//! **Limit.** A process that asks for a connection beyond the limit gets REFUSED over a connection that is opened only
+//! for that message. There are at most [`MAX_REFUSALS`] of these at once.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -14,11 +16,11 @@ use std::time::{Duration, Instant};
 use crate::message::InstanceId;
 use crate::wire::{Endpoint, Opened, Wire, WireError};
 
-/// How often one attempt to connect opens in a row, to reach the other side's number: a side that is further behind
-/// comes nearer with each attempt.
+/// The most endpoints that one attempt to connect opens to reach the other side's number. A side that is further behind
+/// needs several attempts.
 const CATCH_UP: u32 = 1024;
-/// A connection that was used within this time is not closed to make room for another: two that want the last place
-/// would take it from each other before either has been answered.
+/// A connection that was used within this time is not closed to make room for another. Without this, two peers that
+/// compete for the last place would close each other's connection before either has its answer.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
 /// Connections at once that are opened only to send a refusal.
 const MAX_REFUSALS: usize = 16;
@@ -41,7 +43,8 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that was heard of each process: not forgotten, because the wires do not forget, either.
+    /// The greatest number that each process has sent. Kept after a connection is closed, because the wire's count of
+    /// openings goes on too.
     heard: HashMap<InstanceId, u32>,
     refusals: VecDeque<(Instant, Endpoint)>,
 }
@@ -58,7 +61,7 @@ impl Links {
         self.open.get(&other).map(|link| link.opened)
     }
 
-    /// At whose connection this is the end here.
+    /// The process to which this endpoint is connected.
     pub(crate) fn at(&self, endpoint: Endpoint) -> Option<InstanceId> {
         self.by_endpoint.get(&endpoint).copied()
     }
@@ -83,13 +86,13 @@ impl Links {
         self.open.contains_key(&other) || self.open.len() < self.limit
     }
 
-    /// The other side has opened a connection to here so often.
+    /// Notes the number that another process has sent: how many endpoints to this process it has opened.
     pub(crate) fn hear(&mut self, other: InstanceId, number: u32) {
         let heard = self.heard.entry(other).or_default();
         *heard = number.max(*heard);
     }
 
-    /// Something has passed over the connection to another process; there may be none.
+    /// Notes that a message or a read has passed over the connection to another process, if there is one.
     pub(crate) fn touch(&mut self, other: InstanceId, now: Instant) {
         let Some(link) = self.open.get_mut(&other) else { return };
         self.uses += 1;
@@ -98,7 +101,8 @@ impl Links {
         self.by_use.insert(self.uses, other);
     }
 
-    /// The connection to another process; if there is none it is opened, with the other side's number if that can be.
+    /// The connection to another process. If there is none it is opened, with the other side's number where
+    /// [`CATCH_UP`] openings suffice for that.
     pub(crate) fn open<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -141,7 +145,8 @@ impl Links {
         aged.copied().find(|other| may_close(*other))
     }
 
-    /// A connection that nothing has passed over for so long, and that `may_close`; the others count as used now.
+    /// The connection that has been idle longest, if it has been for `time` and `may_close` permits. Idle ones that may
+    /// not be closed count as used now.
     pub(crate) fn idle_for(
         &mut self,
         time: Duration,
@@ -165,8 +170,8 @@ impl Links {
         self.open.get(&other).map_or(Duration::ZERO, |link| now.saturating_duration_since(link.used))
     }
 
-    /// A connection for a message that there is no room; none when too many are told that already, or it cannot be
-    /// opened. It is closed by [`Links::end_refusals`].
+    /// Opens a connection for a REFUSED message; `None` when [`MAX_REFUSALS`] are open or it cannot be opened.
+    /// [`Links::end_refusals`] closes it.
     pub(crate) fn open_refusal<W: Wire>(&mut self, wire: &mut W, wire_address: &[u8], now: Instant) -> Option<Opened> {
         if self.refusals.len() >= MAX_REFUSALS {
             return None;
@@ -176,7 +181,7 @@ impl Links {
         Some(opened)
     }
 
-    /// Closes the connections of refusals that had the time to get through.
+    /// Closes the connections of refusals that have been open for [`REFUSAL_TIME`].
     pub(crate) fn end_refusals<W: Wire>(&mut self, wire: &mut W, now: Instant) {
         while let Some((since, endpoint)) = self.refusals.front().copied()
             && now.saturating_duration_since(since) >= REFUSAL_TIME
@@ -186,7 +191,7 @@ impl Links {
         }
     }
 
-    /// Closes those of all refusals.
+    /// Closes the connections of all refusals.
     pub(crate) fn close_refusals<W: Wire>(&mut self, wire: &mut W) {
         self.refusals.drain(..).for_each(|(_, endpoint)| wire.close(endpoint));
     }

@@ -227,9 +227,9 @@ impl Loopback {
     }
 }
 
-struct Nobody;
+pub(crate) struct NoWaker;
 
-impl Waker for Nobody {
+impl Waker for NoWaker {
     fn wake(&self) {}
 }
 
@@ -241,7 +241,7 @@ impl Wire for Loopback {
     fn open(&mut self, address: &[u8]) -> Result<Opened, WireError> {
         let mut state = self.call();
         let other = node_of(address).filter(|other| state.nodes.contains_key(other));
-        let other = other.ok_or_else(|| WireError("nobody is there".into()))?;
+        let other = other.ok_or_else(|| WireError("there is no process at this address".into()))?;
         state.next += 1;
         let endpoint = Endpoint(state.next);
         let number = state.openings.entry((self.node, other)).or_default();
@@ -361,6 +361,6 @@ impl Wire for Loopback {
     fn wait(&mut self, _: Duration) {}
 
     fn waker(&self) -> Arc<dyn Waker> {
-        Arc::new(Nobody)
+        Arc::new(NoWaker)
     }
 }

@@ -56,7 +56,8 @@ impl Mapping {
         }
         let bytes = (part.end - part.start) as usize;
         let (flags, fd, offset) = (libc::MAP_SHARED, file.as_raw_fd(), part.start as libc::off_t);
-        // SAFETY: a new mapping at an address the kernel picks replaces no existing one; offset and length are checked.
+        // SAFETY: without MAP_FIXED the kernel picks an address range that is not in use, so no memory of this process
+        // changes. `bytes` is not 0, and the part ends within the file, whose descriptor is open.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, fd, offset) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -92,7 +93,8 @@ impl Mapping {
             return true;
         }
         let mut pages = vec![0u8; bytes.div_ceil(page_bytes())];
-        // SAFETY: the range lies in the mapping and begins at a page; there is a byte for each of its pages.
+        // SAFETY: `pages` gives whole pages within this mapping, and the vector has one byte for each of them, which is
+        // what mincore writes.
         let failed = unsafe { libc::mincore(start, bytes, pages.as_mut_ptr()) } != 0;
         !failed && pages.iter().all(|page| page & 1 == 1)
     }
@@ -108,10 +110,10 @@ impl Mapping {
             return Ok(());
         }
         // Begins to read all of it: populating alone would read no further ahead than single page faults do.
-        // SAFETY: the range lies in the mapping and begins at a page; the advice changes no byte.
+        // SAFETY: `pages` gives whole pages within this mapping; MADV_WILLNEED only starts reads into the page cache.
         unsafe { libc::madvise(start, bytes, libc::MADV_WILLNEED) };
         loop {
-            // SAFETY: as for MADV_WILLNEED: the pages are read, and none is changed.
+            // SAFETY: as above; MADV_POPULATE_READ maps the file's pages and reports what cannot be read as an error.
             if unsafe { libc::madvise(start, bytes, libc::MADV_POPULATE_READ) } == 0 {
                 return Ok(());
             }
@@ -129,14 +131,15 @@ impl Mapping {
 /// The size of the system's pages.
 fn page_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    // SAFETY: asks for a number of the system.
+    // SAFETY: sysconf takes no pointer and changes nothing.
     *BYTES.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096))
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `of` mapped exactly this range, and nothing refers to it: only `MappedRegions` registers mappings,
-        // and it unregisters each before it drops it.
+        // SAFETY: `of` mapped exactly this range, and only this value unmaps it. No reference into it exists: no code
+        // of this process reads mapped bytes. Other processes read them through the wire, and `MappedRegions`
+        // unregisters a mapping there before it drops its `Arc`; disk threads keep theirs for `populate` only.
         unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.address), self.bytes) };
     }
 }
@@ -178,10 +181,10 @@ mod tests {
         std::fs::File::create(&path).expect("created").set_len(total).expect("sparse");
         let mapping = Mapping::unlimited(&path, total, 0..total, false).expect("mapped");
         let part = 1_000_000..2_000_001;
-        assert!(!mapping.is_resident(&part), "a hole that nobody has read");
+        assert!(!mapping.is_resident(&part), "a hole that was not read");
         mapping.populate(&part).expect("populated");
         assert!(mapping.is_resident(&part));
-        assert!(!mapping.is_resident(&(0..total as usize)), "nobody has read the rest");
+        assert!(!mapping.is_resident(&(0..total as usize)), "the rest was not read");
         assert!(mapping.is_resident(&(5..5)) && mapping.populate(&(5..5)).is_ok());
         std::fs::File::options().write(true).open(&path).expect("opened").set_len(1 << 20).expect("cut");
         let populated = mapping.populate(&part);

@@ -7,7 +7,7 @@ use crate::wire::WireError;
 
 /// How a transport is set up.
 #[derive(Clone)]
-pub struct Options {
+pub struct TransportOptions {
     /// What peers must prove to know; empty when the application has no secret.
     pub secret: Vec<u8>,
     /// How long a peer may send nothing while this process waits for it. A disk has half of that to bring a block.
@@ -29,13 +29,13 @@ const MAX_CONNECTIONS: usize = 1024;
 /// As Spark's own connections (`spark.network.timeout`).
 const CONNECTION_IDLE: Duration = Duration::from_secs(120);
 
-impl Default for Options {
+impl Default for TransportOptions {
     fn default() -> Self {
         Self::new(Vec::new(), Duration::from_secs(20), 2 << 30, 16_384)
     }
 }
 
-impl Options {
+impl TransportOptions {
     /// With these limits, half of which regions that no reader uses may take.
     pub fn new(secret: Vec<u8>, timeout: Duration, max_mapped_bytes: usize, max_mapped_regions: usize) -> Self {
         Self {
@@ -134,21 +134,25 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    fn limits(options: &Options, max_map_count: usize, pinnable_bytes: Option<usize>) -> (RegionLimits, Vec<String>) {
+    fn limits(
+        options: &TransportOptions,
+        max_map_count: usize,
+        pinnable_bytes: Option<usize>,
+    ) -> (RegionLimits, Vec<String>) {
         options.region_limits(&Machine { max_map_count, pinnable_bytes }).expect("enough")
     }
 
     #[test]
     fn the_defaults_hold_on_an_ordinary_machine() {
-        let options = Options::default();
+        let options = TransportOptions::default();
         let (limits, warnings) = limits(&options, USUAL_MAX_MAP_COUNT, None);
         assert_eq!(warnings, Vec::<String>::new());
         assert_eq!(limits, RegionLimits { max_bytes: 2 << 30, max_regions: 16_384, idle_bytes: 1 << 30 });
     }
 
     #[test]
-    fn what_the_machine_does_not_allow_is_reduced_and_said() {
-        let options = Options { max_mapped_regions: 100_000, ..Options::default() };
+    fn limits_beyond_the_machines_are_reduced_with_a_warning() {
+        let options = TransportOptions { max_mapped_regions: 100_000, ..TransportOptions::default() };
         let (reduced, warnings) = limits(&options, 1000, Some(64 * MIB));
         assert_eq!(reduced, RegionLimits { max_bytes: 32 * MIB, max_regions: 500, idle_bytes: 32 * MIB });
         assert_eq!(warnings.len(), 2);
@@ -162,7 +166,7 @@ mod tests {
     fn limits_that_hold_no_block_are_errors() {
         let machine = Machine { max_map_count: USUAL_MAX_MAP_COUNT, pinnable_bytes: None };
         for (max_mapped_bytes, max_mapped_regions) in [(0, 10), (4 * MIB - 1, 10), (4 * MIB, 0)] {
-            let options = Options { max_mapped_bytes, max_mapped_regions, ..Options::default() };
+            let options = TransportOptions { max_mapped_bytes, max_mapped_regions, ..TransportOptions::default() };
             assert!(options.region_limits(&machine).is_err(), "{max_mapped_bytes} {max_mapped_regions}");
         }
     }

@@ -165,7 +165,7 @@ impl Reader {
         let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof);
         match answer.map_err(|why| Broken::peer(peer, why))? {
             Some(answer) => {
-                self.watch.sign(peer, now);
+                self.watch.heard(peer, now);
                 Ok(vec![(owner, answer)])
             }
             None => Ok(Vec::new()),
@@ -189,7 +189,7 @@ impl Reader {
             return;
         }
         self.last = token;
-        self.watch.sign(peer, now);
+        self.watch.heard(peer, now);
         let mut probe = Probe::new(content);
         let get = Get { token, key, remote, local: probe.memory(), bytes: SAMPLE_BYTES };
         self.probes.insert(token, (peer, probe));
@@ -213,7 +213,7 @@ impl Reader {
         let why = match result {
             Ok(()) if probe.is_right() => {
                 session.become_ready();
-                self.watch.sign(peer, now);
+                self.watch.heard(peer, now);
                 self.settle(peer);
                 return Some(Ok(Tested { ready: Some(peer), messages: self.ask(peer) }));
             }
@@ -237,7 +237,7 @@ impl Reader {
             self.batches.tell_done(owner, batch);
             return Ok(());
         };
-        self.watch.sign(peer, now);
+        self.watch.heard(peer, now);
         session.answered(batch).map_err(|why| Broken::peer(peer, why))?;
         if found.len() != blocks {
             let why = format!("it told of {} blocks when asked for {blocks}", found.len());
@@ -268,7 +268,7 @@ impl Reader {
     /// A read has ended.
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
         let Some((started, peer)) = self.schedule.ended(token) else { return };
-        peer.into_iter().for_each(|peer| self.watch.sign(peer, now));
+        peer.into_iter().for_each(|peer| self.watch.heard(peer, now));
         self.batches.end_get(started.batch, started.part, started.bytes, ok);
         self.finish(started.batch);
     }

@@ -14,21 +14,22 @@
 //! Everything that is mapped counts against one limit of bytes and one of mappings, pinned or not. Idle regions make
 //! room, those used longest ago first; where that is not enough, the block is not shown.
 
+mod region;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use self::region::{MappedRegion, OutputRegions, State, is_large};
 use crate::catalog::{MapOutput, OutputId};
 use crate::mapped_budget::{MappedBudget, Reservation};
 use crate::mapping::{Filesystem, Mapping};
 use crate::unregistrable::UnregistrableFilesystems;
 use crate::wire::{Region, Wire, WireError};
 
-/// The size of a large region and of the chunk that it covers; a multiple of every page size.
-pub(crate) const LARGE_REGION_BYTES: u64 = 4 << 20;
-/// The size of a small region; a multiple of every page size of 64-bit Linux.
-pub(crate) const SMALL_REGION_BYTES: u64 = 64 << 10;
+pub(crate) use self::region::{LARGE_REGION_BYTES, RegionNumber, SMALL_REGION_BYTES};
+
 /// How much may be mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegionLimits {
@@ -36,38 +37,6 @@ pub(crate) struct RegionLimits {
     pub(crate) max_regions: usize,
     /// Of regions that no reader uses.
     pub(crate) idle_bytes: usize,
-}
-
-/// A region's number in this process; never used twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct RegionNumber(u64);
-
-struct MappedRegion {
-    output: OutputId,
-    part: Range<u64>,
-    state: State,
-    pins: usize,
-    /// Its place in `idle`; meaningless while pinned.
-    used: u64,
-    /// Its output was withdrawn: no new reader gets it, and it is unmapped with the last pin.
-    withdrawn: bool,
-}
-
-enum State {
-    /// A job of the disk's threads maps it.
-    Opening,
-    Open {
-        mapping: Arc<Mapping>,
-        region: Region,
-        key: Vec<u8>,
-    },
-}
-
-/// The regions of one output: by the number of their chunk, or of their place among small regions.
-#[derive(Default)]
-struct OutputRegions {
-    large: HashMap<u64, RegionNumber>,
-    small: BTreeMap<u64, RegionNumber>,
 }
 
 /// One region's part of a block.
@@ -389,18 +358,6 @@ impl MappedRegions {
     pub(crate) fn pins(&self) -> usize {
         self.regions.values().map(|region| region.pins).sum()
     }
-}
-
-impl MappedRegion {
-    fn bytes(&self) -> usize {
-        (self.part.end - self.part.start) as usize
-    }
-}
-
-/// Whether a region of this part is kept among the large ones. One of a whole chunk that is no longer than a small
-/// region is kept among the small ones, where every block of that chunk finds it.
-fn is_large(part: &Range<u64>) -> bool {
-    part.end - part.start > SMALL_REGION_BYTES
 }
 
 #[cfg(test)]

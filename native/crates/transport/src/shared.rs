@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::catalog::{Catalog, MapOutput};
 use crate::completions::Completions;
+use crate::inbox::Inbox;
 use crate::message::Block;
 use crate::reader::PeerNumber;
 use crate::statistics::Statistics;
@@ -23,7 +24,7 @@ pub(crate) enum Command {
 pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
-    pub(crate) commands: Mutex<Vec<Command>>,
+    pub(crate) inbox: Inbox<Command>,
     /// Grows with every small step of the agent; it does not grow while a system call or a call of the library hangs.
     pub(crate) steps: AtomicU64,
     /// The peers that were connected and not disconnected since.
@@ -45,10 +46,6 @@ pub(crate) struct PeerState {
 }
 
 impl Shared {
-    pub(crate) fn take_commands(&self) -> Vec<Command> {
-        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// The agent has come one step on.
     pub(crate) fn step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);

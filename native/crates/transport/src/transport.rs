@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::completions::Completion;
 use crate::message::Block;
 use crate::statistics::Statistic;
@@ -89,7 +89,7 @@ impl Transport {
     pub fn start<W: Wire + 'static>(
         make: impl FnOnce() -> Result<W, WireError> + Send + 'static,
         arena: Arc<Arena>,
-        options: Options,
+        options: TransportOptions,
     ) -> Result<Self, WireError> {
         let shared = Arc::new(Shared::default());
         let stopped = Arc::new(AtomicBool::new(false));
@@ -248,8 +248,7 @@ impl Transport {
 
     /// What this transport says of itself, in the order of [`Statistic::NAMES`].
     pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
-        let commands = self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner).len();
-        self.shared.statistics().set(Statistic::QueuedCommands, commands as u64);
+        self.shared.statistics().set(Statistic::QueuedCommands, self.shared.inbox.len() as u64);
         self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
         self.shared.statistics().snapshot()
     }
@@ -275,8 +274,7 @@ impl Transport {
     }
 
     fn command(&self, command: Command) {
-        self.shared.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
-        self.waker.wake();
+        self.shared.inbox.push(command, &*self.waker);
     }
 }
 
@@ -324,9 +322,9 @@ mod tests {
     /// A wire of which only `progress` does something.
     struct Odd(fn());
 
-    struct Nobody;
+    struct NoWaker;
 
-    impl Waker for Nobody {
+    impl Waker for NoWaker {
         fn wake(&self) {}
     }
 
@@ -358,13 +356,13 @@ mod tests {
         fn wait(&mut self, _: Duration) {}
 
         fn waker(&self) -> Arc<dyn Waker> {
-            Arc::new(Nobody)
+            Arc::new(NoWaker)
         }
     }
 
     /// What polling comes to, and after how long.
     fn end_of(progress: fn()) -> (Ended, Duration) {
-        let options = Options { timeout: Duration::from_millis(1), ..Options::default() };
+        let options = TransportOptions { timeout: Duration::from_millis(1), ..TransportOptions::default() };
         let transport = Transport::start(move || Ok(Odd(progress)), Arena::host(1 << 20), options).expect("started");
         let start = Instant::now();
         loop {
@@ -382,13 +380,13 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_does_not_come_round_is_noticed() {
+    fn an_agent_without_a_turn_for_the_timeout_is_stuck() {
         let (ended, time) = end_of(|| std::thread::sleep(Duration::from_secs(13)));
         assert!(matches!(ended, Ended::Stuck(stuck) if stuck >= SHORTEST_STUCK && stuck <= time), "{ended:?}");
     }
 
     #[test]
-    fn time_in_which_nobody_watched_does_not_count() {
+    fn stuck_time_adds_up_over_checks_and_a_turn_resets_it() {
         let (mut watch, step) = (Watch::default(), Duration::from_millis(100));
         assert_eq!(watch.stuck(0, step), step);
         assert_eq!(watch.stuck(0, step), 2 * step);

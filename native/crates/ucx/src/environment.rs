@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_has_set_stays() {
+    fn variables_set_by_the_user_are_kept() {
         let (name, value) = std::env::vars().next().expect("something is set");
         add_if_absent(&name, "another");
         assert_eq!(std::env::var(&name).as_deref(), Ok(value.as_str()));

@@ -11,11 +11,11 @@ extern crate self as sluice_ucx;
 
 mod environment;
 mod library;
-mod near;
+mod same_host;
 #[expect(missing_docs, reason = "names and meanings are those of ucp.h")]
 pub mod sys;
 mod wire;
 
 pub use library::{OLDEST, Ucx};
-pub use near::wire;
+pub use same_host::wire;
 pub use wire::UcxWire;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Failure, Options, Transport};
+use sluice_transport::{Block, Failure, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
 const SHORT: Duration = Duration::from_millis(500);
@@ -17,7 +17,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, timeout: Duration) -> Transport {
     let ucx = Arc::clone(ucx);
-    let options = Options { timeout, ..Options::default() };
+    let options = TransportOptions { timeout, ..TransportOptions::default() };
     Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
 }
 
@@ -45,7 +45,7 @@ fn both_read(one: &Transport, other: &Transport) {
 }
 
 #[test]
-fn who_was_given_up_learns_of_it_and_both_read_again() {
+fn a_disconnected_peer_is_told_and_both_can_read_again() {
     let Some(ucx) = common::ucx() else { return };
     let arena = Arena::host(1 << 30);
     let (impatient, late) = (start(&ucx, &arena, SHORT), start(&ucx, &arena, LONG));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Options, Statistic, Transport};
+use sluice_transport::{Block, Statistic, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
 const IDLE: Duration = Duration::from_millis(300);
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Each side measures idle time by itself, so one of them closes the connection and the other is told.
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, connection_idle: Duration) -> Transport {
-    let options = Options { timeout: PATIENCE, connection_idle, ..Options::default() };
+    let options = TransportOptions { timeout: PATIENCE, connection_idle, ..TransportOptions::default() };
     let ucx = Arc::clone(ucx);
     Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
 }

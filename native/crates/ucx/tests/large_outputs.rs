@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Options, Transport, Wire, WireError};
+use sluice_transport::{Block, Transport, TransportOptions, Wire, WireError};
 use sluice_ucx::UcxWire;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -67,7 +67,7 @@ where
     W: Wire + 'static,
     F: FnOnce() -> Result<W, WireError> + Send + 'static,
 {
-    let options = Options { timeout: TIMEOUT, ..Options::default() };
+    let options = TransportOptions { timeout: TIMEOUT, ..TransportOptions::default() };
     Transport::start(make, Arc::clone(arena), options).expect("started")
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Options, Transport};
+use sluice_transport::{Transport, TransportOptions};
 
 const LONGEST: Duration = Duration::from_secs(20);
 const STARTED: &str = "started";
@@ -21,7 +21,7 @@ const SKIPPED: &str = "skipped";
 fn starts_a_transport() {
     let Some(ucx) = common::ucx() else { return println!("\n{SKIPPED}") };
     let make = move || sluice_ucx::wire(ucx, Arc::default(), LONGEST);
-    match Transport::start(make, Arena::host(1 << 20), Options::default()) {
+    match Transport::start(make, Arena::host(1 << 20), TransportOptions::default()) {
         Ok(_) => println!("{STARTED}"),
         Err(why) => println!("{why}"),
     }

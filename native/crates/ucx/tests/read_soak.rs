@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Completion, Failure, Options, Transport};
+use sluice_transport::{Block, Completion, Failure, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
 /// Blocks of an output, each a request's block, of different sizes: all but the smallest begin and end inside a page.
@@ -84,7 +84,8 @@ impl Drop for Files {
 }
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>) -> Transport {
-    let options = Options { secret: b"s".to_vec(), timeout: Duration::from_secs(10), ..Options::default() };
+    let options =
+        TransportOptions { secret: b"s".to_vec(), timeout: Duration::from_secs(10), ..TransportOptions::default() };
     let ucx = Arc::clone(ucx);
     Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
 }
@@ -119,7 +120,7 @@ fn round(owner: &Transport, reader: &Transport, files: &Files, map: u64) {
 }
 
 #[test]
-fn what_a_process_holds_does_not_grow_with_what_is_read() {
+fn memory_and_descriptors_do_not_grow_with_the_bytes_read() {
     let Some(ucx) = common::ucx() else { return };
     let rounds: u64 = std::env::var("SLUICE_SOAK_ROUNDS").map_or(300, |text| text.parse().expect("a number"));
     let arena = Arena::host(256 << 20);

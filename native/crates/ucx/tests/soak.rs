@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Options, Transport};
+use sluice_transport::{Block, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
 const BYTES: usize = 1 << 16;
@@ -15,7 +15,8 @@ const MOST_GROWTH_KIB: usize = 32 << 10;
 const MOST_DESCRIPTORS: usize = 16;
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>) -> Transport {
-    let options = Options { secret: b"s".to_vec(), timeout: Duration::from_secs(10), ..Options::default() };
+    let options =
+        TransportOptions { secret: b"s".to_vec(), timeout: Duration::from_secs(10), ..TransportOptions::default() };
     let ucx = Arc::clone(ucx);
     Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Completion, Failure, Options, Transport};
+use sluice_transport::{Block, Completion, Failure, Transport, TransportOptions};
 use sluice_ucx::Ucx;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const ADDRESS: &str = "address ";
 
 fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
     let (arena, cma_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
-    let options = Options { secret: b"s".to_vec(), timeout: TIMEOUT, ..Options::default() };
+    let options = TransportOptions { secret: b"s".to_vec(), timeout: TIMEOUT, ..TransportOptions::default() };
     let counted = Arc::clone(&cma_bytes);
     let transport = Transport::start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), Arc::clone(&arena), options);
     (transport.expect("started"), arena, cma_bytes)

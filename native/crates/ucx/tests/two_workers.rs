@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
-use sluice_transport::{Block, Completion, Failure, Options, Transport};
+use sluice_transport::{Block, Completion, Failure, Transport, TransportOptions};
 use sluice_ucx::{Ucx, UcxWire};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn start(ucx: &Arc<Ucx>, arena: &Arc<Arena>, secret: &str) -> Transport {
-    let options = Options { secret: secret.into(), timeout: TIMEOUT, ..Options::default() };
+    let options = TransportOptions { secret: secret.into(), timeout: TIMEOUT, ..TransportOptions::default() };
     let ucx = Arc::clone(ucx);
     Transport::start(move || UcxWire::new(ucx), Arc::clone(arena), options).expect("started")
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use sluice_codec::{Codec, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level, Options};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level};
 
 use super::reference;
 
@@ -98,7 +98,7 @@ pub fn check_round_trip(rows: &[Vec<u8>], fields: u32, option: usize) {
     let codec = [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Snappy][option % 4];
     let level = [Level::Small, Level::Fast, Level::Plain][option / 4 % 3];
     let refs: Vec<&[u8]> = rows.iter().map(|r| &r[..]).collect();
-    let mut encoder = Encoder::new(Options { codec, level });
+    let mut encoder = Encoder::new(CodecOptions { codec, level });
     let mut next = 0;
     let done: Result<(), ()> = encoder.encode(&refs, fields, |frame| {
         let header = FrameHeader::parse(frame).map_err(|_| ())?;

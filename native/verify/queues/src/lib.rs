@@ -1,5 +1,5 @@
-//! Models for loom of the JVM's handle table and of the transport's queue of completions: their own sources, with
-//! loom's locks (`build.rs`). See `tools/verify-native loom`.
+//! Models for loom of the JVM's handle table, and of the transport's queues of commands and of completions: their own
+//! sources, with loom's locks (`build.rs`). See `tools/verify-native loom`.
 #![cfg(loom)]
 #![allow(dead_code, reason = "the models use a part")]
 
@@ -40,11 +40,25 @@ mod completions {
     include!(concat!(env!("OUT_DIR"), "/completions.rs"));
 }
 
+/// What the queue of commands needs of the wire.
+mod wire {
+    pub trait Waker {
+        fn wake(&self);
+    }
+}
+
+mod inbox {
+    include!(concat!(env!("OUT_DIR"), "/inbox.rs"));
+}
+
 #[cfg(test)]
 mod tests {
     use crate::completions::{Completion, Completions};
     use crate::handles::HandleTable;
+    use crate::inbox::Inbox;
     use crate::sluice_mem::Lease;
+    use crate::wire::Waker;
+    use loom::sync::{Condvar, Mutex};
     use loom::thread;
     use std::sync::Arc;
     use std::time::Duration;
@@ -59,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_threads_that_remove_a_handle_one_gets_the_object() {
+    fn one_of_two_threads_that_remove_a_handle_gets_the_object() {
         model(|| {
             let table = Arc::new(HandleTable::new());
             let handle = table.insert("object");
@@ -123,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_ends_every_wait_and_frees_what_nobody_took() {
+    fn closing_ends_every_wait_and_frees_untaken_completions() {
         model(|| {
             let (queue, memory) = (Arc::new(Completions::default()), Arc::new(()));
             let (other, theirs) = (Arc::clone(&queue), Arc::clone(&memory));
@@ -136,6 +150,60 @@ mod tests {
             thread.join().expect("no panic");
             assert!(queue.take(8, LONG).is_none());
             assert_eq!(Arc::strong_count(&memory), 1, "no completion keeps memory");
+        });
+    }
+
+    /// As a wire waits: what woke it since the last wait ends the next one at once. The wait has no end of its own.
+    #[derive(Default)]
+    struct EventWaker {
+        woken: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl Waker for EventWaker {
+        fn wake(&self) {
+            *self.woken.lock().expect("no panic") = true;
+            self.changed.notify_one();
+        }
+    }
+
+    impl EventWaker {
+        fn wait(&self) {
+            let mut woken = self.woken.lock().expect("no panic");
+            while !*woken {
+                woken = self.changed.wait(woken).expect("no panic");
+            }
+            *woken = false;
+        }
+    }
+
+    #[test]
+    fn an_agent_that_sleeps_takes_every_command_once_and_in_order() {
+        model(|| {
+            let (inbox, waker) = (Arc::new(Inbox::default()), Arc::new(EventWaker::default()));
+            let caller = |caller: u32| {
+                let (inbox, waker) = (Arc::clone(&inbox), Arc::clone(&waker));
+                thread::spawn(move || {
+                    for number in 0..2 {
+                        inbox.push((caller, number), &*waker);
+                    }
+                })
+            };
+            let callers = [caller(0), caller(1)];
+            let mut taken = Vec::new();
+            while taken.len() < 4 {
+                let commands = inbox.take();
+                if commands.is_empty() {
+                    waker.wait();
+                }
+                taken.extend(commands);
+            }
+            callers.into_iter().for_each(|caller| caller.join().expect("no panic"));
+            assert_eq!(inbox.len(), 0);
+            for caller in 0..2 {
+                let of_caller: Vec<u32> = taken.iter().filter(|(by, _)| *by == caller).map(|(_, nth)| *nth).collect();
+                assert_eq!(of_caller, [0, 1]);
+            }
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a column of bytes is compressed: a probe of its beginning says.
 
 use crate::compress::{Codec, Compressor};
-use crate::options::{Level, Options};
+use crate::options::{CodecOptions, Level};
 
 /// Bytes that are compressed first, to see whether the rest is worth it.
 const PROBE_BYTES: usize = 16 * 1024;
@@ -11,7 +11,13 @@ const MIN_BYTES: usize = 64;
 const HEAD_BYTES: usize = 5;
 
 /// Appends `mode` and `bytes`, compressed where that is worth it.
-pub(super) fn put_bytes(mode: u8, bytes: &[u8], options: &Options, compressor: &mut Compressor, out: &mut Vec<u8>) {
+pub(super) fn put_bytes(
+    mode: u8,
+    bytes: &[u8],
+    options: &CodecOptions,
+    compressor: &mut Compressor,
+    out: &mut Vec<u8>,
+) {
     let start = out.len();
     if put_compressed(mode, bytes, options, compressor, out) {
         return;
@@ -22,7 +28,13 @@ pub(super) fn put_bytes(mode: u8, bytes: &[u8], options: &Options, compressor: &
 }
 
 /// False, with anything appended, if the probe gains too little, or the whole nothing.
-fn put_compressed(mode: u8, bytes: &[u8], options: &Options, compressor: &mut Compressor, out: &mut Vec<u8>) -> bool {
+fn put_compressed(
+    mode: u8,
+    bytes: &[u8],
+    options: &CodecOptions,
+    compressor: &mut Compressor,
+    out: &mut Vec<u8>,
+) -> bool {
     if options.codec == Codec::None || bytes.len() < MIN_BYTES {
         return false;
     }

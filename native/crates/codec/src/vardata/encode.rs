@@ -4,7 +4,7 @@ use super::compressed::put_bytes;
 use super::{FULL, MAX_WORDS, TRIM, WORDS};
 use crate::column::ColumnEncoder;
 use crate::compress::Compressor;
-use crate::options::Options;
+use crate::options::CodecOptions;
 use crate::portions::Portions;
 use crate::scratch::{at_least, clear_for, scratch_of};
 
@@ -37,7 +37,7 @@ impl VarEncoder {
         &mut self,
         rows: &Portions,
         slots: &[Slot],
-        options: &Options,
+        options: &CodecOptions,
         columns: &mut ColumnEncoder,
         out: &mut Vec<u8>,
     ) {
@@ -56,7 +56,7 @@ impl VarEncoder {
         rows: &Portions,
         ends: &[u64],
         sizes: &[u64],
-        options: &Options,
+        options: &CodecOptions,
         out: &mut Vec<u8>,
     ) {
         let tails = ends.iter().zip(sizes).map(|(end, size)| (*end as u32, *size as u32));
@@ -87,7 +87,7 @@ impl VarEncoder {
         mode: u8,
         rows: &Portions,
         values: impl Iterator<Item = (u32, u32)>,
-        options: &Options,
+        options: &CodecOptions,
         out: &mut Vec<u8>,
     ) {
         // Values lie in the rows' variable-length portions and do not overlap, so they are never more bytes.

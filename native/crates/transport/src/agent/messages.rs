@@ -157,7 +157,8 @@ impl<W: Wire> Agent<W> {
         self.shared.statistics().add(Statistic::MalformedMessages, 1);
         let sender = Message::sender_of(bytes);
         if self.malformed.is_news(sender) {
-            let sender = sender.map_or_else(|| "nobody".to_string(), |sender| format!("{:#018x}", sender.0));
+            let sender =
+                sender.map_or_else(|| "an unreadable sender".to_string(), |sender| format!("{:#018x}", sender.0));
             eprintln!(
                 "sluice-transport: a message of {} bytes in the name of {sender} is malformed and was dropped. Another \
                  version of Sluice, or something that is not Sluice, sends to this port; further ones of this sender \

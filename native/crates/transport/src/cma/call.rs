@@ -140,7 +140,7 @@ pub(crate) mod stalls {
         pub(crate) fn wait_for_entry(&self) {
             let end = Instant::now() + Duration::from_secs(60);
             while !self.0.entered.load(Ordering::SeqCst) {
-                assert!(Instant::now() < end, "nobody makes that call");
+                assert!(Instant::now() < end, "the call was not made");
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

@@ -6,17 +6,17 @@ use std::time::Duration;
 use super::world::{Reads, STEP, World, block, bytes_of, failure_of};
 use crate::completions::Failure;
 use crate::loopback::Faults;
-use crate::options::Options;
+use crate::options::TransportOptions;
 use crate::statistics::Statistic;
 
 const IDLE: Duration = Duration::from_millis(500);
 const IDLE_STEPS: usize = IDLE.as_millis() as usize;
 
-fn short_lived(options: &mut Options) {
+fn short_lived(options: &mut TransportOptions) {
     options.connection_idle = IDLE;
 }
 
-fn limited(max_connections: usize) -> impl Fn(&mut Options) {
+fn limited(max_connections: usize) -> impl Fn(&mut TransportOptions) {
     move |options| options.max_connections = max_connections
 }
 
@@ -35,7 +35,7 @@ pub(super) fn an_idle_connection_is_closed_and_the_next_fetch_connects_again(rea
         assert_eq!(world.network.connections(), 1, "not yet");
         world.run(700);
         assert_eq!(world.network.connections(), 0, "round {round}");
-        assert_eq!((world.error(0, 1), world.error(1, 0)), (String::new(), String::new()), "nobody has failed");
+        assert_eq!((world.error(0, 1), world.error(1, 0)), (String::new(), String::new()), "no connection has failed");
         assert_eq!(world.statistic(0, Statistic::ConnectionsOpened), round);
         assert_eq!(world.statistic(0, Statistic::Connections) + world.statistic(1, Statistic::Connections), 0);
     }
@@ -66,7 +66,7 @@ pub(super) fn a_connection_that_is_read_over_is_not_idle(reads: Reads) {
 /// The owner closes the connection while the question is on its way to it, or it has just closed it, or is about to.
 pub(super) fn a_question_that_crosses_the_end_of_its_connection_is_asked_again(reads: Reads) {
     // Only the owner closes it.
-    let options = |process, options: &mut Options| {
+    let options = |process, options: &mut TransportOptions| {
         if process == 1 {
             short_lived(options);
         }
@@ -104,7 +104,7 @@ pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
             }
         }
     }
-    assert_eq!((read, failed), (3, OWNERS - 3), "whoever finds no room ends at once");
+    assert_eq!((read, failed), (3, OWNERS - 3), "fetches over the limit end at once");
     assert!((4..=OWNERS).all(|owner| world.error(0, owner).contains("no room")), "{}", world.error(0, 4));
     assert_eq!(world.statistic(0, Statistic::ConnectionsRefused), OWNERS as u64 - 3);
     // Connections over which nothing was read for a second make room.
@@ -120,7 +120,7 @@ pub(super) fn a_reader_has_no_more_connections_than_its_limit(reads: Reads) {
     world.assert_nothing_left();
 }
 
-pub(super) fn an_owner_without_room_says_so_at_once(reads: Reads) {
+pub(super) fn an_owner_at_its_connection_limit_refuses_at_once(reads: Reads) {
     const READERS: usize = 5;
     let mut world = World::with(reads, 32, &["s"; READERS + 1], limited(2));
     let data = world.publish(0, 1, &[30 << 20]);
@@ -152,5 +152,23 @@ pub(super) fn an_owner_without_room_says_so_at_once(reads: Reads) {
     world.connect(late, 0);
     world.fetch(late, 0, &[block(1, 0, 1)]);
     assert!(bytes_of(&world.ended(late, 1)[0]) == data, "there is room now: {}", world.error(late, 0));
+    world.assert_nothing_left();
+}
+
+/// With reads by the loopback, because it counts the calls; what is before it asks it for less.
+#[test]
+fn idle_peers_cost_a_turn_no_call() {
+    const PEERS: usize = 1000;
+    let mut world = World::new(Reads::Loopback, 27, &[""; PEERS + 1]);
+    let data = world.publish(1, 1, &[100]);
+    (1..=PEERS).for_each(|owner| world.connect(0, owner));
+    world.run(10);
+    assert!((1..=PEERS).all(|owner| world.is_ready(0, owner)));
+    let node = world.node(0);
+    world.network.take_calls(&node);
+    world.step(STEP);
+    assert_eq!(world.network.take_calls(&node), 1, "the wire's progress");
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    assert_eq!(bytes_of(&world.ended(0, 1)[0]), data);
     world.assert_nothing_left();
 }

@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::FileExt;
 
+use super::both_ways;
+use super::handshake::is_refusal;
 use super::world::{Reads, World, block, bytes_of, failure_of};
-use super::{both_ways, is_refusal};
 use crate::agent::Command;
 use crate::completions::Failure;
 use crate::message::{Block, InstanceId};
@@ -32,8 +33,8 @@ fn content(map: u64) -> [u8; 1024] {
 
 /// In 4 MiB for each block these would be 14.5 GiB.
 #[test]
-fn four_thousand_small_blocks_of_as_many_files_stay_within_the_limits() {
-    both_ways("four_thousand_small_blocks_of_as_many_files_stay_within_the_limits", |reads| {
+fn four_thousand_small_blocks_of_four_thousand_files_stay_within_the_limits() {
+    both_ways("four_thousand_small_blocks_of_four_thousand_files_stay_within_the_limits", |reads| {
         let (max_bytes, idle_bytes) = (64 * MIB, 4 * MIB);
         let mut world = World::with(reads, 30, &["", ""], |options| {
             options.max_mapped_bytes = max_bytes as usize;
@@ -119,18 +120,18 @@ fn questions_of_one_reader_are_limited() {
 }
 
 #[test]
-fn malformed_messages_are_counted_and_harm_nobody() {
+fn malformed_messages_are_counted_and_break_no_connection() {
     let mut world = World::new(Reads::Loopback, 34, &["", ""]);
     let data = world.publish(1, 1, &[100]);
-    let mut stranger = world.stranger();
-    let link = stranger.open(&world.processes[1].agent.address()[8..]).expect("there");
+    let mut wire = world.bare_wire();
+    let link = wire.open(&world.processes[1].agent.address()[8..]).expect("there");
     for bytes in [vec![], vec![9; 5], [&[77][..], &InstanceId(5).0.to_le_bytes()].concat(), vec![255; 3000]] {
-        stranger.send(link.endpoint, bytes);
+        wire.send(link.endpoint, bytes);
     }
     world.run(5);
     assert_eq!(world.statistic(1, Statistic::MalformedMessages), 4);
     let mut events = Vec::new();
-    stranger.progress(&mut events);
+    wire.progress(&mut events);
     assert!(!events.iter().any(|event| matches!(event, Event::Message(_)) && is_refusal(event)), "{events:?}");
     world.connect(0, 1);
     world.fetch(0, 1, &[block(1, 0, 1)]);

@@ -17,14 +17,14 @@ use crate::completions::{Completion, Failure};
 use crate::disk::{Disk, DiskThreads, Ended, Job, MapWork, Outcome, Work};
 use crate::loopback::Network;
 use crate::mapped_budget::Reservation;
-use crate::options::Options;
+use crate::options::TransportOptions;
 use crate::statistics::Statistic;
 use crate::transport::Transport;
 use crate::wire::Wire;
 
 #[test]
-fn a_file_whose_disk_hangs_holds_up_no_other_reader_and_its_own_only_for_a_while() {
-    both_ways("a_file_whose_disk_hangs_holds_up_no_other_reader_and_its_own_only_for_a_while", |reads| {
+fn a_hanging_disk_delays_no_other_reader_and_its_own_until_the_timeout() {
+    both_ways("a_hanging_disk_delays_no_other_reader_and_its_own_until_the_timeout", |reads| {
         let mut world = World::new(reads, 40, &["", "", ""]);
         let data = [1, 2].map(|map| world.publish(2, map, &[100_000]));
         world.processes[2].disk.hold(&world.files.join("2-1"));
@@ -56,7 +56,7 @@ fn a_file_whose_disk_hangs_holds_up_no_other_reader_and_its_own_only_for_a_while
 
 /// The file is mapped already, and what is asked for now is not in memory.
 #[test]
-fn pages_that_are_not_in_memory_are_waited_for_elsewhere() {
+fn pages_not_in_memory_are_read_by_the_disk_threads() {
     let mut world = World::new(Reads::Loopback, 41, &["", ""]);
     let path = world.files.join("sparse");
     File::create(&path).expect("created").set_len(4 << 20).expect("sparse");
@@ -82,7 +82,7 @@ fn pages_that_are_not_in_memory_are_waited_for_elsewhere() {
 }
 
 #[test]
-fn index_files_are_read_elsewhere() {
+fn index_files_are_read_by_the_disk_threads() {
     let mut world = World::keeping_offsets(Reads::Loopback, 42, &["", ""], 0);
     let data: Vec<u8> = (0..1000).map(|i| (i * 7) as u8).collect();
     let (path, index) = (world.files.join("data"), world.files.join("index"));
@@ -107,7 +107,7 @@ fn index_files_are_read_elsewhere() {
 }
 
 #[test]
-fn a_reader_that_goes_while_its_blocks_are_mapped_leaves_nothing_pinned() {
+fn a_reader_that_disconnects_while_its_blocks_are_mapped_leaves_no_pin() {
     let mut world = World::new(Reads::Loopback, 43, &["", ""]);
     world.publish(1, 1, &[100_000]);
     world.processes[1].disk.hold_all(true);
@@ -123,13 +123,13 @@ fn a_reader_that_goes_while_its_blocks_are_mapped_leaves_nothing_pinned() {
     assert_eq!(world.statistic(1, Statistic::OpenQuestions), 0);
     world.processes[1].disk.hold_all(false);
     world.run(10);
-    assert_eq!((world.pins(1), world.network.regions()), (0, 2), "the sample, and a region that nobody reads");
+    assert_eq!((world.pins(1), world.network.regions()), (0, 2), "the sample, and a region that no reader uses");
 }
 
 /// Two processes with their real threads. Opening a named pipe to read it waits until it is opened for writing, as
 /// opening a file does on a disk that hangs.
 #[test]
-fn a_named_pipe_in_place_of_a_file_costs_its_own_block_only() {
+fn a_named_pipe_in_place_of_a_file_fails_its_own_block_only() {
     let folder = std::env::temp_dir().join(format!("sluice-pipe-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (pipe, file) = (folder.join("pipe"), folder.join("file"));
@@ -138,7 +138,7 @@ fn a_named_pipe_in_place_of_a_file_costs_its_own_block_only() {
     let network = Network::new(44);
     let start = |timeout| {
         let wire = network.wire();
-        let options = Options { timeout, ..Options::default() };
+        let options = TransportOptions { timeout, ..TransportOptions::default() };
         Transport::start(move || Ok(wire), Arena::host(1 << 20), options).expect("started")
     };
     let (owner, reader) = (start(Duration::from_secs(4)), start(Duration::from_secs(60)));
@@ -230,7 +230,7 @@ impl Drop for HeldThreads {
 }
 
 #[test]
-fn jobs_beyond_what_may_wait_are_refused_at_once() {
+fn jobs_beyond_the_queue_limit_are_refused_at_once() {
     let mut held = HeldThreads::start(2, Duration::from_secs(3600));
     // The thread has one, two wait.
     while held.jobs < 3 {
@@ -245,7 +245,7 @@ fn jobs_beyond_what_may_wait_are_refused_at_once() {
 }
 
 #[test]
-fn while_all_threads_are_stuck_no_job_is_taken() {
+fn no_job_is_accepted_while_all_threads_are_stuck() {
     let mut held = HeldThreads::start(usize::MAX, Duration::ZERO);
     while held.submit() {
         assert!(Instant::now() < held.end, "the thread is stuck, and jobs are taken");

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use crate::agent::{Agent, Command, Options, PeerState, Shared};
+use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::catalog::Catalog;
 use crate::cma::CmaWire;
 use crate::completions::{Completion, Failure};
 use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, MapWork, Work};
-use crate::loopback::{Loopback, Network};
+use crate::loopback::{Loopback, Network, NoWaker};
 use crate::message::Block;
 use crate::regions::LARGE_REGION_BYTES;
 use crate::statistics::Statistic;
@@ -57,12 +57,17 @@ impl World {
     }
 
     /// With other options than usual.
-    pub(super) fn with(reads: Reads, seed: u64, secrets: &[&str], change: impl Fn(&mut Options)) -> Self {
+    pub(super) fn with(reads: Reads, seed: u64, secrets: &[&str], change: impl Fn(&mut TransportOptions)) -> Self {
         Self::with_each(reads, seed, secrets, |_, options| change(options))
     }
 
     /// With other options than usual, which depend on the process.
-    pub(super) fn with_each(reads: Reads, seed: u64, secrets: &[&str], change: impl Fn(usize, &mut Options)) -> Self {
+    pub(super) fn with_each(
+        reads: Reads,
+        seed: u64,
+        secrets: &[&str],
+        change: impl Fn(usize, &mut TransportOptions),
+    ) -> Self {
         Self::of(reads, seed, secrets, change, Shared::default)
     }
 
@@ -81,7 +86,7 @@ impl World {
         reads: Reads,
         seed: u64,
         secrets: &[&str],
-        change: impl Fn(usize, &mut Options),
+        change: impl Fn(usize, &mut TransportOptions),
         shared: impl Fn() -> Shared,
     ) -> Self {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
@@ -92,11 +97,11 @@ impl World {
         let cma_bytes = Arc::new(AtomicU64::new(0));
         let process = |(process, secret): (usize, &&str)| {
             let (shared, arena) = (Arc::new(shared()), Arena::host(1 << 30));
-            let mut options = Options {
+            let mut options = TransportOptions {
                 secret: secret.as_bytes().to_vec(),
                 timeout: TIMEOUT,
                 idle_mapped_bytes: 4 * LARGE_REGION_BYTES as usize,
-                ..Options::default()
+                ..TransportOptions::default()
             };
             change(process, &mut options);
             let wire = CmaWire::new(network.wire(), reads == Reads::Cma, Arc::clone(&cma_bytes));
@@ -110,7 +115,7 @@ impl World {
     }
 
     /// A wire of this network without an agent: the test speaks for it.
-    pub(super) fn stranger(&self) -> CmaWire<Loopback> {
+    pub(super) fn bare_wire(&self) -> CmaWire<Loopback> {
         CmaWire::new(self.network.wire(), self.reads == Reads::Cma, Arc::clone(&self.cma_bytes))
     }
 
@@ -121,7 +126,7 @@ impl World {
     }
 
     pub(super) fn command(&self, process: usize, command: Command) {
-        self.processes[process].shared.commands.lock().expect("no panic").push(command);
+        self.processes[process].shared.inbox.push(command, &NoWaker);
     }
 
     /// The reader knows the owner by the owner's index.
@@ -132,7 +137,7 @@ impl World {
     }
 
     /// So many connections of which the other side never hears.
-    pub(super) fn open_in_vain(&mut self, from: usize, to: usize, times: u32) {
+    pub(super) fn open_and_fail(&mut self, from: usize, to: usize, times: u32) {
         let address = self.processes[to].agent.address()[8..].to_vec();
         let wire = self.processes[from].agent.wire();
         for _ in 0..times {

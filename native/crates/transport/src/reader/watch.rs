@@ -1,21 +1,23 @@
-//! Peers that this process waits for, and how long they have sent nothing.
+//! Timeouts of peers: for each peer whose answer this process waits for, when it last sent a message. Time in which
+//! this process itself did not run does not count.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::session::PeerNumber;
 
-/// When a peer last sent something.
-struct Sign {
+/// The last message of a peer.
+struct LastMessage {
+    /// When it came, moved later by each pause of this process since.
     at: Instant,
-    /// What of the time since then this process has paused.
-    excused: Duration,
+    /// The pauses of this process since then, added up.
+    paused: Duration,
 }
 
-/// Watches only peers that this process waits for, so the others cost nothing.
+/// The peers that this process waits for. Others are not kept here, so a check costs nothing for them.
 pub(super) struct Watch {
     pub(super) timeout: Duration,
-    expected: HashMap<PeerNumber, Sign>,
+    expected: HashMap<PeerNumber, LastMessage>,
 }
 
 impl Watch {
@@ -25,11 +27,11 @@ impl Watch {
 
     /// This process waits for the peer from now on; the timeout starts.
     pub(super) fn expect(&mut self, peer: PeerNumber, now: Instant) {
-        self.expected.insert(peer, Sign { at: now, excused: Duration::ZERO });
+        self.expected.insert(peer, LastMessage { at: now, paused: Duration::ZERO });
     }
 
-    /// The peer has sent something.
-    pub(super) fn sign(&mut self, peer: PeerNumber, now: Instant) {
+    /// A message of the peer has come; its timeout starts again.
+    pub(super) fn heard(&mut self, peer: PeerNumber, now: Instant) {
         if self.expected.contains_key(&peer) {
             self.expect(peer, now);
         }
@@ -40,22 +42,22 @@ impl Watch {
         self.expected.remove(&peer);
     }
 
-    /// This process has paused for so long until now and could receive nothing meanwhile, so the pause does not count
-    /// against peers. But between two messages of a peer, pauses are subtracted only until they add up to the timeout,
-    /// because between the pauses the process did receive: otherwise a process that pauses all the time would never
-    /// give a peer up.
+    /// This process did not run for `pause` until `now` (SIGSTOP, or a host without a free core). It received nothing
+    /// meanwhile, so the pause does not count as silence of any peer. Between two messages of a peer, at most one
+    /// timeout's worth of pauses is left out: between pauses messages are received, and a process that pauses again and
+    /// again must still notice a dead peer.
     pub(super) fn excuse(&mut self, pause: Duration, now: Instant) {
         let timeout = self.timeout;
-        for sign in self.expected.values_mut().filter(|sign| sign.excused < timeout) {
-            sign.at = now.min(sign.at + pause);
-            sign.excused += pause;
+        for last in self.expected.values_mut().filter(|last| last.paused < timeout) {
+            last.at = now.min(last.at + pause);
+            last.paused += pause;
         }
     }
 
-    /// Peers that have sent nothing for too long.
+    /// Peers that have sent nothing for longer than the timeout.
     pub(super) fn silent(&self, now: Instant) -> impl Iterator<Item = PeerNumber> {
-        let silent = move |sign: &Sign| now.saturating_duration_since(sign.at) > self.timeout;
-        self.expected.iter().filter(move |(_, sign)| silent(sign)).map(|(peer, _)| *peer)
+        let silent = move |last: &LastMessage| now.saturating_duration_since(last.at) > self.timeout;
+        self.expected.iter().filter(move |(_, last)| silent(last)).map(|(peer, _)| *peer)
     }
 
     pub(super) fn is_empty(&self) -> bool {

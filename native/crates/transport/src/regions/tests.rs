@@ -60,7 +60,7 @@ impl Wire for Registry {
     fn wait(&mut self, _: Duration) {}
 
     fn waker(&self) -> Arc<dyn Waker> {
-        unreachable!("nobody waits")
+        unreachable!("no test waits")
     }
 }
 
@@ -187,7 +187,7 @@ fn pinned_regions_count_and_idle_ones_make_room() {
 }
 
 #[test]
-fn what_cannot_fit_drives_nothing_out() {
+fn a_block_larger_than_the_limit_evicts_no_region() {
     let mut files = Files::new(usize::MAX, limits(8 * MIB, 100, 8 * MIB));
     let [kept, large, held] = [1, 2, 3].map(|map| files.publish(map, 16 * MIB));
     let pinned = files.pin(&held, 0, 4 * MIB).expect("room");

@@ -31,14 +31,14 @@ fn read(reader: &mut UcxWire, owner: &mut UcxWire, endpoint: Endpoint, patience:
 #[test]
 fn closing_one_end_ends_the_reads_over_the_end_of_the_same_number() {
     let Some(ucx) = ucx() else { return };
-    for in_vain in [0, 1, 5] {
+    for failed_openings in [0, 1, 5] {
         let (mut reader, mut owner) = (wire(&ucx), wire(&ucx));
-        for _ in 0..in_vain {
+        for _ in 0..failed_openings {
             let opened = reader.open(owner.address()).expect("opened");
             reader.close(opened.endpoint);
         }
         let link = reader.open(owner.address()).expect("opened");
-        assert_eq!(link.number, in_vain + 1);
+        assert_eq!(link.number, failed_openings + 1);
         // The owner hears of it before it opens its own end, as it does by the reader's greeting.
         reader.send(link.endpoint, vec![1]);
         let end = std::time::Instant::now() + PATIENCE;
@@ -50,8 +50,8 @@ fn closing_one_end_ends_the_reads_over_the_end_of_the_same_number() {
             owner.close(other_end.endpoint);
             other_end = owner.open(reader.address()).expect("opened");
         }
-        assert!(read(&mut reader, &mut owner, link.endpoint, PATIENCE), "{in_vain} in vain");
+        assert!(read(&mut reader, &mut owner, link.endpoint, PATIENCE), "{failed_openings} in vain");
         owner.close(other_end.endpoint);
-        assert!(!read(&mut reader, &mut owner, link.endpoint, Duration::from_millis(300)), "{in_vain} in vain");
+        assert!(!read(&mut reader, &mut owner, link.endpoint, Duration::from_millis(300)), "{failed_openings} in vain");
     }
 }

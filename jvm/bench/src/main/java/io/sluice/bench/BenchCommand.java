@@ -4,25 +4,29 @@ import io.sluice.bench.page.ReportPage;
 import io.sluice.bench.protocol.Json;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.BenchTableText;
+import io.sluice.bench.report.BuildsText;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.PotentialText;
 import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
-import io.sluice.bench.run.Application;
+import io.sluice.bench.run.Applications;
 import io.sluice.bench.run.Cluster;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.EngineFailure;
 import io.sluice.bench.run.Experiment;
+import io.sluice.bench.run.FirstQueryExperiment;
 import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.Master;
+import io.sluice.bench.run.Measurement;
 import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.TableGeneration;
 import io.sluice.bench.run.Workplace;
 import io.sluice.bench.tpch.TpchTables;
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,6 +37,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -57,8 +63,13 @@ final class BenchCommand implements Callable<Integer> {
       completionCandidates = WorkloadNames.class) private List<String> workloads;
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
-      description = "Engines, separated by commas: stock, sluice, sluice-ucx, sluice-rdma, sluice-cache, no-network. "
+      description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
+          + "sluice-rdma, sluice-cache, no-network. "
           + "Default: stock,sluice.") private List<String> engines;
+
+  @Option(names = "--old-jar", paramLabel = "JAR",
+      description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "
+          + "run.") private Path oldJar;
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
@@ -115,7 +126,8 @@ final class BenchCommand implements Callable<Integer> {
         "TPC-H's 22 queries, or one: tpch-q5 (--scale)"));
     lines.addAll(List.of("",
         "Queries of tpch are planned as Spark does it by default: adaptively, with",
-        "broadcast joins, 200 shuffle partitions. Other workloads have neither, and 64.",
+        "broadcast joins, 200 shuffle partitions; cold-query too, whose every run is the first",
+        "of a new application (--warmups does not apply). Other workloads have neither, and 64.",
         "What --conf and --partitions say goes before both."));
     spec.usageMessage().footer(lines.toArray(String[]::new));
   }
@@ -129,7 +141,7 @@ final class BenchCommand implements Callable<Integer> {
     private static final long serialVersionUID = 1L;
 
     WorkloadNames() {
-      super(Catalogue.entries().stream().map(Catalogue.Entry::name).toList());
+      super(Catalogue.entries().stream().map(Entry::name).toList());
       add(Catalogue.TPCH);
     }
   }
@@ -142,7 +154,7 @@ final class BenchCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
-    Workplace workplace = Workplace.current();
+    Workplace workplace = Workplace.current().with(plan.oldJar);
     if (potential && chart == null) {
       chart = workplace.root().resolve("build/potential.svg");
     }
@@ -156,15 +168,30 @@ final class BenchCommand implements Callable<Integer> {
    * What the arguments ask for.
    *
    * @param hosts null if {@code master} is to be used as it is
+   * @param oldJar null without the engine {@code sluice-old}
    */
   private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
-      Hosts hosts) {}
+      Hosts hosts, Path oldJar) {}
 
   private Plan plan() {
     checkRounds();
     Map<String, String> settings = SparkConfArguments.parse(conf);
     return new Plan(sizings(), engines(), settings,
-        Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings));
+        Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
+        oldJar());
+  }
+
+  /** The jar of the engine {@code sluice-old}, where driver and executors find it from any folder; null without it. */
+  private Path oldJar() {
+    boolean wanted = engines().contains(Engine.SLUICE_OLD);
+    if (wanted != (oldJar != null)) {
+      throw new IllegalArgumentException(wanted ? "the engine sluice-old needs --old-jar JAR"
+          : "--old-jar is for the engine sluice-old; add it to --engines");
+    }
+    if (wanted && !Files.isRegularFile(oldJar)) {
+      throw new IllegalArgumentException("--old-jar " + oldJar + ": there is no such file");
+    }
+    return wanted ? oldJar.toAbsolutePath() : null;
   }
 
   private static Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {
@@ -180,9 +207,7 @@ final class BenchCommand implements Callable<Integer> {
       TpchTables tables = new TableGeneration(home, workplace, site, plan.settings).tables(scale);
       plan.sizings.replaceAll((name, sizing) -> readsTables(name) ? sizing.reading(tables) : sizing);
     }
-    try (Applications applications = Applications.start(plan.engines, home, workplace, site, plan.settings)) {
-      return measure(plan.sizings, home, environment, new Experiment(applications.all(), warmUps, runs));
-    }
+    return measure(plan.sizings, new Applications(home, workplace, site, plan.settings), plan.engines, environment);
   }
 
   private void checkRounds() {
@@ -219,28 +244,61 @@ final class BenchCommand implements Callable<Integer> {
     return Catalogue.find(workload).readsTables();
   }
 
-  private int measure(Map<String, Sizing> sizings, SparkHome home, Environment environment, Experiment experiment)
-      throws IOException {
-    List<BenchResult> results = new ArrayList<>();
-    List<String> faults = new ArrayList<>();
-    for (Map.Entry<String, Sizing> workload : sizings.entrySet()) {
-      String name = workload.getKey();
-      Sizing sizing = workload.getValue();
-      try {
-        List<BenchResult> one = BenchResult.of(name, home.sparkVersion(), sizing.rows(),
-            experiment.run(name, sizing), environment);
-        results.addAll(one);
-        faults.addAll(Verdict.faults(one));
-        writeJson(results);
-      } catch (EngineFailure e) {
-        faults.add(name + ": " + e.getMessage());
+  /** Workloads that need new applications come first, so that no idle ones take processor time beside them. */
+  private int measure(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
+      Environment environment) throws IOException {
+    Outcome outcome = new Outcome(applications.home().sparkVersion(), environment);
+    Map<Boolean, List<String>> byStart = sizings.keySet().stream()
+        .collect(Collectors.partitioningBy(name -> Catalogue.find(name).fresh()));
+    FirstQueryExperiment first = new FirstQueryExperiment(chosen, applications, runs);
+    for (String name : byStart.get(true)) {
+      outcome.add(name, sizings.get(name), () -> first.run(name, sizings.get(name)));
+    }
+    if (!byStart.get(false).isEmpty()) {
+      try (Applications.Running running = applications.startAll(chosen)) {
+        Experiment warm = new Experiment(running.all(), warmUps, runs);
+        for (String name : byStart.get(false)) {
+          outcome.add(name, sizings.get(name), () -> warm.run(name, sizings.get(name)));
+        }
       }
     }
-    if (!results.isEmpty()) {
-      show(results);
+    return outcome.report();
+  }
+
+  /** The results so far, written after every workload, so that an interrupted benchmark keeps them. */
+  private final class Outcome {
+    private final String spark;
+    private final Environment environment;
+    private final List<BenchResult> results = new ArrayList<>();
+    private final List<String> faults = new ArrayList<>();
+
+    Outcome(String spark, Environment environment) {
+      this.spark = spark;
+      this.environment = environment;
     }
-    faults.forEach(fault -> System.err.println("error: " + fault));
-    return faults.isEmpty() ? 0 : 1;
+
+    void add(String workload, Sizing sizing, Supplier<List<Measurement>> experiment) throws IOException {
+      try {
+        List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), environment);
+        results.addAll(one);
+        faults.addAll(Verdict.faults(one));
+        if (json != null) {
+          Files.writeString(json, Json.pretty(results) + "\n");
+        }
+      } catch (EngineFailure e) {
+        faults.add(workload + ": " + e.getMessage());
+      }
+    }
+
+    /** Shows all; the exit status. */
+    int report() throws IOException {
+      if (!results.isEmpty()) {
+        show(results);
+      }
+      Verdict.belowFloor(results).forEach(sentence -> System.err.println("warning: " + sentence));
+      faults.forEach(fault -> System.err.println("error: " + fault));
+      return faults.isEmpty() ? 0 : 1;
+    }
   }
 
   private void show(List<BenchResult> results) throws IOException {
@@ -248,40 +306,13 @@ final class BenchCommand implements Callable<Integer> {
     System.out.println(BenchTableText.render(results));
     TpchSummary.of(comparisons)
         .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
+    BuildsText.render(comparisons).ifPresent(text -> System.out.println("\n" + text));
     if (potential) {
       System.out.println("\n" + PotentialText.render(comparisons));
     }
     if (chart != null) {
       Files.writeString(chart, ReportPage.times(comparisons) + "\n");
       System.err.println("Wrote " + chart);
-    }
-  }
-
-  /** After every workload, so that a long benchmark that is interrupted keeps its results so far. */
-  private void writeJson(List<BenchResult> results) throws IOException {
-    if (json != null) {
-      Files.writeString(json, Json.pretty(results) + "\n");
-    }
-  }
-
-  /** The engines' applications, closed together. */
-  private record Applications(List<Application> all) implements AutoCloseable {
-
-    static Applications start(List<Engine> engines, SparkHome home, Workplace workplace, Site site,
-        Map<String, String> settings) {
-      Applications applications = new Applications(new ArrayList<>());
-      try {
-        engines.forEach(engine -> applications.all.add(Application.start(engine, home, workplace, site, settings)));
-        return applications;
-      } catch (RuntimeException e) {
-        applications.close();
-        throw e;
-      }
-    }
-
-    @Override
-    public void close() {
-      all.forEach(Application::close);
     }
   }
 }

@@ -4,7 +4,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** Entry point of the command line; {@code ./sluice} calls it. */
-@Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class, ReportCommand.class})
+@Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class, ReportCommand.class,
+  FiguresCommand.class})
 public final class Main {
 
   private Main() {}
@@ -19,6 +20,7 @@ public final class Main {
   static CommandLine commandLine() {
     CommandLine commandLine = new CommandLine(new Main());
     BenchCommand.describeWorkloads(commandLine.getSubcommands().get("bench").getCommandSpec());
+    FiguresCommand.describeParts(commandLine.getSubcommands().get("figures").getCommandSpec());
     commandLine.setExecutionExceptionHandler((failure, command, parsed) -> {
       command.getErr().println("error: " + failure.getMessage());
       if (System.getenv("SLUICE_DEBUG") != null) {

@@ -1,6 +1,6 @@
 package io.sluice.doctor;
 
-/** What the jar says of itself when it is started without a command. */
+/** The text that the jar prints when it is started without a command. */
 final class About {
   private About() {}
 

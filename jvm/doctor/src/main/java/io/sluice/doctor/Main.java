@@ -13,7 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * {@code java -jar sluice-VERSION.jar}: what the jar is and how to use it; with {@code doctor}, whether it works here.
+ * {@code java -jar sluice-VERSION.jar}: prints the jar's version and usage; with {@code doctor}, checks whether Sluice
+ * works on this machine.
  */
 public final class Main {
   private static final int WRONG_ARGUMENTS = 2;

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What the command line asks for.
+ * The parsed command line.
  *
  * @param ucxLibrary a file or folder, or empty
  * @param sparkHome a folder, or empty

@@ -9,8 +9,8 @@
  *                     Finding… ─► Mode's requirements ─► ModeVerdict… ─► Report ─► text or JSON, exit code
  * </pre>
  *
- * Invariants: nothing on the machine is changed (a file is made and removed to see that a folder can be written); what
- * cannot be read is a finding that says so, never an exception; every program that is asked has a time limit; no class
+ * Invariants: nothing on the machine is changed (a file is made and removed to see that a folder can be written); a
+ * file that cannot be read is a finding, never an exception; every program that is run has a time limit; no class
  * of Spark and no third-party class is used, so that the jar alone is enough.
  *
  * <p>It does not load UCX, open RDMA devices or connect to other machines.

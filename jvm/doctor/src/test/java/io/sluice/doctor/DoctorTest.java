@@ -35,7 +35,7 @@ class DoctorTest {
   }
 
   @Test
-  void sparkOfTheEnvironmentIsLookedAt() {
+  void sparkHomeOfTheEnvironmentIsChecked() {
     FakeHost host = FakeHost.ordinary(root).environment("SPARK_HOME", "/opt/spark")
         .with("/opt/spark/jars/spark-core_2.12-3.1.2.jar", "");
     assertEquals(State.NOT_POSSIBLE, verdict(examine(host), Mode.MULTITHREADED).state());
@@ -51,7 +51,7 @@ class DoctorTest {
   }
 
   @Test
-  void containerWithItsDefaultsGetsEveryStepThatIsMissing() {
+  void containerWithDefaultsGetsEveryMissingStep() {
     FakeHost host = roce(FakeHost.ordinary(root)).limits("65536", "1048576").space("/dev/shm", 64L << 20, 64L << 20)
         .namespaces(4026532200L, 4026532201L, 4026531837L).without("/dev/infiniband/uverbs0")
         .with("/proc/sys/kernel/yama/ptrace_scope", "1\n").trial(MemoryTrial.Result.REFUSED)
@@ -75,7 +75,7 @@ class DoctorTest {
   }
 
   @Test
-  void emptyMachineIsNoCrashAndNothingIsSilentlyFine() {
+  void machineWithoutAnyFilesIsReportedAsNotUsable() {
     FakeHost host = new FakeHost(root).nativeLibrary(Text.missing("no library")).trial(MemoryTrial.Result.NOT_TRIED);
     Report report = examine(host);
     assertFalse(report.findings().stream().anyMatch(finding -> finding.text().contains("this check failed")),

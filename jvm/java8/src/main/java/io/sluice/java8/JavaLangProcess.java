@@ -8,7 +8,7 @@ public final class JavaLangProcess {
   private JavaLangProcess() {}
 
   /**
-   * The method of later releases where there is one; else what Java 8 keeps in a private field of its class for Unix.
+   * The method of later releases where there is one; else the value of a private field of its class for Unix.
    */
   public static long pid(Process process) {
     try {

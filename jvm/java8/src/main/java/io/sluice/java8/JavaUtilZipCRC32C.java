@@ -7,7 +7,7 @@ public final class JavaUtilZipCRC32C implements Checksum {
   /** The polynomial, its bits reversed. */
   private static final int POLYNOMIAL = 0x82F6_3B78;
   private static final int STEP = 8;
-  /** Entry [k][b]: what byte b does to the checksum when k bytes follow it. */
+  /** Entry [k][b]: the contribution of byte b to the checksum when k bytes follow it. */
   private static final int[][] TABLES = tables();
 
   private int state = -1;

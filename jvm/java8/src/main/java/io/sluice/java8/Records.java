@@ -2,7 +2,7 @@ package io.sluice.java8;
 
 import java.util.Arrays;
 
-/** What records of the Java 8 classes call in their {@code equals}, {@code hashCode} and {@code toString}. */
+/** Called by records of the Java 8 classes in their {@code equals}, {@code hashCode} and {@code toString}. */
 public final class Records {
   private Records() {}
 

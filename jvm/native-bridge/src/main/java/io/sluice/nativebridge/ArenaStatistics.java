@@ -15,7 +15,7 @@ import java.util.List;
  * @param refusedByProvider leases refused because the system gave no memory
  * @param lastRefusalRequestedBytes bytes that the last refused lease asked for; 0 when none was refused
  * @param lastRefusalLeasedBytes bytes that were leased then
- * @param lastRefusalLimitBytes what the limit was then
+ * @param lastRefusalLimitBytes the limit at that time
  * @param reservedBytes bytes mapped from the system
  * @param touchedBytes bytes of these that may be resident, at most
  * @param freeBytes bytes of these in free extents

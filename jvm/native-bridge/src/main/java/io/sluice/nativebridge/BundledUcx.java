@@ -53,7 +53,7 @@ public final class BundledUcx implements AutoCloseable {
     return folder == null ? "" : folder.toString();
   }
 
-  /** Deletes the files; what was loaded of them stays loaded. */
+  /** Deletes the files; libraries that were loaded from them stay loaded. */
   @Override
   public void close() throws IOException {
     if (folder == null) {

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What is checked of a library before the loader maps it: the loader ends the process (SIGBUS) when it reads beyond the
+ * Checks of a library before the loader maps it: the loader ends the process (SIGBUS) when it reads beyond the
  * end of a file that was cut. Offsets are those of the ELF-64 header ({@code elf(5)}).
  */
 final class ElfFile {

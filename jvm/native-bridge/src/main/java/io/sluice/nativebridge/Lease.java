@@ -1,30 +1,43 @@
 package io.sluice.nativebridge;
 
+import java.util.function.LongConsumer;
+
 /**
- * A piece of arena memory; the holder of this object owns it until {@link #close()}.
+ * A piece of an {@link Arena}'s memory; the holder of this object owns it until {@link #close()}.
  *
  * <p>Not thread-safe; hand it over through a queue or not at all. Closing twice is a no-op.
  */
 public final class Lease implements AutoCloseable {
   private final long bytes;
+  private final LongConsumer release;
   private long address;
 
-  private Lease(long address, long bytes) {
+  private Lease(long address, long bytes, LongConsumer release) {
     this.address = address;
     this.bytes = bytes;
+    this.release = release;
   }
 
-  /** A lease of {@code bytes}, or null when the arena's limit refuses it. */
+  /**
+   * Memory of another arena than the native core's.
+   *
+   * @param release frees it; is given the address, once
+   */
+  public static Lease of(long address, long bytes, LongConsumer release) {
+    return new Lease(address, bytes, release);
+  }
+
+  /** A lease of {@code bytes} of the native core, or null when the arena's limit refuses it. */
   public static Lease tryTake(long bytes) {
     long address = NativeCore.lease(bytes);
     if (address == NativeCore.NO_MEMORY) {
       return null;
     }
     NativeException.check(address);
-    return new Lease(address, bytes);
+    return new Lease(address, bytes, taken -> NativeException.check(NativeCore.release(taken)));
   }
 
-  /** Start of the memory, 64-byte aligned. */
+  /** Start of the memory, aligned for every type of number. */
   public long address() {
     if (address == 0) {
       throw new IllegalStateException("lease used after close");
@@ -42,7 +55,7 @@ public final class Lease implements AutoCloseable {
     if (address != 0) {
       long freed = address;
       address = 0;
-      NativeException.check(NativeCore.release(freed));
+      release.accept(freed);
     }
   }
 }

@@ -23,7 +23,7 @@ public final class MemoryFile implements AutoCloseable {
   /**
    * An empty file.
    *
-   * @param name what {@code /proc} shows to people
+   * @param name the name that {@code /proc} shows
    * @throws NativeException with {@link NativeCore#IO} when the system gives none
    */
   public static MemoryFile create(String name) {

@@ -32,7 +32,7 @@ public final class NativeCore {
   /** An argument is out of range; a bug in the caller. */
   public static final int INVALID = -5;
   /**
-   * The native core panicked; the process goes on. A writer whose encode, spill or commit panicked has failed: such
+   * The native core panicked; the process continues. A writer whose encode, spill or commit panicked has failed: such
    * calls on it return {@link #WRONG_PHASE} from then on.
    */
   public static final int PANIC = -6;
@@ -114,10 +114,19 @@ public final class NativeCore {
    */
   public static native long scratchBytes();
 
+  /**
+   * Gives free memory of both arenas back to the operating system; it stays mapped, without pages.
+   *
+   * @param all all of it, at once: for times when no lease is expected soon. Else at most 64 MiB of what no lease has
+   *     used for 5 to 10 s, and nothing when the arenas have looked for such memory themselves within 5 s
+   * @return bytes given back with {@code all}
+   */
+  public static native long purge(boolean all);
+
   /** Bytes the arena, and that of received blocks, hold from the operating system. */
   public static native long reservedBytes();
 
-  /** The names of what {@link #arenaStatistics} gives, in its order, with commas between them. */
+  /** The names of the values of {@link #arenaStatistics}, in their order, separated by commas. */
   static native String arenaStatisticsNames();
 
   /**
@@ -138,7 +147,9 @@ public final class NativeCore {
     return ArenaStatistics.now(true);
   }
 
-  /** Checks the invariants of both arenas: 0, or {@link #INVALID} with what is broken as the message. For tests. */
+  /**
+   * Checks the invariants of both arenas: 0, or {@link #INVALID} with the broken invariant as the message. For tests.
+   */
   public static native int checkArena();
 
   /**
@@ -179,8 +190,10 @@ public final class NativeCore {
    *
    * @param rowBytes of all rows
    * @param longestRow bytes of the longest row
+   * @param needs set to two numbers: bytes leased, and bytes of {@link #scratchBytes}
    */
-  public static native long writerEncodeNeeds(long writer, long rowBytes, long rows, long longestRow, int fields);
+  public static native int writerEncodeNeeds(
+      long writer, long rowBytes, long rows, long longestRow, int fields, long[] needs);
 
   /**
    * Spark's row-based checksum of all rows encoded so far: of all partitions together, whatever the rows' order.

@@ -34,7 +34,7 @@ public final class NativeException extends RuntimeException {
     return Optional.ofNullable(failedDirectory);
   }
 
-  /** Whether another directory may take what this one could not. */
+  /** Whether the write may succeed in another directory. */
   public boolean isDirectoryFailure() {
     return reason == NativeCore.DISK_FULL || reason == NativeCore.DIRECTORY_FAILED;
   }

@@ -12,14 +12,22 @@ import java.util.concurrent.ConcurrentHashMap;
  * that {@link NativeCore} may be called, or why not.
  *
  * <p>Looked for in order: the configured path, the system property {@value #PROPERTY} (tests), the jar's
- * resource for this platform. What is loaded is always a private copy that is deleted at once, because one
- * file cannot be loaded by two class loaders of a process. All methods may be called from any thread.
+ * resource for this platform. The configured file is loaded where it is, so that nothing needs to be written or run in
+ * {@code java.io.tmpdir}. Otherwise a private copy is loaded that is deleted at once: of the jar's resource; of the
+ * property's file, which may be built anew while it is mapped; and of the configured file when another class loader of
+ * the process has loaded it, because a file can be loaded by one only. All methods may be called from any thread.
  */
 public final class NativeLibrary {
   /** System property with the path of the library, used when no path is configured. */
   public static final String PROPERTY = "sluice.native.library";
 
   static final String FILE = "libsluice_jni.so";
+  /** In the JVM's message. */
+  private static final String LOADED_ELSEWHERE = "already loaded in another classloader";
+  private static final String OTHER_FOLDER =
+      "set -Djava.io.tmpdir to another folder (in spark.executor.extraJavaOptions, "
+          + "and for local mode spark.driver.extraJavaOptions), or spark.sluice.native.library to the path of "
+          + "libsluice_jni.so on a file system that permits it";
 
   private static final Map<String, Status> ANSWERS = new ConcurrentHashMap<>();
 
@@ -35,6 +43,11 @@ public final class NativeLibrary {
     static Status missing(String reason) {
       return new Status(false, reason);
     }
+
+    /** Nothing was looked for. */
+    public static Status notLoaded(String why) {
+      return new Status(false, why);
+    }
   }
 
   /**
@@ -44,25 +57,24 @@ public final class NativeLibrary {
    */
   public static Status load(String configuredPath) {
     String path = configuredPath.isEmpty() ? System.getProperty(PROPERTY, "") : configuredPath;
-    return ANSWERS.computeIfAbsent(path, NativeLibrary::loadFirstTime);
+    return ANSWERS.computeIfAbsent(path, absent -> loadFirstTime(path, !configuredPath.isEmpty()));
   }
 
-  private static Status loadFirstTime(String path) {
+  private static Status loadFirstTime(String path, boolean inPlace) {
     Platform platform = Platform.current();
     String unsupported = platform.unsupportedReason();
     if (unsupported != null) {
       return Status.missing(unsupported);
     }
-    try (InputStream library = open(path, platform)) {
-      if (library == null) {
+    String source = path.isEmpty() ? "the jar" : path;
+    try {
+      if (!(inPlace && loadInPlace(Path.of(path).toAbsolutePath(), platform)) && !loadCopy(path, platform)) {
         return Status.missing("the jar was built without a native library for " + platform.name());
       }
-      loadCopy(library, platform);
-      String source = path.isEmpty() ? "the jar" : path;
       Status status = checkAbi(NativeCore.abiVersion(), source);
       return status.available() ? checkLayout(status, NativeTransport.statisticNames(), source) : status;
     } catch (IOException | LinkageError | RuntimeException e) {
-      return Status.missing("loading the native library from " + (path.isEmpty() ? "the jar" : path) + " failed: " + e);
+      return Status.missing("loading the native library from " + source + " failed: " + e);
     }
   }
 
@@ -72,20 +84,69 @@ public final class NativeLibrary {
         : Files.newInputStream(Path.of(path));
   }
 
+  /** False when another class loader of this process has loaded the file. */
+  private static boolean loadInPlace(Path file, Platform platform) throws IOException {
+    checkFile(file, platform);
+    try {
+      System.load(file.toString());
+      return true;
+    } catch (UnsatisfiedLinkError e) {
+      if (String.valueOf(e.getMessage()).contains(LOADED_ELSEWHERE)) {
+        return false;
+      }
+      throw forbidsRunning(e) ? new UnsatisfiedLinkError(e.getMessage() + ". The file system of " + file.getParent()
+          + " does not permit to run code (mounted noexec?): move the library to one that does, and set "
+          + "spark.sluice.native.library to its path there") : e;
+    }
+  }
+
+  private static void checkFile(Path file, Platform platform) throws IOException {
+    String fault = ElfFile.fault(file, platform.arch());
+    if (fault != null) {
+      throw new UnsatisfiedLinkError(fault);
+    }
+  }
+
+  /** What glibc's loader says when mmap refuses PROT_EXEC: EPERM on noexec mounts, EACCES by security modules. */
+  private static boolean forbidsRunning(UnsatisfiedLinkError e) {
+    String message = String.valueOf(e.getMessage());
+    return message.contains("failed to map segment") || message.contains("cannot enable executable");
+  }
+
+  /** False when the jar has no library for this platform. */
+  private static boolean loadCopy(String path, Platform platform) throws IOException {
+    try (InputStream library = open(path, platform)) {
+      if (library == null) {
+        return false;
+      }
+      loadCopy(library, platform);
+      return true;
+    }
+  }
+
   /** Linux keeps a deleted file's pages as long as they are mapped, so nothing is left behind. */
   private static void loadCopy(InputStream library, Platform platform) throws IOException {
-    Path directory = Files.createTempDirectory("sluice-native-");
+    Path directory = temporaryDirectory();
     Path copy = directory.resolve(FILE);
     try {
       Files.copy(library, copy);
-      String fault = ElfFile.fault(copy, platform.arch());
-      if (fault != null) {
-        throw new UnsatisfiedLinkError(fault);
-      }
+      checkFile(copy, platform);
       System.load(copy.toString());
+    } catch (UnsatisfiedLinkError e) {
+      throw forbidsRunning(e) ? new UnsatisfiedLinkError(e.getMessage() + ". The folder java.io.tmpdir = "
+          + directory.getParent() + " does not permit to run code (mounted noexec?): " + OTHER_FOLDER) : e;
     } finally {
       Files.deleteIfExists(copy);
       Files.deleteIfExists(directory);
+    }
+  }
+
+  private static Path temporaryDirectory() throws IOException {
+    try {
+      return Files.createTempDirectory("sluice-native-");
+    } catch (IOException e) {
+      throw new IOException("the folder java.io.tmpdir = " + System.getProperty("java.io.tmpdir")
+          + " cannot be written (" + e + "): " + OTHER_FOLDER, e);
     }
   }
 

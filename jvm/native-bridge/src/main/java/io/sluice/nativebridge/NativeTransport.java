@@ -8,7 +8,7 @@ package io.sluice.nativebridge;
  * reducer's process {@linkplain #connect connects} to it and {@linkplain #fetch fetches} blocks: its progress thread
  * asks the peer's for their locations, leases memory and reads the bytes into it. Every block of an accepted fetch ends
  * in exactly one completion, which {@link #poll} delivers: its bytes, or why the block must be fetched in another way.
- * The memory is apart from what {@link NativeCore#lease} gives and has a limit of its own.
+ * This memory is separate from that of {@link NativeCore#lease} and has a limit of its own.
  *
  * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
  * NativeCore#lastErrorMessage} says more, a stopped handle is {@link NativeCore#STALE_HANDLE}. Every method may be
@@ -71,14 +71,14 @@ public final class NativeTransport {
   private static native long startWithin(String library, String bundled, byte[] secret, long[] limits);
 
   /**
-   * What of the limits had to be reduced for this machine, for the log; empty: nothing. Null for a stopped transport.
+   * The limits that were reduced for this machine, for the log; empty if none was. Null for a stopped transport.
    */
   public static native String warnings(long transport);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);
 
-  /** What peers need to {@link #connect}: opaque bytes, a few hundred. Null for a stopped transport. */
+  /** The address with which peers {@link #connect}: a few hundred opaque bytes. Null for a stopped transport. */
   public static native byte[] address(long transport);
 
   /**
@@ -94,19 +94,19 @@ public final class NativeTransport {
       long transport, int shuffleId, long mapId, String dataFile, String indexFile, long[] offsets);
 
   /**
-   * Says that the file of an output lies elsewhere now, behind the same path and with the same bytes: what is mapped of
+   * Announces that the path of an output now refers to another file with the same bytes: what is mapped of
    * the old one is given up when reads under way are done. Returns the number of outputs that there were: 0 or 1.
    */
   public static native int renew(long transport, int shuffleId, long mapId);
 
   /**
-   * Ends what {@link #publish} began, for all outputs of a shuffle; reads under way finish. Returns how many there
+   * Withdraws all published outputs of a shuffle; reads under way finish. Returns how many there
    * were.
    */
   public static native int withdrawShuffle(long transport, int shuffleId);
 
   /**
-   * Adds a peer, or, when it has failed, tries it again. Does not wait: what goes wrong is known by the completions of
+   * Adds a peer, or, when it has failed, connects it again. Does not wait: errors are reported by the completions of
    * later fetches.
    *
    * @param peer a number of the caller's choice, 0 or greater
@@ -136,14 +136,14 @@ public final class NativeTransport {
   /** Gives back the memory of a completion; also after {@link #stop}. */
   public static native int release(long address);
 
-  /** The names of what {@link #statistics(long, long[])} gives, in its order, with commas between them. */
+  /** The names of the values of {@link #statistics(long, long[])}, in their order, separated by commas. */
   static native String statisticNames();
 
   /** Writes a number for each of {@link #statisticNames}; how many. */
   static native int statistics(long transport, long[] statistics);
 
   /**
-   * What the transport says of itself now.
+   * The transport's statistics now.
    *
    * @throws NativeException when it was stopped
    */

@@ -1,15 +1,17 @@
 package io.sluice.nativebridge;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 
 /**
  * The operating system and processor as the native library's folder names spell them.
@@ -19,7 +21,7 @@ import java.util.stream.Stream;
  * @param cpuFlags the processor's feature flags; empty when they are not known
  */
 record Platform(String os, String arch, Set<String> cpuFlags) {
-  /** What the library for x86_64 needs beyond the first 64-bit processors; the one for aarch64 runs on all of them. */
+  /** The processor features that the x86_64 library needs; the aarch64 library needs none beyond the base. */
   private static final List<String> X86_64_V2 = List.of("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3");
   private static final Set<String> SUPPORTED = Set.of("linux-aarch64", "linux-x86_64");
 
@@ -29,11 +31,15 @@ record Platform(String os, String arch, Set<String> cpuFlags) {
     return new Platform(os, arch.equals("amd64") ? "x86_64" : arch, readCpuFlags());
   }
 
+  /** Without streams: their classes and lambdas take longer to load than all the rest that a new executor does here. */
   private static Set<String> readCpuFlags() {
-    try (Stream<String> lines = Files.lines(Path.of("/proc/cpuinfo"), StandardCharsets.ISO_8859_1)) {
-      Optional<String> flags = lines.filter(line -> line.startsWith("flags")).findFirst();
-      return flags.map(line -> Set.copyOf(List.of(line.substring(line.indexOf(':') + 1).trim().split("\\s+"))))
-          .orElse(Set.of());
+    try (BufferedReader lines = Files.newBufferedReader(Path.of("/proc/cpuinfo"), StandardCharsets.ISO_8859_1)) {
+      String line = lines.readLine();
+      while (line != null && !line.startsWith("flags")) {
+        line = lines.readLine();
+      }
+      return line == null ? Set.of()
+          : new HashSet<>(Arrays.asList(line.substring(line.indexOf(':') + 1).trim().split("\\s+")));
     } catch (IOException | RuntimeException e) {
       return Set.of();
     }
@@ -49,8 +55,11 @@ record Platform(String os, String arch, Set<String> cpuFlags) {
     if (!SUPPORTED.contains(name())) {
       return "there is no native library for " + name() + "; supported: " + new TreeSet<>(SUPPORTED);
     }
-    List<String> lacking = cpuFlags.isEmpty() || !arch.equals("x86_64") ? List.of()
-        : X86_64_V2.stream().filter(flag -> !cpuFlags.contains(flag)).toList();
+    List<String> lacking = new ArrayList<>();
+    if (!cpuFlags.isEmpty() && arch.equals("x86_64")) {
+      lacking.addAll(X86_64_V2);
+      lacking.removeAll(cpuFlags);
+    }
     return lacking.isEmpty() ? null : "this processor lacks " + lacking + ", the native library needs x86-64-v2";
   }
 }

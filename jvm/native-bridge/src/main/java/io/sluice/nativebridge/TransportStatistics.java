@@ -3,7 +3,7 @@ package io.sluice.nativebridge;
 import java.util.List;
 
 /**
- * What a {@link NativeTransport} says of itself. Numbers count since its start, or are of now; they are not all read at
+ * Statistics of a {@link NativeTransport}: counts since its start and current values; they are not all read at
  * the same moment. A refused block is one that a peer has asked for, that may be here, and that the peer reads by
  * Spark's block transfer.
  *
@@ -15,7 +15,7 @@ import java.util.List;
  * @param openQuestions questions of readers that were not answered, or whose answers are in use
  * @param diskJobs jobs that wait for a disk
  * @param getsInFlight reads of other processes' blocks under way
- * @param queuedCommands what callers want done and the agent has not taken up
+ * @param queuedCommands commands that the agent has not taken from its queue yet
  * @param queuedCompletions blocks that have ended and that no caller has taken
  * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
  * @param malformedMessages messages that could not be understood

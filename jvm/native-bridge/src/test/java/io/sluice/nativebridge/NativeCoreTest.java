@@ -38,7 +38,7 @@ final class NativeCoreTest {
   }
 
   @Test
-  void aCommittedWriterRefusesFurtherCallsAndSaysWhy() {
+  void callsAfterCommitAreErrorsThatSayWhy() {
     long writer = open(3);
     long[] lengths = new long[3];
     String data = directory.resolve("data").toString();
@@ -85,7 +85,7 @@ final class NativeCoreTest {
   }
 
   @Test
-  void theArenasFiguresFollowItsLeases() {
+  void leasedAndReservedBytesFollowTheLeases() {
     ArenaStatistics before = NativeCore.arenaStatistics();
     assertEquals(LIMIT, before.limitBytes());
     try (Lease lease = Lease.tryTake(1 << 20)) {
@@ -105,16 +105,29 @@ final class NativeCoreTest {
   }
 
   @Test
-  void scratchIsCountedAndABatchsNeedIsKnownBefore() {
+  void scratchBytesAreCountedAndEstimatedBeforeEncoding() {
     long writer = open(1000);
-    long small = NativeCore.writerEncodeNeeds(writer, 1 << 20, 10_000, 200, 5);
-    long giant = NativeCore.writerEncodeNeeds(writer, 100 << 20, 1, 100 << 20, 5);
-    assertTrue(small > 1 << 20 && small < 16 << 20, () -> small + " bytes");
-    assertTrue(giant > 200L << 20 && giant < 600L << 20, () -> giant + " bytes");
-    assertEquals(NativeCore.INVALID, NativeCore.writerEncodeNeeds(writer, Long.MAX_VALUE, 1, 1, 1));
+    long[] small = new long[2];
+    long[] giant = new long[2];
+    assertEquals(0, NativeCore.writerEncodeNeeds(writer, 1 << 20, 10_000, 200, 5, small));
+    assertEquals(0, NativeCore.writerEncodeNeeds(writer, 100 << 20, 1, 100 << 20, 5, giant));
+    assertTrue(small[0] > 1 << 20 && small[0] < 2 << 20, () -> small[0] + " bytes leased");
+    assertTrue(small[1] > 4 << 20 && small[1] < 8 << 20, () -> small[1] + " bytes of scratch");
+    assertTrue(giant[0] > 100L << 20 && giant[0] < 120L << 20, () -> giant[0] + " bytes leased");
+    assertTrue(giant[1] > 200L << 20 && giant[1] < 400L << 20, () -> giant[1] + " bytes of scratch");
+    assertEquals(NativeCore.INVALID, NativeCore.writerEncodeNeeds(writer, Long.MAX_VALUE, 1, 1, 1, small));
     assertEquals(0, NativeCore.writerEncode(writer, 0, 1, NO_PAGES));
     assertNotEquals(0, NativeCore.scratchBytes());
     NativeCore.writerClose(writer);
+  }
+
+  @Test
+  void freeMemoryIsGivenBackToTheSystem() {
+    Lease.tryTake(8 << 20).close();
+    assertTrue(NativeCore.arenaStatistics().touchedBytes() >= 8 << 20);
+    assertTrue(NativeCore.purge(true) >= 8 << 20);
+    assertEquals(0, NativeCore.arenaStatistics().touchedBytes());
+    assertEquals(0, NativeCore.purge(false));
   }
 
   private static long open(int partitions) {

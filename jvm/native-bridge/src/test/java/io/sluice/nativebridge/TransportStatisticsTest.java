@@ -17,7 +17,7 @@ class TransportStatisticsTest {
   }
 
   @Test
-  void everyNumberGoesToTheComponentOfItsName() throws ReflectiveOperationException {
+  void everyValueIsReadIntoTheFieldOfItsName() throws ReflectiveOperationException {
     assertEquals(components().stream().map(RecordComponent::getName).toList(), TransportStatistics.NAMES);
     TransportStatistics statistics =
         TransportStatistics.of(LongStream.range(0, TransportStatistics.NAMES.size()).map(i -> i + 100).toArray());
@@ -27,7 +27,7 @@ class TransportStatisticsTest {
   }
 
   @Test
-  void aLibraryWithOtherStatisticsIsNotUsed() {
+  void aLibraryWithOtherStatisticsIsRefused() {
     String same = String.join(",", TransportStatistics.NAMES);
     NativeLibrary.Status loaded = new NativeLibrary.Status(true, "loaded");
     assertNull(TransportStatistics.layoutError(same));

@@ -2,9 +2,9 @@ package io.sluice.spark;
 
 /**
  * May be implemented by the ordering or comparator that a job sorts its RDD's keys by, so that Sluice can sort most
- * keys by a number, without making objects of them.
+ * keys by a prefix, without creating their objects.
  *
- * <p>Usable from Java (on a {@code Comparator}) and from Scala (on an {@code Ordering}). Where two numbers are equal,
+ * <p>Usable from Java (on a {@code Comparator}) and from Scala (on an {@code Ordering}). Where two prefixes are equal,
  * the comparator itself decides. Implementations must be stateless; calls come from task threads.
  *
  * @param <K> class of the keys
@@ -16,6 +16,6 @@ public interface NormalizedKeyOrdering<K> {
    */
   long prefix(K key);
 
-  /** Whether keys with the same number are equal, so that the comparator is never needed. */
-  boolean decidesAlone();
+  /** Whether keys with the same prefix are equal, so that the comparator is never needed. */
+  boolean canSortFullyWithPrefix();
 }

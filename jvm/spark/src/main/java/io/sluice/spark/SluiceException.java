@@ -3,7 +3,7 @@ package io.sluice.spark;
 /**
  * Something Sluice could not do, on a path where Spark expects an unchecked exception.
  *
- * <p>The message says what failed, where (shuffle, map, block, path), and what to do about it.
+ * <p>The message names the failure, its place (shuffle, map, block, path), and the remedy.
  */
 public final class SluiceException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -10,11 +10,10 @@ import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
 import io.sluice.spark.transport.TransportService;
-import java.io.Serializable;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.ToLongFunction;
+import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -27,9 +26,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What users name in {@code spark.plugins}: checks the settings before anything runs, shows the counters as
- * Spark metrics, tells the driver of executors that cannot use the native library, and lets executors find each other
- * for one-sided reads. The shuffle manager works without it, except for those.
+ * The plugin that users name in {@code spark.plugins}: checks the settings before anything runs, shows the counters as
+ * Spark metrics, and lets executors find each other for one-sided reads. The shuffle manager works without it, except
+ * for those.
  */
 public final class SluicePlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(SluicePlugin.class);
@@ -46,11 +45,6 @@ public final class SluicePlugin implements SparkPlugin {
   @Override
   public ExecutorPlugin executorPlugin() {
     return new Executor();
-  }
-
-  /** What an executor tells the driver when it cannot use the native library. */
-  record WithoutLibrary(String executorId, String reason) implements Serializable {
-    private static final long serialVersionUID = 1L;
   }
 
   /** Runs on the driver. */
@@ -86,14 +80,7 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public Object receive(Object message) {
-      if (message instanceof PeerHeartbeat heartbeat) {
-        return peers.heartbeat(heartbeat).toWire();
-      }
-      if (message instanceof WithoutLibrary report
-          && SparkEnv.get().shuffleManager() instanceof SluiceShuffleManager manager) {
-        manager.reportExecutorWithoutLibrary(report.executorId(), report.reason());
-      }
-      return null;
+      return message instanceof PeerHeartbeat heartbeat ? peers.heartbeat(heartbeat).toWire() : null;
     }
   }
 
@@ -119,10 +106,8 @@ public final class SluicePlugin implements SparkPlugin {
     public void init(PluginContext plugin, Map<String, String> extraConf) {
       register(plugin);
       Settings settings = Settings.from(plugin.conf());
-      NativeLibrary.Status library = NativeLibrary.load(settings.nativeLibrary());
-      if (!library.available()) {
-        tell(plugin, new WithoutLibrary(plugin.executorID(), library.detail()));
-      } else if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)) {
+      if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)
+          && NativeLibrary.load(settings.nativeLibrary()).available()) {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
     }
@@ -135,15 +120,6 @@ public final class SluicePlugin implements SparkPlugin {
       }
       SluiceShuffleManager manager = currentManager();
       return manager == null ? Optional.empty() : manager.transport();
-    }
-
-    private static void tell(PluginContext plugin, WithoutLibrary report) {
-      try {
-        plugin.send(report);
-      } catch (Exception e) {
-        // Without the report, tasks of Sluice's shuffles fail here with the same reason.
-        LOG.warn("Could not tell the driver that this executor lacks the native library", e);
-      }
     }
 
     @Override
@@ -174,10 +150,10 @@ public final class SluicePlugin implements SparkPlugin {
     }
   }
 
-  private static void register(PluginContext plugin, String name, ToLongFunction<SluiceShuffleManager> value) {
-    Gauge<Long> gauge = () -> {
+  private static void register(PluginContext plugin, String name, Function<SluiceShuffleManager, Number> value) {
+    Gauge<Number> gauge = () -> {
       SluiceShuffleManager manager = currentManager();
-      return manager == null ? 0 : value.applyAsLong(manager);
+      return manager == null ? 0L : value.apply(manager);
     };
     plugin.metricRegistry().register(name, gauge);
   }

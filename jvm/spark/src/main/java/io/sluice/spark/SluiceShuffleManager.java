@@ -14,6 +14,7 @@ import io.sluice.spark.policy.ShufflePolicy;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
+import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
@@ -38,6 +39,7 @@ import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,7 +47,8 @@ import org.slf4j.LoggerFactory;
  * The shuffle manager that users name in {@code spark.shuffle.manager}.
  *
  * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames,
- * one of Spark's handles means that Spark's own sort shuffle does everything. Executors obey the handle.
+ * one of Spark's handles means that Spark's own sort shuffle does everything. Executors obey the handle, those without
+ * a usable native library in Java ({@code docs/decisions/0018}).
  *
  * <p>It <em>is</em> a {@link SortShuffleManager}, for three reasons: everything that is not ours is exactly
  * Spark's code; the block resolver is Spark's, so the External Shuffle Service, decommissioning and migration see
@@ -60,7 +63,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final SparkConf conf;
   private final Settings settings;
   private final ShufflePolicy policy;
-  private final OutputCache.Memory memoryFiles;
+  private final MemoryFiles memoryFiles;
   private final NativeLibrary.Status nativeLibrary;
   private final boolean isDriver;
   private final Capabilities capabilities;
@@ -69,7 +72,6 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
   private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
-  private volatile String executorWithoutLibrary;
   private ExecutorState executor;
 
   /**
@@ -81,30 +83,58 @@ public class SluiceShuffleManager extends SortShuffleManager {
     this(conf, isDriver, MemoryFile::create);
   }
 
-  /** @param memoryFiles makes the files in memory that keep map outputs with {@code spark.sluice.store=cache} */
-  protected SluiceShuffleManager(SparkConf conf, boolean isDriver, OutputCache.Memory memoryFiles) {
+  /** @param memoryFiles creates the memory files that hold map outputs with {@code spark.sluice.store=cache} */
+  protected SluiceShuffleManager(SparkConf conf, boolean isDriver, MemoryFiles memoryFiles) {
     super(conf);
     this.conf = conf;
     this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);
     this.policy = new ShufflePolicy(conf, settings);
-    this.nativeLibrary = NativeLibrary.load(settings.nativeLibrary());
-    if (nativeLibrary.available()) {
-      LOG.info("Sluice native core on the {}: {}", isDriver ? "driver" : "executor", nativeLibrary.detail());
-    } else {
-      LOG.warn("{}: {}", isDriver ? "Every shuffle is left to Spark's sort shuffle"
-          : "Tasks of Sluice's shuffles will fail on this executor", nativeLibrary.detail());
-    }
     this.isDriver = isDriver;
+    this.nativeLibrary = runsTasks() ? loadNativeLibrary() : NativeLibrary.Status.notLoaded(
+        "the native library is not looked for in a driver that runs no tasks");
     for (FallbackReason reason : FallbackReason.values()) {
       fallbacks.put(reason, new LongAdder());
     }
     this.capabilities = Capabilities.of(conf, settings, isDriver);
+    if (runsTasks() && !nativeLibrary.available()) {
+      countWithoutLibrary();
+    }
+  }
+
+  /** A driver does in local mode. */
+  private boolean runsTasks() {
+    return !isDriver || Utils.isLocalMaster(conf);
+  }
+
+  private NativeLibrary.Status loadNativeLibrary() {
+    NativeLibrary.Status status = NativeLibrary.load(settings.nativeLibrary());
+    if (status.available()) {
+      LOG.info("Sluice native core: {}", status.detail());
+    } else {
+      LOG.warn(
+          "This process reads and writes Sluice's shuffles in Java, which is slower and makes larger files, and does "
+              + "without one-sided reads and map output in memory, because it cannot use the native library: {}. The "
+              + "other executors are not concerned. Run ./sluice doctor on host {} to see what to change",
+          status.detail(), Utils.localHostName());
+    }
+    return status;
+  }
+
+  /** Counts what this process does without, each as where it fails for another reason. */
+  private void countWithoutLibrary() {
+    counters.increment(Counter.EXECUTORS_WITHOUT_NATIVE_LIBRARY);
+    if (capabilities.oneSided() && !isDriver) {
+      counters.increment(Counter.TRANSPORT_UNAVAILABLE);
+    }
+    if (capabilities.cache()) {
+      counters.increment(Counter.CACHE_UNAVAILABLE);
+    }
   }
 
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
-    Optional<FallbackReason> reason = fallback(dependency);
+    Optional<FallbackReason> reason = policy.fallback(conf, dependency);
     if (reason.isPresent()) {
       fallbacks.get(reason.get()).increment();
       if (reason.get() == FallbackReason.CODEC_SPARK) {
@@ -120,24 +150,12 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return new SluiceShuffleHandle<>(shuffleId, dependency, format);
   }
 
-  private Optional<FallbackReason> fallback(ShuffleDependency<?, ?, ?> dependency) {
-    Optional<FallbackReason> reason = policy.fallback(conf, dependency);
-    if (reason.isPresent()) {
-      return reason;
-    }
-    if (!nativeLibrary.available()) {
-      return Optional.of(FallbackReason.NATIVE_LIBRARY);
-    }
-    return executorWithoutLibrary == null ? Optional.empty() : Optional.of(FallbackReason.EXECUTOR_NATIVE_LIBRARY);
-  }
-
   private void logFallback(int shuffleId, FallbackReason reason) {
     boolean first;
     synchronized (loggedReasons) {
       first = loggedReasons.add(reason);
     }
-    // The warning about a missing library was logged when the library was looked for.
-    if (first && reason != FallbackReason.NATIVE_LIBRARY) {
+    if (first) {
       String message =
           "Shuffle {} uses Spark's sort shuffle because {} (said once; later shuffles like it at debug level)";
       if (reason.isWanted()) {
@@ -216,7 +234,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   }
 
   /**
-   * What reads blocks of other executors one-sidedly; empty when they travel by Spark's block transfer, as on the
+   * The transport that reads other executors' blocks one-sidedly; empty where Spark's block transfer does, as on the
    * driver. The first call opens it, which may take a second.
    */
   public Optional<TransportService> transport() {
@@ -245,20 +263,13 @@ public class SluiceShuffleManager extends SortShuffleManager {
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
   }
 
-  /**
-   * What this process's tasks share; made by the first task.
-   *
-   * @throws SluiceException when the native library cannot be used in this process
-   */
+  /** The state that this process's tasks share; created by the first task. */
   public synchronized ExecutorState executorState() {
-    if (!nativeLibrary.available()) {
-      throw new SluiceException("this shuffle is in Sluice's format, but this executor cannot read or write it: "
-          + nativeLibrary.detail() + ". Make the library usable on every executor, or set spark.sluice.enabled=false");
-    }
     if (executor == null) {
+      boolean nativeCore = nativeLibrary.available();
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
-      executor = new ExecutorState(
-          settings, counters, transport, capabilities.cache() ? openCache(transport) : Optional.empty());
+      Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
+      executor = new ExecutorState(nativeCore, settings, counters, transport, cache);
     }
     return executor;
   }
@@ -282,7 +293,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return settings;
   }
 
-  /** Whether the native library can be used in this process, or why not. */
+  /** Whether the native library is used in this process, or why not. */
   public NativeLibrary.Status nativeLibrary() {
     return nativeLibrary;
   }
@@ -292,20 +303,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return fallbacks.get(reason).sum();
   }
 
-  /** What {@link #executorState} gives, if something has asked for it; never makes it. */
+  /** The state of {@link #executorState} if it has been created; never creates it. */
   Optional<ExecutorState> startedExecutorState() {
     synchronized (this) {
       return Optional.ofNullable(executor);
-    }
-  }
-
-  /** On the driver: an executor cannot use the library, so shuffles registered from now on fall back. */
-  public void reportExecutorWithoutLibrary(String executorId, String reason) {
-    // A driver that cannot use it either has logged that already.
-    if (executorWithoutLibrary == null && nativeLibrary.available()) {
-      LOG.warn("New shuffles are left to Spark's sort shuffle: executor {} cannot use the native library: {}",
-          executorId, reason);
-      executorWithoutLibrary = executorId;
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What users name: the shuffle manager, the plugin, the exception that both throw, and the interface by which an
- * application's ordering lets Sluice sort by numbers. Everything else is in the packages below, in the order in which
- * a row passes them:
+ * The classes that users name in settings and code: the shuffle manager, the plugin, the exception that both throw, and
+ * the interface by which an application's ordering lets Sluice sort by numbers. Everything else is in the packages
+ * below, in the order in which a row passes them:
  *
  * <pre>
  *   policy    is this shuffle Sluice's, and if not, why
@@ -12,13 +12,13 @@
  *   order     rows → combined by key, sorted by key
  *   read      puts fetch, decode and order together behind Spark's ShuffleReader
  *
- *   executor  what one process has once: thread pools, memory, transport, cache
+ *   executor  one per process: thread pools, memory, transport, cache
  *   memory    limits on block memory        conf  settings        metrics  counters
- *   compat    what differs between Spark lines
+ *   compat    differences between Spark lines
  * </pre>
  *
  * Invariants: the driver alone decides a shuffle's format, once; whatever Sluice does not honour has a
- * {@link io.sluice.spark.policy.FallbackReason}; no package imports one that stands above it (a test checks it);
+ * {@link io.sluice.spark.policy.FallbackReason}; no package imports one that is listed above it (a test checks it);
  * nothing below this package reaches for {@code SparkEnv} to find Sluice's own objects.
  */
 package io.sluice.spark;

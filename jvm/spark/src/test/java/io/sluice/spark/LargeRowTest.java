@@ -45,7 +45,7 @@ class LargeRowTest {
   }
 
   @Test
-  void passesInSqlAsOnStock() {
+  void aLargeRowPassesInSqlAsOnStock() {
     try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1"))) {
       Supplier<Dataset<Row>> query = () -> rows(spark, LARGE);
       List<Row> rows = spark.onSluice(query);
@@ -56,8 +56,8 @@ class LargeRowTest {
   }
 
   @Test
-  void passesInAnRddAsOnStock() {
-    try (RddOnBoth spark = RddOnBoth.start(Map.of("spark.task.maxFailures", "1"))) {
+  void aLargeRecordPassesInAnRddAsOnStock() {
+    try (RddOnBothEngines spark = RddOnBothEngines.start(Map.of("spark.task.maxFailures", "1"))) {
       spark.assertSame(context -> context.parallelize(List.of(1, 5, 7), 1)
           .mapToPair(id -> new Tuple2<>(id, bytes(id, LARGE))).partitionBy(new HashPartitioner(2))
           .map(record -> record._1() + ":" + describe(record._2())).collect().stream().sorted().toList());
@@ -66,7 +66,7 @@ class LargeRowTest {
 
   /** At once: a second try would not find more memory, and the time-out is two minutes for each try. */
   @Test
-  void thatCannotFitFailsAtOnceAndSaysWhatToChange() {
+  void aRowThatCannotFitFailsAtOnceAndNamesTheSetting() {
     try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1", LIMIT, "64m"))) {
       String failure = assertThrows(Exception.class, () -> spark.onSluice(() -> rows(spark, LARGE))).getMessage();
       assertTrue(failure.contains("a row of 1048576") && failure.contains("raise " + LIMIT), failure);

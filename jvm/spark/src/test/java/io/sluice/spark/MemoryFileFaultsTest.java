@@ -7,7 +7,7 @@ import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.metrics.Counter;
-import io.sluice.spark.store.OutputCache;
+import io.sluice.spark.store.MemoryFiles;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 class MemoryFileFaultsTest {
   /** Static, because Spark makes the manager. */
-  private static volatile OutputCache.Memory memoryFiles;
+  private static volatile MemoryFiles memoryFiles;
 
   private LocalSpark spark;
 
@@ -53,7 +53,7 @@ class MemoryFileFaultsTest {
   }
 
   /** The result is stock's, and of the {@code outputs} map outputs so many went to the disk at once. */
-  private void assertRefused(OutputCache.Memory memory, int outputs, int refused) {
+  private void assertRefused(MemoryFiles memory, int outputs, int refused) {
     memoryFiles = memory;
     Supplier<Dataset<Row>> query = () -> spark.session().range(0, 30_000, 1, 6)
         .selectExpr("id", "md5(cast(id as string)) as t").repartition(5, functions.col("t"))
@@ -68,7 +68,7 @@ class MemoryFileFaultsTest {
   }
 
   @Test
-  void anExecutorWithoutMemoryFilesWritesFilesAndIsCounted() {
+  void withoutMemoryFilesOutputsGoToTheDiskAndItIsCounted() {
     assertRefused(MemoryFileFaultsTest::none, 11, 0);
     assertTrue(spark.manager().executorState().cache().isEmpty());
     assertEquals(1, spark.counter(Counter.CACHE_UNAVAILABLE));

@@ -13,7 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** {@code docs/metrics.md} is what the declarations say; {@code -Dsluice.writeDocs=true} writes it. */
+/** {@code docs/metrics.md} equals the declared metrics; {@code -Dsluice.writeDocs=true} writes it. */
 class MetricsPageTest {
   private static final Path PAGE = Path.of(System.getProperty("sluice.repository"), "docs", "metrics.md");
 
@@ -29,7 +29,7 @@ class MetricsPageTest {
         `<application id>.<executor id>.plugin.io.sluice.spark.SluicePlugin.<metric>`: for the JSON servlet of the UI,
         Prometheus, JMX and the other sinks of `metrics.properties`. Sizes are in bytes, times in nanoseconds.
 
-        ## Counted since the process started
+        ## Counters, since the process started
 
         | metric | |
         | --- | --- |
@@ -37,7 +37,9 @@ class MetricsPageTest {
     for (Counter counter : Counter.values()) {
       row(page, counter.id(), counter.label());
     }
-    page.append("\n## Held at the moment, by an executor\n\n| metric | |\n| --- | --- |\n");
+    page.append(
+        "\n## Gauges of an executor\n\nNaN while a value cannot be read; the log has the first failure of each.\n\n"
+            + "| metric | |\n| --- | --- |\n");
     for (ExecutorGauge gauge : ExecutorGauge.values()) {
       row(page, gauge.id(), gauge.label());
     }
@@ -54,7 +56,7 @@ class MetricsPageTest {
   }
 
   @Test
-  void pageIsWhatTheCodeDeclares() throws IOException {
+  void pageEqualsTheDeclaredMetrics() throws IOException {
     if (Boolean.getBoolean("sluice.writeDocs")) {
       Files.writeString(PAGE, page());
     }
@@ -62,7 +64,7 @@ class MetricsPageTest {
   }
 
   @Test
-  void namesAreUniqueAndNoneIsAFolderOfAnother() {
+  void metricNamesAreUniqueAndNoneIsAPrefixOfAnother() {
     List<String> names = new ArrayList<>();
     List.of(Counter.values()).forEach(counter -> names.add(counter.id()));
     List.of(ExecutorGauge.values()).forEach(gauge -> names.add(gauge.id()));

@@ -142,7 +142,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void sortByTextDownwards(String serializer) {
+  void sortByStringsDescending(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 20_000)
         .mapToPair(n -> new Tuple2<>("key " + mixed(n) % 5000 + (n % 9 == 0 ? "\u0416" : ""), "v"))
         .sortByKey(false, 9).collect().stream().map(String::valueOf).toList());
@@ -162,7 +162,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void sortByAnOrderingThatIsNotKnown(String serializer) {
+  void sortByAUsersOrdering(String serializer) {
     assertSame(serializer, false, context -> numbers(context, 5000)
         .mapToPair(n -> new Tuple2<>(mixed(n), n))
         .sortByKey((Comparator<Integer> & Serializable) (a, b) -> Integer.compare(b ^ 5, a ^ 5), true, 4)
@@ -172,7 +172,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void sortedValuesWithoutAShapeAmongOthers(String serializer) {
+  void sortWithSomeSerializedValues(String serializer) {
     assertSame(serializer, true, context -> numbers(context, 8000)
         .mapToPair(n -> new Tuple2<Integer, Object>(mixed(n), n > 5000 ? new Custom(n, "odd") : (Object) n))
         .sortByKey(true, 5).collect().stream().map(String::valueOf).toList());
@@ -202,7 +202,7 @@ class RddAgainstStockTest {
   }
 
   @Test
-  void nullsAndPairsAmongValuesShareBatches() {
+  void nullsPairsAndValuesAreEncodedInOneBatch() {
     assertSame(JAVA, false, context -> sorted(numbers(context, 40_000)
         .mapToPair(n -> new Tuple2<Integer, Object>(n % 9 == 0 ? null : n,
             n % 2 == 0 ? null : n % 3 == 0 ? new Tuple2<>(n, "x") : "text"))
@@ -216,7 +216,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void combinedThenSortedByACoarserOrder(String serializer) {
+  void combineByKeyThenSortByACoarserOrdering(String serializer) {
     assertSame(serializer, false, context -> sorted(context.<Tuple2<String, Integer>>parallelize(
         IntStream.range(0, 9000).mapToObj(n -> new Tuple2<>(n % 2 == 0 ? "key" + n % 50 : "KEY" + n % 50, 1)).toList(),
         3)
@@ -237,7 +237,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void bytesJoinedWithText(String serializer) {
+  void joinOfByteArraysWithStrings(String serializer) {
     assertSame(serializer, false, context -> {
       JavaPairRDD<Long, byte[]> left = numbers(context, 3000).mapToPair(n -> new Tuple2<>((long) n, new byte[n % 50]));
       JavaPairRDD<Long, String> right =
@@ -248,7 +248,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void recordsWithoutAShape(String serializer) {
+  void recordsOfClassesThatMustBeSerialized(String serializer) {
     assertSame(serializer, true, context -> sorted(numbers(context, 10_000)
         .mapToPair(n -> new Tuple2<>(new Custom(n % 100, "c"), BigInteger.valueOf(n))).reduceByKey(BigInteger::add, 13)
         .collect()));
@@ -256,7 +256,7 @@ class RddAgainstStockTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA, KRYO})
-  void aTaskThatMeetsAnOtherClassKeepsTheOrder(String serializer) {
+  void aKeyClassThatChangesWithinATaskKeepsTheOrder(String serializer) {
     assertSame(serializer, true, context -> numbers(context, 8000)
         .mapToPair(n -> new Tuple2<Integer, Object>(n % 10, n % 2000 == 1234 ? new Custom(n, "odd") : (Object) n))
         .partitionBy(new HashPartitioner(3))

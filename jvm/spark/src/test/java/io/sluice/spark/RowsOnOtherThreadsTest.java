@@ -31,11 +31,11 @@ import scala.Tuple2;
 class RowsOnOtherThreadsTest {
   private static final int RECORDS = 240_000;
   private static final int LENGTH = 120;
-  private static RddOnBoth spark;
+  private static RddOnBothEngines spark;
 
   @BeforeAll
   static void start() {
-    spark = RddOnBoth.start(Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.memory.waitTimeout", "10s",
+    spark = RddOnBothEngines.start(Map.of("spark.sluice.memory.limit", "16m", "spark.sluice.memory.waitTimeout", "10s",
         "spark.sluice.codec.level", "plain", "spark.task.maxFailures", "1", "spark.sluice.writer.threads", "2"));
   }
 
@@ -88,7 +88,7 @@ class RowsOnOtherThreadsTest {
         }).collect();
   }
 
-  private static void assertSpills(RddOnBoth.Job<List<String>> job) {
+  private static void assertSpills(RddOnBothEngines.Job<List<String>> job) {
     long spills = spark.counter(Counter.WRITE_SPILLS);
     spark.assertSame(job);
     assertTrue(spark.counter(Counter.WRITE_SPILLS) > spills, "there was no need to spill");
@@ -112,7 +112,7 @@ class RowsOnOtherThreadsTest {
   }
 
   @Test
-  void aThreadOfTheUserPullsTheParent() {
+  void aUsersThreadReadsTheParentRdd() {
     assertSpills(context -> shuffled(lines(context).values().mapPartitions(RowsOnOtherThreadsTest::onAnotherThread)));
   }
 
@@ -123,7 +123,7 @@ class RowsOnOtherThreadsTest {
   }
 
   @Test
-  void zipPartitionsOfRowsThatOtherThreadsPull() {
+  void zipPartitionsWithBothSidesReadByUserThreads() {
     assertSpills(context -> shuffled(lines(context).values().pipe("cat").zipPartitions(
         lines(context).values().mapPartitions(RowsOnOtherThreadsTest::onAnotherThread), RowsOnOtherThreadsTest::zip)));
   }

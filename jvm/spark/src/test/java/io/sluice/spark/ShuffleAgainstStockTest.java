@@ -76,7 +76,7 @@ class ShuffleAgainstStockTest {
   }
 
   @Test
-  void emptyMapTasksBesideFullOnes() {
+  void someMapTasksWithoutRows() {
     assertSame(() -> table(1000).where("id < 10").repartition(5, functions.col("k")));
   }
 
@@ -88,7 +88,7 @@ class ShuffleAgainstStockTest {
   }
 
   @Test
-  void bigStrings() {
+  void stringsLongerThanAPage() {
     assertSame(() -> spark.session().range(0, 12, 1, 3)
         .selectExpr("id", "repeat(cast(id as string), 3000000) as text").repartition(4, functions.col("id"))
         .selectExpr("id", "length(text)", "md5(text)"));

@@ -15,7 +15,7 @@ import java.util.List;
 import org.apache.spark.SparkEnv;
 
 /**
- * What lies in the local directories of this process's block manager. Tasks may be making and deleting files meanwhile.
+ * The files in the local directories of this process's block manager. Tasks may be making and deleting files meanwhile.
  */
 public final class ShuffleFiles {
   private ShuffleFiles() {}
@@ -57,7 +57,7 @@ public final class ShuffleFiles {
       return FileVisitResult.CONTINUE;
     }
 
-    /** What was listed and has gone since is no file. */
+    /** A path that was deleted after it was listed is no file. */
     @Override
     public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
       if (failure instanceof NoSuchFileException) {

@@ -23,7 +23,7 @@ import scala.Tuple2;
 @Timeout(180)
 class SortsInOneTaskTest {
   private static final int RECORDS = 100_000;
-  private RddOnBoth spark;
+  private RddOnBothEngines spark;
 
   private void start(boolean offHeap) {
     Map<String, String> settings = new HashMap<>();
@@ -31,7 +31,7 @@ class SortsInOneTaskTest {
     settings.put("spark.sluice.memory.limit", "16m");
     settings.put("spark.memory.offHeap.enabled", Boolean.toString(offHeap));
     settings.put("spark.memory.offHeap.size", "64m");
-    spark = RddOnBoth.start(settings);
+    spark = RddOnBothEngines.start(settings);
   }
 
   @AfterEach
@@ -54,7 +54,7 @@ class SortsInOneTaskTest {
   /** The rest of the iterators is not read, so their rows stay until the task ends. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void abandonedOneAfterTheOther(boolean offHeap) {
+  void sortsThatAreNotReadToTheirEndFreeTheirMemory(boolean offHeap) {
     start(offHeap);
     spark.assertSame(
         context -> sorted("abandoned", 12).mapPartitions(SortsInOneTaskTest::firstThree).coalesce(1).collect());
@@ -71,10 +71,11 @@ class SortsInOneTaskTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void takenTogetherAndShuffledOn(boolean offHeap) {
+  void severalSortsReadTogetherAndShuffledAgain(boolean offHeap) {
     start(offHeap);
     spark.assertSame(
-        context -> RddOnBoth.sorted(sorted("left", 4).zipPartitions(sorted("right", 4), SortsInOneTaskTest::together)
+        context -> RddOnBothEngines.sorted(sorted("left", 4)
+            .zipPartitions(sorted("right", 4), SortsInOneTaskTest::together)
             .mapToPair(text -> new Tuple2<>(text, 1)).partitionBy(new HashPartitioner(5)).keys().collect()));
     assertMemoryWasShort(offHeap);
   }

@@ -29,7 +29,7 @@ import scala.math.Ordering$;
 /** Orderings that users write: other than the natural one, of equal keys, of null, that throw, beside an aggregator. */
 @Timeout(180)
 class UserOrderingTest {
-  private static RddOnBoth spark;
+  private static RddOnBothEngines spark;
 
   /** Numbers in the order of their bits read from right to left. */
   private static class ByReversedBits implements Comparator<Integer>, Serializable {
@@ -51,7 +51,7 @@ class UserOrderingTest {
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return true;
     }
   }
@@ -59,10 +59,10 @@ class UserOrderingTest {
   /** Thousands of numbers are equal to each other; downwards. */
   private static final class ByThousands implements Comparator<Integer>, NormalizedKeyOrdering<Integer>, Serializable {
     private static final long serialVersionUID = 1L;
-    private final boolean decidesAlone;
+    private final boolean canSortFullyWithPrefix;
 
-    ByThousands(boolean decidesAlone) {
-      this.decidesAlone = decidesAlone;
+    ByThousands(boolean canSortFullyWithPrefix) {
+      this.canSortFullyWithPrefix = canSortFullyWithPrefix;
     }
 
     @Override
@@ -76,8 +76,8 @@ class UserOrderingTest {
     }
 
     @Override
-    public boolean decidesAlone() {
-      return decidesAlone;
+    public boolean canSortFullyWithPrefix() {
+      return canSortFullyWithPrefix;
     }
   }
 
@@ -96,7 +96,7 @@ class UserOrderingTest {
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return true;
     }
   }
@@ -125,7 +125,7 @@ class UserOrderingTest {
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return false;
     }
 
@@ -138,7 +138,7 @@ class UserOrderingTest {
 
   @BeforeAll
   static void start() {
-    spark = RddOnBoth.start(Map.of());
+    spark = RddOnBothEngines.start(Map.of());
   }
 
   @AfterAll
@@ -155,7 +155,7 @@ class UserOrderingTest {
   }
 
   /** @param asRows whether Sluice must sort rows */
-  private static void assertSame(boolean asRows, RddOnBoth.Job<List<String>> job) {
+  private static void assertSame(boolean asRows, RddOnBothEngines.Job<List<String>> job) {
     long before = sortedAsRows();
     spark.assertSame(job);
     assertEquals(asRows, sortedAsRows() > before, "sorted as rows");
@@ -166,9 +166,9 @@ class UserOrderingTest {
   }
 
   /** Sorts {@code records} within each of three partitions. */
-  private static <K, V> RddOnBoth.Job<List<String>> within(Comparator<K> order, JavaPairRDD<K, V> records) {
-    return context -> RddOnBoth.inOrder(
-        RddOnBoth.shuffled(records, new HashPartitioner(3)).setKeyOrdering(ordering(order)));
+  private static <K, V> RddOnBothEngines.Job<List<String>> within(Comparator<K> order, JavaPairRDD<K, V> records) {
+    return context -> RddOnBothEngines.inOrder(
+        RddOnBothEngines.shuffled(records, new HashPartitioner(3)).setKeyOrdering(ordering(order)));
   }
 
   private static JavaPairRDD<Integer, Integer> mixedNumbers() {
@@ -181,7 +181,7 @@ class UserOrderingTest {
   }
 
   @Test
-  void byReversedBits() {
+  void orderByReversedBits() {
     assertSame(false,
         context -> mixedNumbers().sortByKey(new ByReversedBits(), true, 6).map(String::valueOf).collect());
     assertSame(false,
@@ -189,7 +189,7 @@ class UserOrderingTest {
   }
 
   @Test
-  void byReversedBitsAsNumbers() {
+  void orderByReversedBitsWithAPrefix() {
     assertSame(true,
         context -> mixedNumbers().sortByKey(new ByReversedBitsNormalized(), true, 6).map(String::valueOf).collect());
     assertSame(true,
@@ -197,7 +197,7 @@ class UserOrderingTest {
   }
 
   @Test
-  void textByLengthThenBackwards() {
+  void stringsByLengthThenReversed() {
     Comparator<String> byLength =
         (Comparator<String> & Serializable) (left, right) -> Integer.compare(left.length(), right.length());
     Comparator<String> order = byLength.thenComparing(Comparator.reverseOrder());
@@ -215,42 +215,43 @@ class UserOrderingTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void equalNumbersKeepTheirOrder(boolean decidesAlone) {
-    assertSame(true, within(new ByThousands(decidesAlone), numbersOfOneTask()));
+  void keysWithEqualPrefixesKeepTheirOrder(boolean canSortFullyWithPrefix) {
+    assertSame(true, within(new ByThousands(canSortFullyWithPrefix), numbersOfOneTask()));
   }
 
   @Test
-  void nullKeysWhereTheOrderTakesThem() {
+  void nullKeysWithAnOrderingThatComparesThem() {
     Comparator<Integer> nullsLast = Comparator.nullsLast(Comparator.<Integer>naturalOrder());
     assertSame(false, within(nullsLast,
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n == 5 ? null : n))));
   }
 
   @Test
-  void nullKeysThatHaveNoNumber() {
+  void nullKeysWithoutAPrefix() {
     assertSame(true, within(new NullsFirst(),
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n < 3 ? null : (Integer) mixed(n), 1))));
     assertSame(false, within(new NullsFirst(), spark.numbers(100).mapToPair(n -> new Tuple2<>((Integer) null, 1))));
   }
 
   @Test
-  void aNullKeyWhereTheOrderDoesNot() {
+  void aNullKeyWithAnOrderingThatFailsOnIt() {
     spark.assertFails("NullPointerException", within(Comparator.<Integer>naturalOrder(),
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n))));
   }
 
   @Test
   void nullKeysAndValuesAreGroupedAndCombined() {
-    RddOnBoth.Job<JavaPairRDD<Integer, Integer>> some = context -> spark.numbers(20_000)
+    RddOnBothEngines.Job<JavaPairRDD<Integer, Integer>> some = context -> spark.numbers(20_000)
         .mapToPair(n -> new Tuple2<>(n % 3 == 0 ? null : (Integer) (n % 100), n % 7 == 0 ? null : n));
     spark.assertSame(
-        context -> RddOnBoth.sorted(some.run(context).groupByKey(5).mapValues(RddOnBoth::sortedValues).collect()));
-    spark.assertSame(context -> RddOnBoth.sorted(some.run(context)
+        context -> RddOnBothEngines.sorted(
+            some.run(context).groupByKey(5).mapValues(RddOnBothEngines::sortedValues).collect()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(some.run(context)
         .reduceByKey((left, right) -> left == null || right == null ? null : (Integer) (left + right), 5).collect()));
   }
 
   @Test
-  void oneThatThrows() {
+  void anExceptionOfTheOrderingFailsAsOnStock() {
     Comparator<Integer> onlyComparing = (Comparator<Integer> & Serializable) new Throwing(false)::compare;
     for (Comparator<Integer> throwing : List.of(new Throwing(true), new Throwing(false), onlyComparing)) {
       spark.assertFails("777 has no place",
@@ -260,7 +261,7 @@ class UserOrderingTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void besideAnAggregator(boolean mapSideCombine) {
+  void orderingWithAnAggregator(boolean mapSideCombine) {
     JavaPairRDD<Integer, Integer> numbers = spark.numbers(20_000).mapToPair(n -> new Tuple2<>(mixed(n) % 2000, n));
     assertSame(false, combined(mapSideCombine, new ByReversedBits(), numbers));
     assertSame(false, combined(mapSideCombine, new ByReversedBitsNormalized(), numbers));
@@ -270,15 +271,15 @@ class UserOrderingTest {
   }
 
   /** Sums per key, sorted by key within partitions. */
-  private static <K> RddOnBoth.Job<List<String>> combined(
+  private static <K> RddOnBothEngines.Job<List<String>> combined(
       boolean mapSideCombine, Comparator<K> order, JavaPairRDD<K, Integer> records) {
     Aggregator<K, Integer, Long> sums = new Aggregator<>(
         (Function1<Integer, Long> & Serializable) Integer::longValue,
         (Function2<Long, Integer, Long> & Serializable) (sum, n) -> sum + n,
         (Function2<Long, Long, Long> & Serializable) Long::sum);
     return context -> {
-      ShuffledRDD<K, Integer, Long> summed = RddOnBoth.shuffledTo(records, new HashPartitioner(3));
-      return RddOnBoth.inOrder(
+      ShuffledRDD<K, Integer, Long> summed = RddOnBothEngines.shuffledTo(records, new HashPartitioner(3));
+      return RddOnBothEngines.inOrder(
           summed.setAggregator(sums).setKeyOrdering(ordering(order)).setMapSideCombine(mapSideCombine));
     };
   }

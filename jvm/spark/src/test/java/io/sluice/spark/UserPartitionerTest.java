@@ -18,7 +18,7 @@ import scala.Tuple2;
 class UserPartitionerTest {
   private static final int PARTITIONS = 5;
 
-  private static RddOnBoth spark;
+  private static RddOnBothEngines spark;
 
   /** A number's partition. */
   private interface Choice extends Serializable {
@@ -49,7 +49,7 @@ class UserPartitionerTest {
 
   @BeforeAll
   static void start() {
-    spark = RddOnBoth.start(Map.of());
+    spark = RddOnBothEngines.start(Map.of());
   }
 
   @AfterAll
@@ -58,29 +58,29 @@ class UserPartitionerTest {
   }
 
   /** @param shaped whether the keys have a shape */
-  private static RddOnBoth.Job<List<String>> partitioned(boolean shaped, int partitions, Choice choice) {
+  private static RddOnBothEngines.Job<List<String>> partitioned(boolean shaped, int partitions, Choice choice) {
     return context -> spark.numbers(20_000)
         .mapToPair(n -> new Tuple2<Object, Integer>(shaped ? n : (Object) new Point(n, 0), n))
         .partitionBy(new ByChoice(partitions, choice))
-        .glom().map(records -> records.size() + " " + RddOnBoth.sorted(records)).collect();
+        .glom().map(records -> records.size() + " " + RddOnBothEngines.sorted(records)).collect();
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void allToOnePartition(boolean shaped) {
+  void allRecordsInOnePartition(boolean shaped) {
     spark.assertSame(partitioned(shaped, PARTITIONS, n -> 3));
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void manyToTwoAndFewToEachOther(boolean shaped) {
+  void twoLargeAndManySmallPartitions(boolean shaped) {
     spark.assertSame(partitioned(shaped, 400, n -> n % 3 == 0 ? 399 - n / 100 : n % 2));
   }
 
   @ParameterizedTest
   @CsvSource({"-1, true", "5, true", "-2147483648, true", "2147483647, true", "-1, false", "5, false",
     "2147483647, false"})
-  void aPartitionThatIsNotThere(int partition, boolean shaped) {
+  void aPartitionOutOfRangeFailsAsOnStock(int partition, boolean shaped) {
     spark.assertFails("puts a key into partition " + partition + ", but its partitions are 0 to 4",
         "ArrayIndexOutOfBoundsException",
         partitioned(shaped, PARTITIONS, n -> n == 12_345 ? partition : n % PARTITIONS));
@@ -88,7 +88,7 @@ class UserPartitionerTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void oneThatThrows(boolean shaped) {
+  void anExceptionOfThePartitionerFailsAsOnStock(boolean shaped) {
     spark.assertFails("no partition for 12345", partitioned(shaped, PARTITIONS, n -> {
       if (n == 12_345) {
         throw new IllegalStateException("no partition for " + n);

@@ -34,7 +34,7 @@ import scala.Tuple2;
 /** Serializers that users write, in Java: for one shuffle or for the application. */
 @Timeout(180)
 class UserSerializerTest {
-  private RddOnBoth spark;
+  private RddOnBothEngines spark;
 
   static List<Serializer> serializers() {
     return List.of(new Relocatable(), new Stateful());
@@ -50,7 +50,8 @@ class UserSerializerTest {
   }
 
   private List<String> moved(Serializer serializer, int count, int partitions) {
-    return RddOnBoth.sorted(RddOnBoth.shuffled(points(count), new HashPartitioner(partitions)).setSerializer(serializer)
+    return RddOnBothEngines.sorted(RddOnBothEngines.shuffled(points(count), new HashPartitioner(partitions))
+        .setSerializer(serializer)
         .toJavaRDD().collect());
   }
 
@@ -60,8 +61,8 @@ class UserSerializerTest {
 
   @ParameterizedTest
   @MethodSource("serializers")
-  void ofAShuffle(Serializer serializer) {
-    spark = RddOnBoth.start(Map.of());
+  void serializerOfAShuffleIsUsed(Serializer serializer) {
+    spark = RddOnBothEngines.start(Map.of());
     spark.assertSame(context -> moved(serializer, 40_000, 5));
     assertSerialized(40_000);
   }
@@ -69,53 +70,54 @@ class UserSerializerTest {
   /** More partitions than a task has streams of a serializer whose streams cannot be cut. */
   @ParameterizedTest
   @MethodSource("serializers")
-  void ofAShuffleWithManyPartitions(Serializer serializer) {
-    spark = RddOnBoth.start(Map.of());
+  void serializerOfAShuffleWithManyPartitionsIsUsed(Serializer serializer) {
+    spark = RddOnBothEngines.start(Map.of());
     spark.assertSame(context -> moved(serializer, 20_000, 700));
     assertSerialized(20_000);
   }
 
   @ParameterizedTest
   @ValueSource(classes = {Relocatable.class, Stateful.class})
-  void ofTheApplication(Class<?> serializer) {
-    spark = RddOnBoth.start(Map.of("spark.serializer", serializer.getName()));
-    spark.assertSame(context -> RddOnBoth.sorted(points(20_000)
+  void serializerOfTheApplicationIsUsed(Class<?> serializer) {
+    spark = RddOnBothEngines.start(Map.of("spark.serializer", serializer.getName()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(points(20_000)
         .mapToPair(record -> new Tuple2<>(new Point(record._1().x, 0), 1L)).reduceByKey(Long::sum, 6).collect()));
     assertSerialized(4 * 1000);
   }
 
   @ParameterizedTest
   @MethodSource("serializers")
-  void ofASortedShuffle(Serializer serializer) {
-    spark = RddOnBoth.start(Map.of());
+  void serializerOfASortedShuffleIsUsed(Serializer serializer) {
+    spark = RddOnBothEngines.start(Map.of());
     scala.math.Ordering<Point> downwards =
         scala.math.Ordering$.MODULE$.comparatorToOrdering(Comparator.<Point>reverseOrder());
-    spark.assertSame(context -> RddOnBoth.inOrder(RddOnBoth.shuffled(points(20_000), new HashPartitioner(3))
-        .setSerializer(serializer).setKeyOrdering(downwards)));
+    spark.assertSame(context -> RddOnBothEngines.inOrder(
+        RddOnBothEngines.shuffled(points(20_000), new HashPartitioner(3))
+            .setSerializer(serializer).setKeyOrdering(downwards)));
     assertSerialized(20_000);
   }
 
-  /** What map tasks combine and spill goes through the shuffle's serializer twice, once for the spill. */
+  /** Records that map tasks combine and spill go through the shuffle's serializer twice, once for the spill. */
   @ParameterizedTest
   @MethodSource("serializers")
-  void ofACombinedShuffleThatSpills(Serializer serializer) {
-    spark = RddOnBoth.start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "1000"));
+  void serializerOfACombiningShuffleThatSpillsIsUsed(Serializer serializer) {
+    spark = RddOnBothEngines.start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "1000"));
     Aggregator<Point, String, Long> count = new Aggregator<>(
         (Function1<String, Long> & Serializable) first -> 1L,
         (Function2<Long, String, Long> & Serializable) (sum, next) -> sum + 1,
         (Function2<Long, Long, Long> & Serializable) Long::sum);
     spark.assertSame(context -> {
-      ShuffledRDD<Point, String, Long> counted = RddOnBoth.shuffledTo(
+      ShuffledRDD<Point, String, Long> counted = RddOnBothEngines.shuffledTo(
           points(20_000).mapToPair(record -> new Tuple2<>(new Point(record._1().y % 3000, 0), record._2())),
           new HashPartitioner(4));
-      return RddOnBoth.sorted(
+      return RddOnBothEngines.sorted(
           counted.setSerializer(serializer).setAggregator(count).setMapSideCombine(true).toJavaRDD().collect());
     });
     assertSerialized(4 * 3000);
   }
 
-  private static List<String> pointsAmongNumbers(RddOnBoth spark, Serializer serializer) {
-    return RddOnBoth.sorted(RddOnBoth.shuffled(spark.numbers(20_000)
+  private static List<String> pointsAmongNumbers(RddOnBothEngines spark, Serializer serializer) {
+    return RddOnBothEngines.sorted(RddOnBothEngines.shuffled(spark.numbers(20_000)
         .mapToPair(n -> new Tuple2<Object, Object>(n, n % 5000 > 3000 && n % 3 == 0 ? new Point(n, n) : (Object) n)),
         new HashPartitioner(5)).setSerializer(serializer).toJavaRDD().collect());
   }
@@ -123,8 +125,8 @@ class UserSerializerTest {
   /** The stream of a serializer without relocation must be read from its start whatever else the block holds. */
   @ParameterizedTest
   @ValueSource(classes = {JavaSerializer.class, KryoSerializer.class})
-  void recordsWithAShapeAmongOthers(Class<? extends Serializer> serializer) {
-    spark = RddOnBoth.start(Map.of());
+  void serializedAndUnserializedRecordsInOneShuffle(Class<? extends Serializer> serializer) {
+    spark = RddOnBothEngines.start(Map.of());
     spark.assertSame(context -> pointsAmongNumbers(spark, sparks(serializer)));
     long serialized = spark.counter(Counter.WRITE_RECORDS_SERIALIZED);
     assertTrue(serialized > 4 * 1900 && serialized < 4 * 2000, () -> "serialized: " + serialized);
@@ -135,7 +137,7 @@ class UserSerializerTest {
     return serializer == JavaSerializer.class ? new JavaSerializer(conf) : new KryoSerializer(conf);
   }
 
-  /** Kryo, but for what it does beside: a subclass of Spark's serializer is a user's. */
+  /** A subclass of Spark's Kryo serializer counts as a user's serializer, because it may do more. */
   public static final class AuditingKryo extends KryoSerializer {
     private static final long serialVersionUID = 1L;
 
@@ -147,11 +149,11 @@ class UserSerializerTest {
   /** A user's serializer may encrypt or audit, so it gets records of numbers and text too, which need none. */
   @ParameterizedTest
   @MethodSource("serializers")
-  void getsEveryRecordOfItsShuffle(Serializer serializer) {
-    spark = RddOnBoth.start(Map.of());
+  void serializerOfAShuffleGetsEveryRecord(Serializer serializer) {
+    spark = RddOnBothEngines.start(Map.of());
     spark.assertSame(context -> pointsAmongNumbers(spark, serializer));
     assertSerialized(20_000);
-    spark.assertSame(context -> RddOnBoth.sorted(RddOnBoth.shuffled(
+    spark.assertSame(context -> RddOnBothEngines.sorted(RddOnBothEngines.shuffled(
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, "text " + n)), new HashPartitioner(5))
         .setSerializer(serializer).toJavaRDD().collect()));
     assertSerialized(40_000);
@@ -159,20 +161,20 @@ class UserSerializerTest {
 
   @ParameterizedTest
   @ValueSource(classes = {Relocatable.class, Stateful.class, AuditingKryo.class})
-  void getsEveryRecordOfTheApplication(Class<?> serializer) {
-    spark = RddOnBoth.start(Map.of("spark.serializer", serializer.getName()));
-    spark.assertSame(context -> RddOnBoth.sorted(
+  void serializerOfTheApplicationGetsEveryRecord(Class<?> serializer) {
+    spark = RddOnBothEngines.start(Map.of("spark.serializer", serializer.getName()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n % 1000, 1L)).reduceByKey(Long::sum, 6).collect()));
     assertSerialized(4 * 1000);
-    spark.assertSame(context -> RddOnBoth.sorted(
+    spark.assertSame(context -> RddOnBothEngines.sorted(
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>("key " + n, n)).sortByKey(false, 3).collect()));
     assertSerialized(4 * 1000 + 20_000);
   }
 
   @ParameterizedTest
   @CsvSource({"true, thirteen cannot be read", "false, thirteen cannot be written"})
-  void oneThatThrows(boolean whileReading, String message) {
-    spark = RddOnBoth.start(Map.of());
+  void anExceptionOfTheSerializerFailsAsOnStock(boolean whileReading, String message) {
+    spark = RddOnBothEngines.start(Map.of());
     spark.assertFails(message, context -> moved(new Failing(whileReading), 20_000, 5));
   }
 }

@@ -7,8 +7,8 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Queries whose final plan depends on the sizes of shuffle blocks: what is coalesced, split, joined how, read locally.
- * Each with a word that its plan must have, so that it tests what it says.
+ * Queries whose final plan depends on the sizes of shuffle blocks: coalescing, skew splits, join selection, local
+ * reads. Each has a word that its plan must contain, so that it covers the intended rule.
  *
  * <p>Limits are multiples of a table's average partition on stock, in the middle between two decisions: Spark rounds
  * each block's size to 10 % before it decides, so near a limit a size that is little different may round to the other
@@ -42,7 +42,7 @@ final class AdaptiveQueries {
     return all;
   }
 
-  /** A tenth of them, for what differs little: other codecs. */
+  /** A tenth of them, for other codecs, which change little. */
   static AdaptiveQueries some(Map<String, Long> partitionBytes) {
     AdaptiveQueries some = new AdaptiveQueries(partitionBytes);
     some.coalescingOf("numbers", 4.5);
@@ -63,7 +63,7 @@ final class AdaptiveQueries {
     return new ArrayList<>(queries.values());
   }
 
-  /** What the plan of {@code query} must have. */
+  /** The word that the plan of {@code query} must contain. */
   String mark(Query query) {
     return marks.get(query.name());
   }

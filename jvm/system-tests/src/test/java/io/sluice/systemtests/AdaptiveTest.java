@@ -20,7 +20,7 @@ import org.junit.jupiter.api.TestFactory;
  * final plans, the numbers of partitions and where each is cut are the same.
  */
 class AdaptiveTest {
-  /** What stock made of a query. */
+  /** Stock's plan and rows of a query. */
   private record Expected(Fingerprint rows, List<String> shape) {}
 
   @TestFactory

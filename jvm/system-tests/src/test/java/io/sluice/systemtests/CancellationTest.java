@@ -50,20 +50,20 @@ class CancellationTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void killedWhileWriting(boolean interrupt) throws Exception {
+  void jobCancelledWhileWriting(boolean interrupt) throws Exception {
     Pause.register(application.session(), "pause", 150_000);
     assertCleanAfterCancel(events().selectExpr("pause(id) AS id", "k", "name").repartition(8, col("k")), interrupt);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void killedWhileReading(boolean interrupt) throws Exception {
+  void jobCancelledWhileReading(boolean interrupt) throws Exception {
     Pause.register(application.session(), "pause", 150_000);
     assertCleanAfterCancel(events().repartition(8, col("k")).selectExpr("pause(id) AS id", "k", "name"), interrupt);
   }
 
   @Test
-  void readerThatStopsEarly() {
+  void limitStopsTheReaderEarly() {
     Dataset<Row> data = events().repartition(4, col("k"));
     int rows = Plans.rows(data).mapPartitions(Iterators::firstOnly).collect().size();
     assertEquals(4, rows);
@@ -71,7 +71,7 @@ class CancellationTest {
   }
 
   @Test
-  void failureWhileWriting() {
+  void exceptionWhileWriting() {
     Dataset<Row> data =
         events().selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id", "k").repartition(8, col("k"));
     Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(data));
@@ -80,7 +80,7 @@ class CancellationTest {
   }
 
   @Test
-  void failureWhileReading() {
+  void exceptionWhileReading() {
     Dataset<Row> data =
         events().repartition(8, col("k")).selectExpr("IF(id = 150000, raise_error('on purpose'), id) AS id");
     Exception failure = assertThrows(Exception.class, () -> Fingerprint.of(data));

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The checksum files beside map outputs hold what the JDK computes over each partition's bytes. */
+/** The checksum files beside map outputs hold the checksums that the JDK computes over each partition's bytes. */
 class ChecksumFilesTest {
   private static final int PARTITIONS = 13;
 
   @ParameterizedTest
   @ValueSource(strings = {"ADLER32", "CRC32", "CRC32C"})
-  void holdTheChecksumOfEachPartition(String algorithm) throws IOException {
+  void checksumFilesHoldEachPartitionsChecksum(String algorithm) throws IOException {
     assumeTrue(!algorithm.equals("CRC32C") || !org.apache.spark.package$.MODULE$.SPARK_VERSION().startsWith("3."),
         "Spark 3 has no CRC32C");
     try (SparkApplication application =
@@ -44,7 +44,7 @@ class ChecksumFilesTest {
   }
 
   @Test
-  void areNotWrittenWhenSwitchedOff() {
+  void withChecksumsDisabledThereAreNoChecksumFiles() {
     try (SparkApplication application =
         SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.checksum.enabled", "false").start()) {
       shuffle(application);

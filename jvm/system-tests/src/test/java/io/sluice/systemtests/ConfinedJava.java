@@ -19,7 +19,7 @@ final class ConfinedJava {
   private ConfinedJava() {}
 
   /**
-   * What a process is confined to.
+   * The limits of a process.
    *
    * @param lockedBytes as {@code /proc/self/limits} says
    * @param capabilities as {@code /proc/self/status} says, in hexadecimal

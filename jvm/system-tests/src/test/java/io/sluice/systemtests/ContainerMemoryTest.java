@@ -15,7 +15,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * An executor in a container of the size that YARN and Kubernetes give by default: the heap, and 384 MiB or a tenth of
@@ -27,6 +28,8 @@ class ContainerMemoryTest {
   private static final int HEAP_MIB = 700;
   private static final int OVERHEAD_MIB = 384;
   private static final long ROWS = 2_000_000;
+  /** Of 500 bytes. */
+  private static final long LONG_ROWS = 1_000_000;
 
   /**
    * What an executor did: its answer, the most memory that its process had in RAM, and the limit of its shuffles, if
@@ -34,20 +37,42 @@ class ContainerMemoryTest {
    */
   private record Run(Fingerprint result, long peakBytes, long limitBytes) {}
 
-  @Test
-  void anExecutorWithDefaultSettingsLivesInTheDefaultContainer() throws IOException {
-    Run sluice = run(Engine.UNDER_TEST);
-    Run stock = run(Engine.STOCK);
+  @ParameterizedTest
+  @EnumSource
+  void defaultSettingsStayWithinTheDefaultContainersMemory(Job job) throws IOException {
+    Run sluice = run(Engine.UNDER_TEST, job);
+    Run stock = run(Engine.STOCK, job);
     System.out.printf(
-        "peak memory of an executor with a heap of %d MiB in a container of %d MiB, %d rows: stock %d MiB,"
+        "peak memory of an executor with a heap of %d MiB in a container of %d MiB, %s: stock %d MiB,"
             + " Sluice %d MiB%n",
-        HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, ROWS, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
+        HEAP_MIB, HEAP_MIB + OVERHEAD_MIB, job, stock.peakBytes() / MIB, sluice.peakBytes() / MIB);
     assertEquals(stock.result(), sluice.result());
     assertTrue(sluice.peakBytes() < (HEAP_MIB + OVERHEAD_MIB) * MIB);
     assertEquals(OVERHEAD_MIB / 6 * MIB, sluice.limitBytes(), "the limit must follow from the container's");
   }
 
-  private static Run run(Engine engine) throws IOException {
+  private enum Job {
+    REPARTITION {
+      @Override
+      Dataset<Row> on(SparkSession session) {
+        return session.range(0, ROWS, 1, 4)
+            .selectExpr("id", "id % 1000 AS k", "sha2(CAST(id AS STRING), 512) AS text", "concat('name ', id) AS name")
+            .repartition(8, col("id"));
+      }
+    },
+    SORT_OF_LONG_ROWS {
+      @Override
+      Dataset<Row> on(SparkSession session) {
+        return session.range(0, LONG_ROWS, 1, 4).selectExpr("xxhash64(id) AS k",
+            "concat(sha2(CAST(id AS STRING), 512), repeat(sha2(CAST(-id AS STRING), 512), 2), sha2('x', 384)) AS text")
+            .orderBy("k");
+      }
+    };
+
+    abstract Dataset<Row> on(SparkSession session);
+  }
+
+  private static Run run(Engine engine, Job job) throws IOException {
     Optional<MemoryCgroup> created = MemoryCgroup.create((HEAP_MIB + OVERHEAD_MIB) * MIB);
     assumeTrue(created.isPresent(), "no memory cgroup can be made here");
     try (MemoryCgroup container = created.get();
@@ -55,21 +80,15 @@ class ContainerMemoryTest {
             .master("local-cluster[1,2," + HEAP_MIB + "]")
             .set("spark.executor.memory", HEAP_MIB + "m")
             .set("spark.executorEnv.JAVA_HOME",
-                container.installJava(SparkApplication.workDir().resolve("contained-java-" + engine)).toString())
+                container.installJava(SparkApplication.workDir().resolve("contained-java-" + engine + job)).toString())
             // All of the heap is in RAM from the start, as it is in the end in an executor that lives long.
             .set("spark.executor.extraJavaOptions", "-Xms" + HEAP_MIB + "m -XX:+AlwaysPreTouch")
             .set("spark.task.maxFailures", "1")
             .start().awaitExecutors(1)) {
-      Fingerprint result = Fingerprint.of(repartitioned(application.session())).unordered();
+      Fingerprint result = Fingerprint.of(job.on(application.session())).unordered();
       return new Run(result, ask(application, ContainerMemoryTest::peakOfThisProcess),
           engine.isSluice() ? ask(application, ContainerMemoryTest::limitOfThisProcess) : 0);
     }
-  }
-
-  private static Dataset<Row> repartitioned(SparkSession session) {
-    return session.range(0, ROWS, 1, 4)
-        .selectExpr("id", "id % 1000 AS k", "sha2(CAST(id AS STRING), 512) AS text", "concat('name ', id) AS name")
-        .repartition(8, col("id"));
   }
 
   private static long ask(SparkApplication application, ExecutorSurvey.Question<Long> question) {

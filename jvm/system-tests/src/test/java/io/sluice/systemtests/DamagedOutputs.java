@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A damaged map output is noticed, reported as a fetch failure that names the block, and written again: the
- * result is right and the application goes on.
+ * result is right and the application continues.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class DamagedOutputs {
@@ -47,7 +47,7 @@ abstract class DamagedOutputs {
 
   @ParameterizedTest
   @EnumSource
-  void isWrittenAgain(Damage damage) {
+  void aDamagedMapOutputIsRecomputed(Damage damage) {
     assumeTrue(Engine.writesFrames() || damage.stockNotices(),
         "Spark's own formats may be read like this without an error");
     assumeTrue(!Engine.readsOneSidedly() || !damage.cutsTheData(),

@@ -18,7 +18,7 @@ class DecommissionTest {
   private static final Duration LIMIT = Duration.ofSeconds(180);
 
   @Test
-  void movesMapOutputs() {
+  void decommissioningMigratesMapOutputs() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
         .set("spark.decommission.enabled", "true")

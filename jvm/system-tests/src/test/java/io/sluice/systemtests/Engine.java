@@ -6,7 +6,7 @@ import java.util.Set;
 enum Engine {
   /** Spark's own sort shuffle: the reference for every result. */
   STOCK("org.apache.spark.shuffle.sort.SortShuffleManager"),
-  /** What the module tests: Sluice, or any class named by {@code -Dsluice.manager}, to prove the tests themselves. */
+  /** The manager under test: Sluice, or the class named by {@code -Dsluice.manager}, to check the tests on stock. */
   UNDER_TEST(System.getProperty("sluice.manager", "io.sluice.spark.SluiceShuffleManager"));
 
   private static final String SLUICE = "io.sluice.spark.SluiceShuffleManager";

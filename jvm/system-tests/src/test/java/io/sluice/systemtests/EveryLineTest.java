@@ -68,7 +68,7 @@ class EveryLineTest {
   }
 
   @Test
-  void runsOnTheJavaAskedFor() {
+  void executorsRunOnTheRequestedJava() {
     String asked = System.getProperty("tests.java", java());
     assertEquals(asked, java());
     application.awaitExecutors(2);
@@ -78,7 +78,7 @@ class EveryLineTest {
 
   /** Those of Java 17 or of Java 8: the jar has both, and the class path and the loader of {@code --jars} choose. */
   @Test
-  void classesAreThoseForThisJava() throws IOException {
+  void loadedClassesAreThoseForThisJavaVersion() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "Spark's own classes are of one kind");
     URL jar = NativeCore.class.getProtectionDomain().getCodeSource().getLocation();
     String name = NativeCore.class.getName().replace('.', '/') + ".class";
@@ -93,7 +93,7 @@ class EveryLineTest {
   }
 
   @Test
-  void sqlWithADamagedBlock() throws IOException {
+  void joinWithADamagedBlockGivesStocksRows() throws IOException {
     // Asked for twice, the rows are read from the same shuffles again.
     JavaRDD<InternalRow> rows = Plans.rows(query(application));
     assertEquals(stockRows, Fingerprint.of(rows).unordered());
@@ -108,7 +108,7 @@ class EveryLineTest {
   }
 
   @Test
-  void rddWithADeadExecutor() {
+  void sortWithADeadExecutorGivesStocksRows() {
     Path marker = application.localDir().resolve("died");
     assertEquals(stockPairs, pairs(application, marker.toString()).collect());
     assertTrue(Files.exists(marker), "no executor died");

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** What the executors of an application log, each to a file of its own in a folder. */
+/** The logs of an application's executors, each in a file of its own in a folder. */
 final class ExecutorLogs {
   private final Path folder;
 
@@ -23,7 +23,7 @@ final class ExecutorLogs {
     return new ExecutorLogs(folder);
   }
 
-  /** What an application has to set. */
+  /** The settings that an application needs for it. */
   Map<String, String> settings() {
     // Spark puts the executor's id in place of the last.
     return Map.of("spark.executor.extraJavaOptions",

@@ -33,13 +33,13 @@ class ExecutorLossTest {
   }
 
   @Test
-  void whileItWrites() {
+  void executorLostWhileWriting() {
     Dataset<Row> data = events().selectExpr("fatal(id) AS id", "k", "name").repartition(8, col("k"));
     assertSurvives(data, events().select("id", "k", "name"));
   }
 
   @Test
-  void whileItReads() {
+  void executorLostWhileReading() {
     Dataset<Row> data = events().repartition(8, col("k")).selectExpr("fatal(id) AS id", "k", "name");
     assertSurvives(data, events().select("id", "k", "name"));
   }

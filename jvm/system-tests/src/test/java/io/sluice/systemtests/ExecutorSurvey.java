@@ -17,7 +17,7 @@ final class ExecutorSurvey {
 
   private ExecutorSurvey() {}
 
-  /** What each executor is to answer; runs there. */
+  /** The question; evaluated on each executor. */
   @FunctionalInterface
   interface Question<T> extends Serializable {
     T answer() throws Exception;

@@ -10,7 +10,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A SQL function that stops every task until the test opens the gate, and tells it of the first that stands there. */
+/** A SQL function that stops every task until the test opens the gate, and tells it when the first task waits there. */
 final class Gate implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;
   private static final Duration LIMIT = Duration.ofSeconds(60);

@@ -1,8 +1,10 @@
 package io.sluice.systemtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.metrics.Counter;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.CRC32;
@@ -12,6 +14,7 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -24,8 +27,25 @@ class LargeRowsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {100, 500})
-  void oneRowPasses(int mib) {
+  void aRowOfManyMebibytesPasses(int mib) {
     assertEquals(shuffled(Engine.STOCK, mib), shuffled(Engine.UNDER_TEST, mib));
+  }
+
+  /** Where Spark's own shuffle could have it on the heap, but not outside of it. */
+  @Test
+  void oneRowThatCannotFitFailsAtOnceWithTheSettingToChange() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).master("local[1]")
+        .set("spark.sluice.memory.limit", "128m").start()) {
+      if (!Engine.writesFrames()) {
+        return;
+      }
+      long waits = ProcessCounters.here(Counter.MEMORY_WAITS);
+      Exception failure = assertThrows(Exception.class, () -> rows(application.session(), 100).collectAsList());
+      String message = String.valueOf(failure.getMessage());
+      assertTrue(message.contains("a row of 1048") && message.contains("raise spark.sluice.memory.limit"), message);
+      assertEquals(waits, ProcessCounters.here(Counter.MEMORY_WAITS), "it must not wait for what cannot be");
+      NativeMemory.assertAllReturned();
+    }
   }
 
   private static List<String> shuffled(Engine engine, int mib) {
@@ -38,7 +58,7 @@ class LargeRowsTest {
     }
   }
 
-  /** Nine small rows and a large one that does not compress, shuffled, and then no more than told of. */
+  /** Nine small rows and a large one that does not compress, shuffled; the result has their lengths and CRCs. */
   private static Dataset<Row> rows(SparkSession session, int mib) {
     Dataset<Row> rows =
         session.range(0, 10, 1, 1).map((MapFunction<Long, byte[]>) id -> bytes(id == 5 ? mib << 20 : 10, id),

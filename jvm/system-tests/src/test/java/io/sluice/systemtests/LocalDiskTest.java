@@ -27,7 +27,7 @@ class LocalDiskTest {
   private static final String MANY_ATTEMPTS = "local[1,40]";
 
   @Test
-  void oneOfTwoIsFull() throws IOException {
+  void oneOfTwoLocalDirectoriesIsFull() throws IOException {
     try (SmallDisk disk = mounted()) {
       Path roomy = Files.createDirectories(SparkApplication.workDir().resolve("roomy"));
       assertRightResult(disk.path() + "," + roomy);
@@ -36,7 +36,7 @@ class LocalDiskTest {
   }
 
   @Test
-  void allAreFull() throws IOException {
+  void allLocalDirectoriesAreFull() throws IOException {
     try (SmallDisk disk = mounted();
         SparkApplication application =
             SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", disk.path().toString())
@@ -49,7 +49,7 @@ class LocalDiskTest {
   }
 
   @Test
-  void oneOfTwoBecomesReadOnly() throws IOException {
+  void oneOfTwoLocalDirectoriesBecomesReadOnly() throws IOException {
     Path sound = Files.createDirectories(SparkApplication.workDir().resolve("sound"));
     try (SmallDisk disk = mounted();
         SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)

@@ -9,7 +9,7 @@ import org.apache.logging.log4j.core.Logger;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Property;
 
-/** What this process logs below {@code io.sluice} while it is open. */
+/** The log events of this process below {@code io.sluice} while it is open. */
 final class LogCapture extends AbstractAppender implements AutoCloseable {
   private final Logger logger = (Logger) LogManager.getLogger("io.sluice");
   private final List<LogEvent> events = new ArrayList<>();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Shuffles many times larger than the memory they may use: writers spill and go on, readers wait for memory. */
+/** Shuffles many times larger than their memory limit: writers spill, readers wait for memory. */
 @Tag("once")
 class MemoryPressureTest {
   private static final long ROWS = 300_000;
@@ -45,7 +45,7 @@ class MemoryPressureTest {
 
   @ParameterizedTest
   @MethodSource("limits")
-  void spillAndGoOn(Map<String, String> limit) {
+  void shufflesLargerThanTheMemoryLimitSpill(Map<String, String> limit) {
     SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).setAll(limit);
     try (SparkApplication application = builder.start()) {
       for (Query query : QUERIES) {

@@ -20,7 +20,7 @@ class MetricsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {SparkApplication.LOCAL, SparkApplication.CLUSTER})
-  void areFilledAsStockFillsThem(String master) {
+  void metricsEqualStocks(String master) {
     Observed stock = observe(Engine.STOCK, SparkApplication.LOCAL);
     Observed ours = observe(Engine.UNDER_TEST, master);
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * What goes wrong between two executors that read each other one-sidedly: the job goes on by Spark's block transfer,
+ * Faults between two executors that read each other one-sidedly: the blocks come by Spark's block transfer,
  * its result is right, and afterwards blocks are read one-sidedly again. Skipped by name where UCX cannot be opened.
  */
 @Tag("once")
@@ -43,7 +43,7 @@ abstract class OneSidedFaults {
   private SparkApplication application;
   private ExecutorLogs logs;
 
-  /** What the application has beside the faults' own settings. */
+  /** The application's settings beside those of the fault tests. */
   abstract Map<String, String> settings() throws IOException;
 
   final SparkApplication application() {
@@ -73,9 +73,9 @@ abstract class OneSidedFaults {
     }
   }
 
-  /** Its blocks come by Spark's block transfer as soon as it goes on; it is given up once, and tried again. */
+  /** Its blocks come by Spark's block transfer once the process continues; it fails once and is connected again. */
   @Test
-  void aPeerThatStandsStillLongerThanTheTimeout() throws Exception {
+  void aPeerStoppedForLongerThanTheTimeout() throws Exception {
     JavaRDD<InternalRow> rows = Plans.rows(events().repartition(REDUCERS, col("k")));
     Fingerprint expected = Fingerprint.of(events()).unordered();
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
@@ -109,7 +109,7 @@ abstract class OneSidedFaults {
    * The executors and their connections stay, and so do the old outputs in their memory; no task reads those any more.
    */
   @Test
-  void mapOutputsThatAreMadeAgain() {
+  void recomputedMapOutputs() {
     JavaRDD<InternalRow> rows = Plans.rows(
         events().selectExpr("id", "k", "name", "attempt(id) AS attempt").repartition(REDUCERS, col("k")));
     Fingerprint expected = Fingerprint.of(events().selectExpr("id", "k", "name", "0 AS attempt")).unordered();

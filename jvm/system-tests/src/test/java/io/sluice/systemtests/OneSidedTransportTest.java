@@ -196,7 +196,7 @@ class OneSidedTransportTest {
   /** A block is larger than all that may wait to be read: 3 MiB. */
   @Tag("once")
   @Test
-  void whatIsTooLargeForTheMemoryComesBySpark() {
+  void blocksLargerThanTheReceiveLimitComeByNetty() {
     assumeUcx();
     Query large = Query.of("large blocks",
         spark -> spark.range(0, 3_000_000, 1, 3).select(col("id"), xxhash64(col("id")).as("hash")).repartition(1));
@@ -215,10 +215,12 @@ class OneSidedTransportTest {
     }
   }
 
-  /** Whether or not UCX is there: what cannot be read one-sidedly is read, and each executor says once why it is. */
+  /**
+   * With and without UCX: blocks that cannot be read one-sidedly come by Netty, and each executor logs the reason once.
+   */
   @Tag("once")
   @Test
-  void withoutUcxBlocksTravelAsEver() {
+  void withoutUcxBlocksComeByNetty() {
     String missing = "/nonexistent/libucp.so.0";
     assertReadBySpark("without-ucx", missing,
         Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", missing));
@@ -227,7 +229,7 @@ class OneSidedTransportTest {
   /** The only one that UCX may listen on, for whichever of the machine's interfaces. */
   @Tag("once")
   @Test
-  void withoutAFreePortBlocksTravelAsEver() throws IOException {
+  void withoutAFreePortBlocksComeByNetty() throws IOException {
     assumeUcx();
     try (ServerSocket taken = new ServerSocket(0)) {
       int port = taken.getLocalPort();
@@ -236,7 +238,7 @@ class OneSidedTransportTest {
     }
   }
 
-  /** @param reason what each executor's one warning contains */
+  /** @param reason a part of each executor's one warning */
   private static void assertReadBySpark(String name, String reason, Map<String, String> settings) {
     ExecutorLogs logs = ExecutorLogs.in(name);
     try (SparkApplication application = cluster(settings).setAll(logs.settings()).start().awaitExecutors(2)) {
@@ -261,7 +263,7 @@ class OneSidedTransportTest {
   /** Tasks that read from it ask Spark's block transfer, which fails too; Spark runs the lost map tasks again. */
   @Tag("once")
   @Test
-  void anExecutorThatDiesIsSurvived() {
+  void theJobSurvivesAnExecutorsDeath() {
     assumeUcx();
     try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx")).start().awaitExecutors(2)) {
       awaitPeers(application);
@@ -278,7 +280,7 @@ class OneSidedTransportTest {
 
   @Tag("once")
   @Test
-  void aRefusedTransportIsOneWarning() {
+  void aRefusedTransportLogsOneWarning() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no settings of Sluice's");
     try (LogCapture log = LogCapture.open();
         SparkApplication application = cluster(

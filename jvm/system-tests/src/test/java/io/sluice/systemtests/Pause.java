@@ -28,7 +28,7 @@ final class Pause implements UDF1<Long, Long> {
     spark.udf().register(name, new Pause(stopId), DataTypes.LongType);
   }
 
-  /** Waits until a task stands at the row. */
+  /** Waits until a task has stopped at the row. */
   static void awaitReached() throws InterruptedException {
     if (!reached.await(LIMIT_SECONDS, TimeUnit.SECONDS)) {
       throw new AssertionError("no task came to the row in " + LIMIT_SECONDS + " s");

@@ -20,7 +20,7 @@ import scala.collection.Iterator;
 import scala.concurrent.Await;
 import scala.concurrent.duration.Duration;
 
-/** What lies under a {@code Dataset}: its rows as Spark's operators see them, and its physical plan. */
+/** The rows of a {@code Dataset} as Spark's operators see them, and its physical plan. */
 final class Plans {
   private Plans() {}
 
@@ -82,7 +82,7 @@ final class Plans {
     return plan.nodeName();
   }
 
-  /** What each reduce task of {@code read} reads, without the sizes. */
+  /** The partition specs that the reduce tasks of {@code read} read, without the sizes. */
   private static List<String> partitions(AQEShuffleReadExec read) {
     List<String> specs = new ArrayList<>();
     Iterator<ShufflePartitionSpec> all = read.partitionSpecs().iterator();

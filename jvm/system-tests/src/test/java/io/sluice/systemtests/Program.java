@@ -48,7 +48,7 @@ final class Program implements AutoCloseable {
     return process.pid();
   }
 
-  /** What follows {@code prefix} in the next line that starts with it; lines before it are dropped. */
+  /** The rest of the next line that starts with {@code prefix}; lines before it are dropped. */
   String await(String prefix) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
     while (true) {

@@ -16,7 +16,7 @@ import org.apache.spark.sql.SparkSession;
  *
  * @param ordered whether the order of the result is part of it
  * @param settings of the session while the body runs; the reference runs without them
- * @param reference what must have the same result on stock
+ * @param reference the query that must have the same result on stock
  */
 record Query(
     String name, boolean ordered, Map<String, String> settings, Function<SparkSession, Dataset<Row>> body,

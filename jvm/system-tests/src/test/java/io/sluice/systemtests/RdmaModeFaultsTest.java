@@ -35,7 +35,7 @@ class RdmaModeFaultsTest extends OneSidedFaults {
 
   /** TCP needs neither, so UCX works. */
   @Test
-  void littleLockedAndSharedMemory() {
+  void smallLimitsOfLockedAndSharedMemory() {
     assumeTrue(confined, "confining executors needs root, unshare, setpriv and prlimit");
     ExecutorSurvey.ask(application().context(), ConfinedJava.Limits::ofThisProcess).forEach((id, limits) -> {
       assertEquals(Long.toString(LOCKED_BYTES), limits.lockedBytes());

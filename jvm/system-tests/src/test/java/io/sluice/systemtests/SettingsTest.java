@@ -45,7 +45,7 @@ class SettingsTest {
 
   @ParameterizedTest
   @MethodSource("settings")
-  void giveTheSameRows(Map<String, String> settings) {
+  void everySettingGivesStocksRows(Map<String, String> settings) {
     SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).setAll(settings);
     try (SparkApplication application = builder.start()) {
       for (Query query : QUERIES) {

@@ -16,8 +16,8 @@ import org.apache.spark.sql.SparkSession;
 /**
  * The driver of {@link SeveralHostsTest}. It is a program of its own because only a process on the driver's host can be
  * reached by executors. Arguments: the engine, the folder of the {@link Gate} that the last query's reduce tasks pass,
- * and Sluice's transport. Prints what the prefixes here say. With UCX, when all queries are done, waits until executors
- * read each other one-sidedly again, then for a line of input, and runs those without a gate once more.
+ * and Sluice's transport. Prints lines with the prefixes declared here. With UCX, when all queries are done, waits
+ * until executors read each other one-sidedly again, then for a line of input, and runs those without a gate once more.
  */
 final class SeveralHostsProgram {
   static final String RESULT = "result of ";
@@ -56,7 +56,7 @@ final class SeveralHostsProgram {
         onceMore(engine, application, oneSided);
       }
     }
-    // What a plugin left behind must not keep the program alive.
+    // A thread left by a plugin must not keep the program alive.
     System.exit(0);
   }
 

@@ -24,7 +24,7 @@ class SeveralHostsTest {
   void sameRowsAsStockAlsoWhenALinkIsCutOrLosesPackets() throws Exception {
     String obstacle = EmulatedCluster.obstacle();
     assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
-    // What a killed run left: an open gate.
+    // A killed run may have left an open gate.
     ShuffleFiles.deleteTree(FOLDER);
     try (EmulatedCluster cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit")) {
       List<String> expected = onStock(cluster);
@@ -40,7 +40,7 @@ class SeveralHostsTest {
     try (Program tested = start(cluster, Engine.UNDER_TEST, gate, transport)) {
       assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));
       assertEquals(expected.get(1), result(tested, SeveralHostsProgram.JOIN));
-      cutALinkBehind(gate, cluster, tested);
+      cutALinkAfter(gate, cluster, tested);
       assertEquals(expected.get(2), result(tested, SeveralHostsProgram.GATED));
       assertNotEquals("0", tested.await(SeveralHostsProgram.RETRIED_STAGES));
       assertNotEquals("0", tested.await(SeveralHostsProgram.REMOTE_BLOCKS));
@@ -78,7 +78,7 @@ class SeveralHostsTest {
    * The tasks at the gate have their blocks; those after them cannot reach the other host until a task has reported
    * that.
    */
-  private static void cutALinkBehind(Path gate, EmulatedCluster cluster, Program program) throws Exception {
+  private static void cutALinkAfter(Path gate, EmulatedCluster cluster, Program program) throws Exception {
     Gate.awaitReached(gate);
     cluster.link("w2", "down");
     Gate.open(gate);

@@ -9,7 +9,7 @@ import org.apache.spark.network.shuffle.ExternalBlockHandler;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
 
-/** Spark's External Shuffle Service in this process: it serves the files of executors that are gone. */
+/** Spark's External Shuffle Service in this process: it serves the files of executors that have ended. */
 final class ShuffleService implements AutoCloseable {
   private final ExternalBlockHandler handler;
   private final TransportContext context;

@@ -17,7 +17,7 @@ class ShuffleServiceTest {
   private static final long FATAL_ID = 61_803;
 
   @Test
-  void anExecutorsDeathCostsNoMapOutput() throws IOException {
+  void mapOutputsSurviveTheirExecutor() throws IOException {
     try (ShuffleService service = ShuffleService.start();
         SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
             .master(SparkApplication.CLUSTER)

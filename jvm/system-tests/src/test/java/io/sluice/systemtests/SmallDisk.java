@@ -23,7 +23,7 @@ final class SmallDisk implements AutoCloseable {
     return path;
   }
 
-  /** What is there can still be read. */
+  /** Files that exist can still be read. */
   void makeReadOnly() throws IOException {
     if (!run("mount", "-o", "remount,ro", path.toString())) {
       throw new IOException("cannot make " + path + " read-only");

@@ -34,7 +34,7 @@ final class SparkApplication implements AutoCloseable {
 
   private static final Path WORK_DIR =
       Path.of(System.getProperty("systemtests.workDir", "target/work")).toAbsolutePath();
-  /** Two JVMs after another and what they load, beside other tests on two cores. */
+  /** Two JVMs start one after the other and load their classes, beside other tests on two cores. */
   private static final Duration EXECUTORS_LIMIT = Duration.ofSeconds(180);
   private static final AtomicInteger SERIAL = new AtomicInteger();
 
@@ -84,7 +84,7 @@ final class SparkApplication implements AutoCloseable {
     return localDir;
   }
 
-  /** What the scheduler reported so far. */
+  /** The scheduler's events so far. */
   StageEvents events() {
     events.settle(session.sparkContext());
     return events;
@@ -141,7 +141,7 @@ final class SparkApplication implements AutoCloseable {
       return this;
     }
 
-    /** Sets what the engine knows: stock has no {@code spark.sluice.*}. */
+    /** Sets the settings that the engine has: stock has no {@code spark.sluice.*}. */
     Builder setAll(Map<String, String> more) {
       more.forEach((key, value) -> {
         if (engine.isSluice() || !key.startsWith("spark.sluice.")) {

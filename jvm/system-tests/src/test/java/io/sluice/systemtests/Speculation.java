@@ -49,12 +49,12 @@ abstract class Speculation {
   }
 
   @Test
-  void ofAMapTask() {
+  void speculativeMapTask() {
     assertSpeculated(events().selectExpr("slow(id) AS id", "k", "name").repartition(8, col("k")));
   }
 
   @Test
-  void ofAReduceTask() {
+  void speculativeReduceTask() {
     assertSpeculated(events().repartition(8, col("k")).selectExpr("slow(id) AS id", "k", "name"));
   }
 

@@ -14,7 +14,7 @@ import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
 /**
- * What the scheduler saw: retried stages, fetch failures, killed tasks, lost executors, sums of metrics. Thread-safe.
+ * The scheduler's events: retried stages, fetch failures, killed tasks, lost executors, sums of metrics. Thread-safe.
  */
 final class StageEvents extends SparkListener {
   private static final long SETTLE_MILLIS = 30_000;
@@ -72,7 +72,7 @@ final class StageEvents extends SparkListener {
   }
 
   /**
-   * The executors that are gone for every part of the scheduler. A job that starts before, though the executor has left
+   * The executors that every part of the scheduler has removed. A job that starts before, though the executor has left
    * the list of executors, may still read from it: tasks get the old locations, and a stage is retried.
    */
   synchronized Set<String> removedExecutors() {

@@ -27,7 +27,7 @@ final class StoppedProcess implements AutoCloseable {
     return stopped;
   }
 
-  /** The field behind the name, which stands in parentheses. */
+  /** The field after the process name, which is in parentheses. */
   private boolean standsStill() {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
@@ -43,7 +43,7 @@ final class StoppedProcess implements AutoCloseable {
     send("KILL", pid);
   }
 
-  /** It goes on, unless it was killed. */
+  /** Lets the process continue (SIGCONT), unless it was killed. */
   @Override
   public void close() throws IOException {
     if (!killed) {

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What the kernel counts of TCP on this host, which is this process's network namespace. */
+/** The kernel's TCP counters of this process's network namespace. */
 final class TcpSegments {
   private static final Path COUNTERS = Path.of("/proc/net/snmp");
   private static final String PROTOCOL = "Tcp:";

@@ -29,7 +29,7 @@ class UcxFaultsTest extends OneSidedFaults {
 
   /** 50 MB in rows of letters and digits without a pattern: each executor's half is more than its limit. */
   @Test
-  void aShuffleLargerThanTheMemory() {
+  void aShuffleLargerThanTheReceiveMemory() {
     Dataset<Row> texts = application().session().range(0, ROWS, 1, 4)
         .selectExpr("id", "sha2(CAST(id AS STRING), 512) AS text", "sha2(CAST(-id AS STRING), 512) AS more");
     Fingerprint expected = Fingerprint.of(texts).unordered();
@@ -42,7 +42,7 @@ class UcxFaultsTest extends OneSidedFaults {
 
   /** A task of the other executor is reading the killed executor's memory. The lost outputs are made again. */
   @Test
-  void anExecutorThatIsKilledWhileItsMemoryIsRead() throws Exception {
+  void anExecutorKilledWhileItsMemoryIsRead() throws Exception {
     Map<Counter, Long> before = ProcessCounters.ofExecutors(application().context());
     JavaRDD<InternalRow> rows = Plans.rows(events().repartition(REDUCERS, col("k")));
     Fingerprint expected = Fingerprint.of(events()).unordered();

@@ -29,18 +29,18 @@ class WrongSecretTest {
   @TempDir Path folder;
 
   @Test
-  void isToldNothing() throws Exception {
+  void aReaderWithAnotherSecretLearnsNoBlock() throws Exception {
     OneSidedTransportTest.assumeUcx();
     byte[] content = new byte[100_000];
     new Random(1).nextBytes(content);
     Path data = Files.write(folder.resolve("data"), content);
     Path log = folder.resolve("owner.log");
     try (Program owner = Program.start(owner(data, log), log)) {
-      byte[] address = Base64.getDecoder().decode(owner.await(SecretiveOwner.ADDRESS));
+      byte[] address = Base64.getDecoder().decode(owner.await(AuthenticatedBlockServer.ADDRESS));
       readWithAnotherSecret(address);
       // The owner maps a file when it is asked where a block of it is.
       assertFalse(hasMapped(owner, data), "the owner has shown the block");
-      try (LoneReader reader = LoneReader.of("the application's secret", address)) {
+      try (TransportTestClient reader = TransportTestClient.of("the application's secret", address)) {
         assertArrayEquals(content, reader.read(BLOCK).orElseThrow());
         assertEquals(List.of(), reader.leftToSpark());
       }
@@ -51,7 +51,8 @@ class WrongSecretTest {
   }
 
   private static void readWithAnotherSecret(byte[] address) throws Exception {
-    try (LogCapture log = LogCapture.open(); LoneReader reader = LoneReader.of("another secret", address)) {
+    try (LogCapture log = LogCapture.open();
+        TransportTestClient reader = TransportTestClient.of("another secret", address)) {
       for (int i = 0; i < 2; i++) {
         assertEquals(Optional.empty(), reader.read(BLOCK));
       }
@@ -65,7 +66,7 @@ class WrongSecretTest {
 
   private ProcessBuilder owner(Path data, Path log) {
     return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
-        System.getProperty("java.class.path"), SecretiveOwner.class.getName(), data.toString(),
+        System.getProperty("java.class.path"), AuthenticatedBlockServer.class.getName(), data.toString(),
         "the application's secret").redirectError(log.toFile());
   }
 

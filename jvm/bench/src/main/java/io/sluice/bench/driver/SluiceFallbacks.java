@@ -27,8 +27,8 @@ final class SluiceFallbacks {
       Object counters = manager.getClass().getMethod("counters").invoke(manager);
       return (Long) counters.getClass().getMethod("get", counterType).invoke(counters, counter);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("Sluice's counter " + FALLEN_BACK + " cannot be read; "
-          + "sluice-bench.jar and the Sluice jar must be of the same build", e);
+      throw new IllegalStateException("Sluice's counter " + FALLEN_BACK + " cannot be read; sluice-bench.jar can "
+          + "measure Sluice jars from commit 7370d80 on", e);
     }
   }
 }

@@ -4,7 +4,7 @@ import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.tpch.ParquetTables;
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
 import java.util.function.Consumer;

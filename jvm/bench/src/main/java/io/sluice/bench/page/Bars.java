@@ -49,6 +49,12 @@ record Bars(List<String> labels, List<String> engines, List<List<Bar>> bars) {
         comparison.bytesPart(result).map(part -> figure("%.0f %%", 100 * part))));
   }
 
+  /** Seconds of CPU of the executor processes, and the part of stock's. */
+  static Bars processCpu(List<Comparison> comparisons) {
+    return of(comparisons, (comparison, result) -> bar(Statistics.of(result.processCpuS()), " s",
+        comparison.processCpuPart(result).map(part -> figure("%.0f %%", 100 * part))));
+  }
+
   private static Bar bar(Statistics spread, String unit, Optional<String> ratio) {
     String form = spread.median() < TENTHS_BELOW ? "%.1f" : "%,.0f";
     String label = figure(form, spread.median()) + unit + ratio.map(text -> "  ·  " + text).orElse("");

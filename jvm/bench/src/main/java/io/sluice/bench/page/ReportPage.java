@@ -8,7 +8,7 @@ import io.sluice.bench.report.Statistics;
 import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Engine;
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -38,8 +38,9 @@ public final class ReportPage {
     }
     List<TpchSummary> benchmarks = TpchSummary.of(comparisons);
     benchmarks.forEach(benchmark -> page.append(tpch(benchmark, "tpch" + benchmarks.indexOf(benchmark))));
-    page.append(section("All figures", "Times and bytes are medians. Task CPU is that of Spark's task threads, "
-        + "process CPU that of all threads of the executors; fallbacks are shuffles that Sluice left to Spark.",
+    page.append(section("All figures", "Times and bytes are medians. Process CPU is that of all threads of the "
+        + "executors, task CPU that of Spark's task threads alone; floor is how many times as fast Sluice has to be; "
+        + "fallbacks are shuffles that Sluice left to Spark.",
         Tables.results(comparisons)));
     page.append(section("Machine and command", "", Tables.environments(comparisons)));
     return page.append("</main>\n</body>\n</html>\n").toString();
@@ -59,6 +60,10 @@ public final class ReportPage {
         + section("Shuffle bytes", "Bytes that map tasks wrote, and the part of stock's they are. Megabytes of "
             + "10^6 bytes.",
             scrolling(Chart.bars(Bars.bytes(comparisons), "bytes", "Bytes written to shuffles", "MB written")))
+        + section("CPU of the executors", "Seconds of CPU of the executor processes with all their threads, those that "
+            + "encode, decode, compile and collect garbage too, and the part of stock's they are.",
+            scrolling(Chart.bars(Bars.processCpu(comparisons), "cpu", "CPU seconds of the executor processes",
+                "seconds of CPU")))
         + stages(comparisons);
   }
 
@@ -138,6 +143,8 @@ public final class ReportPage {
         + tile(best(comparisons).map(ratio -> figure("%.2f×", ratio)).orElse(NONE), "as fast as stock, best workload")
         + tile(mean(comparisons, Comparison::bytesPart).map(part -> figure("%.0f %%", 100 * part)).orElse(NONE),
             "of stock's shuffle bytes, geometric mean")
+        + tile(mean(comparisons, Comparison::processCpuPart).map(part -> figure("%.0f %%", 100 * part)).orElse(NONE),
+            "of the CPU of stock's executors, geometric mean")
         + tile(compared - faulty(comparisons) + " of " + compared, "workloads with equal results")
         + "</div>\n";
   }
@@ -168,7 +175,7 @@ public final class ReportPage {
   private static String subtitle(List<Comparison> comparisons) {
     List<BenchResult> results = comparisons.stream().map(each -> each.results().get(0)).toList();
     List<String> sparks = results.stream().map(BenchResult::spark).distinct().toList();
-    List<String> machines = results.stream().map(result -> Tables.machine(result.environment())).distinct().toList();
+    List<String> machines = results.stream().map(result -> result.environment().machine()).distinct().toList();
     List<String> masters = results.stream().map(result -> result.environment().where()).distinct().toList();
     String where = machines.size() == 1 ? machines.get(0) : machines.size() + " machines";
     String how = masters.size() == 1 ? ", " + masters.get(0) : "";

@@ -15,16 +15,15 @@ import java.util.stream.Collectors;
 final class Tables {
 
   private static final double MB = 1e6;
-  private static final double GIB = 1024.0 * 1024 * 1024;
 
   private Tables() {}
 
   /** Every figure of every result. */
   static String results(List<Comparison> comparisons) {
     HtmlTable table = new HtmlTable(
-        List.of("workload", "engine", "rows", "median s", "min", "max", "runs", "times as fast", "written MB",
-            "read MB", "spilled MB", "task CPU s", "process CPU s", "GC s", "fallbacks"),
-        List.of("name", "name", "", "", "", "", "", "", "", "", "", "", "", "", ""));
+        List.of("workload", "engine", "rows", "median s", "min", "max", "runs", "times as fast", "floor", "written MB",
+            "read MB", "spilled MB", "process CPU s", "task CPU s", "GC s", "fallbacks"),
+        List.of("name", "name", "", "", "", "", "", "", "", "", "", "", "", "", "", ""));
     for (Comparison comparison : comparisons) {
       for (BenchResult result : comparison.results()) {
         Statistics seconds = Statistics.of(result.runsS(), Double::doubleValue);
@@ -33,12 +32,18 @@ final class Tables {
             seconds(result.medianS()), seconds(seconds.min()), seconds(seconds.max()),
             Integer.toString(result.runsS().size()),
             comparison.speedup(result).map(ratio -> String.format(Locale.ROOT, "%.2f×", ratio)).orElse(""),
+            floor(result),
             megabytes(result.shuffleWriteBytes()), megabytes(result.shuffleReadBytes()),
-            megabytes(result.spilledBytes()), seconds(result.cpuS()), seconds(result.processCpuS()),
+            megabytes(result.spilledBytes()), seconds(result.processCpuS()), seconds(result.cpuS()),
             seconds(result.gcS()), Long.toString(result.sluiceFallbacks())));
       }
     }
     return table.render();
+  }
+
+  private static String floor(BenchResult result) {
+    return result.floor() == 0 ? ""
+        : String.format(Locale.ROOT, "%.2f%s", result.floor(), result.belowFloor() ? " BELOW" : "");
   }
 
   /** The stages of {@code comparison}. */
@@ -71,7 +76,7 @@ final class Tables {
       Environment environment = result.environment();
       table.row(false, List.of(String.join(", ", names), environment.command(),
           environment.started().replace("T", " ").replace("Z", ""),
-          environment.commit() == null ? "" : environment.commit(), result.spark(), machine(environment),
+          environment.commit() == null ? "" : environment.commit(), result.spark(), environment.machine(),
           environment.where(), settings(environment)));
     });
     return table.render();
@@ -82,12 +87,6 @@ final class Tables {
     BenchResult own = comparison.results().get(0);
     return all.stream().map(each -> each.results().get(0)).filter(other -> other.spark().equals(own.spark())
         && other.environment().equals(own.environment())).findFirst().orElse(own);
-  }
-
-  /** The machine in one line. */
-  static String machine(Environment environment) {
-    return String.format(Locale.ROOT, "%s, %d cores, %.0f GiB, Java %s", environment.cpu(), environment.cores(),
-        environment.memoryBytes() / GIB, environment.java());
   }
 
   private static String settings(Environment environment) {

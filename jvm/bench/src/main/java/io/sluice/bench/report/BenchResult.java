@@ -1,5 +1,6 @@
 package io.sluice.bench.report;
 
+import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
@@ -24,23 +25,31 @@ import java.util.stream.IntStream;
  * @param shuffleWriteS the part of it in which map output was written
  * @param fetchWaitS the part of it in which tasks waited for remote blocks
  * @param stages the same by stage, each figure a median; null in results of before they were recorded
+ * @param ratioVsOld the engine sluice-old's median over this one's: above 1 is faster than the older build; null
+ *     without that engine
+ * @param startS seconds until an application was up, for workloads of which every run has a new one; else null
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
     Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
-    Environment environment) {
+    Double ratioVsOld, Double startS, Environment environment) {
 
   /** The results of one workload, one per measurement. */
   public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
       Environment environment) {
-    Optional<Double> stock = measurements.stream().filter(one -> one.engine() == Engine.STOCK).findFirst()
+    Optional<Double> stock = medianS(measurements, Engine.STOCK);
+    Optional<Double> old = medianS(measurements, Engine.SLUICE_OLD);
+    return measurements.stream().map(one -> of(workload, spark, rows, one, stock, old, environment)).toList();
+  }
+
+  private static Optional<Double> medianS(List<Measurement> measurements, Engine engine) {
+    return measurements.stream().filter(one -> one.engine() == engine).findFirst()
         .map(one -> median(one, RunMetrics::wallS));
-    return measurements.stream().map(one -> of(workload, spark, rows, one, stock, environment)).toList();
   }
 
   private static BenchResult of(String workload, String spark, long rows, Measurement one, Optional<Double> stock,
-      Environment environment) {
+      Optional<Double> old, Environment environment) {
     double medianS = median(one, RunMetrics::wallS);
     return new BenchResult(workload, one.engine().label(), spark, rows,
         one.runs().stream().map(run -> rounded(run.wallS())).toList(), rounded(medianS),
@@ -51,7 +60,20 @@ public record BenchResult(String workload, String engine, String spark, long row
         count(one, RunMetrics::sluiceFallbacks), rounded(median(one, RunMetrics::processCpuS)),
         count(one, RunMetrics::shuffleRecords), count(one, RunMetrics::failedTasks), one.digest().ordered(),
         rounded(median(one, RunMetrics::executorRunS)), rounded(median(one, RunMetrics::shuffleWriteS)),
-        rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()), environment);
+        rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()),
+        old.map(seconds -> rounded(seconds / medianS)).orElse(null),
+        one.startsS().isEmpty() ? null : rounded(Statistics.of(one.startsS(), Double::doubleValue).median()),
+        environment);
+  }
+
+  /** How many times as fast as stock Sluice has to be in this workload; 0 where that is not asked. */
+  public double floor() {
+    return Engine.SLUICE.label().equals(engine) && Catalogue.isKnown(workload) ? Catalogue.find(workload).floor() : 0;
+  }
+
+  /** Whether Sluice is slower than it may be. */
+  public boolean belowFloor() {
+    return ratioVsStock != null && ratioVsStock < floor();
   }
 
   /**

@@ -2,6 +2,7 @@ package io.sluice.bench.report;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** The results as the table that {@code ./sluice bench} prints. */
 public final class BenchTableText {
@@ -12,18 +13,26 @@ public final class BenchTableText {
 
   /** One line per result, in their order. */
   public static String render(List<BenchResult> results) {
-    TextTable table = new TextTable(2, "workload", "engine", "median s", "min..max", "ratio", "written MiB", "read MiB",
-        "spilled MiB", "task cpu s", "process cpu s", "gc s", "fallbacks");
+    TextTable table = new TextTable(2, "workload", "engine", "median s", "min..max", "ratio", "floor", "written MiB",
+        "read MiB", "spilled MiB", "process cpu s", "task cpu s", "gc s", "fallbacks");
     for (BenchResult result : results) {
       Statistics seconds = Statistics.of(result.runsS(), Double::doubleValue);
       table.row(result.workload(), result.engine(), figure(result.medianS()),
           figure(seconds.min()) + ".." + figure(seconds.max()),
-          result.ratioVsStock() == null ? "-" : figure(result.ratioVsStock()),
+          result.ratioVsStock() == null ? "-" : figure(result.ratioVsStock()), floor(result),
           mebibytes(result.shuffleWriteBytes()), mebibytes(result.shuffleReadBytes()), mebibytes(result.spilledBytes()),
-          figure(result.cpuS()), figure(result.processCpuS()), figure(result.gcS()),
+          figure(result.processCpuS()), figure(result.cpuS()), figure(result.gcS()),
           Long.toString(result.sluiceFallbacks()));
     }
-    return table.render();
+    String starts = results.stream().filter(result -> result.startS() != null)
+        .map(result -> String.format(Locale.ROOT, "%n%s: Spark on %s was up after %.2f s, which is not in its median.",
+            result.workload(), result.engine(), result.startS()))
+        .collect(Collectors.joining());
+    return table.render() + (starts.isEmpty() ? "" : "\n" + starts);
+  }
+
+  private static String floor(BenchResult result) {
+    return result.floor() == 0 ? "-" : figure(result.floor()) + (result.belowFloor() ? " BELOW" : "");
   }
 
   private static String figure(double value) {

@@ -67,6 +67,13 @@ public record Comparison(String label, List<BenchResult> results) {
         : stock().map(reference -> reference.medianS() / result.medianS());
   }
 
+  /** The part of the CPU time of stock's executor processes; empty as above, and where stock's is unknown. */
+  public Optional<Double> processCpuPart(BenchResult result) {
+    return result.engine().equals(STOCK) ? Optional.empty()
+        : stock().filter(reference -> reference.processCpuS() > 0)
+            .map(reference -> result.processCpuS() / reference.processCpuS());
+  }
+
   /** The part of stock's shuffle bytes that {@code result} wrote; empty as above, and where stock wrote none. */
   public Optional<Double> bytesPart(BenchResult result) {
     return result.engine().equals(STOCK) ? Optional.empty()

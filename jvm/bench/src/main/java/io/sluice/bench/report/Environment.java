@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -33,6 +34,8 @@ public record Environment(String command, String commit, String started, String 
     String java, String master, Map<String, String> conf, int maps, int partitions,
     Double scale, Hosts hosts) {
 
+  private static final double GIB = 1024.0 * 1024 * 1024;
+
   /** This machine, now. */
   public static Environment here(List<String> arguments, Site site, Map<String, String> conf, int maps,
       int partitions, Double scale) {
@@ -45,6 +48,11 @@ public record Environment(String command, String commit, String started, String 
   /** The master, or the hosts behind it, for people. */
   public String where() {
     return hosts == null ? master : hosts.describe();
+  }
+
+  /** The machine in one line. */
+  public String machine() {
+    return String.format(Locale.ROOT, "%s, %d cores, %.0f GiB, Java %s", cpu, cores, memoryBytes / GIB, java);
   }
 
   /** Physical memory of this machine; 0 where the system does not tell. */

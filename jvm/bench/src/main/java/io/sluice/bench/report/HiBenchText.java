@@ -1,6 +1,6 @@
 package io.sluice.bench.report;
 
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;

@@ -1,7 +1,7 @@
 package io.sluice.bench.report;
 
 import io.sluice.bench.run.Engine;
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /**
@@ -70,10 +71,19 @@ public record TpchSummary(List<Comparison> queries) {
     double stockS = both.stream().mapToDouble(query -> query.stock().orElseThrow().medianS()).sum();
     double engineS = both.stream().mapToDouble(query -> query.on(engine).orElseThrow().medianS()).sum();
     return Optional.of(String.format(Locale.ROOT, "%d %s: stock %.1f s, %s %.1f s in all, %.2f times as fast; "
-        + "geometric mean of the ratios %.2f, lowest %.2f (%s).", both.size(),
+        + "geometric mean of the ratios %.2f, lowest %.2f (%s); shuffle bytes %s, CPU of the executor processes %s and "
+        + "of the tasks %s of stock's.", both.size(),
         both.size() == 1 ? "query" : "queries", stockS, engine, engineS, stockS / engineS,
         Statistics.geometricMean(both.stream().mapToDouble(query -> ratio(query, engine).orElseThrow()).toArray()),
-        ratio(slowest, engine).orElseThrow(), name(slowest)));
+        ratio(slowest, engine).orElseThrow(), name(slowest), part(both, engine, BenchResult::shuffleWriteBytes),
+        part(both, engine, BenchResult::processCpuS), part(both, engine, BenchResult::cpuS)));
+  }
+
+  /** The sum of {@code figure} over the queries, relative to stock's; a dash where stock has none. */
+  private static String part(List<Comparison> queries, String engine, ToDoubleFunction<BenchResult> figure) {
+    double stock = queries.stream().mapToDouble(query -> figure.applyAsDouble(query.stock().orElseThrow())).sum();
+    double own = queries.stream().mapToDouble(query -> figure.applyAsDouble(query.on(engine).orElseThrow())).sum();
+    return stock > 0 ? String.format(Locale.ROOT, "%.2f", own / stock) : "-";
   }
 
   private static Optional<Double> ratio(Comparison query, String engine) {

@@ -3,11 +3,20 @@ package io.sluice.bench.report;
 import io.sluice.bench.run.Engine;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** Whether the engines' results of one workload are the same and in the right order. */
 public final class Verdict {
 
   private Verdict() {}
+
+  /** One sentence per workload in which Sluice is slower than its floor permits. No fault: timings vary. */
+  public static List<String> belowFloor(List<BenchResult> results) {
+    return results.stream().filter(BenchResult::belowFloor)
+        .map(result -> String.format(Locale.ROOT, "%s: %s is %.2f times as fast as stock, below the floor of %.2f",
+            result.workload(), result.engine(), result.ratioVsStock(), result.floor()))
+        .toList();
+  }
 
   /**
    * One sentence per fault; empty if every engine's result equals the first one's and is sorted as it must be.

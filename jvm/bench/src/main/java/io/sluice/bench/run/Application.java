@@ -115,9 +115,7 @@ public final class Application implements AutoCloseable {
 
   private static List<Path> jars(Engine engine, Workplace workplace) {
     List<Path> jars = new ArrayList<>();
-    if (engine.usesJar()) {
-      jars.add(workplace.sluiceJar());
-    }
+    workplace.jarOf(engine).ifPresent(jars::add);
     jars.add(workplace.benchJar());
     return jars;
   }

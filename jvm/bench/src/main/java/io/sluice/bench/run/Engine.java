@@ -9,33 +9,41 @@ import java.util.stream.Collectors;
 public enum Engine {
 
   /** Spark's own sort shuffle. */
-  STOCK("stock", false, Map.of()),
+  STOCK("stock", Jar.NONE, Map.of()),
 
   /** Sluice as a user gets it: the jar and the two settings. */
-  SLUICE("sluice", true, Map.of(
+  SLUICE("sluice", Jar.CURRENT, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
+
+  /** The same settings with another build of Sluice, so that two builds can be compared run by run. */
+  SLUICE_OLD("sluice-old", Jar.OLD, Map.of(
       "spark.plugins", "io.sluice.spark.SluicePlugin",
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager")),
 
   /** Mode UCX: map output in memory while there is room, read one-sidedly. */
-  SLUICE_UCX("sluice-ucx", true, mode("UCX")),
+  SLUICE_UCX("sluice-ucx", Jar.CURRENT, mode("UCX")),
 
   /** Spark's own writers and formats, whose blocks are read one-sidedly. */
-  SLUICE_RDMA("sluice-rdma", true, mode("RDMA")),
+  SLUICE_RDMA("sluice-rdma", Jar.CURRENT, mode("RDMA")),
 
   /** Mode CACHE_ONLY: map output in memory while there is room, moved by Spark's block transfer. */
-  SLUICE_CACHE("sluice-cache", true, mode("CACHE_ONLY")),
+  SLUICE_CACHE("sluice-cache", Jar.CURRENT, mode("CACHE_ONLY")),
 
   /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
-  NO_NETWORK("no-network", false, Map.of(
+  NO_NETWORK("no-network", Jar.NONE, Map.of(
       "spark.shuffle.manager", "io.sluice.bench.driver.NetworkBypass"));
 
+  /** Which build of Sluice is on the class path. */
+  public enum Jar { NONE, CURRENT, OLD }
+
   private final String label;
-  private final boolean usesJar;
+  private final Jar jar;
   private final Map<String, String> settings;
 
-  Engine(String label, boolean usesJar, Map<String, String> settings) {
+  Engine(String label, Jar jar, Map<String, String> settings) {
     this.label = label;
-    this.usesJar = usesJar;
+    this.jar = jar;
     this.settings = settings;
   }
 
@@ -56,9 +64,9 @@ public enum Engine {
     return !label.equals(NO_NETWORK.label);
   }
 
-  /** Whether the Sluice jar is on the class path. */
-  public boolean usesJar() {
-    return usesJar;
+  /** Which build of Sluice is on the class path. */
+  public Jar jar() {
+    return jar;
   }
 
   /** The Spark settings that choose this engine. */

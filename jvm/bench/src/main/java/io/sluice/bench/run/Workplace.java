@@ -6,14 +6,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Where things are in a checkout. Everything that is written goes below {@code build/}.
  *
  * @param root the checkout
  * @param sluiceJar the product
+ * @param oldSluiceJar another build of it, for the engine {@code sluice-old}; null unless the user named one
  */
-public record Workplace(Path root, Path sluiceJar) {
+public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar) {
 
   /** The checkout whose {@code ./sluice} started this process; the script passes paths in the environment. */
   public static Workplace current() {
@@ -23,7 +26,21 @@ public record Workplace(Path root, Path sluiceJar) {
       throw new IllegalStateException(
           "SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
     }
-    return new Workplace(Path.of(root), Path.of(jar));
+    return new Workplace(Path.of(root), Path.of(jar), null);
+  }
+
+  /** The same with {@code oldJar} for the engine {@code sluice-old}; it may be null. */
+  public Workplace with(Path oldJar) {
+    return new Workplace(root, sluiceJar, oldJar);
+  }
+
+  /** The build of Sluice that {@code engine} runs on, if it runs on any. */
+  Optional<Path> jarOf(Engine engine) {
+    return switch (engine.jar()) {
+      case NONE -> Optional.empty();
+      case CURRENT -> Optional.of(sluiceJar);
+      case OLD -> Optional.of(Objects.requireNonNull(oldSluiceJar, "no jar for " + engine.label()));
+    };
   }
 
   public Path benchJar() {

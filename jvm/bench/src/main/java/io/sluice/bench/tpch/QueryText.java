@@ -18,9 +18,9 @@ import java.util.regex.Pattern;
  * @param number 1 to 22
  * @param sql the text, complete
  */
-record QueryText(int number, String sql) {
+public record QueryText(int number, String sql) {
 
-  static final int QUERIES = 22;
+  public static final int QUERIES = 22;
 
   /** The last clause but LIMIT; those of subqueries are followed by more. */
   private static final Pattern ORDER_BY = Pattern.compile("ORDER BY ([\\w, ]+?)\\s*(?:LIMIT \\d+\\s*)?$");
@@ -49,7 +49,7 @@ record QueryText(int number, String sql) {
   }
 
   /** What the query is called, from the comment in its first line. */
-  static String title(int number) {
+  public static String title(int number) {
     String text = read("q" + number + ".sql");
     return text.substring("-- ".length(), text.indexOf(':'));
   }

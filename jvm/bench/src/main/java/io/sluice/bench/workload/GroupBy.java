@@ -10,8 +10,8 @@ import scala.Tuple2;
 /** The GroupBy of Spark's examples and of SparkRDMA's slides: random int keys, random values of 4,096 bytes. */
 public final class GroupBy extends PairWorkload<Integer, Iterable<byte[]>> {
 
-  /** Bytes of one value. */
-  static final int VALUE_BYTES = 4096;
+  /** Bytes of a value. */
+  public static final int VALUE_BYTES = 4096;
 
   private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 

@@ -1,5 +1,5 @@
 /**
- * What is measured: one class per workload, listed in {@link io.sluice.bench.workload.Catalogue}.
+ * What is measured: one class per workload, listed in {@code catalogue}.
  *
  * <p>A workload runs inside the driver of a Spark application and knows nothing about engines: the same
  * code runs on Spark's shuffle and on Sluice. The classes use only the Spark methods whose Java signatures

@@ -112,6 +112,34 @@ class BenchResultTest {
         + "Sluice is 2.00 times as fast."), text);
   }
 
+  @Test
+  void anOlderBuildIsComparedRunByRun() {
+    List<BenchResult> results = results(
+        new Measurement(Engine.SLUICE_OLD, DIGEST, List.of(run(9, 1, 8), run(6, 1, 8), run(10, 1, 8))),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(3, 1, 4), run(6, 1, 4), run(5, 1, 4))));
+    assertEquals(1.8, results.get(1).ratioVsOld());
+    String text = BuildsText.render(Comparison.of(results)).orElseThrow();
+    assertTrue(text.lines().map(line -> line.replaceAll(" +", " ")).toList()
+        .contains("sort 9.00 5.00 1.80 2.00 8.00 4.00 2.00 0.0 0.0 yes"), text);
+    assertTrue(text.endsWith("Geometric mean: time 1.80, CPU 2.00."), text);
+    assertTrue(BuildsText.render(Comparison.of(results(measured(Engine.SLUICE, DIGEST)))).isEmpty());
+  }
+
+  @Test
+  void aWorkloadBelowItsFloorIsMarkedOnceOnSluice() {
+    List<BenchResult> slower = BenchResult.of("cold-query", "4.2.0", 10, List.of(
+        new Measurement(Engine.STOCK, DIGEST, List.of(run(9, 1, 1)), List.of(5.0)),
+        new Measurement(Engine.SLUICE, DIGEST, List.of(run(10, 1, 1)), List.of(6.0, 8.0, 7.0))), ENVIRONMENT);
+    assertEquals(List.of("cold-query: sluice is 0.90 times as fast as stock, below the floor of 1.00"),
+        Verdict.belowFloor(slower));
+    assertTrue(BenchTableText.render(slower).contains("1.00 BELOW"));
+    assertEquals(7.0, slower.get(1).startS());
+    List<BenchResult> equal = results(measured(Engine.STOCK, DIGEST), measured(Engine.SLUICE, DIGEST));
+    assertEquals(List.of(), Verdict.belowFloor(equal));
+    assertFalse(BenchTableText.render(equal).contains("BELOW"));
+    assertNull(equal.get(1).startS());
+  }
+
   private static Measurement measured(Engine engine, Digest digest) {
     return new Measurement(engine, digest, List.of(run(1, 1, 1)));
   }

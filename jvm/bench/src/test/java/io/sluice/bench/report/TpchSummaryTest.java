@@ -22,7 +22,8 @@ class TpchSummaryTest {
     assertEquals("TPC-H at scale 1, Spark 4.2.0", summaries.get(0).title());
     assertEquals(List.of(
         "2 queries: stock 20.0 s, sluice 5.0 s in all, 4.00 times as fast; geometric mean of the ratios 3.00, "
-            + "lowest 0.50 (q1).",
+            + "lowest 0.50 (q1); shuffle bytes 0.44, CPU of the executor processes 1.00 and of the tasks 1.00 of "
+            + "stock's.",
         "Little shuffle (stock writes less than a thousandth of the tables' size): q1."),
         summaries.get(0).sentences());
   }
@@ -42,6 +43,6 @@ class TpchSummaryTest {
     Environment environment = new Environment("./sluice bench tpch", null, "monday", "cpu", 2, 1, "17", "local[2]",
         Map.of(), 8, 0, 1.0, null);
     return new BenchResult(workload, engine, spark, ROWS, List.of(seconds), seconds, null, bytes, bytes, 0, 1, 0, 10,
-        "10:0:0", 0, 1, 10, 0, true, 1, 0, 0, List.of(), environment);
+        "10:0:0", 0, 1, 10, 0, true, 1, 0, 0, List.of(), null, null, environment);
   }
 }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.check.Digest;
-import io.sluice.bench.workload.Catalogue;
+import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
 import java.math.BigDecimal;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.check.PairDigester;
 import io.sluice.bench.check.SortColumn;
@@ -56,8 +58,8 @@ class WorkloadsTest {
     expected.putAll(Map.of("terasort", 2_000L, "sort-rdd", 2_000L, "cogroup-join", 2_000L,
         "groupby", distinct(row -> Scatter.mix(row) & Integer.MAX_VALUE),
         "wordcount", distinct(Words::drawn), "distinct", distinct(row -> Scatter.below(row, 1_000)),
-        "pagerank", (long) ranksOneByOne().size()));
-    for (Catalogue.Entry entry : Catalogue.entries()) {
+        "pagerank", (long) ranksOneByOne().size(), "cold-query", distinctKeys));
+    for (Entry entry : Catalogue.entries()) {
       Digest digest = Catalogue.create(entry.name()).verify(spark, SIZING);
       assertEquals(expected.get(entry.name()), digest.rows(), entry.name());
       assertTrue(digest.ordered(), entry.name());

@@ -5,7 +5,7 @@ import java.util.List;
 
 /** Looks at one aspect of a machine. Stateless; throws for nothing that a machine may lack. */
 public interface Check {
-  /** What it is about; the first of several. */
+  /** The subject of its findings; the first of several. */
   Subject subject();
 
   /** One finding or more; none where there is nothing to say. */

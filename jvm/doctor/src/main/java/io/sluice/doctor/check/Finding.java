@@ -3,7 +3,7 @@ package io.sluice.doctor.check;
 /**
  * One thing that was found out.
  *
- * @param text what was found, for people; one sentence or less
+ * @param text the finding, for people; one sentence or less
  * @param next exactly what to do about it; empty when there is nothing to do
  */
 public record Finding(Subject subject, Verdict verdict, String text, String next) {
@@ -15,7 +15,7 @@ public record Finding(Subject subject, Verdict verdict, String text, String next
     return new Finding(subject, Verdict.NOTE, text, "");
   }
 
-  /** What cannot be found out, and why. */
+  /** A finding for something that could not be found out, with the reason. */
   public static Finding unknown(Subject subject, String reason) {
     return note(subject, "unknown: " + reason);
   }

@@ -37,7 +37,8 @@ public final class NativeLibraryCheck implements Check {
 
   private static Finding folder(String folder, boolean executable, Optional<String> obstacle) {
     String next = "-Djava.io.tmpdir=DIR in spark.driver.extraJavaOptions and spark.executor.extraJavaOptions, "
-        + "DIR on a file system that can be written and is not mounted noexec";
+        + "DIR on a file system that can be written and is not mounted noexec; or spark.sluice.native.library, the "
+        + "path of libsluice_jni.so on such a file system";
     if (obstacle.isPresent()) {
       return Finding.problem(UNPACK_FOLDER, folder + " cannot be written: " + obstacle.get(), next);
     }

@@ -23,7 +23,7 @@ public final class PlatformCheck implements Check {
     return List.of(system.equals("Linux") && MACHINES.contains(architecture)
         ? Finding.ok(PLATFORM, text)
         : Finding.problem(PLATFORM, text + ": the native library is there for Linux on x86_64 and aarch64 only",
-            "Run Spark on Linux, x86_64 or aarch64; elsewhere Sluice leaves every shuffle to Spark"));
+            "Run Spark on Linux, x86_64 or aarch64; elsewhere Sluice writes and reads frames in Java"));
   }
 
   private static String distribution(Host host) {

@@ -12,10 +12,13 @@ import java.util.stream.Collectors;
 
 /** Cores, NUMA nodes, and which of the native core's instruction sets the processor can run. */
 public final class ProcessorCheck implements Check {
-  /** As the kernel names them; {@code abm} stands for lzcnt. Those of native/crates/codec/src/kernels/instances.rs. */
+  /**
+   * The kernel's names of the processor flags; {@code abm} is lzcnt. Those of
+   * native/crates/codec/src/kernels/instances.rs.
+   */
   private static final Set<String> AVX2 = Set.of("avx2", "bmi1", "bmi2", "abm", "popcnt");
   private static final Set<String> AVX512 = Set.of("avx512f", "avx512bw", "avx512dq", "avx512vl");
-  /** What the native library is compiled for. */
+  /** The instruction set that the native library is compiled for. */
   private static final Set<String> BASE = Set.of("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3");
 
   @Override

@@ -2,7 +2,7 @@ package io.sluice.doctor.check;
 
 import java.util.Locale;
 
-/** What findings are about; the modes' requirements name these. In the order of the report. */
+/** The subjects of findings, in the order of the report. The modes' requirements refer to them. */
 public enum Subject {
   PLATFORM(Group.MACHINE, "platform"),
   JAVA(Group.MACHINE, "Java"),

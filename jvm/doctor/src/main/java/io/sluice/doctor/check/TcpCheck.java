@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 
 /** The few TCP settings that hold a shuffle back, which sends from many executors to one at once. */
 public final class TcpCheck implements Check {
-  /** What one connection needs to fill 25 Gb/s at a round trip of 1 ms. */
+  /** The buffer that one connection needs to fill 25 Gb/s at a round trip of 1 ms. */
   private static final long SMALL_WINDOW = 3 * Amount.MIB;
   private static final long SHORT_BACKLOG = 512;
 

@@ -5,7 +5,7 @@ import java.util.Locale;
 /** How good a finding is, best first. */
 public enum Verdict {
   OK,
-  /** Worth knowing; nothing has to be done. Also what cannot be found out. */
+  /** For information only. Also used if a check could not find something out. */
   NOTE,
   /** Works, but slower or less than it could. */
   WARNING,

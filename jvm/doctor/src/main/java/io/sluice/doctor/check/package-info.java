@@ -1,5 +1,5 @@
 /**
- * What a check is ({@link io.sluice.doctor.check.Check}), what it finds ({@link io.sluice.doctor.check.Finding}), and
+ * The checks ({@link io.sluice.doctor.check.Check}), their results ({@link io.sluice.doctor.check.Finding}), and
  * the checks of the machine itself. Those of UCX, RDMA and Spark have packages of their own.
  */
 package io.sluice.doctor.check;

@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /**
  * The machine as the checks see it. Checks read nothing in another way, so that a test can hand them a machine made of
- * files. No method throws for what a machine may lack; paths are absolute, as on the machine itself.
+ * files. No method throws because a machine lacks something; paths are absolute, as on the machine itself.
  */
 public interface Host {
   /** A small text file, such as those of {@code /proc} and {@code /sys}. */
@@ -25,7 +25,7 @@ public interface Host {
   /** The path with all symbolic links followed; the same path when that cannot be done. */
   String resolve(String path);
 
-  /** The file itself, for those who read more of it than {@link #read} gives. */
+  /** The path of the file, to read more of it than {@link #read} returns. */
   Path file(String path);
 
   Optional<String> environment(String name);
@@ -36,7 +36,7 @@ public interface Host {
   /** Cores that this process may use. */
   int availableCores();
 
-  /** What a program wrote to its standard output; missing when it is not there, fails, or takes too long. */
+  /** The standard output of a program; missing if the program does not exist, fails, or exceeds its timeout. */
   Text run(String... command);
 
   Optional<Space> space(String path);
@@ -47,7 +47,7 @@ public interface Host {
   /** IP addresses by network interface, such as {@code 10.0.0.5/24}; not those that reach the next link only. */
   Map<String, List<String>> addresses();
 
-  /** Whether Sluice's native library can be used by this process, and what it says of itself. */
+  /** Whether Sluice's native library can be used by this process, and its description of itself. */
   Text nativeLibrary();
 
   /** A file inside the jar that this program runs from; empty when the jar has none of this name. */

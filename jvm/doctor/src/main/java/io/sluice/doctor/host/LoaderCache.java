@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the dynamic loader finds by a library's name alone: its cache, then the folders that it looks in without one.
+ * The libraries that the dynamic loader finds by name: those in its cache, then those in its default folders.
  */
 public final class LoaderCache {
   private static final List<String> FOLDERS = List.of("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",

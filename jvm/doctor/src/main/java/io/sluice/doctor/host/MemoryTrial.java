@@ -1,7 +1,7 @@
 package io.sluice.doctor.host;
 
 /**
- * What came of reading another process's memory.
+ * The result of a trial to read another process's memory.
  *
  * @param result whether the kernel let it happen
  * @param what what was tried and what happened, for people

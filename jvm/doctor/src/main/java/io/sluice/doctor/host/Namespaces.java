@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * recent kernels only, and is else compared with that of process 1 where process 1 is the machine's.
  */
 public final class Namespaces {
-  /** What executors in several containers of a machine need to read each other's memory. */
+  /** The namespaces that executors in several containers of a machine must share to read each other's memory. */
   public static final String SHARE_ADVICE = "--pid=host (Docker), hostPID (Kubernetes), and one user namespace";
 
   public enum Kind {

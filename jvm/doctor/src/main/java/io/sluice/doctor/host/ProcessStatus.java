@@ -1,6 +1,6 @@
 package io.sluice.doctor.host;
 
-/** What {@code /proc/self/status} says of this process's rights. */
+/** This process's rights, from {@code /proc/self/status}. */
 public final class ProcessStatus {
   /** Lifts the limit of locked memory. */
   public static final int CAP_IPC_LOCK = 14;

@@ -1,4 +1,4 @@
 package io.sluice.doctor.host;
 
-/** Size of a file system and what a process may still write to it. */
+/** The size of a file system and the bytes that a process may still write to it. */
 public record Space(long totalBytes, long freeBytes) {}

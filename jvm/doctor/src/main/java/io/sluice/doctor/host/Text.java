@@ -1,7 +1,7 @@
 package io.sluice.doctor.host;
 
 /**
- * What a file or command said, or why it said nothing.
+ * The text of a file or command, or the reason why there is none.
  *
  * @param value the text without surrounding white space; null when there is none
  * @param reason why there is none, for people; null when there is one

@@ -1,5 +1,5 @@
 /**
- * What the checks can ask of a machine: {@link io.sluice.doctor.host.Host}, its one real implementation, and readers of
+ * The checks' view of a machine: {@link io.sluice.doctor.host.Host}, its one real implementation, and readers of
  * {@code /proc} formats. Nothing here judges.
  */
 package io.sluice.doctor.host;

@@ -14,17 +14,17 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The values of {@code spark.sluice.mode} and what each needs of a machine. This table is all there is to change when a
+ * The values of {@code spark.sluice.mode} and the requirements of each. This table is all there is to change when a
  * mode needs something else.
  */
 public enum Mode {
   MULTITHREADED("frames in Spark's files, moved by Spark's block transfer", all(
-      List.of(orElse(Subject.PLATFORM, Mode.SPARKS_SHUFFLE), orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE),
+      List.of(orElse(Subject.PLATFORM, Mode.JAVA), orElse(Subject.NATIVE_LIBRARY, Mode.JAVA),
           orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE), advised(Subject.HUGE_PAGES)),
       ofEveryMode())),
 
   UCX("frames in memory while there is room, moved by UCX", all(
-      List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE)),
+      List.of(orElse(Subject.NATIVE_LIBRARY, Mode.JAVA), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE)),
       ofUcx(), ofEveryMode())),
 
   RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx needs the same", all(
@@ -33,11 +33,13 @@ public enum Mode {
       ofUcx(), ofEveryMode())),
 
   CACHE_ONLY("frames in memory while there is room, for one executor", all(
-      List.of(orElse(Subject.NATIVE_LIBRARY, Mode.SPARKS_SHUFFLE), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE),
+      List.of(orElse(Subject.NATIVE_LIBRARY, Mode.JAVA), orElse(Subject.SPARK_FRAMES, Mode.SPARKS_SHUFFLE),
           advised(Subject.HUGE_PAGES)),
       ofEveryMode()));
 
   private static final String SPARKS_SHUFFLE = "Spark's own shuffle";
+  /** Beside native code, UCX and memory files are out too. */
+  private static final String JAVA = "frames in Java, uncompressed and in files";
   private static final String NETTY = "Spark's block transfer (Netty)";
 
   private final String what;
@@ -72,7 +74,7 @@ public enum Mode {
     return Stream.of(values()).filter(mode -> mode.name().equals(name.toUpperCase(Locale.ROOT))).findFirst();
   }
 
-  /** What it is, for people. */
+  /** A description for people. */
   public String what() {
     return what;
   }

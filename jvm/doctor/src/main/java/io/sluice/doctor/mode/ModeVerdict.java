@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What asking for a mode leads to on this machine.
+ * The verdict on one mode on this machine.
  *
- * @param fallback what does the work instead, when it falls back
+ * @param fallback the part that is used instead, if the mode falls back
  * @param reasons why it is not simply ready, most serious first
  */
 public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> reasons) {
@@ -44,7 +44,7 @@ public record ModeVerdict(Mode mode, State state, String fallback, List<Reason> 
     return any && (!requirement.one() || about.stream().allMatch(finding -> finding.verdict() == Verdict.PROBLEM));
   }
 
-  /** Of what a mode is merely meant for, one that is in order makes the others not worth a word. */
+  /** The findings to report for a requirement that one of several subjects meets: none if one of them is in order. */
   private static List<Finding> mentioned(Requirement requirement, List<Finding> about) {
     if (requirement.one() && requirement.consequence().usable()
         && about.stream().anyMatch(finding -> finding.verdict() == Verdict.OK)) {

@@ -4,11 +4,11 @@ import io.sluice.doctor.check.Subject;
 import io.sluice.doctor.check.Verdict;
 
 /**
- * What a mode needs of one subject.
+ * The requirement of a mode for one subject.
  *
  * @param one whether one finding without a problem is enough (one port of several, one folder); else all must be
- * @param consequence what a problem means for the mode
- * @param fallback what does the work instead, where the consequence is to fall back
+ * @param consequence the effect of a problem on the mode
+ * @param fallback the part that is used instead, if the consequence is a fallback
  * @param mention findings from this verdict on are notes of the mode
  */
 record Requirement(Subject subject, boolean one, State consequence, String fallback, Verdict mention) {

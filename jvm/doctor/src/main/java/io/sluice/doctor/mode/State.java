@@ -2,7 +2,7 @@ package io.sluice.doctor.mode;
 
 import java.util.Locale;
 
-/** What happens to an application that asks for a mode on this machine. */
+/** What an application gets that sets a mode on this machine. */
 public enum State {
   READY,
   READY_WITH_NOTES,
@@ -10,7 +10,7 @@ public enum State {
   FALLS_BACK,
   NOT_POSSIBLE;
 
-  /** Whether the mode does what it is for. */
+  /** Whether the mode works without falling back. */
   public boolean usable() {
     return this == READY || this == READY_WITH_NOTES;
   }

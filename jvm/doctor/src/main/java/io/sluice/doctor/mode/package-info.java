@@ -1,5 +1,5 @@
 /**
- * From findings to what each mode of Sluice can do here: a table of requirements ({@link io.sluice.doctor.mode.Mode})
- * and one judge.
+ * Derives from the findings whether each mode of Sluice works here: a table of requirements
+ * ({@link io.sluice.doctor.mode.Mode}) and one judge.
  */
 package io.sluice.doctor.mode;

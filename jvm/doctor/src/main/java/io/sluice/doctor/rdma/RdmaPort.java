@@ -9,7 +9,7 @@ import java.util.stream.Stream;
  * One port of an RDMA device, as {@code /sys/class/infiniband} has it.
  *
  * @param state such as ACTIVE, DOWN, INIT
- * @param linkLayer InfiniBand, Ethernet, or what else the driver calls it
+ * @param linkLayer InfiniBand, Ethernet, or another name that the driver reports
  * @param iwarp whether it is iWARP, the other RDMA over Ethernet
  * @param rate such as {@code 100 Gb/sec (4X EDR)}
  * @param firmware the device's

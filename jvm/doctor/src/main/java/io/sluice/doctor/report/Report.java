@@ -16,7 +16,7 @@ import java.util.List;
  */
 public record Report(String version, String machine, List<Finding> findings, List<ModeVerdict> modes,
     List<Mode> asked) {
-  /** Whether every mode that was asked for does what it is for. */
+  /** Whether every requested mode works without falling back. */
   public boolean usable() {
     return modes.stream().filter(verdict -> asked.contains(verdict.mode()))
         .allMatch(verdict -> verdict.state().usable());

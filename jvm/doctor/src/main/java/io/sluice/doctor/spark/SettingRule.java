@@ -15,8 +15,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * What a setting of Spark means for Sluice. The facts are those of {@code ShufflePolicy} and {@code TransportRules} in
- * {@code jvm/spark}.
+ * The consequence of a Spark setting for Sluice. The facts are those of {@code ShufflePolicy} and
+ * {@code TransportRules} in {@code jvm/spark}.
  *
  * @param concerns the values that it is about
  * @param says completes "KEY=VALUE: "
@@ -82,7 +82,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
     return named == excludes;
   }
 
-  /** What the rules say of these settings. */
+  /** The findings of the rules for these settings. */
   static List<Finding> findings(Map<String, String> settings) {
     boolean encryptedBefore = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true");
     boolean tcpIsFine = settings.getOrDefault(UNAUTHENTICATED_TCP, "").equalsIgnoreCase("true")

@@ -29,7 +29,7 @@ public final class UcxCheck implements Check {
     this.probes = probes;
   }
 
-  /** A library and what is known of it. */
+  /** A library and its properties. */
   private record Candidate(UcxLibrary library, Optional<UcxProbe.Answer> answer) {
     boolean old() {
       return answer.map(known -> known.version().compareTo(UcxVersion.OLDEST) < 0).orElse(false);

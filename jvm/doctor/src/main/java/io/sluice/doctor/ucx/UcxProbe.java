@@ -9,7 +9,7 @@ import java.util.Optional;
  * which opens the library itself, becomes the first of them.
  */
 public interface UcxProbe {
-  /** What this probe can tell; empty when it cannot tell anything about this library. */
+  /** The properties of this library that the probe found; empty if it found none. */
   Optional<Answer> ask(Host host, UcxLibrary library);
 
   /**

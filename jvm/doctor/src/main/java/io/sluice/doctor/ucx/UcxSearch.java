@@ -28,8 +28,9 @@ public final class UcxSearch {
   }
 
   /**
-   * What the transport would open; when it would find none, what lies where it does not look. The jar's is not for
-   * where the system's is too old: UCX 1.13.1 and 1.22.0 in one process end it (an assertion in libucs).
+   * The library that the transport would open; if it would find none, a library in a folder that it does not search.
+   * The jar's is not for where the system's is too old: UCX 1.13.1 and 1.22.0 in one process end it (an assertion in
+   * libucs).
    */
   Optional<UcxLibrary> find(Host host) {
     if (!configured.isEmpty()) {

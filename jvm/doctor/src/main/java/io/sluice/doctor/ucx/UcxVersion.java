@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 
 /** A version of UCX, such as 1.14.0. */
 public record UcxVersion(int major, int minor, int patch) implements Comparable<UcxVersion> {
-  /** Older ones lack what the transport calls. */
+  /** Older versions lack functions that the transport calls. */
   public static final UcxVersion OLDEST = new UcxVersion(1, 14, 0);
 
   private static final Pattern FORM = Pattern.compile("(\\d{1,4})\\.(\\d{1,4})(?:\\.(\\d{1,4}))?.*");

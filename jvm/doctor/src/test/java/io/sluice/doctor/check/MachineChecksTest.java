@@ -24,7 +24,7 @@ class MachineChecksTest {
   }
 
   @Test
-  void ordinaryMachineHasNothingToComplainOf() {
+  void ordinaryMachineHasNoWarnings() {
     for (Check check : List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
         new MemoryCheck(),
         new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(List.of("/tmp")),
@@ -126,7 +126,7 @@ class MachineChecksTest {
   }
 
   @Test
-  void refusedTrialCountsMoreThanSettings() {
+  void aFailedTrialWinsOverSettings() {
     host.trial(MemoryTrial.Result.REFUSED);
     assertVerdict(Verdict.WARNING, new CrossMemoryCheck(), "tried: read 8 bytes");
     host.trial(MemoryTrial.Result.NOT_TRIED);

@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The real machine: what every Linux has, and that nothing throws or hangs. */
+/** On the real machine: files that every Linux has are read, and no method throws or hangs. */
 class LocalHostTest {
   @TempDir private Path folder;
   private final LocalHost host = new LocalHost();
@@ -29,7 +29,7 @@ class LocalHostTest {
   }
 
   @Test
-  void programsAreAskedWithALimit() {
+  void programsRunWithATimeout() {
     assertEquals("yes", host.run("echo", "yes").value());
     assertTrue(host.run("no-such-program-at-all").reason().contains("is not there"));
     assertTrue(host.run("false").reason().contains("exit code 1"));
@@ -38,7 +38,7 @@ class LocalHostTest {
   }
 
   @Test
-  void writingIsTriedAndLeavesNothing() {
+  void theWriteTestLeavesNoFile() {
     assertEquals(Optional.empty(), host.writeObstacle(folder.toString()));
     assertEquals(List.of(), host.list(folder.toString()));
     assertTrue(host.writeObstacle("/proc").isPresent());
@@ -47,7 +47,7 @@ class LocalHostTest {
   }
 
   @Test
-  void memoryOfAChildIsTriedForReal() {
+  void readingAChildsMemoryIsTried() {
     MemoryTrial trial = host.readMemoryOfChild();
     assertNotNull(trial.result());
     assertFalse(trial.what().isBlank());

@@ -26,7 +26,8 @@ class ModeVerdictTest {
   @Test
   void withoutTheLibraryEachModeFallsBackToItsOwn() {
     Finding library = Finding.problem(Subject.NATIVE_LIBRARY, "lost", "find it");
-    assertEquals("will fall back to Spark's own shuffle", judge(Mode.MULTITHREADED, library).words());
+    assertEquals("will fall back to frames in Java, uncompressed and in files",
+        judge(Mode.MULTITHREADED, library).words());
     assertEquals("will fall back to Spark's block transfer (Netty)", judge(Mode.RDMA, library).words());
     assertEquals(List.of(new ModeVerdict.Reason("native library: lost", "find it")),
         judge(Mode.MULTITHREADED, library).reasons());
@@ -34,7 +35,7 @@ class ModeVerdictTest {
   }
 
   @Test
-  void missingUcxConcernsThoseWhichReadByIt() {
+  void missingUcxConcernsOnlyOneSidedModes() {
     Finding ucx = Finding.problem(Subject.UCX_LIBRARY, "none", "install");
     for (Mode mode : List.of(Mode.MULTITHREADED, Mode.CACHE_ONLY)) {
       assertEquals(State.READY, judge(mode, ucx).state(), mode.name());
@@ -70,7 +71,7 @@ class ModeVerdictTest {
   }
 
   @Test
-  void graveReasonsComeFirstAndTheWorstDecides() {
+  void reasonsAreSortedBySeverityAndTheWorstDecides() {
     ModeVerdict verdict = judge(Mode.MULTITHREADED, Finding.warning(Subject.HUGE_PAGES, "off", "on"),
         Finding.problem(Subject.SPARK_FRAMES, "encrypted", "do not"),
         Finding.problem(Subject.SPARK_VERSION, "3.1", "3.5"));

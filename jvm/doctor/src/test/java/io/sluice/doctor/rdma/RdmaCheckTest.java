@@ -82,7 +82,7 @@ class RdmaCheckTest {
   }
 
   @Test
-  void iwarpIsNothingForUcx() {
+  void iwarpIsNotSupportedByUcx() {
     roce();
     host.with(DEVICE + "/node_type", "4: RNIC\n");
     assertTrue(new RdmaCheck().look(host).get(0).text().contains("Ethernet (iWARP)"));
@@ -104,7 +104,7 @@ class RdmaCheckTest {
   }
 
   @Test
-  void verbsLibraryMattersOnlyWithDevices() {
+  void verbsLibraryIsCheckedOnlyWithDevices() {
     assertEquals(List.of(), new VerbsCheck().look(host));
     roce();
     assertTrue(new VerbsCheck().look(host).get(0).text().contains("silently leaves RDMA out"));

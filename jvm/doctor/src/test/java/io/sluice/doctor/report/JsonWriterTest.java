@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import org.junit.jupiter.api.Test;
 
-/** What is written is JSON, and what is not JSON cannot be written. */
+/** The writer produces valid JSON and refuses calls that would not. */
 class JsonWriterTest {
   @Test
   void nestedValuesAreSeparatedAndIndented() {
@@ -29,7 +29,7 @@ class JsonWriterTest {
   }
 
   @Test
-  void everythingThatMustBeIsEscaped() {
+  void specialCharactersAreEscaped() {
     assertEquals("\"\\\"\\\\/\\n\\r\\t\\u0000\\u001f\\u007f é → 😀 \\ud83d\"\n",
         new JsonWriter().value("\"\\/\n\r\t\0\u001f\u007f é → 😀 \ud83d").document());
     assertEquals("\"\\ude00\\ud83d\"\n", new JsonWriter().value("\ude00\ud83d").document());
@@ -42,7 +42,7 @@ class JsonWriterTest {
   }
 
   @Test
-  void whatIsNoDocumentIsRefused() {
+  void incompleteDocumentsAreErrors() {
     assertThrows(IllegalStateException.class, () -> new JsonWriter().document());
     assertThrows(IllegalStateException.class, () -> new JsonWriter().beginObject().document());
     assertThrows(IllegalStateException.class, () -> new JsonWriter().beginObject().value("no name"));

@@ -31,13 +31,13 @@ class SparkCheckTest {
   }
 
   @Test
-  void withoutAHomeNothingIsLookedAt() {
+  void withoutASparkHomeNothingIsChecked() {
     List<Finding> findings = new SparkCheck("", "/x.jar").look(host);
     assertEquals(List.of(Verdict.NOTE), findings.stream().map(Finding::verdict).toList());
   }
 
   @Test
-  void localDirectoriesAreWhatSparkWouldTake() {
+  void localDirectoriesAreThoseThatSparkUses() {
     assertEquals(List.of("/tmp"), SparkLocalDirs.of(host, ""));
     host.with(CONF, "spark.local.dir /a,/b\n");
     assertEquals(List.of("/a", "/b"), SparkLocalDirs.of(host, HOME));
@@ -52,7 +52,7 @@ class SparkCheckTest {
   }
 
   @Test
-  void missingLinesAreSpelledOut() {
+  void missingSettingsAreSpelledOut() {
     Finding jar = about(Subject.SPARK_JAR);
     assertEquals("spark.driver.extraClassPath and spark.executor.extraClassPath  /x.jar", jar.next());
     assertTrue(about(Subject.SPARK_SETTINGS).next().startsWith("--conf spark.shuffle.manager=io.sluice.spark."));
@@ -81,7 +81,7 @@ class SparkCheckTest {
   }
 
   @Test
-  void settingsInTheWayAreNamedWithTheirConsequence() {
+  void conflictingSettingsAreNamedWithTheirConsequence() {
     Map<String, Finding> lines = Map.of(
         "spark.shuffle.manager sort", Finding.warning(Subject.SPARK_SETTINGS, "", ""),
         "spark.shuffle.service.enabled true", Finding.note(Subject.SPARK_SETTINGS, ""),
@@ -105,7 +105,7 @@ class SparkCheckTest {
   }
 
   @Test
-  void blocksThatAreEncryptedBeforehandMayTravelOneSidedly() {
+  void ioEncryptionAllowsOneSidedReads() {
     host.with(CONF, GOOD + "spark.network.crypto.enabled true\n");
     assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
     host.with(CONF, GOOD + "spark.network.crypto.enabled true\nspark.io.encryption.enabled true\n");

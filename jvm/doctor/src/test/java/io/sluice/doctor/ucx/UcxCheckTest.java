@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Where UCX is found, and what is known of it. */
+/** How UCX and its version and transports are found. */
 class UcxCheckTest {
   private static final String LIB = "/usr/lib/x86_64-linux-gnu";
 
@@ -48,7 +48,7 @@ class UcxCheckTest {
   }
 
   @Test
-  void configuredPathMayBeAFileOrAFolderAndWinsOverTheLoader() {
+  void configuredFileOrFolderWinsOverTheLoader() {
     library(LIB, "1.13.1").cache(LIB);
     library("/opt/ucx/lib", "1.17.0");
     for (String path : List.of("/opt/ucx/lib", "/opt/ucx/lib/libucp.so.0")) {
@@ -96,7 +96,7 @@ class UcxCheckTest {
   }
 
   @Test
-  void libraryThatTheLoaderDoesNotKnowMustBeConfigured() {
+  void libraryOutsideTheLoadersFoldersMustBeConfigured() {
     library("/opt/ucx/lib", "1.17.0");
     Finding finding = look("").get(0);
     assertEquals(Verdict.PROBLEM, finding.verdict());
@@ -104,7 +104,7 @@ class UcxCheckTest {
   }
 
   @Test
-  void twoVersionTextsInTheFileAreNoAnswer() {
+  void anAmbiguousVersionInTheLibraryIsUnknown() {
     library(LIB, "1.16.0").cache(LIB);
     host.with(LIB + "/libucp.so.0.0.0", "xx\0" + "1.16.0\0" + "1.2.11\0");
     Finding finding = look("").get(0);
@@ -115,7 +115,7 @@ class UcxCheckTest {
   }
 
   @Test
-  void ucxInfoIsBelievedOnlyAboutItsOwnLibrary() {
+  void ucxInfoIsUsedOnlyForItsOwnLibrary() {
     library(LIB, "1.16.0").cache(LIB);
     host.command("ucx_info -v", "# Library version: 1.19.0\n# Library path: /opt/other/lib/libucs.so.0\n");
     assertTrue(look("").get(0).text().startsWith("UCX 1.16.0 (from its file)"));
@@ -127,7 +127,7 @@ class UcxCheckTest {
   }
 
   @Test
-  void modulesTellWhichTransportsThereAre() {
+  void transportsAreListedByTheirModules() {
     library(LIB, "1.16.0").cache(LIB);
     host.with(LIB + "/ucx/libuct_cma.so.0", "").with(LIB + "/ucx/libuct_cma.so.0.0.0", "");
     assertEquals("built in: tcp, shared memory; modules: cma", look("").get(1).text());

@@ -23,7 +23,7 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.TypeInsnNode;
 
 /**
- * Looks at every use of the JDK. What the older one lacks is called in {@code io.sluice.java8} instead; what is not
+ * Looks at every use of the JDK. A call that the older JDK lacks goes to {@code io.sluice.java8} instead; what is not
  * there either is an error. A method that only got a narrower result ({@code ByteBuffer.flip}) is called as it was,
  * with a cast.
  */
@@ -39,7 +39,7 @@ final class ApiRewriter {
     this.api = api;
   }
 
-  /** What the older Java lacks and nothing replaces, after {@link #apply}. */
+  /** The APIs that the older Java lacks and that have no replacement; valid after {@link #apply}. */
   List<String> missing() {
     return missing;
   }
@@ -104,7 +104,7 @@ final class ApiRewriter {
     return replacement.orElse(handle);
   }
 
-  /** Looks in what replaces the owner, then in what replaces each class that it inherits from. */
+  /** Searches the replacement of the owner, then those of the classes that the owner inherits from. */
   private Optional<Handle> replacement(String owner, String name, String descriptor, boolean isStatic) {
     String parameters = isStatic ? descriptor : "(L" + owner + ";" + descriptor.substring(1);
     Optional<Handle> found = classes.own(nameOfReplacement(owner))

@@ -24,7 +24,7 @@ final class ClassRewriter {
    * The classes for {@code release}, under the names that they came with.
    *
    * @param context classes that are there anyway: the replacements
-   * @throws RewriteException when one of them needs what that release has not
+   * @throws RewriteException when a class needs an API or a construct that the release lacks
    */
   static Map<String, byte[]> rewrite(int release, Map<String, byte[]> originals, List<byte[]> context)
       throws IOException {
@@ -76,7 +76,7 @@ final class ClassRewriter {
 
   private static byte[] write(int release, ClassNode node) {
     node.version = VERSION_OF_JAVA_0 + release;
-    // Frames stay as javac made them; what is added brings its own.
+    // Stack map frames stay as javac made them; added methods have their own.
     ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
     node.accept(writer);
     return writer.toByteArray();

@@ -10,7 +10,7 @@ import org.objectweb.asm.tree.MethodNode;
 
 /** The classes that are rewritten together, and how a member is found in them and in the older JDK. */
 final class ClassSet {
-  /** What came of looking for a member. */
+  /** The result of the search for a member. */
   enum Found { YES, NO, IN_AN_UNKNOWN_CLASS }
 
   private final Map<String, ClassNode> classes = new HashMap<>();

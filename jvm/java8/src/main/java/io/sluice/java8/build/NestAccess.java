@@ -77,7 +77,7 @@ final class NestAccess {
           m.access &= ~ACC_PRIVATE;
           // Methods of interfaces are private or public.
           m.access |= ofInterface ? ACC_PUBLIC : 0;
-          // Nothing may override what was private.
+          // Final, because no subclass may override a method that was private.
           if (!isStatic && !m.name.equals("<init>")) {
             m.access |= ACC_FINAL;
           }

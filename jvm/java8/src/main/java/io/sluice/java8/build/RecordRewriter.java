@@ -81,7 +81,7 @@ final class RecordRewriter {
     code.push(false);
     code.returnValue();
     code.mark(same);
-    // The adapter takes no compressed frames, which is what the rest of the class has.
+    // The adapter does not accept compressed frames, and the other methods of the class have them.
     method.visitFrame(F_SAME, 0, null, 0, null);
     code.loadArg(1);
     code.checkCast(type);

@@ -32,7 +32,7 @@ class ClassRewriterTest {
 
   @ParameterizedTest
   @ValueSource(ints = {8, 11})
-  void rewrittenClassesSayTheSame(int release) throws Exception {
+  void rewrittenClassesGiveTheSameOutput(int release) throws Exception {
     Map<String, byte[]> rewritten = ClassRewriter.rewrite(release, classes(TESTS, "Fixture"), replacements());
     for (byte[] bytes : rewritten.values()) {
       assertEquals(44 + release, bytes[VERSION_OFFSET]);
@@ -52,7 +52,7 @@ class ClassRewriterTest {
   }
 
   @Test
-  void jarHasBothKinds() throws IOException {
+  void jarHasOriginalAndRewrittenClasses() throws IOException {
     Path jar = folder.resolve("some.jar");
     byte[] original = Files.readAllBytes(TESTS.resolve("io/sluice/java8/build/Fixture$Square.class"));
     String name = "io/sluice/java8/build/Fixture$Square.class".replace("java8/build", "elsewhere");

@@ -10,7 +10,9 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
-/** Uses what the tool rewrites; the tests run it as javac made it and as the tool made it for an older Java. */
+/**
+ * Uses the APIs that the tool rewrites; the tests run it as javac made it and as the tool made it for an older Java.
+ */
 public final class Fixture implements Supplier<String> {
   private static int counter;
 

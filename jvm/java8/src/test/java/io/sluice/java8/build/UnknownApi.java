@@ -1,6 +1,6 @@
 package io.sluice.java8.build;
 
-/** Uses what Java 8 lacks and nothing replaces. */
+/** Uses an API that Java 8 lacks and that has no replacement. */
 final class UnknownApi {
   private UnknownApi() {}
 

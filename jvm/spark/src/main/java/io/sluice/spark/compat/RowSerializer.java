@@ -6,7 +6,7 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 
 /**
- * What Sluice must know of Spark SQL's {@code UnsafeRowSerializer}, which it bypasses: that it is one, and its
+ * Recognises Spark SQL's {@code UnsafeRowSerializer}, which Sluice bypasses, and reads its
  * {@code dataSize} metric. Adaptive execution plans by that metric, so code that bypasses the serializer must update
  * it.
  *

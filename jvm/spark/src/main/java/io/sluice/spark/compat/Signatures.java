@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 
 /**
  * Looks for a constructor or static method of one class under several known signatures; the first that exists
- * wins. A signature is what the caller passes plus parameters with fixed values, mostly trailing ones, so all
+ * wins. A signature is the caller's arguments plus parameters with fixed values, mostly trailing ones, so all
  * candidates become handles of the same type.
  */
 final class Signatures {

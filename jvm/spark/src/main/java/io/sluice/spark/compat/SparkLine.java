@@ -52,7 +52,7 @@ public final class SparkLine {
   }
 
   /**
-   * What a map task reports to the driver: where its output is and how large each partition's block is.
+   * The report of a map task to the driver: the location of its output and the size of each partition's block.
    *
    * @param lengths bytes per partition
    * @param mapTaskId the map id, which is the task attempt's id
@@ -68,7 +68,7 @@ public final class SparkLine {
   /**
    * Starts Spark's own fetch of shuffle blocks: its constructor sends the first requests.
    *
-   * @param client what the requests are made of: {@code blockManager}'s own, or one in front of it
+   * @param client the client that sends the requests: {@code blockManager}'s own, or one that wraps it
    * @param blocksByAddress tuples of a {@link BlockManagerId} and a Scala sequence of (block id, size, map index)
    * @param streamWrapper called on the task thread for each block that arrived, from inside {@code next()}
    * @return pairs of block id and stream; each stream must be closed before the next pair is asked for
@@ -130,7 +130,7 @@ public final class SparkLine {
 
   /**
    * The sorter of rows: ten arguments up to 4.0, from 4.1 also a size that forces a spill, from 4.2 how many spills are
-   * merged at once. What is added comes before the last argument; both get "no limit", Spark's defaults.
+   * merged at once. The added arguments come before the last one; both get "no limit", Spark's defaults.
    */
   static MethodHandle findRowSorter(Class<?> owner) {
     List<Class<?>> first = List.of(TaskMemoryManager.class, BlockManager.class, SerializerManager.class,
@@ -182,7 +182,7 @@ public final class SparkLine {
     return SparkLine.<RuntimeException>sneak(thrown);
   }
 
-  /** Passes on what Spark threw as it is: Scala code declares no checked exceptions, yet throws them. */
+  /** Rethrows Spark's exception unchanged: Scala code throws checked exceptions without declaring them. */
   @SuppressWarnings("unchecked")
   private static <E extends Throwable> RuntimeException sneak(Throwable thrown) throws E {
     throw (E) thrown;

@@ -23,13 +23,13 @@ public final class WorkerPool implements AutoCloseable {
   private final ThreadPoolExecutor threads;
 
   /**
-   * @param name what the threads are called, followed by their number
+   * @param name the prefix of the threads' names; their number follows
    * @param size number of threads; 0 refuses everything
    */
   public WorkerPool(String name, int size) {
     this.idle = new Semaphore(size);
     AtomicInteger number = new AtomicInteger();
-    // The queue holds at most what a finishing thread has not picked up yet: the permits bound it.
+    // The permits bound the queue: it holds only tasks that a thread about to become idle takes next.
     this.threads = new ThreadPoolExecutor(Math.max(size, 1), Math.max(size, 1), IDLE_SECONDS, TimeUnit.SECONDS,
         new LinkedBlockingQueue<>(), task -> {
           Thread thread = new Thread(task, name + "-" + number.incrementAndGet());

@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 import org.apache.spark.SparkConf;
 
 /**
- * The settings of Spark that decide what a block's bytes look like and how they are written, in the native
+ * The settings of Spark that determine a block's bytes and how they are written, in the native
  * core's terms.
  *
  * @param codec {@code CODEC_} constant for {@code spark.io.compression.codec}; empty when Sluice has none

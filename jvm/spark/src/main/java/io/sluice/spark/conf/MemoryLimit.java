@@ -15,13 +15,13 @@ import org.apache.spark.SparkConf;
  * @param ceilingBytes a task that is the only one to hold memory, for rows that do not fit {@code bytes}; the same as
  *     {@code bytes} when the user has set the limit
  * @param reason where the number comes from
- * @param warning what is wrong with it, if anything
+ * @param warning a problem with the limit, if there is one
  */
 public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional<String> warning) {
   private static final long MIB = 1024L * 1024L;
   private static final long MIN_BY_CORES = 256 * MIB;
   private static final long PER_CORE = 96 * MIB;
-  /** What the JVM of an executor needs beyond its heap before it shuffles anything. */
+  /** Memory that an executor's JVM needs beyond its heap without any shuffle. */
   private static final long JVM_OWN = 256 * MIB;
   /** The share of the container's grant that shuffles may take. */
   private static final long GRANT_SHARE = 6;
@@ -32,7 +32,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
   /** Memory that the executor's container has beyond the heap, and where that number comes from. */
   private record Grant(long bytes, String source) {}
 
-  /** @param set what the user has set; empty for {@code auto} */
+  /** @param set the user's setting; empty for {@code auto} */
   static MemoryLimit of(SparkConf conf, ProcessGrant process, Cores cores, OptionalLong set) {
     Optional<Grant> grant = grant(conf, process);
     if (set.isPresent()) {

@@ -9,7 +9,7 @@ import org.apache.spark.SparkConf;
 public final class MemoryLimitReport {
   private MemoryLimitReport() {}
 
-  /** The line for an application with {@code conf}, and below it what is wrong with its settings, if anything. */
+  /** The line for an application with {@code conf}, and below it the warning about its settings, if there is one. */
   public static String of(SparkConf conf) {
     MemorySettings memory = Settings.from(conf).memory();
     if (memory.offHeapEnabled()) {

@@ -15,7 +15,7 @@ public record MemorySettings(
   /** Smaller, because Spark's sorter, which takes over, must find room beside the rows in the same memory. */
   private static final long SORT_SHARE_OF_SPARKS = 8;
 
-  /** What all tasks of the executor may hold together, in bytes. */
+  /** The limit of block memory of all tasks of the executor together, in bytes. */
   public long totalBytes() {
     return offHeapEnabled ? offHeapBytes : limit.bytes();
   }

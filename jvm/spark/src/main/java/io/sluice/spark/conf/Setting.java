@@ -14,8 +14,8 @@ import org.apache.spark.network.util.JavaUtils;
  *
  * @param key full name
  * @param defaultText the default as the user would write it
- * @param range what values are allowed, for people
- * @param doc what it does, one or more sentences
+ * @param range the allowed values, for people
+ * @param doc its effect, in one or more sentences
  * @param perSession whether a running session may change it (else it is fixed for the application)
  * @param parser text to value; throws {@link IllegalArgumentException} on anything out of range
  */
@@ -26,7 +26,7 @@ public record Setting<T>(
   static final String AUTO = "auto";
 
   /**
-   * The value that {@code text} stands for.
+   * Parses {@code text}.
    *
    * @throws SluiceException naming key, value and range
    */

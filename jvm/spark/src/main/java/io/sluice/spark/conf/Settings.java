@@ -14,7 +14,7 @@ import scala.Tuple2;
  *
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
- * @param mode the preset, for messages: {@code codec}, {@code store} and {@code transport} say what holds
+ * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
  * @param blocks the settings of Spark that shape the blocks
@@ -107,7 +107,7 @@ public record Settings(
         value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP));
   }
 
-  /** What the user set, else what the mode says. */
+  /** The user's value, else the mode's. */
   private static <T> T axis(SparkConf conf, Setting<T> setting, T preset) {
     return conf.contains(setting.key()) ? value(conf, setting) : preset;
   }

@@ -154,7 +154,10 @@ public final class SluiceSettings {
 
   public static final Setting<String> NATIVE_LIBRARY = Setting.text("spark.sluice.native.library",
       "empty, or the path of a readable file on every machine",
-      "Path of libsluice_jni.so to load instead of the one in the jar. Empty takes the one in the jar.");
+      "Path of libsluice_jni.so to load, where it is, instead of the one in the jar. Empty takes the one in the jar, "
+          + "which is copied to java.io.tmpdir to be loaded: where that is mounted noexec, set this. Do not overwrite "
+          + "the file while an executor runs; replace it by a rename. An executor that can load neither works in "
+          + "Java.");
 
   private static final List<Setting<?>> ALL =
       List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,

@@ -3,10 +3,10 @@ package io.sluice.spark.conf;
 /**
  * The settings of how blocks travel.
  *
- * @param transport what the application asks for; Sluice may still use Spark's block transfer
+ * @param transport the requested transport; Sluice may still use Spark's block transfer
  * @param ucxLibrary path of {@code libucp.so.0} or of its folder; empty: the system's
  * @param timeoutMillis how long a peer may send nothing while this executor waits for it
- * @param retryDelayNanos how long a peer that failed is left alone at first; doubled while it goes on failing
+ * @param retryDelayNanos the delay before a failed peer is connected again; doubled after each further failure
  * @param maxConnections the most connections to other executors at once
  * @param maxMappedBytes of map outputs that may be mapped at once
  * @param maxMappedRegions in how many mappings

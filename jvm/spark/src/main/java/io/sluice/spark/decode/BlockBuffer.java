@@ -5,8 +5,8 @@ import java.io.IOException;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * A small buffer in front of a block's bytes, so that headers and small frames do not cost a system call each. What is
- * larger than the buffer is read past it, straight to where it is wanted. It is kept from block to block.
+ * A small buffer in front of a block's bytes, so that headers and small frames do not cost a system call each. A
+ * larger read bypasses the buffer and goes to its destination directly. The buffer is reused for all blocks.
  *
  * <pre>
  *   address ├── consumed ──┤position├── available ──┤limit├── free ──┤BYTES

@@ -34,7 +34,7 @@ final class DecodeJob {
   private long permitBytes;
   private boolean submitted;
 
-  // Guarded by this; what the decode writes is published by the change to DONE.
+  // Guarded by this; the decoding thread's writes are visible to others after the change to DONE.
   private State state = State.EMPTY;
   private boolean byPool;
   private long nanos;
@@ -49,7 +49,7 @@ final class DecodeJob {
     return frames.frameBytes() + DecodedBatch.bytesFor(frames.header());
   }
 
-  /** Fails at once when a task can never have what the current frame needs while it is decoded. */
+  /** Fails without waiting if the current frame needs more memory than the task can ever get. */
   static void failIfNeverGranted(FrameReader frames, ReadMemory memory) {
     memory.failIfNeverGranted(ReusedMemory.roundUp(frames.frameBytes())
         + ReusedMemory.roundUp(DecodedBatch.bytesFor(frames.header())), "decoding a frame of a shuffle block");

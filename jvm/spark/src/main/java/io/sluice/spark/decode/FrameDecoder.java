@@ -3,6 +3,7 @@ package io.sluice.spark.decode;
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.codec.JavaFrameDecoder;
 
 /** Verifies and decodes frames of rows. Thread-safe. */
 public interface FrameDecoder {
@@ -27,4 +28,7 @@ public interface FrameDecoder {
     }
     return NativeException.check(rows);
   };
+
+  /** For executors without the native library. */
+  FrameDecoder JAVA = JavaFrameDecoder::decode;
 }

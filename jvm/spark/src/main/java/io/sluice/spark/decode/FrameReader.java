@@ -61,9 +61,9 @@ public final class FrameReader implements AutoCloseable {
   /**
    * Whether {@link #next} would answer without waiting for the network; ends the current frame, which has been read.
    */
-  boolean nextIsAtHand() throws IOException {
+  boolean nextHasArrived() throws IOException {
     endFrame();
-    return input != null && frameFollows() || inputs.nextIsAtHand();
+    return input != null && frameFollows() || inputs.nextHasArrived();
   }
 
   private void endFrame() {
@@ -130,7 +130,7 @@ public final class FrameReader implements AutoCloseable {
     return frameOffset;
   }
 
-  /** What went wrong with the current frame, for {@link FetchFailures}. */
+  /** The error of the current frame, for {@link FetchFailures}. */
   BlockReadException failure(IOException cause) {
     return new BlockReadException(input.block(), frameOffset, cause, input.diagnose(cause));
   }

@@ -15,7 +15,7 @@ public final class InlineDecoder implements BatchSource {
   private final DecodedBatch batch = new DecodedBatch();
   /** For frames that are larger than the reader's buffer. */
   private final ReusedMemory encoded = new ReusedMemory();
-  /** Whether {@link #frames} stands at a frame that was not decoded yet. */
+  /** Whether the current frame of {@link #frames} has not been decoded yet. */
   private boolean frameWaits;
 
   public InlineDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, ReadCounts counts) {

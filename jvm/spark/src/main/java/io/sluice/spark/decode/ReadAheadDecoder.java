@@ -15,10 +15,10 @@ import org.apache.spark.TaskContext;
  *                                 │ an idle pool thread decodes it, else the task does when its turn comes
  * </pre>
  *
- * <p>It reads ahead only what is at hand without waiting for the network, only while the executor-wide {@link
- * ReadAheadLimit} and the task's memory allow it, and hands on only frames that are worth a thread switch. The
- * first frame always gets through, with a wait for memory if needed. An error in a later frame is thrown when the
- * consumer reaches that frame. Only the consuming thread touches memory accounts and blocks.
+ * <p>It reads ahead only blocks that have arrived, only while the executor-wide {@link
+ * ReadAheadLimit} and the task's memory allow it, and gives the pool only frames that take longer than a thread
+ * switch. The first frame is always decoded, after a wait for memory if needed. An error in a later frame is thrown
+ * when the consumer reaches that frame. Only the consuming thread touches memory accounts and blocks.
  */
 public final class ReadAheadDecoder implements BatchSource {
   /** Frames that decode faster than a thread wakes up are left to the task. */
@@ -36,7 +36,7 @@ public final class ReadAheadDecoder implements BatchSource {
   private final Deque<DecodeJob> ahead = new ArrayDeque<>();
   private final Deque<DecodeJob> spare = new ArrayDeque<>();
   private DecodeJob served;
-  /** Whether {@link #frames} stands at a frame that no job has taken yet. */
+  /** Whether the current frame of {@link #frames} has not been given to a job yet. */
   private boolean frameWaits;
   private IOException laterFailure;
 
@@ -65,7 +65,7 @@ public final class ReadAheadDecoder implements BatchSource {
     if (laterFailure != null) {
       throw laterFailure;
     }
-    return standAtFrame();
+    return advanceToFrame();
   }
 
   @Override
@@ -97,7 +97,7 @@ public final class ReadAheadDecoder implements BatchSource {
       waiting.submit(pool, minPoolBytes);
     }
     try {
-      while (ahead.size() < depth && (frameWaits || frames.nextIsAtHand()) && standAtFrame()) {
+      while (ahead.size() < depth && (frameWaits || frames.nextHasArrived()) && advanceToFrame()) {
         if (!loadAhead()) {
           return;
         }
@@ -130,7 +130,7 @@ public final class ReadAheadDecoder implements BatchSource {
     return loaded && job.submit(pool, minPoolBytes);
   }
 
-  private boolean standAtFrame() throws IOException {
+  private boolean advanceToFrame() throws IOException {
     frameWaits = frameWaits || frames.next();
     return frameWaits;
   }

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import org.apache.spark.TaskContext;
 
-/** What the consumer of a reader, and with it the scheduler, is told of an error. */
+/** Maps an error of a reader to the exception that the task, and so the scheduler, gets. */
 record ReadErrors(TaskContext context, FetchFailures failures) {
 
   /** Rows are asked for after the task has ended, was killed, or after an error; never returns. */
@@ -20,7 +20,7 @@ record ReadErrors(TaskContext context, FetchFailures failures) {
     throw ended;
   }
 
-  /** Throws what {@code thrown} means; never returns. */
+  /** Throws the exception that {@code thrown} is mapped to; never returns. */
   RuntimeException translate(Throwable thrown) {
     context.killTaskIfInterrupted();
     if (thrown instanceof BlockReadException unreadable && !interrupted(unreadable)) {

@@ -21,7 +21,7 @@ public interface ReadMemory {
   /**
    * Waits for memory if it must.
    *
-   * @param what what it is for, for the error
+   * @param what the purpose of the memory, for the error
    * @throws io.sluice.spark.SluiceException when there is none in time
    */
   Piece take(long bytes, String what);

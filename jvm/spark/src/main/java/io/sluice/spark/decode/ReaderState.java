@@ -7,10 +7,11 @@ import java.util.concurrent.TimeUnit;
  * the thread that ends the task.
  *
  * <pre>
- *   IDLE ──begin──► BUSY ──end──► IDLE             the consumer fetches or decodes; no lock is held meanwhile
- *                   BUSY ──finish─► EXHAUSTED      it has come to the last row, and has freed the batches
- *   IDLE ──close──► CLOSED                         the task has ended: the thread that ends it frees the batches
- *                   BUSY ──close──► LEFT ──► CLOSED   the consumer was still busy: it frees the batches when it is done
+ *   IDLE ──begin──► BUSY ──end──► IDLE       the consumer fetches or decodes; no lock is held meanwhile
+ *   BUSY ──finish─► EXHAUSTED                the consumer read the last row and freed the batches
+ *   IDLE ──close──► CLOSED                   the task ended: the thread that ends it frees the batches
+ *   BUSY ──close──► CLOSED_WHILE_BUSY        the task ended while the consumer was busy,
+ *                   ──end────► CLOSED        and the consumer frees the batches when it is done
  * </pre>
  *
  * Any thread; one consumer.
@@ -19,11 +20,11 @@ final class ReaderState {
   /** How long {@link #close} waits for the consumer: enough for a decode or a read, not for the network. */
   private static final long CLOSE_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  private enum State { IDLE, BUSY, EXHAUSTED, LEFT, CLOSED }
+  private enum State { IDLE, BUSY, EXHAUSTED, CLOSED_WHILE_BUSY, CLOSED }
 
   private State state = State.IDLE;
 
-  /** The consumer is about to use the batches; false when they are gone. */
+  /** The consumer is about to use the batches; false if they have been freed. */
   synchronized boolean begin() {
     boolean usable = state == State.IDLE;
     state = usable ? State.BUSY : state;
@@ -49,24 +50,26 @@ final class ReaderState {
   }
 
   /** Whether the task has ended while the consumer was busy, and it has not freed the batches yet. */
-  synchronized boolean isLeft() {
-    return state == State.LEFT;
+  synchronized boolean isClosedWhileBusy() {
+    return state == State.CLOSED_WHILE_BUSY;
   }
 
-  /** What the thread that ends the task must do. */
-  enum Close { FREE_BATCHES, LEAVE_TO_CONSUMER, NOTHING }
+  /** What the thread that ends the task does with the batches. */
+  enum Close {
+    FREE_BATCHES, CONSUMER_FREES_BATCHES, NOTHING
+  }
 
   /**
    * The task has ended. Waits a moment for a busy consumer.
    *
-   * @param leave run before the consumer can learn that the batches are left to it
+   * @param beforeHandover run before the consumer can see that it must free the batches
    */
-  synchronized Close close(Runnable leave) {
+  synchronized Close close(Runnable beforeHandover) {
     awaitIdle();
     if (state == State.BUSY) {
-      leave.run();
-      state = State.LEFT;
-      return Close.LEAVE_TO_CONSUMER;
+      beforeHandover.run();
+      state = State.CLOSED_WHILE_BUSY;
+      return Close.CONSUMER_FREES_BATCHES;
     }
     boolean free = state == State.IDLE;
     state = free ? State.CLOSED : state;

@@ -19,7 +19,7 @@ final class ReusedMemory implements AutoCloseable {
   /**
    * Makes room, waiting for memory if it must.
    *
-   * @param what what the memory is for, for the error
+   * @param what the purpose of the memory, for the error
    */
   void ensure(long bytes, ReadMemory memory, String what) {
     if (!fits(bytes)) {
@@ -60,7 +60,7 @@ final class ReusedMemory implements AutoCloseable {
     }
   }
 
-  /** What {@link #ensure} takes for {@code bytes}. */
+  /** The bytes that {@link #ensure} allocates for {@code bytes}. */
   static long roundUp(long bytes) {
     return Math.max(1, (bytes + GRANULE - 1) / GRANULE) * GRANULE;
   }

@@ -22,12 +22,12 @@ import scala.collection.AbstractIterator;
  * <p><b>Lifetime.</b> Memory is freed when {@link #hasNext} has become false, after an error, or in {@link
  * #close}, which a completion listener calls. From then on {@link #hasNext} stays false if the rows had come
  * to their end, else it throws. Before memory is freed or overwritten, the row is pointed at an on-heap copy of itself,
- * so it never points at memory that holds anything else.
+ * so it never points at memory that is used for something else.
  *
- * <p><b>Threads.</b> One consumer. One on a thread that may go on while the task's listeners run gets each batch as a
- * copy on the heap, so the end of the task frees no row that it reads. If the consumer runs a method of this class at
- * that time, perhaps waiting for the network, the end of the task does not wait for it: the consumer frees the memory
- * later ({@link ReaderState}).
+ * <p><b>Threads.</b> One consumer. A consumer on a thread that may still run when the task's listeners do gets each
+ * batch as a copy on the heap, so the end of the task frees no row that it reads. If the consumer runs a method of this
+ * class at that time, perhaps waiting for the network, the end of the task does not wait for it: the consumer frees the
+ * memory later ({@link ReaderState}).
  */
 public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeRow>> {
   /** Rows between two checks for a killed task. */
@@ -161,18 +161,18 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     context.taskMetrics().mergeShuffleReadMetrics();
   }
 
-  /** Frees everything, then throws what the scheduler should see of {@code thrown}. */
+  /** Frees everything, then throws {@code thrown} as the exception that the scheduler must see. */
   private RuntimeException failed(Throwable thrown) {
     Throwable whileFreeing = free();
     if (whileFreeing != null) {
       thrown.addSuppressed(whileFreeing);
     }
-    boolean taskHasEnded = state.isLeft();
+    boolean taskHasEnded = state.isClosedWhileBusy();
     state.finish(false);
     throw taskHasEnded ? errors.ended(thrown) : errors.translate(thrown);
   }
 
-  /** What went wrong; null for nothing. */
+  /** The error; null if there was none. */
   private Throwable free() {
     try {
       cursor.keepRow();

@@ -6,7 +6,8 @@
  *                      ▼
  *   BatchSource: InlineDecoder (the consumer's thread) or ReadAheadDecoder (a pool): frames decoded to a DecodedBatch
  *                      ▼
- *   RowIterator: rows of a batch by a RowCursor; ReaderState says who frees the batches, ReadErrors what errors mean
+ *   RowIterator: rows of a batch by a RowCursor; ReaderState decides which thread frees the batches,
+ *                ReadErrors which exception the task gets
  * </pre>
  *
  * Invariants:
@@ -14,7 +15,7 @@
  *   <li>All memory is leased from the task's account and is given back when its rows have been consumed, or
  *       when the task ends, whatever ends it; nothing is freed while a decoder thread still writes to it.
  *   <li>Rows lie off-heap and are valid until the next {@code next()}. A consumer on a thread of its own ({@code
- *       pipe()}, a Python writer of Spark 3) gets on-heap rows, because it may still be at work when the task ends. If
+ *       pipe()}, a Python writer of Spark 3) gets on-heap rows, because it may still read rows when the task ends. If
  *       the consumer is fetching or decoding at that time, the memory leaves the task's account ({@link
  *       io.sluice.spark.decode.ReaderMemory}), and the consumer frees it when it is done.
  *   <li>No lock is held while a block is waited for, read or decoded.

@@ -1,9 +1,11 @@
 package io.sluice.spark.executor;
 
+import io.sluice.nativebridge.Arena;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
 import io.sluice.spark.memory.ExecutorMemory;
+import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.TransportService;
@@ -12,10 +14,12 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.storage.BlockManager;
 
 /**
- * What one executor process has once for all its tasks: settings, block memory, counters, thread pools, transport and
- * cache. The shuffle manager owns it and passes it to readers and writers. All methods may be called from any thread.
+ * The objects that exist once per executor process and that its tasks share: settings, block memory, counters, thread
+ * pools, transport and cache. The shuffle manager owns it and passes it to readers and writers. All methods may be
+ * called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
+  private final boolean nativeCore;
   private final Settings settings;
   private final Counters counters;
   private final ExecutorMemory memory;
@@ -27,19 +31,27 @@ public final class ExecutorState implements AutoCloseable {
   private final Optional<OutputCache> cache;
 
   /**
+   * @param nativeCore whether the native library may be called in this process; otherwise Java does its work
    * @param transport taken over; empty when blocks travel by Spark's block transfer
    * @param cache taken over; empty when map output goes to files
    */
-  public ExecutorState(
-      Settings settings, Counters counters, Optional<TransportService> transport, Optional<OutputCache> cache) {
+  public ExecutorState(boolean nativeCore, Settings settings, Counters counters, Optional<TransportService> transport,
+      Optional<OutputCache> cache) {
+    this.nativeCore = nativeCore;
     this.settings = settings;
     this.counters = counters;
-    this.memory = new ExecutorMemory(settings.memory(), settings.cores().tasks(), counters);
+    this.memory = new ExecutorMemory(
+        nativeCore ? Arena.NATIVE : new JavaArena(), settings.memory(), settings.cores().tasks(), counters);
     this.encoders = new WorkerPool("sluice-encoder", settings.writer().threads());
     this.decoders = new WorkerPool("sluice-decoder", settings.reader().threads());
     this.transport = transport;
     this.cache = cache;
     this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
+  }
+
+  /** Whether the native library writes and reads frames in this process; otherwise package {@code codec} does. */
+  public boolean nativeCore() {
+    return nativeCore;
   }
 
   public Settings settings() {
@@ -75,28 +87,29 @@ public final class ExecutorState implements AutoCloseable {
     return reportedBytes;
   }
 
-  /** What reads blocks of other executors one-sidedly, if anything does. */
+  /** The transport that reads other executors' blocks one-sidedly; empty without one-sided reads. */
   public Optional<TransportService> transport() {
     return transport;
   }
 
-  /** Where map outputs are kept in memory, if they are. */
+  /** The cache of map outputs in memory; empty if they are files. */
   public Optional<OutputCache> cache() {
     return cache;
   }
 
-  /** What reduce tasks fetch blocks with: Spark's client, with the transport in front of it where there is one. */
+  /** The client with which reduce tasks fetch blocks: Spark's, wrapped by the transport's if there is one. */
   public BlockStoreClient blockClient(BlockManager blockManager) {
     BlockStoreClient sparks = blockManager.blockStoreClient();
     return transport.map(service -> service.client(sparks)).orElse(sparks);
   }
 
-  /** Refuses new work for the pools, where what runs is finished, and ends transport and cache. Twice is fine. */
+  /** Makes the pools refuse new tasks, lets running ones finish, and closes transport and cache. Twice is fine. */
   @Override
   public void close() {
     transport.ifPresent(TransportService::close);
     cache.ifPresent(OutputCache::close);
     encoders.close();
     decoders.close();
+    memory.close();
   }
 }

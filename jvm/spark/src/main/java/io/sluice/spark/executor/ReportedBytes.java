@@ -27,7 +27,7 @@ public final class ReportedBytes {
   /**
    * Real bytes for each reported byte of a shuffle's map outputs.
    *
-   * @param unknown what to answer when this executor has written none of them
+   * @param unknown returned if this executor has written none of them
    */
   public double ratio(int shuffleId, double unknown) {
     Sums sums = byShuffle.get(shuffleId);

@@ -1,2 +1,2 @@
-/** What one executor process has once for all its tasks, and passes to their readers and writers. */
+/** The objects that exist once per executor process and that its tasks' readers and writers share. */
 package io.sluice.spark.executor;

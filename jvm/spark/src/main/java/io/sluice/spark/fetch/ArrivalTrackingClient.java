@@ -7,7 +7,8 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 
 /**
- * A block store client that tells {@link ArrivedBlocks} of every block it brings to Spark's fetch iterator. Any thread.
+ * A block store client that counts in {@link ArrivedBlocks} every block that it delivers to Spark's fetch iterator. Any
+ * thread.
  */
 final class ArrivalTrackingClient extends ForwardingBlockClient {
   private final ArrivedBlocks arrived;

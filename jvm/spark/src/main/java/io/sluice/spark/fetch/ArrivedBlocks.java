@@ -13,7 +13,7 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  * All methods may be called from any thread; {@link #take} and {@link #await} belong to the reader.
  */
 final class ArrivedBlocks {
-  /** By block id: what Spark's listener was given for the blocks that the reader has not taken. */
+  /** By block id: the buffers that Spark's listener got for blocks that the reader has not taken yet. */
   private final Map<String, ManagedBuffer> buffers = new HashMap<>();
   private long waiting;
   private boolean failed;
@@ -29,7 +29,7 @@ final class ArrivedBlocks {
     notifyAll();
   }
 
-  /** Spark's listener has been told of a failure: what its iterator does next is not known here. */
+  /** Spark's listener got a failure; its iterator may fetch the block again or fail. */
   synchronized void failed() {
     failed = true;
     notifyAll();

@@ -25,8 +25,8 @@ public interface BlockInput extends AutoCloseable {
   int read(long address, int maxBytes) throws IOException;
 
   /**
-   * What the writer's checksums say about a block that turned out corrupt; null when they say
-   * nothing, or when it is too late to find out because the block has been closed.
+   * The diagnosis of a corrupt block by its writer's checksums; null if there are none, or if the block has been
+   * closed.
    */
   String diagnose(IOException corruption);
 

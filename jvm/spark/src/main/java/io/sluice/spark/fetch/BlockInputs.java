@@ -13,7 +13,7 @@ public interface BlockInputs extends AutoCloseable {
   BlockInput next() throws IOException;
 
   /** Whether {@link #next} would answer without waiting for the network. */
-  boolean nextIsAtHand();
+  boolean nextHasArrived();
 
   @Override
   void close() throws IOException;
@@ -35,8 +35,8 @@ public interface BlockInputs extends AutoCloseable {
       }
 
       @Override
-      public boolean nextIsAtHand() {
-        return !firstIsDone && first.nextIsAtHand() || second.nextIsAtHand();
+      public boolean nextHasArrived() {
+        return !firstIsDone && first.nextHasArrived() || second.nextHasArrived();
       }
 
       @Override

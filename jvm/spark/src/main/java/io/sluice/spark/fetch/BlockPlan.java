@@ -62,7 +62,7 @@ public final class BlockPlan {
     return remoteMaps.values().stream().map(RemoteMap::address).distinct().anyMatch(condition);
   }
 
-  /** What Spark's fetch iterator is to fetch. */
+  /** The blocks that Spark's fetch iterator fetches. */
   public Iterator<Object> remote() {
     return ScalaIterators.of(remote.iterator());
   }

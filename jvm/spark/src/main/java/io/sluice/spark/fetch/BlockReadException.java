@@ -2,7 +2,7 @@ package io.sluice.spark.fetch;
 
 import java.io.IOException;
 
-/** A block could not be read or its bytes are not what a writer wrote: which block, where in it, why. */
+/** A block could not be read, or its bytes are corrupt; has the block, the offset in it and the cause. */
 public final class BlockReadException extends IOException {
   private static final long serialVersionUID = 1L;
 
@@ -12,7 +12,7 @@ public final class BlockReadException extends IOException {
 
   /**
    * @param offset of the frame concerned, in bytes from the block's start
-   * @param diagnosis what the stored checksums say about the cause; null when unknown
+   * @param diagnosis the cause according to the stored checksums; null if unknown
    */
   public BlockReadException(ShuffleBlock block, long offset, Throwable cause, String diagnosis) {
     super(cause.getMessage(), cause);

@@ -16,7 +16,7 @@ final class BufferBlockInput implements BlockInput {
   private boolean closed;
 
   /**
-   * @param stream Spark's for the same block: it is only closed, and is what a corruption is diagnosed by
+   * @param stream Spark's for the same block: it is only closed, or read for Spark's diagnosis of a corruption
    * @param target scratch that the inputs of one reader share
    */
   BufferBlockInput(ShuffleBlock block, FetchedBytes bytes, InputStream stream, AddressBuffer target,

@@ -30,7 +30,7 @@ final class FetchedBytes implements AutoCloseable {
       return null;
     }
     if (block instanceof NettyManagedBuffer) {
-      // Adds a reference. nioByteBuffer() would copy what Netty received in several pieces.
+      // Adds a reference. nioByteBuffer() would copy a block that Netty received in several pieces.
       return new FetchedBytes((ByteBuf) block.convertToNetty(), null);
     }
     block.retain();

@@ -11,10 +11,11 @@ import org.apache.spark.storage.BlockId;
 import scala.Function2;
 
 /**
- * What Spark's fetch iterator is given so that we learn two things about each block that it does not tell: the
- * exact size, and, for a corrupt one, what the checksum of its writer says.
+ * The metrics reporter and the stream wrapper that are passed to Spark's fetch iterator. They tell the reader two
+ * things about a block that the iterator does not: its exact size, and for a corrupt block, the diagnosis by its
+ * writer's checksum.
  *
- * <p>The size is what the iterator reports to the read metrics inside {@code next()}. For the diagnosis each
+ * <p>The size is the one that the iterator reports to the read metrics inside {@code next()}. For the diagnosis each
  * stream is wrapped in a {@link Probe}, inside Spark's own stream: Spark diagnoses a block when reading its
  * stream fails, so the probe fails on request. Frames are never passed through Spark's decompression.
  *

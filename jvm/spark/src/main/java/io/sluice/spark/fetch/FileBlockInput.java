@@ -18,7 +18,7 @@ final class FileBlockInput implements BlockInput {
 
   /**
    * @param file stays open after {@link #close}; its owner reads the next block from it
-   * @param diagnosis says what the stored checksum of this block says; null for nothing
+   * @param diagnosis compares the block with its stored checksum; null if there is none
    */
   FileBlockInput(ShuffleBlock block, FileChannel file, long start, long length, AddressBuffer target,
       Supplier<String> diagnosis) {

@@ -15,6 +15,6 @@ public interface LocalBlockStore {
   /** The block's bytes, not yet opened. Only for an address for which {@link #reads} has returned true. */
   ManagedBuffer find(ShuffleBlock block) throws IOException;
 
-  /** What the checksum stored by the writer says about a corrupt block; null when it says nothing. */
+  /** The diagnosis of a corrupt block by the checksum that its writer stored; null if there is none. */
   String diagnose(ShuffleBlock block);
 }

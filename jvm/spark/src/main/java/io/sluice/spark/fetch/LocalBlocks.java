@@ -80,7 +80,7 @@ public final class LocalBlocks implements BlockInputs {
   }
 
   @Override
-  public boolean nextIsAtHand() {
+  public boolean nextHasArrived() {
     return blocks.hasNext();
   }
 

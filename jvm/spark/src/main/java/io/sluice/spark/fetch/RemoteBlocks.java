@@ -23,7 +23,7 @@ import scala.collection.Iterator;
  */
 public final class RemoteBlocks implements BlockInputs {
   private static final long LOOK_EVERY_MILLIS = 100;
-  /** Spark's client has answered or given up by then; the wait goes on inside Spark's iterator. */
+  /** By then Spark's client has answered or failed; the wait continues inside Spark's iterator. */
   private static final long MOST_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
   private final FetchedBlocks fetched;
@@ -34,11 +34,11 @@ public final class RemoteBlocks implements BlockInputs {
   private byte[] staging;
 
   /**
-   * What Spark brings, and what is known of it.
+   * The blocks of Spark's fetch iterator, and how to read them.
    *
    * @param iterator already under way
-   * @param streams what wraps the streams of {@code iterator}
-   * @param arrived told of its blocks by the client that it was given
+   * @param streams wraps the streams of {@code iterator}
+   * @param arrived counts the blocks that its client has delivered
    * @param allByClient whether it gets every block through that client, and opens none as a file of this host
    */
   record FetchedBlocks(Iterator<Tuple2<BlockId, InputStream>> iterator, FetchedStreams streams, ArrivedBlocks arrived,
@@ -107,7 +107,7 @@ public final class RemoteBlocks implements BlockInputs {
 
   /** False with Spark's check of blocks before it returns them: it may then fetch one again, and wait for it. */
   @Override
-  public boolean nextIsAtHand() {
+  public boolean nextHasArrived() {
     return fetched.arrived().isNextAtHand() && !fetched.streams().checksFrames();
   }
 

@@ -12,7 +12,7 @@ import org.apache.spark.storage.BlockManager;
 /**
  * Starts Spark's fetch iterator for the remote blocks of a reader.
  *
- * @param client what the requests are made of
+ * @param client the client that sends the requests
  * @param metrics the task's
  * @param batch whether neighbouring partitions of one map are fetched as one block
  */

@@ -4,6 +4,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
 
 /**
  * How much block memory the tasks of one executor may hold together, in bytes. It only counts; the memory itself comes
@@ -18,6 +19,12 @@ import java.util.function.LongConsumer;
  * core. A task can have its floor at any time, on top of what it has of the shared part; so tasks that wait while they
  * hold memory (a join reads two sides, a writer reads while it writes) do not wait for each other in a circle, as long
  * as what they need at once fits the floor.
+ *
+ * <p>Scratch memory is outside the arena: the buffers of encoders and decoders, which belong to threads, and the
+ * indexes of runs, which tasks keep until they commit, spilled or not. While it is there, as much of the shared part is
+ * not granted, up to half of that part, and of what is above the limit. Floors are granted all the same; a task that
+ * waits is granted the shared part without that deduction, and a task that is alone all of the limit: spilling frees no
+ * scratch memory, so tasks that waited for it would wait for each other.
  *
  * <p>A request that is larger than a floor is <em>large</em>. Only one task at a time has large requests granted: two
  * tasks that each hold one large piece and each need another would wait for each other.
@@ -41,6 +48,7 @@ public final class MemoryBudget {
   private final long floorBytes;
   private final long sharedBytes;
   private final LongConsumer onLargest;
+  private final LongSupplier scratchBytes;
 
   private long usedBytes;
   private long sharedUsedBytes;
@@ -67,8 +75,11 @@ public final class MemoryBudget {
    * @param tasks how many tasks run at once: the executor's cores
    * @param onLargest told how much may be held from now on, the limit or more, before memory beyond the limit is
    *     granted and after it was given back; called with the budget locked
+   * @param scratchBytes what encoders and decoders hold now beside what tasks were granted; called with the budget
+   *     locked
    */
-  public MemoryBudget(long limitBytes, long ceilingBytes, int tasks, LongConsumer onLargest) {
+  public MemoryBudget(
+      long limitBytes, long ceilingBytes, int tasks, LongConsumer onLargest, LongSupplier scratchBytes) {
     if (limitBytes <= 0 || ceilingBytes < limitBytes || tasks <= 0) {
       throw new IllegalArgumentException(
           "limit " + limitBytes + ", ceiling " + ceilingBytes + " or tasks " + tasks + " is out of range");
@@ -79,6 +90,7 @@ public final class MemoryBudget {
     this.floorBytes = limitBytes / FLOOR_SHARE / tasks;
     this.sharedBytes = limitBytes - floorBytes * tasks;
     this.onLargest = onLargest;
+    this.scratchBytes = scratchBytes;
   }
 
   /** A share for a task that holds nothing yet. */
@@ -132,7 +144,7 @@ public final class MemoryBudget {
   }
 
   private boolean grantWithinLimit(Share share, long bytes, Claim claim) {
-    long fromShared = Math.min(bytes, Math.max(0, sharedBytes - sharedUsedBytes));
+    long fromShared = Math.min(bytes, Math.max(0, sharedBytes - sharedUsedBytes - scratch(claim)));
     long fromFloor = bytes - fromShared;
     if (fromFloor > floorLeft(share, claim)) {
       return false;
@@ -150,6 +162,14 @@ public final class MemoryBudget {
   }
 
   /**
+   * What the shared part lacks for {@code claim} because of scratch memory. A task that waits has all of the part: it
+   * may hold memory that it cannot give back, so two of them would wait for each other.
+   */
+  private long scratch(Claim claim) {
+    return claim == Claim.ALONE ? 0 : Math.min(scratchBytes.getAsLong(), sharedBytes / 2);
+  }
+
+  /**
    * What {@code share} may still take of a floor; there are as many floors as cores, even when more tasks than that
    * run.
    */
@@ -164,7 +184,11 @@ public final class MemoryBudget {
   }
 
   private boolean grantAlone(Share share, long bytes, Claim claim) {
-    if (claim != Claim.ALONE || usedBytes != share.heldBytes() || bytes > ceilingBytes - usedBytes) {
+    if (claim != Claim.ALONE || usedBytes != share.heldBytes()) {
+      return false;
+    }
+    long most = Math.max(limitBytes, ceilingBytes - scratchBytes.getAsLong());
+    if (bytes > most - usedBytes) {
       return false;
     }
     alone = share;

@@ -1,5 +1,6 @@
 package io.sluice.spark.memory;
 
+import io.sluice.nativebridge.Arena;
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.conf.MemorySettings;
@@ -24,6 +25,7 @@ public final class TaskMemory {
   private static final long OWN_THREADS_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final TaskContext context;
+  private final Arena arena;
   private final Counters counters;
   private final MemorySettings settings;
   private final TaskAccount account = new TaskAccount();
@@ -31,8 +33,9 @@ public final class TaskMemory {
   private final Quota quota;
 
   /** @param budget not used with Spark's off-heap memory */
-  TaskMemory(TaskContext context, MemorySettings settings, MemoryBudget budget, Counters counters) {
+  TaskMemory(TaskContext context, Arena arena, MemorySettings settings, MemoryBudget budget, Counters counters) {
     this.context = context;
+    this.arena = arena;
     this.counters = counters;
     this.settings = settings;
     this.quota = settings.offHeapEnabled()
@@ -106,6 +109,11 @@ public final class TaskMemory {
     return spiller.makeRoom(bytes) && reserve(bytes, Claim.READER);
   }
 
+  /** Takes more quota for rows of the writer that are about to be encoded, if there is some at once. */
+  public boolean tryReserveForRows(long bytes) {
+    return reserve(bytes, Claim.WRITER);
+  }
+
   private Lease tryLeaseOrSpill(long bytes, long encodeBytes, Claim claim) {
     long total = bytes + encodeBytes;
     if (reserve(total, claim)) {
@@ -134,7 +142,7 @@ public final class TaskMemory {
 
   /** Arena memory for quota that was taken; all of the quota is given back when the arena refuses. */
   private Lease takeFromArena(long bytes, long encodeBytes) {
-    Lease lease = Lease.tryTake(bytes);
+    Lease lease = arena.tryTake(bytes);
     if (lease == null) {
       counters.increment(Counter.MEMORY_REFUSALS);
       unreserve(bytes + encodeBytes);
@@ -212,7 +220,8 @@ public final class TaskMemory {
   private SluiceException cannotFit(long bytes, String what) {
     return new SluiceException(what + " needs " + bytes + " bytes of memory at once, beside " + heldBytes()
         + " that the task holds and cannot spill; that is more than the " + quota.mostBytes()
-        + " bytes that one task may have: raise " + quota.limitSetting()
+        + " bytes that one task may have, less what encoders and decoders keep for their next frame: raise "
+        + quota.limitSetting()
         + " (and with it what the container may use outside the Java heap, spark.executor.memoryOverhead)");
   }
 
@@ -248,6 +257,11 @@ public final class TaskMemory {
     if (account.remove(lease)) {
       quota.give(lease.bytes());
     }
+  }
+
+  /** The most that one task can have. */
+  public long mostBytes() {
+    return quota.mostBytes();
   }
 
   /** Bytes that the task holds now, leases and reservations. */

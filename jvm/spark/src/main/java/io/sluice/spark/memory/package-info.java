@@ -6,7 +6,7 @@
  *     └─ TaskMemory: one per task attempt ─→ Quota: MemoryBudget (executor-wide) or Spark's off-heap memory
  *          ├─ TaskAccount: open leases and reserved quota
  *          ├─ TaskSpiller: the task's writer, asked on its own thread only
- *          └─→ Lease: the memory itself, from the native arena
+ *          └─→ Lease: the memory itself, from the executor's Arena (the native core's, or JavaArena)
  * </pre>
  *
  * Invariants: no lease without quota; the arena's limit is the budget's; quota for what encoding needs (the run, and

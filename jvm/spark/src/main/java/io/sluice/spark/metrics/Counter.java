@@ -11,6 +11,9 @@ public enum Counter {
       "shuffles in Spark's own format, because spark.sluice.codec is spark"),
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
+  EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
+      "executors that cannot use the native library: they read and write frames in Java"),
+
   WRITE_MAP_OUTPUTS("write.mapOutputs", Unit.COUNT, "map outputs committed"),
   WRITE_RECORDS("write.records", Unit.COUNT, "rows written"),
   WRITE_RECORDS_SERIALIZED("write.recordsSerialized", Unit.COUNT,
@@ -61,7 +64,8 @@ public enum Counter {
           + "frees their memory"),
 
   TRANSPORT_UNAVAILABLE("transport.unavailable", Unit.COUNT,
-      "executors that should read one-sidedly and cannot use UCX: blocks travel by Spark's block transfer"),
+      "executors that should read one-sidedly and cannot use UCX or the native library: blocks travel by Spark's block "
+          + "transfer"),
   TRANSPORT_PUBLISHED("transport.published", Unit.COUNT, "map outputs made readable for peers"),
   TRANSPORT_PUBLISH_FAILURES("transport.publishFailures", Unit.COUNT,
       "map outputs that could not be; their blocks travel by Spark's block transfer"),
@@ -101,7 +105,7 @@ public enum Counter {
   MEMORY_LEAKED_LEASES("memory.leakedLeases", Unit.COUNT, "leases still open when their task ended"),
   MEMORY_LEAKED_BYTES("memory.leakedBytes", Unit.BYTES, "bytes of those leases and reservations");
 
-  /** What a counter's number means. */
+  /** The unit of a counter. */
   public enum Unit { COUNT, BYTES, NANOS }
 
   private final String id;

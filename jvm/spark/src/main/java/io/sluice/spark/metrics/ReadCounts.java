@@ -38,7 +38,7 @@ public final class ReadCounts {
     remoteBlocks++;
   }
 
-  /** Adds what was counted since the last time. */
+  /** Adds the counts since the last call to the counters. */
   public void flush() {
     counters.add(Counter.READ_LOCAL_BLOCKS, localBlocks);
     counters.add(Counter.READ_REMOTE_BLOCKS, remoteBlocks);

@@ -6,35 +6,37 @@ import io.sluice.spark.record.RowKey;
 import java.util.Comparator;
 
 /**
- * An order of keys that are stored in rows: by an unsigned number made of each key; where two numbers are equal, by
- * further numbers ({@link #goesOn}); where all are equal, by {@link #compare}. {@link KeyOrders} finds the one that
- * stands for a job's comparator. Immutable, any thread.
+ * An order of keys that are stored in rows: by a prefix, which is an unsigned number made of each key; where two
+ * prefixes are equal, by the prefixes at the next depth ({@link #hasNextPrefix}); where all are equal, by {@link
+ * #compare}. {@link KeyOrders} finds the one that orders as a job's comparator does. Immutable, any thread.
  */
 interface KeyOrder {
 
-  /** Whether {@code key} has a number; a key without one is compared by the job's comparator. */
-  boolean takes(RowKey key);
+  /** Whether {@code key} has a prefix; a key without one is compared by the job's comparator. */
+  boolean hasPrefix(RowKey key);
 
   /**
-   * The key's number, compared as unsigned: smaller means smaller. Only for a key that {@link #takes} accepts.
+   * The key's prefix: of two keys with different prefixes, the one with the smaller prefix, compared as unsigned, comes
+   * first. Only for a key that {@link #hasPrefix}.
    *
-   * @param depth 0 for the first number; one more among keys whose number at this depth is equal and {@link #goesOn}
+   * @param depth 0 for the first prefix; one more for each depth at which the keys have equal prefixes and {@link
+   *     #hasNextPrefix}
    */
   long prefix(RowKey key, int depth);
 
-  /** Whether keys that are all equal up to this number can be ordered by their numbers at the next depth. */
-  boolean goesOn(long number);
+  /** Whether keys that are equal up to this prefix can be ordered by their prefixes at the next depth. */
+  boolean hasNextPrefix(long prefix);
 
-  /** Whether keys with the same number are equal. */
-  boolean decidesAlone();
+  /** Whether keys with the same prefix are equal. */
+  boolean canSortFullyWithPrefix();
 
-  /** Compares two keys that {@link #takes} accepts, as the job's comparator would. */
+  /** Compares two keys that {@link #hasPrefix}, as the job's comparator would. */
   int compare(RowKey left, RowKey right);
 
   /** Keys that are numbers or characters of one class, in their natural order. */
   record Numbers(Kind kind) implements KeyOrder {
     @Override
-    public boolean takes(RowKey key) {
+    public boolean hasPrefix(RowKey key) {
       return key.kind() == kind;
     }
 
@@ -44,12 +46,12 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
+    public boolean hasNextPrefix(long prefix) {
       return false;
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return true;
     }
 
@@ -59,10 +61,10 @@ interface KeyOrder {
     }
   }
 
-  /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. A number is eight bytes. */
+  /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. A prefix is eight bytes. */
   record UnsignedBytes() implements KeyOrder {
     @Override
-    public boolean takes(RowKey key) {
+    public boolean hasPrefix(RowKey key) {
       return key.kind() == Kind.BYTES;
     }
 
@@ -72,12 +74,12 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
+    public boolean hasNextPrefix(long prefix) {
       return true;
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return false;
     }
 
@@ -90,12 +92,12 @@ interface KeyOrder {
   /** Text by its UTF-16 units, as {@code String.compareTo} compares. */
   interface Text extends KeyOrder {
     @Override
-    default boolean takes(RowKey key) {
+    default boolean hasPrefix(RowKey key) {
       return key.kind() == Kind.LATIN1 || key.kind() == Kind.UTF16;
     }
 
     @Override
-    default boolean decidesAlone() {
+    default boolean canSortFullyWithPrefix() {
       return false;
     }
 
@@ -106,8 +108,8 @@ interface KeyOrder {
   }
 
   /**
-   * Text that is mostly Latin-1. A number has a byte for each of eight units; one that needs more than a byte, or has
-   * the largest one, is 0xFF and the last.
+   * Text that is mostly Latin-1. A prefix has a byte for each of eight UTF-16 units. A unit of 0xFF or more is the byte
+   * 0xFF, and ends the prefix.
    */
   record NarrowText() implements Text {
     private static final int LAST = 0xFF;
@@ -121,8 +123,8 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
-      return !hasLast(number);
+    public boolean hasNextPrefix(long prefix) {
+      return !hasLast(prefix);
     }
 
     private static boolean hasLast(long number) {
@@ -157,7 +159,7 @@ interface KeyOrder {
     }
   }
 
-  /** Text that is mostly not Latin-1. A number is four units. */
+  /** Text that is mostly not Latin-1. A prefix is four UTF-16 units. */
   record WideText() implements Text {
     private static final int UNITS = Long.BYTES / Character.BYTES;
 
@@ -172,15 +174,15 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
+    public boolean hasNextPrefix(long prefix) {
       return true;
     }
   }
 
-  /** What the job says of its own keys. */
+  /** The order of a job whose comparator implements {@link NormalizedKeyOrdering}. */
   record OfJob(NormalizedKeyOrdering<Object> numbers, Comparator<Object> comparator) implements KeyOrder {
     @Override
-    public boolean takes(RowKey key) {
+    public boolean hasPrefix(RowKey key) {
       return key.kind() != Kind.SERIALIZED && key.kind() != Kind.NULL;
     }
 
@@ -190,13 +192,13 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
+    public boolean hasNextPrefix(long prefix) {
       return false;
     }
 
     @Override
-    public boolean decidesAlone() {
-      return numbers.decidesAlone();
+    public boolean canSortFullyWithPrefix() {
+      return numbers.canSortFullyWithPrefix();
     }
 
     @Override
@@ -208,8 +210,8 @@ interface KeyOrder {
   /** Another order, reversed. */
   record Reversed(KeyOrder forwards) implements KeyOrder {
     @Override
-    public boolean takes(RowKey key) {
-      return forwards.takes(key);
+    public boolean hasPrefix(RowKey key) {
+      return forwards.hasPrefix(key);
     }
 
     @Override
@@ -218,13 +220,13 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean goesOn(long number) {
-      return forwards.goesOn(~number);
+    public boolean hasNextPrefix(long prefix) {
+      return forwards.hasNextPrefix(~prefix);
     }
 
     @Override
-    public boolean decidesAlone() {
-      return forwards.decidesAlone();
+    public boolean canSortFullyWithPrefix() {
+      return forwards.canSortFullyWithPrefix();
     }
 
     @Override

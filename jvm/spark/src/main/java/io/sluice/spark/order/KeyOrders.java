@@ -12,16 +12,16 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Finds the {@link KeyOrder} that stands for a job's comparator: for the orderings that Sluice knows, and for those
+ * Finds the {@link KeyOrder} that orders as a job's comparator does: for the orderings that Sluice knows, and for those
  * that implement {@link NormalizedKeyOrdering}.
  *
  * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
  * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala
- * {@code Ordering} of a comparator; that is looked through. {@code Ordering.by} and {@code on} are not: they apply a
- * function first.
+ * {@code Ordering} of a comparator: the wrapped comparator is examined. {@code Ordering.by} and {@code on} have no
+ * known order, because they apply a function first.
  */
 final class KeyOrders {
-  private static final int MOST_WRAPPERS = 4;
+  private static final int MAX_WRAPPERS = 4;
   private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
       "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$",
       "scala.math.Ordering$String$");
@@ -44,7 +44,7 @@ final class KeyOrders {
     }
     Comparator<?> inner = ordering;
     boolean reversed = false;
-    for (int i = 0; i < MOST_WRAPPERS; i++) {
+    for (int i = 0; i < MAX_WRAPPERS; i++) {
       Optional<KeyOrder> known = known(inner, sample);
       if (known.isPresent()) {
         return reversed ? known.map(KeyOrder.Reversed::new) : known;

@@ -23,8 +23,8 @@ import scala.collection.Iterator;
  * As long as Sluice's memory has room, rows stay there and references to them are sorted ({@link ReferenceSort}). From
  * then on Spark's sorter of binary rows has all rows, in Spark's execution memory, and spills them when that is short.
  *
- * <p>In memory, equal keys keep the order in which they came. One thread, one that ends before the task's listeners
- * run: they free what is left. The result may be taken by another thread.
+ * <p>In memory, equal keys keep the order in which they came. Used by one thread, the task's: it must have ended when
+ * the task's completion listeners run, which free the remaining memory. Another thread may read the result.
  */
 final class RecordSorter<K, C> {
   private final TaskContext context;
@@ -48,7 +48,7 @@ final class RecordSorter<K, C> {
    * @param key points to {@code row}
    */
   boolean insert(UnsafeRow row, RowKey key) throws IOException {
-    if (!order.takes(key)) {
+    if (!order.hasPrefix(key)) {
       return false;
     }
     long number = order.prefix(key, 0);
@@ -64,7 +64,7 @@ final class RecordSorter<K, C> {
 
   private void moveToSpark() throws IOException {
     spilling = SparkLine.rowSorter(
-        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.decidesAlone());
+        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.canSortFullyWithPrefix());
     for (int i = 0; i < resident.size(); i++) {
       long address = resident.address(i);
       spilling.insertRecord(null, address, ResidentRows.bytes(address), resident.number(i), false);
@@ -94,7 +94,7 @@ final class RecordSorter<K, C> {
     return new Spilled(rows);
   }
 
-  /** Hands out what Spark's sorter gives. */
+  /** Returns the rows of Spark's sorter. */
   private final class Spilled extends AbstractIterator<Product2<K, C>> {
     private final UnsafeSorterIterator rows;
 

@@ -13,9 +13,9 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 final class ReferenceSort {
   /** Runs up to this length are compared: a pass of the radix sort counts 256 values for each of 8 bytes. */
   private static final int SHORT_RUN = 256;
-  /** Numbers are made of the first {@code 8 × MAX_DEPTH} bytes of a key at most. */
+  /** Prefixes are computed of at most the first {@code 8 × MAX_DEPTH} bytes of a key. */
   private static final int MAX_DEPTH = 32;
-  /** What is sorted by insertion before pieces are merged. */
+  /** The length of pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
   private static final int LAST_BYTE = Long.BYTES - 1;
 
@@ -41,14 +41,14 @@ final class ReferenceSort {
     }
   }
 
-  /** @param depth which eight bytes of the keys the numbers are made of; all before those are equal */
+  /** @param depth which eight bytes of the keys are the prefix; all bytes before are equal */
   private void sort(int from, int until, int depth) {
     context.killTaskIfInterrupted();
     int count = until - from;
     rows.copyReferences(from, count, scratch);
     int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, LAST_BYTE, false, false);
     rows.takeReferences(scratch, sorted, from, count);
-    if (order.decidesAlone()) {
+    if (order.canSortFullyWithPrefix()) {
       return;
     }
     int start = from;
@@ -64,7 +64,7 @@ final class ReferenceSort {
 
   /** Sorts references that have the same number. */
   private void sortRun(int from, int until, int depth) {
-    if (until - from > SHORT_RUN && depth + 1 < MAX_DEPTH && order.goesOn(rows.number(from))
+    if (until - from > SHORT_RUN && depth + 1 < MAX_DEPTH && order.hasNextPrefix(rows.number(from))
         && renumber(from, until, depth + 1)) {
       sort(from, until, depth + 1);
     } else {

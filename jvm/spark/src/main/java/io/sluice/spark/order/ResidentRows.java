@@ -112,7 +112,7 @@ final class ResidentRows implements AutoCloseable {
     return scratch == null ? null : new LongArray(new MemoryBlock(null, scratch.address(), bytes / WORD * WORD));
   }
 
-  /** Frees what {@link #takeScratch} took. */
+  /** Frees the memory of {@link #takeScratch}. */
   void freeScratch() {
     if (scratch != null) {
       release(scratch);

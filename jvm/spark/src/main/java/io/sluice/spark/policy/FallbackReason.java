@@ -13,8 +13,6 @@ public enum FallbackReason {
   AGGREGATOR("it has an aggregator"),
   KEY_ORDERING("it has a key ordering"),
   DISABLED("spark.sluice.enabled is false"),
-  NATIVE_LIBRARY("the native library cannot be used here"),
-  EXECUTOR_NATIVE_LIBRARY("an executor reported that it cannot use the native library"),
   ENCRYPTION("spark.io.encryption.enabled is true"),
   PUSH_BASED("push-based shuffle is on"),
   CUSTOM_DATA_IO("spark.shuffle.sort.io.plugin.class is not Spark's default"),
@@ -30,7 +28,7 @@ public enum FallbackReason {
     this.text = text;
   }
 
-  /** Whether the user has asked for it by a setting of Sluice's, so that nobody needs a warning. */
+  /** Whether the user disabled Sluice by one of its settings, so that no warning is logged. */
   public boolean isWanted() {
     return this == CODEC_SPARK || this == RECORDS_DISABLED || this == DISABLED;
   }

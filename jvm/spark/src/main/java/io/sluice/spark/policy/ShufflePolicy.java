@@ -27,7 +27,7 @@ public final class ShufflePolicy {
   private final Settings settings;
   private final Optional<FallbackReason> forEveryShuffle;
 
-  /** Looks once at what holds for every shuffle of the application. */
+  /** Evaluates once the conditions that are equal for every shuffle of the application. */
   public ShufflePolicy(SparkConf conf, Settings settings) {
     this.settings = settings;
     this.forEveryShuffle = applicationReason(conf, settings);

@@ -19,7 +19,7 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
     this.format = format;
   }
 
-  /** What the frames hold. */
+  /** The kind of rows in the frames. */
   public RecordFormat format() {
     return format;
   }

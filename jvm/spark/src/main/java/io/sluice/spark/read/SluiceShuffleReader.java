@@ -109,10 +109,11 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
 
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
     int threads = executor.settings().reader().threads();
+    FrameDecoder decoder = executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA;
     if (threads == 0) {
-      return new InlineDecoder(frames, FrameDecoder.NATIVE, memory, counts);
+      return new InlineDecoder(frames, decoder, memory, counts);
     }
-    return new ReadAheadDecoder(frames, FrameDecoder.NATIVE, memory, context, executor.decoders(),
+    return new ReadAheadDecoder(frames, decoder, memory, context, executor.decoders(),
         executor.readAheadBytes(), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 

@@ -33,7 +33,7 @@ public final class SparkFormatReader<K, V, C> implements ShuffleReader<K, C> {
   private final BlockStoreClient client;
 
   /**
-   * What of a shuffle is read.
+   * The range of a shuffle that is read.
    *
    * @param endMapIndex exclusive; {@code Integer.MAX_VALUE} for all
    * @param endPartition exclusive

@@ -25,7 +25,7 @@ final class PartType {
   static final int FLOAT = 12;
   static final int DOUBLE = 13;
 
-  /** What {@link #of} says of an object that is no part. */
+  /** The result of {@link #of} for an object that cannot be a part. */
   static final int UNKNOWN = -1;
 
   private PartType() {}

@@ -28,7 +28,10 @@ public final class RecordDecoder {
     return shape() == RecordShape.SERIALIZED;
   }
 
-  /** Number of serialized records that end in {@code row}, which {@link #isSerialized}; 0 when their bytes go on. */
+  /**
+   * Number of serialized records that end in {@code row}, which {@link #isSerialized}; 0 if their bytes continue in the
+   * next row.
+   */
   int serializedRecords(UnsafeRow row) {
     open(row);
     return (int) nextWord();
@@ -145,7 +148,7 @@ public final class RecordDecoder {
     };
   }
 
-  /** {@code value}, past the empty word that stands for it. */
+  /** Returns {@code value} after skipping the empty word that represents it. */
   private Object nothing(Object value) {
     nextWord();
     return value;

@@ -4,11 +4,13 @@ import org.apache.spark.unsafe.Platform;
 import scala.Tuple2;
 
 /**
- * Makes a row of a key and a value: see {@link RecordShape} for what it holds, and the package for its layout. The
+ * Makes a row of a key and a value: see {@link RecordShape} for its content, and the package for its layout. The
  * row is in {@link #buffer} until the next call. One thread.
  */
 public final class RecordEncoder {
-  /** Largest row, in bytes: small enough for any memory limit. What is larger is serialized and cut. */
+  /**
+   * Largest row, in bytes: small enough for any memory limit. Larger records are serialized and cut into several rows.
+   */
   static final int MAX_ROW_BYTES = 4 << 20;
   /** Most serialized bytes of a row. */
   static final int MAX_SERIALIZED_BYTES = MAX_ROW_BYTES - 1024;
@@ -70,7 +72,7 @@ public final class RecordEncoder {
   /**
    * Makes the row of serialized records, or of a part of their bytes.
    *
-   * @param records their number, or 0 when their bytes go on in the next row
+   * @param records their number, or 0 if their bytes continue in the next row
    * @param from index of the first byte
    * @param size number of bytes, at most {@link #MAX_SERIALIZED_BYTES}
    */

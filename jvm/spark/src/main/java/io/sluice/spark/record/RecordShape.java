@@ -1,7 +1,7 @@
 package io.sluice.spark.record;
 
 /**
- * What a record consists of, packed in the word behind its bitset, low byte first:
+ * The types of a record's parts, packed in the word behind its bitset, low byte first:
  *
  * <pre>
  *   byte 0  the key's type, or its first part's      byte 1  the key's second part's, 0 when it is no pair
@@ -10,9 +10,9 @@ package io.sluice.spark.record;
  * </pre>
  *
  * A pair is a {@code Tuple2}. Scala makes pairs of numbers of classes of their own (as {@code Tuple2$mcII$sp}); those
- * of {@code int}, {@code long} and {@code double} are kept apart. The shape {@link #SERIALIZED} is not a record but
- * several, as the shuffle's serializer wrote them: a word with their number, then their bytes. Bytes that are too
- * many for one row go on in the partition's next; all rows but the last of such a sequence have the number 0.
+ * of {@code int}, {@code long} and {@code double} have types of their own. A row of shape {@link #SERIALIZED} holds
+ * several records that the shuffle's serializer wrote: a word with their number, then their bytes. Bytes that do not
+ * fit one row continue in the partition's next row; all rows but the last of such a sequence have the number 0.
  */
 final class RecordShape {
   /** Shape of a row of serialized records. */

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.Platform;
  * The row's memory must stay as it is between {@link #pointTo} and the last question. One thread.
  */
 public final class RowKey {
-  /** What a key can be, as far as it can be compared without making an object of it. */
+  /** The kinds of keys that can be compared without creating an object. */
   public enum Kind {
     BYTES(true), LATIN1(true), UTF16(true),
     BYTE(false), SHORT(false), CHARACTER(false), INTEGER(false), LONG(false),
@@ -76,7 +76,7 @@ public final class RowKey {
     };
   }
 
-  /** What the key is. */
+  /** The kind of the key. */
   public Kind kind() {
     return kind;
   }

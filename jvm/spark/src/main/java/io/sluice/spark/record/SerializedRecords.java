@@ -12,23 +12,23 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * Collects records as the shuffle's own serializer writes them, by partition, until they are worth a row each.
+ * Collects serialized records by partition until a partition has enough bytes for a row.
  *
  * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
  * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
  * its row, so that each row can be read by itself. The buffers are on the heap, counted in Spark's execution memory
- * with an estimate of what the streams take. One thread.
+ * with an estimate of the streams' own memory. One thread.
  */
 public final class SerializedRecords implements AutoCloseable {
   private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
   private static final int PARTITION_BYTES = 16 * 1024;
   private static final int LEAST_BYTES = 1 << 20;
   private static final int MOST_BYTES = 32 << 20;
-  /** What one of Java's object streams takes beside its bytes: a block buffer of 1 KiB, tables of handles. */
+  /** Heap of one of Java's object streams beside its bytes: a block buffer of 1 KiB, tables of handles. */
   private static final int JAVA_STREAM_BYTES = 4 * 1024;
-  /** What a stream of a serializer that is not known may take. */
+  /** Estimated heap of a stream of an unknown serializer. */
   private static final int OTHER_STREAM_BYTES = 128 * 1024;
-  /** What a partition's buffer takes beside its bytes, roughly. */
+  /** Estimated heap of a partition's buffer beside its bytes. */
   private static final int BUFFER_OVERHEAD = 128;
 
   /** Takes rows over. */
@@ -36,7 +36,7 @@ public final class SerializedRecords implements AutoCloseable {
     /**
      * The encoder holds a row of {@code partition}.
      *
-     * @param records how many end in it; 0 when their bytes go on in the partition's next row
+     * @param records how many end in it; 0 if their bytes continue in the partition's next row
      */
     void accept(int partition, int records) throws IOException;
   }
@@ -132,7 +132,7 @@ public final class SerializedRecords implements AutoCloseable {
     sink.accept(partition, buffer.records);
   }
 
-  /** Ends the streams; what was not drained is dropped. */
+  /** Ends the streams; records that were not drained are dropped. */
   @Override
   public void close() {
     Arrays.fill(buffers, null);

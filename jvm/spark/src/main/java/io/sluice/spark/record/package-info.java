@@ -1,13 +1,13 @@
 /**
- * Records of RDD shuffles in the layout of SQL rows, so that they take the same way through pages, frames and
- * memory as SQL's own rows.
+ * Records of RDD shuffles in the layout of SQL rows, so that pages, frames and memory are handled as for SQL's own
+ * rows.
  *
- * <p>A record is an {@code UnsafeRow}: a bitset word (always 0), a word that says what the record is (its
+ * <p>A record is an {@code UnsafeRow}: a bitset word (always 0), a word with the types of the record's parts (its
  * {@linkplain io.sluice.spark.record.RecordShape shape}), one word per part, and the variable-length bytes.
- * {@link io.sluice.spark.record.RecordEncoder} writes it, {@link io.sluice.spark.record.RecordDecoder} makes the
- * objects again, without a serializer in between. What has no shape goes through the shuffle's own serializer,
+ * {@link io.sluice.spark.record.RecordEncoder} writes it, {@link io.sluice.spark.record.RecordDecoder} creates
+ * the objects again, without a serializer. Records of other types go through the shuffle's own serializer,
  * many records to a row ({@link io.sluice.spark.record.SerializedRecords}); with a serializer that is not Spark's
- * everything does ({@link io.sluice.spark.record.SerializerChoice}).
+ * every record does ({@link io.sluice.spark.record.SerializerChoice}).
  *
  * <p>Invariants: a decoded record equals the encoded one and has its classes; a partition's records keep their
  * order. Deliberately absent: sorting and aggregating, which are the reader's.

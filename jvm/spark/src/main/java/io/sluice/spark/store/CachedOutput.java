@@ -6,30 +6,31 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** One map output in a memory file, from before it is written until its shuffle is removed. See {@link OutputCache}. */
+/**
+ * One map output in a memory file, from the reservation of its memory until it is freed. Its {@link OutputState} and
+ * what depends on the state are changed by {@link CachedOutputs} only, under that object's lock. Methods that the state
+ * does not allow throw {@link IllegalStateException}.
+ */
 public final class CachedOutput {
-  private static final Logger LOG = LoggerFactory.getLogger(CachedOutput.class);
   /**
    * The order in which outputs move to the disk: the oldest shuffle's first, because its readers are likeliest to be
-   * done, and of one shuffle the oldest output first.
+   * done, and of one shuffle the output that was reserved first.
    */
-  static final Comparator<CachedOutput> MOVED_FIRST =
+  static final Comparator<CachedOutput> MOVE_ORDER =
       Comparator.<CachedOutput>comparingInt(output -> output.shuffleId).thenComparingLong(output -> output.number);
 
   private final int shuffleId;
   private final long mapId;
   private final long number;
   private final MemoryFile memory;
-  /** What the cache has set aside for it, in bytes; guarded by the cache. */
+  private volatile OutputState state = OutputState.WRITING;
+  /** The bytes that count against the cache's limit for it; guarded by {@link CachedOutputs}. */
   private long charge;
-  private volatile boolean removed;
-  /** The file that holds the bytes since they were moved. */
-  private volatile File moved;
+  /** The file that the bytes were moved to; set by {@link CachedOutputs} when the move ends. */
+  private volatile File diskFile;
 
-  /** @param number later outputs have greater ones */
+  /** @param number increases with each reservation */
   CachedOutput(int shuffleId, long mapId, long number, MemoryFile memory, long charge) {
     this.shuffleId = shuffleId;
     this.mapId = mapId;
@@ -46,6 +47,29 @@ public final class CachedOutput {
     return mapId;
   }
 
+  MemoryFile memory() {
+    return memory;
+  }
+
+  OutputState state() {
+    return state;
+  }
+
+  /** Changes the state; under the lock of {@link CachedOutputs}. */
+  void become(OutputState next) {
+    if (!state.successors().contains(next)) {
+      throw new IllegalStateException("the " + this + " is " + state + " and cannot become " + next);
+    }
+    state = next;
+  }
+
+  /** Throws unless the state is the expected one. */
+  void require(OutputState expected) {
+    if (state != expected) {
+      throw new IllegalStateException("the " + this + " is " + state + ", not " + expected);
+    }
+  }
+
   long charge() {
     return charge;
   }
@@ -54,65 +78,36 @@ public final class CachedOutput {
     this.charge = charge;
   }
 
-  /** Where the writer writes. */
+  /** The file that the bytes were moved to; null if they never were. */
+  File diskFile() {
+    return diskFile;
+  }
+
+  void setDiskFile(File diskFile) {
+    this.diskFile = diskFile;
+  }
+
+  /** The path of the memory file, to which the map task writes. */
   public File file() {
     return memory.path().toFile();
   }
 
-  /** The output is complete: from now on its size cannot change, so processes that map the file can rely on it. */
+  /** Fixes the size of the complete output, so that processes that map the file can rely on it. */
   public void seal() {
+    require(OutputState.WRITING);
     memory.seal();
   }
 
   /** Creates {@code link}, a symbolic link to the memory file, which Spark then renames to the data file. */
   public void linkFrom(File link) throws IOException {
+    require(OutputState.WRITING);
     Files.createSymbolicLink(link.toPath(), memory.path());
   }
 
   /** Whether {@code dataFile} is a link to this output; false if another attempt committed its output first. */
-  public boolean isAt(File dataFile) throws IOException {
+  public boolean isLinkedFrom(File dataFile) throws IOException {
     Path link = dataFile.toPath();
     return Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(memory.path());
-  }
-
-  /** Copies the bytes to a file, which the link's path opens from now on. Returns how many. */
-  long moveTo(File file) {
-    long count = memory.moveTo(file);
-    moved = file;
-    if (removed) {
-      delete(file);
-    }
-    return count;
-  }
-
-  boolean isRemoved() {
-    return removed;
-  }
-
-  void markRemoved() {
-    removed = true;
-  }
-
-  /** Whether the bytes are on the disk, for tests. */
-  boolean isMoved() {
-    return moved != null;
-  }
-
-  /** Frees the memory, or deletes the file. No link to it may exist any more. Twice is fine. */
-  void remove() {
-    markRemoved();
-    memory.close();
-    if (moved != null) {
-      delete(moved);
-    }
-  }
-
-  private void delete(File file) {
-    try {
-      Files.deleteIfExists(file.toPath());
-    } catch (IOException e) {
-      LOG.warn("Could not delete {}, where {} was", file, this, e);
-    }
   }
 
   @Override

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The spill files of one map task, in Spark's local directories: one directory after the other, from a random one on.
- * A directory that is full or cannot be written is left out for the rest of the task, until none is left. One task's
- * thread only.
+ * A directory that is full or cannot be written is not used again by the task; when all have failed, the spill fails.
+ * Used by one task's thread only.
  *
  * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a
  * random name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so
@@ -33,7 +33,7 @@ public final class SpillFiles {
 
   /** Writes a spill to a file: bytes written. */
   public interface Write {
-    long to(File file);
+    long to(File file) throws IOException;
   }
 
   private final File[] directories;
@@ -64,16 +64,11 @@ public final class SpillFiles {
       if (failedDirectories.containsKey(directory)) {
         continue;
       }
-      File file = null;
       try {
-        file = newFile(directory);
-        long bytes = spill.to(file);
-        files.add(file);
-        return bytes;
+        return writeTo(newFile(directory), spill);
       } catch (IOException e) {
         markFailed(directory, e);
       } catch (NativeException e) {
-        delete(file);
         if (!e.isDirectoryFailure()) {
           throw e;
         }
@@ -82,6 +77,20 @@ public final class SpillFiles {
     }
     throw new IOException("no local directory can take a shuffle spill; each failed: " + failedDirectories
         + ". Free space there, or add directories to spark.local.dir", lastFailure);
+  }
+
+  /** Keeps the file if it could be written, and deletes it otherwise, whatever the failure. */
+  private long writeTo(File file, Write spill) throws IOException {
+    boolean written = false;
+    try {
+      long bytes = spill.to(file);
+      written = files.add(file);
+      return bytes;
+    } finally {
+      if (!written) {
+        delete(file);
+      }
+    }
   }
 
   /** A name for a new file in one of the directory's sub-directories, which is made if it is not there. */

@@ -1,8 +1,14 @@
 /**
  * Map outputs that stay in memory ({@code spark.sluice.store=cache}).
  *
- * <p>An output is a memory file, and Spark's data file is a link to it, so that everything that reads map outputs,
- * Spark's own or ours, one-sidedly or not, finds it where it always is. When memory is short the oldest move to the
- * disk and become the plain files that they would have been ({@code docs/decisions/0009}).
+ * <p>An output is a memory file, and Spark's data file is a link to it, so that Spark's and
+ * Sluice's readers, one-sided reads included, open it under its usual path. When memory is short, the oldest outputs
+ * are moved to the disk, under the same path ({@code docs/decisions/0009}).
+ *
+ * <pre>
+ *   MapOutputCommit ─► OutputCache (I/O) ─► CachedOutputs (limits, states, one lock) ─► CachedOutput, OutputState
+ *                          ├─► MemoryFiles (creates), MoveListener (is told of moves)
+ *                          └─► OutputDisk: SparkLocalDirs ─► SpillFiles ◄─ spills of map tasks
+ * </pre>
  */
 package io.sluice.spark.store;

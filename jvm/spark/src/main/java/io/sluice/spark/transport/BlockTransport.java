@@ -3,7 +3,7 @@ package io.sluice.spark.transport;
 import io.sluice.nativebridge.TransportStatistics;
 
 /**
- * What reads blocks of other processes one-sidedly. {@link NativeBlockTransport} is the one that executors use; tests
+ * Reads blocks of other processes one-sidedly. Executors use {@link NativeBlockTransport}; tests
  * have one in this process that loses, delays and reorders.
  *
  * <p>Results, completions and threads are those of {@link io.sluice.nativebridge.NativeTransport}: negative is a
@@ -14,7 +14,7 @@ public interface BlockTransport {
   /** One line for the log. */
   String describe();
 
-  /** What peers need for {@link #connect}. */
+  /** The address with which peers {@link #connect}. */
   byte[] address();
 
   /** Makes a committed map output readable for peers; {@code offsets} has one element more than the partitions. */
@@ -23,7 +23,7 @@ public interface BlockTransport {
   /** Says that the file of a published output lies elsewhere now, behind the same path and with the same bytes. */
   int renew(int shuffleId, long mapId);
 
-  /** Ends what {@link #publish} began, for all outputs of a shuffle. */
+  /** Withdraws all published outputs of a shuffle. */
   int withdrawShuffle(int shuffleId);
 
   /**
@@ -58,7 +58,7 @@ public interface BlockTransport {
   long cmaBytes();
 
   /**
-   * What the transport says of itself now.
+   * The transport's statistics now.
    *
    * @throws RuntimeException after {@link #stop}, or when this one has no statistics
    */

@@ -23,7 +23,7 @@ final class NativeBlockTransport implements BlockTransport {
   /**
    * Opens UCX and starts the native progress thread.
    *
-   * @param secret what peers must know; empty: nothing is asked
+   * @param secret the secret that peers must prove to know; empty: none
    * @param receiveLimitBytes how much may have been received and not been released
    * @throws NativeException when there is no usable UCX
    * @throws LinkageError when the native library has no transport

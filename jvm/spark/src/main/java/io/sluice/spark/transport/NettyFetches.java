@@ -102,7 +102,7 @@ final class NettyFetches implements AutoCloseable {
     }
   }
 
-  /** Refuses new work; what has been added is still asked for. Twice is fine. */
+  /** Refuses new requests; requests that were added before are still sent. Twice is fine. */
   @Override
   public void close() {
     synchronized (lines) {

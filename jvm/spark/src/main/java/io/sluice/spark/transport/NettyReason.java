@@ -21,7 +21,7 @@ enum NettyReason {
     this.counter = counter;
   }
 
-  /** What counts the blocks. */
+  /** The counter of the blocks. */
   Counter counter() {
     return counter;
   }
@@ -31,7 +31,7 @@ enum NettyReason {
     return this == PEER_FAILED || this == TIMEOUT;
   }
 
-  /** What a negative status of a completion or a fetch means. */
+  /** The reason that belongs to a negative status of a completion or a fetch. */
   static NettyReason ofStatus(long status) {
     return switch ((int) status) {
       case NativeTransport.PEER -> PEER_FAILED;

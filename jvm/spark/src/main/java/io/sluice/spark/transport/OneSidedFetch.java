@@ -27,7 +27,7 @@ final class OneSidedFetch {
   private int open;
   private volatile PeerTable.Link link;
 
-  /** The same request made of Spark's block transfer. */
+  /** The same request through Spark's block transfer. */
   @FunctionalInterface
   interface SparksFetch {
     void fetch(String[] ids, BlockFetchingListener listener);
@@ -123,7 +123,7 @@ final class OneSidedFetch {
     try {
       sparks.fetch(blockIds, listener);
     } catch (Exception | AssertionError e) {
-      // Spark's clients report what goes wrong to the listener; they throw only before they have begun.
+      // Spark's clients report failures to the listener; they throw only before they have sent a request.
       fail(blockIds, e);
     }
   }

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
  * Keeps an executor and its peers known to each other, through the driver: a daemon thread that sends a heartbeat every
  * few seconds, and at once when a block of an unknown executor is wanted. When the executor's transport has ended, the
  * thread sends no more heartbeats, so the driver's {@link PeerRegistry} removes the executor and no peer waits for it.
- * An error here only means that blocks travel by Spark's block transfer; the executor goes on.
+ * An error here only makes blocks come by Spark's block transfer; the executor continues.
  */
 public final class PeerDiscovery implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerDiscovery.class);
@@ -68,7 +68,7 @@ public final class PeerDiscovery implements AutoCloseable {
   }
 
   /**
-   * Sends heartbeats until closed. After a heartbeat that was sent early for an unknown executor and brought no news,
+   * Sends heartbeats until closed. After a heartbeat that was sent early for an unknown executor and brought no change,
    * the next early one waits twice as long.
    */
   private void beat(TransportService service) throws InterruptedException {
@@ -77,20 +77,20 @@ public final class PeerDiscovery implements AutoCloseable {
     boolean woken = false;
     while (!closed && !service.hasEnded() && address != null) {
       wanted.drainPermits();
-      boolean news = exchange(service, address);
-      pauseMillis = woken && !news ? Math.min(PERIOD_MILLIS, pauseMillis * 2) : SHORTEST_MILLIS;
+      boolean update = exchange(service, address);
+      pauseMillis = woken && !update ? Math.min(PERIOD_MILLIS, pauseMillis * 2) : SHORTEST_MILLIS;
       TimeUnit.MILLISECONDS.sleep(pauseMillis);
       woken = wanted.tryAcquire(PERIOD_MILLIS - pauseMillis, TimeUnit.MILLISECONDS);
     }
   }
 
-  /** One heartbeat; whether it brought news. */
+  /** One heartbeat; whether it brought changes. */
   private boolean exchange(TransportService service, byte[] address) throws InterruptedException {
     try {
-      PeerNews news = PeerNews.ofWire(driver.ask(new PeerHeartbeat(executorId, address, sequence)));
-      service.learn(news);
-      sequence = news.sequence();
-      return !news.isEmpty();
+      PeerUpdate update = PeerUpdate.ofWire(driver.ask(new PeerHeartbeat(executorId, address, sequence)));
+      service.learn(update);
+      sequence = update.sequence();
+      return !update.isEmpty();
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception e) {

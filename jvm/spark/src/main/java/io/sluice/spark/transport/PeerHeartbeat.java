@@ -3,10 +3,10 @@ package io.sluice.spark.transport;
 import java.io.Serializable;
 
 /**
- * What an executor tells the driver every few seconds.
+ * The message that an executor sends to the driver every few seconds.
  *
  * @param address how it can be read
- * @param since the sequence number of the last news that it has
+ * @param since the sequence number of the last update that it has
  */
 public record PeerHeartbeat(String executorId, byte[] address, long since) implements Serializable {
   private static final long serialVersionUID = 1L;

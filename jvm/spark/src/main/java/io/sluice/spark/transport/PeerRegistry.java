@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
  * last of each executor is kept. Any thread.
  */
 public final class PeerRegistry {
-  /** An executor that sends no heartbeat for so long is taken for dead until it sends one again. */
+  /** An executor that sends no heartbeat for so long is withdrawn until it sends one again. */
   static final long SILENCE_NANOS = 60_000_000_000L;
 
   private final LongSupplier clockNanos;
@@ -33,14 +33,14 @@ public final class PeerRegistry {
     this.clockNanos = clockNanos;
   }
 
-  /** Takes note of an executor and tells it what it does not know yet. */
-  public synchronized PeerNews heartbeat(PeerHeartbeat heartbeat) {
+  /** Records an executor's heartbeat and returns the changes that it does not know yet. */
+  public synchronized PeerUpdate heartbeat(PeerHeartbeat heartbeat) {
     long now = clockNanos.getAsLong();
     if (!removed.contains(heartbeat.executorId())) {
       hear(heartbeat, now);
     }
     dropSilent(now);
-    return newsFor(heartbeat);
+    return updateFor(heartbeat);
   }
 
   /** The scheduler lost an executor. */
@@ -70,7 +70,7 @@ public final class PeerRegistry {
     }
   }
 
-  private PeerNews newsFor(PeerHeartbeat heartbeat) {
+  private PeerUpdate updateFor(PeerHeartbeat heartbeat) {
     Map<String, byte[]> announced = new HashMap<>();
     List<String> gone = new ArrayList<>();
     entries.forEach((id, entry) -> {
@@ -83,6 +83,6 @@ public final class PeerRegistry {
         gone.add(id);
       }
     });
-    return new PeerNews(sequence, announced, gone);
+    return new PeerUpdate(sequence, announced, gone);
   }
 }

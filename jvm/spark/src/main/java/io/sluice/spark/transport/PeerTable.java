@@ -25,15 +25,15 @@ import org.slf4j.LoggerFactory;
  * milliseconds. The transport closes a connection that has been idle and opens it again for the next fetch; to this
  * table it stays connected.
  *
- * <p>A connection that follows a failure is a probe: blocks go on by Spark's block transfer until it has been proven,
+ * <p>A connection after a failure is a probe: blocks come by Spark's block transfer until it has been proven,
  * because a peer that Spark reaches and the transport does not (a firewall) would cost them the transport's timeout
- * each time. The first connection costs it once.
+ * each time. The first connection costs that timeout once.
  */
 final class PeerTable {
   private static final Logger LOG = LoggerFactory.getLogger(PeerTable.class);
   private static final double NANOS_PER_SECOND = 1e9;
-  /** The delay doubles as often: up to 16 times the setting. */
-  private static final int MOST_DOUBLINGS = 4;
+  /** How often the delay doubles: up to 16 times the setting. */
+  private static final int MAX_DOUBLINGS = 4;
 
   private final BlockTransport transport;
   private final Counters counters;
@@ -87,7 +87,7 @@ final class PeerTable {
     counters.increment(Counter.TRANSPORT_PEERS_ANNOUNCED);
   }
 
-  /** An executor is gone: its fetches under way fail. */
+  /** An executor was lost or withdrawn: its fetches in flight fail. */
   synchronized void forget(String executorId) {
     Peer peer = peers.remove(executorId);
     if (peer != null) {
@@ -135,7 +135,7 @@ final class PeerTable {
     }
   }
 
-  /** A fetch found that the peer failed; what is already known to have failed stays as it is. */
+  /** A fetch found that the peer failed; a peer already marked as failed is not changed. */
   synchronized void failed(Link link) {
     Peer peer = peers.get(link.executorId());
     if (peer != null && peer.number == link.number() && peer.state == State.CONNECTED
@@ -156,7 +156,7 @@ final class PeerTable {
   }
 
   private void fail(String executorId, Peer peer, String reason) {
-    long delayNanos = retryDelayNanos << Math.min(peer.failures, MOST_DOUBLINGS);
+    long delayNanos = retryDelayNanos << Math.min(peer.failures, MAX_DOUBLINGS);
     peer.state = State.RESTING;
     peer.failures++;
     peer.retryAtNanos = clockNanos.getAsLong() + delayNanos;

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes this executor's committed map outputs readable for its peers. What cannot be published is read through Spark's
- * block transfer, so nothing here ever fails a task. Any thread.
+ * Makes this executor's committed map outputs readable for its peers. Outputs that cannot be published are read through
+ * Spark's block transfer, so nothing here ever fails a task. Any thread.
  */
 public final class Publisher {
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);

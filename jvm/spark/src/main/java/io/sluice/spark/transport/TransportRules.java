@@ -40,7 +40,7 @@ public final class TransportRules {
   }
 
   /**
-   * Whether UCX may choose TCP with this {@code UCX_TLS}: a list of transports ({@code all} stands for every one), or
+   * Whether UCX may choose TCP with this {@code UCX_TLS}: a list of transports ({@code all} means every one), or
    * {@code ^} and those that are excluded.
    */
   private static boolean mayUseTcp(String transports) {

@@ -44,7 +44,7 @@ public final class TransportService implements AutoCloseable {
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
-  /** What of {@link BlockTransport#cmaBytes} has been counted; the poller's. */
+  /** The part of {@link BlockTransport#cmaBytes} that has been counted; used by the polling thread only. */
   private long cmaBytes;
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> {};
@@ -62,7 +62,7 @@ public final class TransportService implements AutoCloseable {
   /**
    * Opens UCX as the settings say; empty, with a line in the log, when it cannot be opened here.
    *
-   * @param secret what peers must know; empty: nothing is asked
+   * @param secret the secret that peers must prove to know; empty: none
    * @param receiveLimitBytes how much may have been received and not been released
    */
   public static Optional<TransportService> open(
@@ -89,7 +89,7 @@ public final class TransportService implements AutoCloseable {
     return new OneSidedBlockClient(this, sparks);
   }
 
-  /** What makes this executor's map outputs readable for others. */
+  /** Publishes this executor's map outputs to other executors. */
   public Publisher publisher() {
     return publisher;
   }
@@ -99,26 +99,26 @@ public final class TransportService implements AutoCloseable {
     return closed;
   }
 
-  /** What other executors need to reach this one. */
+  /** The address at which other executors reach this one. */
   byte[] address() {
     return transport.address();
   }
 
-  /** Takes over what the driver knows of other executors. */
-  void learn(PeerNews news) {
+  /** Applies the driver's changes of other executors. */
+  void learn(PeerUpdate update) {
     if (!closed) {
-      news.gone().forEach(peers::forget);
-      news.announced().forEach(peers::learn);
+      update.gone().forEach(peers::forget);
+      update.announced().forEach(peers::learn);
     }
   }
 
-  /** Sets what is run, on the asking task's thread, when a block of an executor is wanted that is not known yet. */
+  /** Sets the callback for a fetch from an executor that is not known yet; it runs on the fetching task's thread. */
   void onUnknownPeer(Runnable action) {
     onUnknownPeer = action;
   }
 
   /**
-   * Starts a fetch; from then on each of its blocks is settled, and what is missed goes to Spark.
+   * Starts a fetch: each of its blocks is delivered to the listener, or requested from Spark's client.
    *
    * @return null, or why it was not started: then the caller asks Spark
    */
@@ -154,7 +154,7 @@ public final class TransportService implements AutoCloseable {
   }
 
   /**
-   * What the transport says of itself now, for metrics.
+   * The transport's statistics now, for metrics.
    *
    * @throws RuntimeException when it was closed
    */

@@ -5,15 +5,15 @@
  * <pre>
  *   map task    writer ── PublishingWriter ──→ Publisher ───────────────→ BlockTransport (native)
  *   reduce task Spark's fetch iterator ──→ OneSidedBlockClient ──→ TransportService ──→ ″
- *                                                 └── what cannot be read so ──→ Spark's block transfer
- *   executor    PeerDiscovery ←── heartbeat, news ──→ PeerRegistry (driver)
+ *                                                 └── all other blocks ──────────→ Spark's block transfer
+ *   executor    PeerDiscovery ←── heartbeat, changes ─→ PeerRegistry (driver)
  * </pre>
  *
  * Invariants:
  * <ul>
  *   <li>Every block is always readable through Spark's block transfer; the transport is only ever the faster way. A
- *       block that fails one-sidedly is asked for there before Spark hears of a failure.
- *   <li>A listener of Spark's hears of each block once, whatever fails, stops or comes late; no lock is held meanwhile.
+ *       block that fails one-sidedly is fetched through it before a failure is reported to Spark.
+ *   <li>Spark's listener is called once for each block, whatever fails, is closed or comes late, and without a lock.
  *   <li>Memory of a received block is freed once, when the last reference to it is released.
  *   <li>Nothing here fails a task or an executor: not a peer's death, not a publication, not the discovery.
  * </ul>

@@ -26,7 +26,7 @@ final class BatchEncoder {
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
 
-  private final NativeMapOutput output;
+  private final MapOutput output;
   private final TaskMemory memory;
   private final WorkerPool pool;
   private final TaskContext context;
@@ -35,7 +35,7 @@ final class BatchEncoder {
   private long nextSequence;
   private long runningBytes;
 
-  BatchEncoder(NativeMapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
+  BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
     this.output = output;
     this.memory = memory;
     this.pool = pool;
@@ -111,7 +111,7 @@ final class BatchEncoder {
     }
   }
 
-  /** Frees the pages of what encoder threads have finished, without waiting. */
+  /** Frees the pages of batches that encoder threads have finished, without waiting. */
   void settleFinished() throws IOException {
     while (!running.isEmpty() && running.peek().result().isDone()) {
       settle(running.poll());

@@ -9,14 +9,14 @@ import java.util.concurrent.Future;
  * native code reads must not be freed.
  */
 final class EncodeJob implements Callable<Long> {
-  private final NativeMapOutput output;
+  private final MapOutput output;
   private final PageBatch batch;
   private final long sequence;
   private Future<Long> result;
   private boolean done;
   private boolean abandoned;
 
-  EncodeJob(NativeMapOutput output, PageBatch batch, long sequence) {
+  EncodeJob(MapOutput output, PageBatch batch, long sequence) {
     this.output = output;
     this.batch = batch;
     this.sequence = sequence;

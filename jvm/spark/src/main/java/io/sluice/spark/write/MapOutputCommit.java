@@ -1,6 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
@@ -13,6 +14,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManager;
@@ -33,19 +35,23 @@ final class MapOutputCommit {
   private final int shuffleId;
   private final long mapId;
   private final BlockSettings blocks;
+  /** The largest request that Spark fetches to memory, in bytes; without bound where frames are not plain. */
+  private final long fetchedToMemory;
   private final Optional<OutputCache> cache;
   private long[] lengths;
   private File temporary;
-  /** Where the output is in memory, until the cache keeps it. */
-  private CachedOutput place;
+  /** The output in memory, from its reservation until it is committed to the cache; else null. */
+  private CachedOutput cached;
 
   MapOutputCommit(IndexShuffleBlockResolver resolver, BlockManager blockManager, int shuffleId, long mapId,
-      BlockSettings blocks, Optional<OutputCache> cache) {
+      BlockSettings blocks, boolean plainFrames, Optional<OutputCache> cache) {
     this.resolver = resolver;
     this.blockManager = blockManager;
     this.shuffleId = shuffleId;
     this.mapId = mapId;
     this.blocks = blocks;
+    this.fetchedToMemory =
+        plainFrames ? FetchSettings.of(SparkEnv.get().conf()).maxBlockBytesToMemory() : Long.MAX_VALUE;
     this.cache = cache;
   }
 
@@ -54,7 +60,7 @@ final class MapOutputCommit {
    *
    * @return bytes written to the data file
    */
-  long commit(NativeMapOutput output, int partitions) throws IOException {
+  long commit(MapOutput output, int partitions) throws IOException {
     long[] blockLengths = new long[partitions];
     if (!output.isOpen()) {
       // As stock does for a map task without records: an index of zeros, no data file, no checksums.
@@ -68,28 +74,28 @@ final class MapOutputCommit {
     long written = write(output, blockLengths, checksums);
     resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
     temporary = null;
-    if (place != null && place.isAt(resolver.getDataFile(shuffleId, mapId))
-        && cache.orElseThrow().keep(place, written)) {
-      place = null;
+    if (cached != null && cached.isLinkedFrom(resolver.getDataFile(shuffleId, mapId))
+        && cache.orElseThrow().commit(cached, written)) {
+      cached = null;
     }
     lengths = blockLengths;
     return written;
   }
 
-  /** Writes what is to be the data file: to memory behind a link, or to the disk. */
-  private long write(NativeMapOutput output, long[] blockLengths, long[] checksums) throws IOException {
-    place = cache.isPresent() ? cache.get().place(shuffleId, mapId, output.encodedBytes()) : null;
-    if (place != null) {
+  /** Writes the data file to the disk, or, as a link to a memory file, to the cache. */
+  private long write(MapOutput output, long[] blockLengths, long[] checksums) throws IOException {
+    cached = cache.isPresent() ? cache.get().reserve(shuffleId, mapId, output.encodedBytes()) : null;
+    if (cached != null) {
       try {
-        place.linkFrom(temporary);
-        long written = output.commit(place.file(), blockLengths, checksums);
-        place.seal();
+        cached.linkFrom(temporary);
+        long written = output.commit(cached.file(), blockLengths, checksums);
+        cached.seal();
         return written;
       } catch (IOException e) {
         LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}",
             mapId, shuffleId, e.getMessage());
-        cache.get().refuse(place);
-        place = null;
+        cache.get().writeFailed(cached);
+        cached = null;
         Files.deleteIfExists(temporary.toPath());
       }
     }
@@ -107,10 +113,10 @@ final class MapOutputCommit {
   }
 
   /**
-   * What the task reports to the driver; after {@link #commit}.
+   * The status that the task reports to the driver; after {@link #commit}.
    *
    * @param rowChecksum Spark's checksum of all rows; null when none is wanted
-   * @param stockSizes what estimates the sizes of Spark's own blocks; null where no query plan depends on them
+   * @param stockSizes estimates the sizes of Spark's own blocks; null where no query plan depends on them
    * @param reportedBytes where it is noted how the reported sizes compare with the real ones
    */
   MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes, ReportedBytes reportedBytes) {
@@ -122,12 +128,21 @@ final class MapOutputCommit {
     long stockBytes = 0;
     for (int p = 0; p < sizes.length; p++) {
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
-      sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, sizes[p]);
+      sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, Math.max(sizes[p], leastReported(lengths[p])));
       realBytes += lengths[p];
       stockBytes += sizes[p];
     }
     reportedBytes.add(shuffleId, realBytes, stockBytes);
     return sparkStatus(rowChecksum, sizes);
+  }
+
+  /**
+   * A reader takes a block's bytes for its reported size times what Sluice's frames usually have of stock's bytes.
+   * Plain frames have more; one that is larger than what Spark fetches to memory must not seem smaller than that,
+   * because it may be longer than any one message.
+   */
+  private long leastReported(long bytes) {
+    return bytes <= fetchedToMemory ? 0 : (long) Math.ceil(bytes / blocks.typicalShareOfStock());
   }
 
   private MapStatus sparkStatus(Long rowChecksum, long[] sizes) {
@@ -143,9 +158,9 @@ final class MapOutputCommit {
 
   /** Deletes the files of a commit that did not finish, or that came after another attempt's. */
   void abort() {
-    if (place != null) {
-      cache.orElseThrow().discard(place);
-      place = null;
+    if (cached != null) {
+      cache.orElseThrow().abandon(cached);
+      cached = null;
     }
     if (temporary != null) {
       try {

@@ -3,7 +3,7 @@ package io.sluice.spark.write;
 import java.util.List;
 
 /**
- * What the codec made of the first bytes of one partition's stream, at one or several lengths.
+ * The compressed sizes of the first bytes of one partition's stream, at one or several lengths.
  *
  * @param partition which
  * @param points pairs of a length and the compressed length of that many bytes, by ascending length, at least one
@@ -33,7 +33,7 @@ record MeasuredStream(int partition, List<long[]> points, boolean large, boolean
     return (double) (to[1] - from[1]) / (to[0] - from[0]) * from[0] / from[1];
   }
 
-  /** Compressed bytes that the codec would make of none: what the first two points, continued, say; at least 0. */
+  /** Compressed size of an empty stream, extrapolated from the first two points; at least 0. */
   double intercept() {
     long[] first = points.get(0);
     long[] second = points.get(1);

@@ -16,6 +16,8 @@ final class PageBatch {
   private final List<PageWriter> pages = new ArrayList<>();
   private long quotaBytes;
   private long encodeBytes;
+  /** The longest row that has a page of its own; 0 when none has. */
+  private long largeRowBytes;
   private long moreRecords;
 
   PageBatch(int fields) {
@@ -23,21 +25,50 @@ final class PageBatch {
   }
 
   /**
-   * What encoding a page needs at most beside the page: the run, which is as large as the rows when they do not
-   * compress, and 16 bytes to sort each row by. The quota for it is taken together with the page's, because a writer
-   * that had to ask when its pages are full could wait for others in the same position.
+   * The quota for encoding that the batch lacks when it gets one more page. It is taken together with the page's,
+   * because a writer that had to ask when its pages are full could wait for others in the same position. The page's
+   * rows are not known yet; {@link #reserveEncode} corrects it when they are.
+   *
+   * @param pageRowBytes how long the rows of that page will be, as far as is known
+   * @param ownPage whether it is made for one row
    */
-  static long encodeBytesFor(long pageBytes) {
-    return pageBytes + pageBytes / 4;
+  long lackingEncodeBytes(MapOutput output, long pageBytes, long pageRowBytes, boolean ownPage) {
+    long pageRows = Math.max(1, pageBytes / (pageRowBytes + PageWriter.ENTRY_BYTES));
+    long needs = output.encodeNeeds(rowBytes() + pageRows * pageRowBytes, rows() + pageRows,
+        Math.max(largeRowBytes, ownPage ? pageRowBytes : 0), fields);
+    return Math.max(0, needs - encodeBytes);
   }
 
-  /** Starts a page; the batch owns the lease and the quota of {@link #encodeBytesFor} it now. */
-  PageWriter addPage(Lease lease) {
+  /** Starts a page; the batch owns the lease, and quota for encoding of {@code moreEncodeBytes}, now. */
+  PageWriter addPage(Lease lease, long moreEncodeBytes) {
     PageWriter page = new PageWriter(lease);
     pages.add(page);
-    encodeBytes += encodeBytesFor(lease.bytes());
-    quotaBytes += lease.bytes() + encodeBytesFor(lease.bytes());
+    encodeBytes += moreEncodeBytes;
+    quotaBytes += lease.bytes() + moreEncodeBytes;
     return page;
+  }
+
+  /** As {@link #addPage}, for a page that one row fills. */
+  PageWriter addPageOf(Lease lease, long moreEncodeBytes, long rowBytes) {
+    largeRowBytes = Math.max(largeRowBytes, rowBytes);
+    return addPage(lease, moreEncodeBytes);
+  }
+
+  /**
+   * The batch is full: makes its quota for encoding what its rows need. Where there is no more quota it keeps what it
+   * has; the arena's limit then decides whether the encode gets what it lacks, or is repeated after a spill.
+   *
+   * @param mayGrow false while the task spills: Spark forbids to ask for its memory then
+   */
+  void reserveEncode(MapOutput output, TaskMemory memory, boolean mayGrow) {
+    long more = output.encodeNeeds(rowBytes(), rows(), largeRowBytes, fields) - encodeBytes;
+    if (more < 0) {
+      memory.unreserve(-more);
+    } else if (more > 0 && !(mayGrow && memory.tryReserveForRows(more))) {
+      return;
+    }
+    encodeBytes += more;
+    quotaBytes += more;
   }
 
   /** Counts records that have no row of their own, because some row holds several. */
@@ -71,7 +102,7 @@ final class PageBatch {
     return rows() + moreRecords;
   }
 
-  private long rows() {
+  long rows() {
     long rows = 0;
     for (PageWriter page : pages) {
       rows += page.records();

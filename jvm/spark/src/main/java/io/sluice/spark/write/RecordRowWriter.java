@@ -69,8 +69,7 @@ final class RecordRowWriter<K, V> {
   }
 
   /**
-   * As Spark's {@code Aggregator} does it, but what spills does so with this shuffle's serializer, as on Spark's map
-   * side.
+   * As Spark's {@code Aggregator} does it, but spills use this shuffle's serializer, as on Spark's map side.
    */
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records) {

@@ -57,7 +57,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final TaskMemory memory;
   private final SQLMetric dataSize;
   private final boolean rowChecksums;
-  private final NativeMapOutput output;
+  private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
   /** Null for an RDD's records: adaptive execution, which plans by block sizes, is SQL's only. */
@@ -93,16 +93,21 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new NativeMapOutput(partitions, all.blocks(), memory, spills, rowChecksums, counters);
+    this.output = new MapOutput(() -> newRuns(executor), all.blocks(), memory, spills, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
-        executor.cache());
+        !executor.nativeCore(), executor.cache());
     this.reportedBytes = executor.reportedBytes();
     this.stockSizes = format == RecordFormat.SQL_ROWS
         ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, context.partitionId()) : null;
     this.nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
     memory.setSpillable(this);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());
+  }
+
+  private Runs newRuns(ExecutorState executor) {
+    return executor.nativeCore() ? new NativeRuns(partitions, executor.settings().blocks(), rowChecksums)
+        : new JavaRuns(partitions, executor.memory().arena(), rowChecksums);
   }
 
   @Override
@@ -130,7 +135,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
   }
 
-  /** Adds a row that stands for {@code records} records. */
+  /** Adds a row that holds {@code records} records. */
   private void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException {
     if (page == null || fields != batch.fields() || !page.append(partition, row, Platform.BYTE_ARRAY_OFFSET, bytes)) {
       appendToNewPage(partition, fields, row, Platform.BYTE_ARRAY_OFFSET, bytes, false);
@@ -148,7 +153,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     context.killTaskIfInterrupted();
     encoder.settleFinished();
     if (batch != null && (batch.fields() != fields || batch.filledBytes() >= batchLimit())) {
-      flush(false);
+      flush(false, false);
     }
     Object stable = base;
     long stableOffset = offset;
@@ -156,14 +161,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       stable = copy(base, offset, bytes);
       stableOffset = Platform.BYTE_ARRAY_OFFSET;
     }
-    Lease lease = leasePage(bytes);
-    if (batch == null) {
-      batch = new PageBatch(fields);
-    }
-    page = batch.addPage(lease);
+    page = startPage(fields, bytes);
     notePeak();
     if (!page.append(partition, stable, stableOffset, bytes)) {
-      throw new IllegalStateException("a page of " + lease.bytes() + " bytes refused a row of " + bytes);
+      throw new IllegalStateException("a new page refused a row of " + bytes + " bytes");
     }
   }
 
@@ -179,40 +180,92 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     return batchSize.bytes(rowBytes / Math.max(1, records));
   }
 
-  /** A page with room for a row; a small one when memory is short. May flush the batch and spill. */
-  private Lease leasePage(int rowBytes) {
+  /** A page of the batch with room for a row; a small one when memory is short. May flush the batch and spill. */
+  private PageWriter startPage(int fields, int rowBytes) throws IOException {
     long needed = PageWriter.bytesFor(rowBytes);
     long wanted = Math.max(nextPageBytes, needed);
-    Lease lease = memory.tryLeaseForRows(wanted, PageBatch.encodeBytesFor(wanted));
+    long encodeBytes = encodeBytesFor(wanted, fields, rowBytes);
+    Lease lease = memory.tryLeaseForRows(wanted, encodeBytes);
     if (lease != null) {
       nextPageBytes = Math.min(settings.pageBytes(), nextPageBytes * PAGE_GROWTH);
-      return lease;
+    } else {
+      nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
+      long least = Math.max(nextPageBytes, needed);
+      encodeBytes = encodeBytesFor(least, fields, rowBytes);
+      lease = memory.leaseForRows(least, encodeBytes, isLarge(rowBytes)
+          ? "a row of " + rowBytes + " bytes of shuffle " + dependency.shuffleId() + " and its encoded form"
+          : "rows of shuffle " + dependency.shuffleId());
     }
-    nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
-    long least = Math.max(nextPageBytes, needed);
-    return memory.leaseForRows(least, PageBatch.encodeBytesFor(least), rowBytes > settings.pageBytes()
-        ? "a row of " + rowBytes + " bytes of shuffle " + dependency.shuffleId() + " and its encoded form"
-        : "rows of shuffle " + dependency.shuffleId());
+    if (batch == null) {
+      encodeBytes = quotaOfFirstPage(lease, fields, rowBytes, encodeBytes);
+      batch = new PageBatch(fields);
+    }
+    return isLarge(rowBytes)
+        ? batch.addPageOf(lease, encodeBytes, rowBytes) : batch.addPage(lease, encodeBytes);
   }
 
-  /** Hands the batch to be encoded; on this thread when {@code here}. */
-  private void flush(boolean here) throws IOException {
+  /**
+   * Quota for encoding of a batch that begins with the page {@code lease}. What was taken with the page is less when
+   * the task had a batch then, which was encoded and spilled to make room.
+   */
+  private long quotaOfFirstPage(Lease lease, int fields, int rowBytes, long taken) {
+    long more = encodeBytesFor(lease.bytes(), fields, rowBytes) - taken;
+    return more > 0 && memory.tryReserveForRows(more) ? taken + more : taken;
+  }
+
+  private boolean isLarge(int rowBytes) {
+    return PageWriter.bytesFor(rowBytes) > settings.pageBytes();
+  }
+
+  /** What encoding takes for a page more, which {@code rowBytes} and more rows as those before it will fill. */
+  private long encodeBytesFor(long pageBytes, int fields, int rowBytes) {
+    PageBatch growing = batch == null ? new PageBatch(fields) : batch;
+    boolean large = isLarge(rowBytes);
+    long average = batch == null ? rowBytes : Math.min(pageBytes, batch.rowBytes() / Math.max(1, batch.rows()));
+    long expected = large ? rowBytes : average;
+    long needed = growing.lackingEncodeBytes(output, pageBytes, expected, large);
+    // A row whose scratch memory does not fit the limit passes all the same if it and its run do: the scratch memory is
+    // there for one encode only.
+    return large && pageBytes + needed > memory.mostBytes()
+        ? growing.lackingEncodeBytes(output, pageBytes, expected, false) : needed;
+  }
+
+  /**
+   * Hands the batch to be encoded; on this thread when {@code here}.
+   *
+   * @param spilling whether {@link #spill} asks for it
+   */
+  private void flush(boolean here, boolean spilling) throws IOException {
     if (batch == null) {
       return;
     }
     PageBatch full = batch;
     batch = null;
     page = null;
-    account(full);
-    if (stockSizes != null) {
-      stockSizes.sample(full.describe());
-    }
+    prepare(full, spilling);
     if (here) {
       encoder.encodeHere(full);
     } else {
       encoder.encode(full);
     }
     notePeak();
+  }
+
+  /** What comes before the encoder takes over a batch; frees the batch when that fails. */
+  private void prepare(PageBatch full, boolean spilling) {
+    boolean prepared = false;
+    try {
+      account(full);
+      full.reserveEncode(output, memory, !spilling);
+      if (stockSizes != null) {
+        stockSizes.sample(full.describe());
+      }
+      prepared = true;
+    } finally {
+      if (!prepared) {
+        full.release(memory);
+      }
+    }
   }
 
   private void account(PageBatch full) {
@@ -237,7 +290,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     long before = heldBytes();
     encoder.settleAll();
     if (before - heldBytes() < bytes) {
-      flush(true);
+      flush(true, true);
     }
     if (before - heldBytes() < bytes) {
       spillRuns();
@@ -267,7 +320,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private void finish() throws IOException {
-    flush(true);
+    flush(true, false);
     encoder.settleAll();
     Long rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
     long start = System.nanoTime();

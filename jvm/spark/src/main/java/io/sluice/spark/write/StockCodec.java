@@ -9,8 +9,8 @@ import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.CompressionCodec$;
 
 /**
- * The codec with which Spark's own writers would compress a partition's stream, and how much of a stream tells what it
- * makes of the rest.
+ * The codec with which Spark's own writers would compress a partition's stream, and how many of a stream's first
+ * bytes are needed to estimate the compressed size of the rest.
  *
  * @param codec Spark's
  * @param sampleBytes how much is taken of most streams

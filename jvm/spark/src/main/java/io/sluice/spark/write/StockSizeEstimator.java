@@ -115,7 +115,7 @@ final class StockSizeEstimator {
     }
   }
 
-  /** Opens samples for what is left of the share. */
+  /** Starts samples until the share of sampled bytes is used up. */
   private void chooseSamples() {
     long budget = Math.max(MIN_SAMPLED_BYTES, totalBytes / codec.sampledShare()) - sampledBytes;
     long large = LARGE * Math.max(1, totalBytes / partitions);

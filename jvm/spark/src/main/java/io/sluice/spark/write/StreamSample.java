@@ -25,7 +25,7 @@ final class StreamSample {
     this.bytes = new byte[Math.min(FIRST_BYTES, limit)];
   }
 
-  /** Adds a row off-heap, after its length; what exceeds the limit is cut off. */
+  /** Adds a row off-heap, after its length; bytes beyond the limit are dropped. */
   void add(long address, int rowBytes) {
     int room = limit - length - StockSizeEstimator.LENGTH_BYTES;
     int taken = Math.min(rowBytes, room);

@@ -6,12 +6,12 @@ import java.util.List;
 /**
  * The compressed length of each partition's stream, from the streams that were measured.
  *
- * <p>A stream that was measured itself is continued to its whole length. For any other, the measured ones are each
- * continued to its length and averaged (geometrically). Where the measured ones differ among themselves, and do so as
- * Sluice's own codec differs on them, the average is corrected by what Sluice's codec made of the partition.
+ * <p>The size of a measured stream is extrapolated to its whole length. For any other stream, each measured stream is
+ * extrapolated to its length, and the geometric mean is taken. If the measured streams' ratios correlate with those of
+ * Sluice's own codec, the mean is corrected by the ratio that Sluice's codec has on the partition.
  */
 final class StreamSizeModel {
-  /** Fewer streams say nothing about a correlation. */
+  /** With fewer streams no correlation is computed. */
   private static final int MIN_STREAMS = 4;
   private static final double MIN_CORRELATION_SQUARED = 0.3;
   private static final double MAX_EXPONENT = 1.2;
@@ -68,12 +68,12 @@ final class StreamSizeModel {
     return Math.exp(average(bytes) + exponent * (encodedRatio(partition) - meanEncodedRatio));
   }
 
-  /** Logarithm of how much Sluice's codec made of a partition, relative to the rows. */
+  /** Logarithm of the ratio of a partition's size in Sluice's codec to the bytes of its rows. */
   private double encodedRatio(int partition) {
     return Math.log(Math.max(1, encodedBytes[partition]) / (double) streamBytes[partition]);
   }
 
-  /** Logarithm of the geometric mean of what the measured streams would be with this length. */
+  /** Logarithm of the geometric mean of the measured streams' compressed sizes at this length. */
   private double average(double bytes) {
     double position = Math.max(0, PER_OCTAVE * Math.log(bytes) / Math.log(2));
     int below = Math.min(LENGTHS - 1, (int) position);

@@ -2,7 +2,7 @@
  * One map task's rows on their way to Spark's shuffle files.
  *
  * <pre>
- *   records → PageWriter (copy) → PageBatch → BatchEncoder → NativeMapOutput: runs → MapOutputCommit: Spark's files
+ *   records → PageWriter (copy) → PageBatch → BatchEncoder → MapOutput: Runs → MapOutputCommit: Spark's files
  *                                              │  or EncodeJob on an encoder thread
  *                                              └→ under pressure: SpillFiles
  * </pre>
@@ -12,5 +12,7 @@
  * that fails leaves them to the encoder thread); nothing exists on disk or off the heap before the first row, nor
  * after {@code stop}, except Spark's committed files. The order of a partition's rows in a map output is the order in
  * which they were written.
+ *
+ * <p>{@link io.sluice.spark.write.Runs} has two forms: the native core's, and Java's for executors without the library.
  */
 package io.sluice.spark.write;

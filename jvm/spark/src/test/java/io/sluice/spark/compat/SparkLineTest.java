@@ -80,7 +80,7 @@ class SparkLineTest {
   }
 
   @Test
-  void anUnknownSparkIsNamed() {
+  void anUnknownSparkVersionIsNamedInTheError() {
     SluiceException failure =
         assertThrows(SluiceException.class, () -> SparkLine.findFetchIterator(FetchesOfTheFuture.class));
     assertTrue(failure.getMessage().contains("Spark " + SparkLine.version()), failure::getMessage);
@@ -96,7 +96,7 @@ class SparkLineTest {
   }
 
   @Test
-  void theRunningSparkHasWhatIsNeeded() {
+  void theRunningSparkHasAllRequiredMembers() {
     assertNotNull(SparkLine.findFetchIterator(ShuffleBlockFetcherIterator.class));
     MapStatus status = SparkLine.mapStatus(LOCATION, new long[] {0, 1, 1_000_000}, 42);
     assertEquals(LOCATION, status.location());

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class WorkerPoolTest {
   @Test
-  void takesWorkOnlyWhenAThreadIsIdle() throws Exception {
+  void acceptsATaskOnlyWhileAThreadIsIdle() throws Exception {
     try (WorkerPool pool = new WorkerPool("test-worker", 2)) {
       CountDownLatch hold = new CountDownLatch(1);
       Future<Boolean> first = pool.trySubmit(() -> {
@@ -37,7 +37,7 @@ class WorkerPoolTest {
   }
 
   @Test
-  void failedWorkGivesItsThreadBack() throws Exception {
+  void aTaskThatThrowsLeavesItsThreadIdle() throws Exception {
     try (WorkerPool pool = new WorkerPool("test-worker", 1)) {
       for (int i = 0; i < 10; i++) {
         Future<Object> failing = pool.trySubmit(() -> {
@@ -50,7 +50,7 @@ class WorkerPoolTest {
   }
 
   @Test
-  void emptyOrClosedPoolRefuses() {
+  void aPoolWithoutThreadsOrClosedRefusesTasks() {
     try (WorkerPool none = new WorkerPool("test-worker", 0)) {
       assertNull(none.trySubmit(() -> true));
     }

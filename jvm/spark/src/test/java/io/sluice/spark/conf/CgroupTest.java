@@ -41,7 +41,7 @@ class CgroupTest {
   }
 
   @Test
-  void theSmallestLimitOnTheWayUpCounts() throws IOException {
+  void theSmallestLimitOfAllParentGroupsCounts() throws IOException {
     file("proc/self/cgroup", "0::/yarn/container_1");
     file("sys/fs/cgroup/yarn/container_1/memory.max", "max");
     file("sys/fs/cgroup/yarn/memory.max", "4000000000");

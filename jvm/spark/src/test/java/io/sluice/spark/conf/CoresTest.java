@@ -36,13 +36,13 @@ class CoresTest {
   }
 
   @Test
-  void sparkExecutorCoresIsTaken() {
+  void sparkExecutorCoresIsUsed() {
     assertEquals(5, cores(grant(null, 16, null), "spark.master", "yarn", "spark.executor.cores", "5").tasks());
   }
 
   /** An executor of a resource profile has other cores than the application's settings say. */
   @Test
-  void anExecutorHasTheCoresOfItsCommandLine() {
+  void theCommandLinesCoresWinOverTheSettings() {
     assertEquals(8, cores(grant(8, 64, null), "spark.master", "yarn", "spark.executor.cores", "2").tasks());
     assertEquals(4, cores(grant(8, 64, null), "spark.master", "yarn", "spark.task.cpus", "2").tasks());
   }
@@ -60,7 +60,7 @@ class CoresTest {
     "yarn, 1, 64, , 1, 0", "yarn, 4, 64, , 1, 0", "spark://x, 4, 64, , 1, 0", "k8s://x, 2, 64, 6, 1, 4",
     "k8s://x, 4, 64, 2, 1, 0", "k8s://x, 1, 64, 40, 1, 8", "yarn, 4, 64, , 2, 2", "'local[2]', , 64, , 1, 0"
   })
-  void spareCoresAreGrantedAndNoTasks(String master, Integer cores, int visible, Integer quota, String taskCpus,
+  void spareCoresAreGrantedCoresWithoutATask(String master, Integer cores, int visible, Integer quota, String taskCpus,
       int spare) {
     assertEquals(spare,
         cores(grant(cores, visible, quota), "spark.master", master, "spark.task.cpus", taskCpus).spare());

@@ -39,7 +39,8 @@ class MemoryLimitTest {
     "k8s://h, 10g, , , , 1024",
     "k8s://h, 10g, , 0.2, , 2048"
   })
-  void overheadIsSparks(String master, String heap, String overhead, String factor, String least, long expectedMib) {
+  void overheadIsComputedAsSparkDoes(String master, String heap, String overhead, String factor, String least,
+      long expectedMib) {
     SparkConf conf = new SparkConf(false).set("spark.master", master).set("spark.executor.memory", heap);
     for (String[] pair : new String[][] {{"spark.executor.memoryOverhead", overhead},
       {"spark.executor.memoryOverheadFactor", factor}, {"spark.executor.minMemoryOverhead", least}}) {
@@ -52,7 +53,7 @@ class MemoryLimitTest {
   }
 
   @Test
-  void theFactorOfKubernetesIsTaken() {
+  void kubernetesOverheadFactorIsUsed() {
     MemoryLimit limit =
         limit(process(false, 0, 1024), 2, "auto", "spark.master", "k8s://h", "spark.executor.memory", "10g",
             "spark.kubernetes.memoryOverheadFactor", "0.4");
@@ -80,7 +81,7 @@ class MemoryLimitTest {
   }
 
   @Test
-  void aCgroupLimitMinusTheHeapGoesBeforeTheSettings() {
+  void aCgroupLimitMinusTheHeapWinsOverTheSettings() {
     MemoryLimit limit =
         limit(process(true, 1900, 700), 2, "auto", "spark.master", "yarn", "spark.executor.memoryOverhead", "9g");
     assertEquals(200 * MIB, limit.bytes());
@@ -94,14 +95,14 @@ class MemoryLimitTest {
   }
 
   @Test
-  void sparksOffHeapMemoryAndPythonsAreNotTheJvms() {
+  void offHeapAndPySparkMemoryAreNotPartOfTheLimit() {
     MemoryLimit limit = limit(process(true, 3100, 700), 4, "auto", "spark.memory.offHeap.enabled", "true",
         "spark.memory.offHeap.size", "800m", "spark.executor.pyspark.memory", "400m");
     assertEquals(200 * MIB, limit.bytes());
   }
 
   @Test
-  void withoutAContainerCoresDecide() {
+  void withoutAContainerTheLimitFollowsTheCores() {
     MemoryLimit limit = limit(process(true, 0, 1024), 8, "auto", "spark.master", "local[8]");
     assertEquals(8 * 96 * MIB, limit.bytes());
     assertEquals((64L << 30) - 1024 * MIB, limit.ceilingBytes());

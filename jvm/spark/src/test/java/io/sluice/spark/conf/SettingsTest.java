@@ -108,7 +108,7 @@ class SettingsTest {
   @ParameterizedTest
   @CsvSource({"MULTITHREADED, SLUICE, FILES, NETTY", "UCX, SLUICE, CACHE, UCX", "RDMA, SPARK, FILES, UCX",
     "CACHE_ONLY, SLUICE, CACHE, NETTY"})
-  void modesArePresets(String mode, Codec codec, Store store, Transport transport) {
+  void modesSetTheDocumentedDefaults(String mode, Codec codec, Store store, Transport transport) {
     Settings settings = settings("spark.sluice.mode", mode);
     assertEquals(codec, settings.codec());
     assertEquals(store, settings.store().kind());
@@ -117,7 +117,7 @@ class SettingsTest {
 
   @ParameterizedTest
   @CsvSource({"RDMA, spark.sluice.store, cache", "CACHE_ONLY, spark.sluice.codec, spark"})
-  void sparksWritersHaveNoCache(String mode, String key, String value) {
+  void codecSparkWithTheCacheIsAnError(String mode, String key, String value) {
     String message =
         assertThrows(SluiceException.class, () -> settings("spark.sluice.mode", mode, key, value)).getMessage();
     assertTrue(message.contains("spark.sluice.store = cache needs spark.sluice.codec = sluice"), message);
@@ -130,7 +130,7 @@ class SettingsTest {
   }
 
   @Test
-  void anAxisThatIsSetByHandWinsOverTheMode() {
+  void aSettingOfTheUserWinsOverTheMode() {
     Settings settings = settings("spark.sluice.mode", "RDMA", "spark.sluice.codec", "sluice");
     assertEquals(Codec.SLUICE, settings.codec());
     assertEquals(Transport.UCX, settings.transport().transport());
@@ -141,7 +141,7 @@ class SettingsTest {
   }
 
   @Test
-  void transportSettingsHaveTheirUnits() {
+  void transportSettingsAreReadWithTheirUnits() {
     TransportSettings defaults = settings().transport();
     assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024, 2048 * MIB, 16_384, false),
         defaults);
@@ -161,12 +161,12 @@ class SettingsTest {
     "lz4, 1", "LZ4, 1", "zstd, 2", "snappy, 3", "org.apache.spark.io.ZStdCompressionCodec, 2", "lzf, -1",
     "com.example.Codec, -1"
   })
-  void compressionCodecIsSparks(String codec, int expected) {
+  void compressionCodecFollowsSparks(String codec, int expected) {
     assertEquals(expected, settings("spark.io.compression.codec", codec).blocks().codec().orElse(-1));
   }
 
   @Test
-  void shuffleCompressFalseMeansPlainWhateverTheCodec() {
+  void shuffleCompressFalseMeansPlainForEveryCodec() {
     BlockSettings blocks = settings("spark.shuffle.compress", "false", "spark.io.compression.codec", "lzf").blocks();
     assertEquals(NativeCore.LEVEL_PLAIN, blocks.level());
     assertEquals(OptionalInt.of(NativeCore.CODEC_NONE), blocks.codec());
@@ -174,14 +174,14 @@ class SettingsTest {
 
   @ParameterizedTest
   @CsvSource({"ADLER32, true, 1", "crc32, true, 2", "CRC32C, true, 3", "XXH3, true, -1", "XXH3, false, 0"})
-  void checksumAlgorithmIsSparks(String algorithm, String enabled, int expected) {
+  void checksumAlgorithmFollowsSparks(String algorithm, String enabled, int expected) {
     BlockSettings blocks = settings(
         "spark.shuffle.checksum.algorithm", algorithm, "spark.shuffle.checksum.enabled", enabled).blocks();
     assertEquals(expected, blocks.checksum().orElse(-1));
   }
 
   @Test
-  void offHeapTakesTheLimitFromSpark() {
+  void withOffHeapEnabledTheLimitIsSparks() {
     Settings settings = settings("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "80m");
     assertEquals(80 * MIB, settings.memory().totalBytes());
     assertEquals(5 * MIB, settings.memory().sortBytes(2));

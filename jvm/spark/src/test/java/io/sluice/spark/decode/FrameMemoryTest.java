@@ -56,10 +56,12 @@ class FrameMemoryTest {
     return block.toByteArray();
   }
 
-  /** Its bytes once, its rows once, and what small frames need; when it is done with, nothing of it is kept. */
+  /**
+   * In memory are its encoded bytes once, its rows once, and the buffers of small frames; all of it is freed after use.
+   */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aLargeRowIsHeldTwiceAndNotKept(boolean readAhead) throws Exception {
+  void aLargeRowIsInMemoryAtMostTwiceAndFreedAfterUse(boolean readAhead) throws Exception {
     try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall()), PlainFrames.DECODER, readAhead)) {
       List<Long> values = new ArrayList<>();
       while (batches.hasNext()) {
@@ -76,7 +78,7 @@ class FrameMemoryTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aFrameThatCanNeverFitFailsAtOnce(boolean readAhead) throws Exception {
+  void aFrameLargerThanTheMemoryLimitFailsWithoutWaiting(boolean readAhead) throws Exception {
     memory.limit(2L * LARGE_ROW - 1);
     memory.refuse(true);
     try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall()), PlainFrames.DECODER, readAhead)) {
@@ -108,7 +110,7 @@ class FrameMemoryTest {
     }
 
     @Override
-    public boolean nextIsAtHand() {
+    public boolean nextHasArrived() {
       return position < 0;
     }
 

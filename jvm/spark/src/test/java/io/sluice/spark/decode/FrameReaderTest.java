@@ -37,7 +37,7 @@ class FrameReaderTest {
 
   @ParameterizedTest
   @CsvSource({"1, true", "1, false", "7, false", "33, true", "4096, false", "2147483647, true", "2147483647, false"})
-  void framesStraddleBuffersAndReadsAtAnyPlace(int bytesPerRead, boolean sizeKnown) throws Exception {
+  void framesMayBeSplitAtAnyByteOfAReadOrBuffer(int bytesPerRead, boolean sizeKnown) throws Exception {
     TestBlocks blocks = new TestBlocks(bytesPerRead, sizeKnown)
         .add(PlainFrames.block(0, 3, 5))
         .add(PlainFrames.block(15, 40, 250))
@@ -57,7 +57,7 @@ class FrameReaderTest {
   }
 
   @Test
-  void steadyStateTakesNoMemory() throws Exception {
+  void readingFramesOfOneSizeAllocatesNothingAfterTheFirst() throws Exception {
     TestBlocks blocks = new TestBlocks(Integer.MAX_VALUE, true);
     for (int i = 0; i < 50; i++) {
       blocks.add(PlainFrames.block(i * 600L, 3, 200));
@@ -71,7 +71,7 @@ class FrameReaderTest {
   }
 
   @Test
-  void noBlocksNoRows() throws Exception {
+  void withoutBlocksThereAreNoRows() throws Exception {
     assertEquals(List.of(), read(TestBlocks.of()));
   }
 
@@ -92,7 +92,7 @@ class FrameReaderTest {
 
   /** Every byte of a frame matters: a flipped bit in any of them is found. */
   @Test
-  void everyFlippedByteIsFound() {
+  void everyFlippedByteIsDetected() {
     byte[] frame = PlainFrames.frame(0, 3);
     for (int i = 0; i < frame.length; i++) {
       byte[] flipped = frame.clone();
@@ -118,7 +118,7 @@ class FrameReaderTest {
     "1, 1, 1, 16, 4294967295, ends at byte",
     "1, 1, 1, 4294967288, 4000, ends at byte",
   })
-  void impossibleHeadersAreRefused(int path, int records, int fields, long decoded, long encoded, String words)
+  void invalidFrameHeadersAreErrors(int path, int records, int fields, long decoded, long encoded, String words)
       throws Exception {
     byte[] header = PlainFrames.header(path, records, fields, decoded, encoded, 0);
     byte[] block = PlainFrames.frame(header, new byte[20]);
@@ -131,7 +131,7 @@ class FrameReaderTest {
   }
 
   @Test
-  void rowsWithoutFieldsHaveNoBytes() throws Exception {
+  void rowsOfZeroColumnsHaveNoBytes() throws Exception {
     byte[] payload = new byte[4 * 5];
     byte[] block = PlainFrames.frame(PlainFrames.header(FrameHeader.PATH_ROWS, 5, 0, 0, payload), payload);
     try (TestMemory memory = new TestMemory();
@@ -162,7 +162,7 @@ class FrameReaderTest {
       }
 
       @Override
-      public boolean nextIsAtHand() {
+      public boolean nextHasArrived() {
         return !given;
       }
 

@@ -58,7 +58,7 @@ class ReadAheadDecoderTest {
 
   @ParameterizedTest
   @CsvSource({"0, 1", "1, 1", "3, 1", "3, 1000", "3, 1073741824"})
-  void orderIsKeptWhoeverDecodesAndHoweverLongItTakes(int threads, long inFlightBytes) throws Exception {
+  void batchesComeInFrameOrderWhicheverThreadDecodes(int threads, long inFlightBytes) throws Exception {
     pool = new WorkerPool("test-decoder", threads);
     inFlight = new ReadAheadLimit(inFlightBytes);
     Random random = new Random(7);
@@ -80,7 +80,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void poolThreadsReallyDecode() throws Exception {
+  void poolThreadsDecodeFrames() throws Exception {
     CountDownLatch byPool = new CountDownLatch(1);
     FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       if (Thread.currentThread() != consumer) {
@@ -97,7 +97,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void withoutMemoryToReadAheadItStillGoesOn() throws Exception {
+  void withoutMemoryToReadAheadFramesAreDecodedOneByOne() throws Exception {
     memory.refuse(true);
     try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
@@ -107,7 +107,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void anErrorFurtherOnComesWhenItsTurnComes() throws Exception {
+  void aDecodeErrorIsThrownOnlyAfterTheBatchesBeforeIt() throws Exception {
     byte[] bad = PlainFrames.block(500, 5, 100);
     bad[bad.length / 5 * 3 + 40] ^= 1;
     try (ReadAheadDecoder batches = batches(TestBlocks.of(PlainFrames.block(0, 5, 100), bad), PlainFrames.DECODER)) {
@@ -121,7 +121,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void aBrokenHeaderFurtherOnComesWhenItsTurnComes() throws Exception {
+  void anInvalidHeaderIsThrownOnlyAfterTheBatchesBeforeIt() throws Exception {
     byte[] bad = PlainFrames.block(0, 3, 100);
     bad[bad.length / 3 * 2] ^= 1;
     try (ReadAheadDecoder batches = batches(TestBlocks.of(bad), PlainFrames.DECODER)) {
@@ -133,7 +133,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void aBugInTheDecoderIsNoFetchFailure() throws Exception {
+  void anUnexpectedExceptionOfTheDecoderIsNoFetchFailure() throws Exception {
     FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
       throw new IllegalStateException("bug");
     };
@@ -145,7 +145,7 @@ class ReadAheadDecoderTest {
 
   /** Closing does not wait for a decode that runs, and does not free the memory that it uses. */
   @Test
-  void whatAThreadStillDecodesIsFreedByIt() throws Exception {
+  void afterCloseThePoolThreadFreesTheFrameThatItDecodes() throws Exception {
     CountDownLatch begun = new CountDownLatch(2);
     CountDownLatch goOn = new CountDownLatch(1);
     CountDownLatch written = new CountDownLatch(2);
@@ -197,7 +197,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void smallFramesStayWithTheTask() throws Exception {
+  void smallFramesAreDecodedByTheTasksThread() throws Exception {
     FrameReader frames = new FrameReader(manyBlocks(), memory);
     try (ReadAheadDecoder batches = new ReadAheadDecoder(frames, PlainFrames.DECODER, memory, context, pool,
         inFlight, new ReadCounts(counters), 4, 1601)) {
@@ -207,7 +207,7 @@ class ReadAheadDecoderTest {
   }
 
   @Test
-  void theBoundIsSharedAndReleasedWhenRowsAreConsumed() throws Exception {
+  void theReadAheadLimitIsSharedAndReleasedAsRowsAreConsumed() throws Exception {
     try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER)) {
       next(batches);
       long ahead = inFlight.usedBytes();

@@ -62,7 +62,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void givesAllRowsInOneReusedPairAndRow() {
+  void allRowsAreReturnedInOneReusedPairAndRow() {
     RowIterator rows = iterator(PlainFrames.block(0, 3, 700), PlainFrames.block(2100, 1, 1));
     Product2<Object, UnsafeRow> pair = rows.next();
     UnsafeRow row = pair._2();
@@ -83,7 +83,7 @@ class RowIteratorTest {
 
   /** As in Spark, where only next() touches the row: many operators look whether there is more before they use it. */
   @Test
-  void aRowSurvivesHasNextEvenBetweenBatchesAndAtTheEnd() {
+  void aRowStaysValidAfterHasNext() {
     RowIterator rows = iterator(PlainFrames.block(0, 2, 3), PlainFrames.block(6, 1, 1));
     for (long i = 0; i < 7; i++) {
       UnsafeRow row = rows.next()._2();
@@ -96,7 +96,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void aRowSurvivesTheTasksEnd() {
+  void aRowStaysValidAfterTheTasksEnd() {
     RowIterator rows = iterator(PlainFrames.block(0, 2, 300));
     take(rows, 42);
     UnsafeRow row = rows.next()._2();
@@ -106,7 +106,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void memoryIsBackAtTheLastRowAndNotOnlyAtTheTasksEnd() {
+  void memoryIsFreedAfterTheLastRow() {
     RowIterator rows = iterator(PlainFrames.block(0, 1, 10));
     take(rows, 10);
     assertEquals(2, memory.live());
@@ -132,7 +132,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void aKilledTaskIsNoticedWithinASegment() {
+  void aKilledTaskEndsWithinOneSegmentOfRows() {
     RowIterator rows = iterator(PlainFrames.block(0, 1, 5000));
     take(rows, 10);
     context.markInterrupted("enough");
@@ -143,7 +143,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void aCorruptFrameIsAFetchFailureWithAllThatTheSchedulerNeeds() {
+  void aCorruptFrameIsAFetchFailureThatNamesItsMapOutput() {
     byte[] bad = PlainFrames.block(10, 2, 10);
     bad[bad.length - 1] ^= 1;
     RowIterator rows = iterator(PlainFrames.block(0, 1, 10), bad);
@@ -169,7 +169,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void anInterruptIsNeitherAFetchFailureNorSilent() {
+  void anInterruptIsAnErrorButNoFetchFailure() {
     RowIterator rows = iterator(new BatchSource() {
       @Override
       public boolean hasNext() {
@@ -190,7 +190,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void anInterruptOfAKilledTaskIsAKill() {
+  void anInterruptOfAKilledTaskIsATaskKilledException() {
     RowIterator rows = iterator(new BatchSource() {
       @Override
       public boolean hasNext() {
@@ -211,7 +211,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void sparksOwnFetchFailurePassesAndFreesEverything() {
+  void aFetchFailureOfSparksIteratorIsRethrownAndMemoryFreed() {
     FetchFailedException sparks = new FetchFailedException(TestBlocks.ADDRESS, 3, 100, 0, 5, "connection lost", null);
     InlineDecoder some = new InlineDecoder(
         new FrameReader(TestBlocks.of(PlainFrames.block(0, 1, 10)), reader), PlainFrames.DECODER, reader,
@@ -248,7 +248,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void anotherThreadGetsRowsThatOutliveTheTask() {
+  void rowsReadByAnotherThreadStayValidAfterTheTasksEnd() {
     insideTask = false;
     RowIterator rows = iterator(PlainFrames.block(0, 2, 100));
     UnsafeRow row = rows.next()._2();
@@ -262,7 +262,7 @@ class RowIteratorTest {
   }
 
   @Test
-  void closingBeforeTheFirstRowIsFine() {
+  void closingBeforeTheFirstRowFreesTheMemory() {
     RowIterator rows = iterator(PlainFrames.block(0, 2, 100));
     rows.close();
     assertThrows(SluiceException.class, rows::hasNext);

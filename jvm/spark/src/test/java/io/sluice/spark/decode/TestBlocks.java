@@ -75,7 +75,7 @@ public final class TestBlocks implements BlockInputs {
   }
 
   @Override
-  public boolean nextIsAtHand() {
+  public boolean nextHasArrived() {
     return next < blocks.size();
   }
 

@@ -8,7 +8,7 @@ import java.util.List;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Memory that makes misuse visible: what is freed is filled with a pattern and kept mapped until {@link #close},
+ * Memory that makes misuse visible: freed memory is filled with a pattern and kept mapped until {@link #close},
  * which also fails when something was not freed, was freed twice, or was written to after it was freed.
  */
 public final class TestMemory implements ReadMemory, AutoCloseable {
@@ -25,7 +25,7 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
     this.refuses = refuses;
   }
 
-  /** What a task could have at most. */
+  /** The most that a task can get. */
   synchronized void limit(long bytes) {
     limitBytes = bytes;
   }

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 class ReportedBytesTest {
   @Test
-  void ratioIsThatOfAllMapOutputsOfAShuffle() {
+  void ratioIsOverAllMapOutputsOfAShuffle() {
     ReportedBytes bytes = new ReportedBytes();
     bytes.add(1, 100, 400);
     bytes.add(1, 300, 400);

@@ -54,7 +54,7 @@ class BlockPlanTest {
   }
 
   @Test
-  void blocksOfThisExecutorAndOfTheFallbackStorageAreReadHere() {
+  void blocksOfThisExecutorAndOfTheFallbackStorageAreLocal() {
     BlockManagerId fallback = BlockManagerId.apply("fallback", "remote", 7337, Option.empty());
     List<Tuple2<BlockManagerId, ?>> addressed = List.of(
         at(FAR, new int[] {0, 4}), at(HERE, new int[] {1, 4}, new int[] {2, 4}),
@@ -71,7 +71,7 @@ class BlockPlanTest {
   }
 
   @Test
-  void fetchedBlocksAreKnownByTheirMap() {
+  void remoteBlocksKeepTheirMapIndex() {
     BlockPlan plan = plan(true, List.of(
         at(FAR, new int[] {0, 4}, new int[] {0, 5}), at(NEXT_DOOR, new int[] {3, 4}), at(HERE, new int[] {1, 4})));
     assertEquals(new ShuffleBlock(batch(0, 4, 6), FAR, 0), plan.remoteBlock(batch(0, 4, 6)));
@@ -81,7 +81,7 @@ class BlockPlanTest {
   }
 
   @Test
-  void neighbouringPartitionsOfOneMapBecomeOneBlock() {
+  void consecutivePartitionsOfOneMapBecomeOneBatch() {
     BlockPlan plan = plan(true, List.of(at(HERE,
         new int[] {1, 4}, new int[] {1, 5}, new int[] {1, 7}, new int[] {2, 4}, new int[] {3, 6}, new int[] {3, 7})));
     assertEquals(List.of(
@@ -97,7 +97,7 @@ class BlockPlanTest {
    * ones.
    */
   @Test
-  void sizesOfRemoteBlocksAreThoseThatTravel() {
+  void remoteBlockSizesAreScaledToTheTransferredBytes() {
     List<Tuple2<BlockManagerId, ?>> addressed = List.of(at(FAR, new int[] {0, 4}, new int[] {2, 4}));
     assertEquals(List.of(500L, 500L), sizes(plan(false, addressed, TransferSize.reportedTimes(0.5))));
     assertEquals(List.of(770L, 770L), sizes(plan(false, addressed, TransferSize.reportedTimes(0.77))));

@@ -24,7 +24,7 @@ class FetchedStreamsTest {
   private final FetchedStreams streams = new FetchedStreams(metrics, false);
 
   @Test
-  void metricsArriveAndTellTheExactSize() {
+  void fetchMetricsReportTheExactSizeOfABlock() {
     assertEquals(BlockInput.UNKNOWN, streams.lastSizeBytes());
     streams.reporter().incRemoteBlocksFetched(1);
     streams.reporter().incRemoteBytesRead(1234);
@@ -40,7 +40,7 @@ class FetchedStreamsTest {
   }
 
   @Test
-  void streamsPassThroughUntouched() throws IOException {
+  void streamsAreReturnedUnchanged() throws IOException {
     byte[] bytes = {5, 6, 7, 8, 9};
     InputStream wrapped = streams.wrapper().apply(TestBlocks.block(0).id(), new ByteArrayInputStream(bytes));
     assertSame(wrapped, streams.last());
@@ -73,7 +73,7 @@ class FetchedStreamsTest {
   }
 
   @Test
-  void sparksDiagnosisIsFoundByFailingOnRequest() {
+  void aFailedReadAsksSparkForItsCorruptionDiagnosis() {
     CorruptFrameException corruption = new CorruptFrameException("payload checksum");
     InputStream probe = streams.wrapper().apply(TestBlocks.block(0).id(), new ByteArrayInputStream(new byte[9]));
     assertEquals("due to DISK_ISSUE",

@@ -33,12 +33,12 @@ class FrameCheckingStreamTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 31, 32, 33, 100, 4096})
-  void goodFramesPassUnchanged(int bytesPerRead) throws IOException {
+  void validFramesPassUnchanged(int bytesPerRead) throws IOException {
     assertArrayEquals(BLOCK, read(BLOCK, bytesPerRead));
   }
 
   @Test
-  void anEmptyPayloadIsAFrameToo() throws IOException {
+  void aFrameWithAnEmptyPayloadIsValid() throws IOException {
     byte[] empty = PlainFrames.header(FrameHeader.PATH_ROWS, 1, 0, 0, new byte[0]);
     byte[] two = Arrays.copyOf(empty, 64);
     System.arraycopy(empty, 0, two, 32, 32);
@@ -46,7 +46,7 @@ class FrameCheckingStreamTest {
   }
 
   @Test
-  void singleBytesAreCheckedToo() throws IOException {
+  void readsOfSingleBytesAreChecked() throws IOException {
     InputStream in = new FrameCheckingStream(new ByteArrayInputStream(BLOCK));
     for (byte expected : BLOCK) {
       assertEquals(Byte.toUnsignedInt(expected), in.read());
@@ -56,7 +56,7 @@ class FrameCheckingStreamTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 64, 5000})
-  void everyFlippedByteIsFound(int bytesPerRead) {
+  void everyFlippedByteIsDetected(int bytesPerRead) {
     for (int i = 0; i < BLOCK.length; i++) {
       byte[] flipped = BLOCK.clone();
       flipped[i] ^= 4;
@@ -65,7 +65,7 @@ class FrameCheckingStreamTest {
   }
 
   @Test
-  void theEndInsideAFrameIsFound() {
+  void anEndInsideAFrameIsDetected() {
     int frame = BLOCK.length / 3;
     for (int length : new int[] {1, 32, frame - 1, frame + 5, 2 * frame + 40}) {
       assertThrows(EOFException.class, () -> read(Arrays.copyOf(BLOCK, length), 16), "length " + length);

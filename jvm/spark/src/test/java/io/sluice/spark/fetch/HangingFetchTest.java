@@ -190,7 +190,7 @@ class HangingFetchTest {
 
   /** Each block is one frame, so reading ahead means going from block to block. */
   @Test
-  void blocksThatHaveArrivedAreDecodedAheadAndOthersAreNotWaitedFor() {
+  void onlyArrivedBlocksAreDecodedAhead() {
     int arriving = 6;
     CountDownLatch fourAtOnce = new CountDownLatch(4);
     CountDownLatch goOn = new CountDownLatch(1);
@@ -216,7 +216,7 @@ class HangingFetchTest {
 
   /** Spark's iterator may fetch a block again, and wait for it, when it checks blocks itself. */
   @Test
-  void nothingIsAtHandWhereSparkChecksBlocks() throws Exception {
+  void withSparksCorruptionCheckNoBlockIsDecodedAhead() throws Exception {
     for (boolean checks : new boolean[] {false, true}) {
       FetchedStreams streams = new FetchedStreams(metrics, checks);
       ArrivedBlocks arrived = new ArrivedBlocks();
@@ -224,11 +224,11 @@ class HangingFetchTest {
           new RemoteBlocks.FetchedBlocks(ScalaIterators.of(List.<Tuple2<BlockId, InputStream>>of().iterator()), streams,
               arrived, true),
           context, null, new ReadCounts(counters));
-      assertFalse(remote.nextIsAtHand());
+      assertFalse(remote.nextHasArrived());
       arrived.arriving("shuffle_3_1_5", null);
-      assertFalse(remote.nextIsAtHand(), "it is not in Spark's queue yet");
+      assertFalse(remote.nextHasArrived(), "it is not in Spark's queue yet");
       arrived.arrived();
-      assertEquals(!checks, remote.nextIsAtHand());
+      assertEquals(!checks, remote.nextHasArrived());
     }
   }
 
@@ -242,7 +242,7 @@ class HangingFetchTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aKilledTaskIsToldWithoutAnInterrupt(boolean readAhead) throws Exception {
+  void aKilledTaskEndsWithoutAnInterrupt(boolean readAhead) throws Exception {
     RowIterator rows = rows(batches(3, true, readAhead), true);
     Future<?> reading = consumer.submit(() -> sum(rows));
     awaitWaitingForBlock(reading);
@@ -283,7 +283,7 @@ class HangingFetchTest {
    * As with blocks that Spark opens as files of this host: {@code PipedRDD} interrupts its thread when the task ends.
    */
   @Test
-  void aTaskEndsWhileAnotherThreadWaitsInsideOfSparksIterator() throws Exception {
+  void aTaskEndsWhileAnotherThreadWaitsInSparksIterator() throws Exception {
     RowIterator rows = rows(batches(3, false, true), false);
     CountDownLatch started = new CountDownLatch(1);
     Future<?> reading = consumer.submit(() -> {
@@ -300,7 +300,7 @@ class HangingFetchTest {
     assertEquals(0, memory.live());
   }
 
-  /** What the consumer decodes to when the task ends stays its own until it has done so. */
+  /** The memory into which the consumer decodes when the task ends is freed only after the decode. */
   @Test
   void aTaskEndsWhileAnotherThreadDecodes() throws Exception {
     CountDownLatch decoding = new CountDownLatch(1);
@@ -323,7 +323,7 @@ class HangingFetchTest {
 
   /** The wait is the task's fetch wait time, wherever it happens. */
   @Test
-  void theWaitIsCounted() throws Exception {
+  void theTimeUntilABlockArrivesIsFetchWaitTime() throws Exception {
     RowIterator rows = rows(batches(3, true, false), true);
     Future<?> reading = consumer.submit(() -> sum(rows));
     awaitWaitingForBlock(reading);

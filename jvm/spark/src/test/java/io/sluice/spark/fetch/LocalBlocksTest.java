@@ -95,7 +95,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void filesAreReadByPositionAndOtherStoresByStream() throws Exception {
+  void fileBlocksAreReadByPositionAndOtherBlocksByStream() throws Exception {
     byte[] large = PlainFrames.block(100, 400, 300);
     stored.put(TestBlocks.block(0).id(), segment("a", PlainFrames.block(0, 2, 50), 0));
     stored.put(TestBlocks.block(1).id(), segment("b", large, 0));
@@ -118,7 +118,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void aMissingFileNamesItsBlock() throws Exception {
+  void theErrorOfAMissingFileNamesItsBlock() throws Exception {
     stored.put(TestBlocks.block(0).id(), segment("a", PlainFrames.block(0, 2, 50), 0));
     BlockReadException failure =
         assertThrows(BlockReadException.class, () -> read(TestBlocks.block(0), TestBlocks.block(1)));
@@ -128,7 +128,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void aFileThatIsGoneWhenItIsOpenedNamesItsBlock() throws Exception {
+  void theErrorOfAFileDeletedBeforeOpenNamesItsBlock() throws Exception {
     FileSegmentManagedBuffer gone = segment("gone", PlainFrames.block(0, 2, 50), 0);
     stored.put(TestBlocks.block(0).id(), gone);
     Files.delete(gone.getFile().toPath());
@@ -137,7 +137,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void aTruncatedFileNamesBlockOffsetAndTheIndexEntries() throws Exception {
+  void theErrorOfATruncatedFileNamesBlockOffsetAndIndexEntries() throws Exception {
     stored.put(TestBlocks.block(0).id(), segment("short", PlainFrames.block(0, 2, 50), 4));
     BlockReadException failure = assertThrows(BlockReadException.class, () -> read(TestBlocks.block(0)));
     assertInstanceOf(EOFException.class, failure.getCause());
@@ -146,7 +146,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void anIndexEntryThatWentBackwardsIsAnUnreadableBlock() throws Exception {
+  void aDecreasingIndexEntryIsAnUnreadableBlock() throws Exception {
     stored.put(TestBlocks.block(0).id(), segment("negative", new byte[10], -20));
     BlockReadException failure = assertThrows(BlockReadException.class, () -> read(TestBlocks.block(0)));
     assertTrue(failure.getMessage().contains("-10 bytes"), failure::getMessage);
@@ -154,7 +154,7 @@ class LocalBlocksTest {
   }
 
   @Test
-  void anInterruptWhileReadingKeepsItsKind() throws Exception {
+  void anInterruptWhileReadingIsTheCauseOfTheReadError() throws Exception {
     stored.put(TestBlocks.block(0).id(), segment("a", PlainFrames.block(0, 2, 50), 0));
     Thread.currentThread().interrupt();
     BlockReadException failure = assertThrows(BlockReadException.class, () -> read(TestBlocks.block(0)));

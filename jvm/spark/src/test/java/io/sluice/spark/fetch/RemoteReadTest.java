@@ -43,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import scala.Option;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -55,7 +56,8 @@ import org.apache.spark.TaskContext$;
  * Real map outputs through Spark's real fetch iterator and its network transport: this process serves its own
  * blocks, under the name of another executor.
  */
-@Timeout(180)
+// A thread of its own ends with each test, and with it the scratch memory of its native decoder.
+@Timeout(value = 180, threadMode = ThreadMode.SEPARATE_THREAD)
 class RemoteReadTest {
   private static final int ROWS = 40_000;
   private static final int PARTITIONS = 4;
@@ -154,7 +156,7 @@ class RemoteReadTest {
   }
 
   @Test
-  void allRowsArriveByTheNetworkOneBlockPerMapAndPartition() {
+  void remoteRowsArriveAsOneBlockPerMapAndPartition() {
     writeShuffle();
     assertEquals(PlainFrames.range(0, ROWS), ids(read(0, PARTITIONS, false, Map.of())));
     assertEquals(3 * PARTITIONS, metrics.remoteBlocksFetched());
@@ -163,14 +165,14 @@ class RemoteReadTest {
   }
 
   @Test
-  void neighbouringPartitionsTravelAsOneBlock() {
+  void consecutivePartitionsAreFetchedAsOneBatch() {
     writeShuffle();
     assertEquals(PlainFrames.range(0, ROWS), ids(read(0, PARTITIONS, true, Map.of())));
     assertEquals(3, metrics.remoteBlocksFetched());
   }
 
   @Test
-  void blocksFetchedToDiskAreReadToo() {
+  void blocksFetchedToDiskAreDecoded() {
     writeShuffle();
     assertEquals(PlainFrames.range(0, ROWS),
         ids(read(0, PARTITIONS, false, Map.of("spark.network.maxRemoteBlockSizeFetchToMem", "1k"))));
@@ -178,7 +180,7 @@ class RemoteReadTest {
   }
 
   @Test
-  void theOldFetchProtocolWorks() {
+  void theOldFetchProtocolGivesTheSameRows() {
     writeShuffle();
     assertEquals(PlainFrames.range(0, ROWS),
         ids(read(0, PARTITIONS, false, Map.of("spark.shuffle.useOldFetchProtocol", "true"))));

@@ -22,12 +22,14 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import scala.Option;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterable;
 
-@Timeout(120)
+// A thread of its own ends with each test, and with it the scratch memory of its native decoder.
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class SparkBlockStoreTest {
   private static LocalSpark spark;
   private static BlockManager blocks;
@@ -68,14 +70,14 @@ class SparkBlockStoreTest {
 
   /** As Spark's fetch iterator decides it: their blocks do not come through the client that counts them. */
   @Test
-  void sparkOpensFilesOfThisHostWithoutItsClient() {
+  void hostLocalBlocksAreReadWithoutTheNetworkClient() {
     assertTrue(store.sparkOpensFiles(blocks.blockManagerId()));
     assertTrue(store.sparkOpensFiles(at("77", blocks.blockManagerId().host(), 7337)));
     assertFalse(store.sparkOpensFiles(at("77", "far", 7337)));
   }
 
   @Test
-  void theStoredChecksumTellsWhoBrokeABlock() throws IOException {
+  void theChecksumFileTellsDiskFromNetworkCorruption() throws IOException {
     FileSegmentManagedBuffer data = (FileSegmentManagedBuffer) store.find(block);
     assertEquals("Block " + block.id() + " is corrupted but checksum verification passed", store.diagnose(block));
     try (RandomAccessFile file = new RandomAccessFile(data.getFile(), "rw")) {
@@ -90,7 +92,7 @@ class SparkBlockStoreTest {
   }
 
   @Test
-  void batchesAndMissingBlocksHaveNoDiagnosis() {
+  void batchesAndMissingBlocksHaveNoCorruptionDiagnosis() {
     ShuffleBlock batch = new ShuffleBlock(
         new ShuffleBlockBatchId(block.shuffleId(), block.mapId(), 0, 2), block.address(), 0);
     assertNull(store.diagnose(batch));

@@ -19,8 +19,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MemoryBudgetTest {
   private final List<Long> permitted = new ArrayList<>();
+  private long scratchBytes;
   /** 1600 bytes for 4 tasks: 1200 shared, a floor of 100 each; 2000 for a task alone. */
-  private final MemoryBudget budget = new MemoryBudget(1600, 2000, 4, permitted::add);
+  private final MemoryBudget budget = new MemoryBudget(1600, 2000, 4, permitted::add, () -> scratchBytes);
   private final Share task = budget.newShare();
   private final Share other = budget.newShare();
 
@@ -40,6 +41,34 @@ class MemoryBudgetTest {
     budget.release(task, 200);
     assertTrue(budget.tryReserve(other, 200, Claim.RESIDENT));
     assertEquals(1200, budget.usedBytes());
+  }
+
+  @Test
+  void scratchMemoryCountsAgainstTheSharedPartAndTheCeiling() {
+    scratchBytes = 300;
+    assertFalse(budget.tryReserve(task, 901, Claim.RESIDENT));
+    assertTrue(budget.tryReserve(task, 900, Claim.RESIDENT));
+    assertTrue(reader(other, 100), "floors are always there");
+    budget.release(other, 100);
+    assertFalse(alone(task, 801));
+    assertTrue(alone(task, 800));
+    budget.release(task, 800);
+    scratchBytes = 5000;
+    assertFalse(alone(task, 701), "scratch memory leaves nothing above the limit");
+    assertTrue(alone(task, 700), "the limit is a lone task's");
+    budget.release(task, 1600);
+    assertFalse(budget.tryReserve(task, 601, Claim.RESIDENT), "half of the shared part is left");
+    assertTrue(budget.tryReserve(task, 600, Claim.RESIDENT));
+    assertTrue(reader(task, 100));
+    assertEquals(700, budget.usedBytes());
+  }
+
+  @Test
+  void tasksThatWaitAreGrantedTheSharedPartWithoutADeductionForScratchMemory() {
+    scratchBytes = 5000;
+    assertTrue(reader(other, 100));
+    assertFalse(reader(task, 1000));
+    assertTrue(alone(task, 1000), "two tasks that hold readers' memory must not wait for each other");
   }
 
   @Test
@@ -64,7 +93,7 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void whatComesBackIsTheFloorFirst() {
+  void releasedBytesAreCreditedToTheFloorFirst() {
     assertTrue(reader(task, 1200) && reader(task, 100));
     budget.release(task, 100);
     assertTrue(reader(task, 100), "the floor is free again");
@@ -81,7 +110,7 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void aTaskAloneHasTheWholeLimitAndNobodyElseAnythingMeanwhile() {
+  void aTaskAloneMayTakeTheWholeLimitAndOthersAreRefusedMeanwhile() {
     assertTrue(reader(task, 700));
     assertFalse(reader(task, 900));
     assertTrue(alone(task, 900));

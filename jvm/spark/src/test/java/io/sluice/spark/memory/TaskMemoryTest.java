@@ -51,6 +51,8 @@ class TaskMemoryTest {
   private LocalSpark spark;
 
   private void start(String key, String value) {
+    // Threads of the classes before may not have ended, and the scratch memory of their decoders counts.
+    Await.until("no thread has scratch memory", () -> NativeCore.scratchBytes() == 0);
     spark = LocalSpark.start(Map.of("spark.sluice.memory.limit", "16m", "spark.task.maxFailures", "1", key, value));
   }
 
@@ -97,6 +99,18 @@ class TaskMemoryTest {
       assertThrows(IllegalStateException.class, () -> memory.unreserve(1));
     });
     assertEquals(0, spark.manager().executorState().memory().budget().usedBytes());
+  }
+
+  @Test
+  void memoryThatNoTaskUsesIsGivenBackToTheSystem() throws Exception {
+    start("spark.sluice.memory.failOnLeak", "true");
+    run((memory, executor) -> {
+      memory.free(memory.tryLease(8 * MIB));
+      assertTrue(NativeCore.arenaStatistics().touchedBytes() >= 8 * MIB);
+    });
+    Await.until("the arena has no pages", () -> NativeCore.arenaStatistics().touchedBytes() == 0);
+    run((memory, executor) -> memory.free(memory.tryLease(8 * MIB)));
+    Await.until("the arena has no pages again", () -> NativeCore.arenaStatistics().touchedBytes() == 0);
   }
 
   @Test
@@ -328,7 +342,7 @@ class TaskMemoryTest {
   }
 
   @Test
-  void whatStaysDoesNotTakeTheFloorOfWhatComesAndGoes() throws Exception {
+  void residentLeasesDoNotTakeTheFloor() throws Exception {
     start("spark.sluice.memory.failOnLeak", "true");
     run((memory, executor) -> {
       Lease stays = memory.tryLeaseResident(11 * MIB, 12 * MIB);

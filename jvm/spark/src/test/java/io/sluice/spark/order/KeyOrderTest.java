@@ -37,7 +37,7 @@ class KeyOrderTest {
     }
 
     @Override
-    public boolean decidesAlone() {
+    public boolean canSortFullyWithPrefix() {
       return false;
     }
   }
@@ -67,13 +67,14 @@ class KeyOrderTest {
     RowKey rightKey = row(right);
     int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey, 0), order.prefix(rightKey, 0)));
     int byComparator = Integer.signum(ordering.compare(left, right));
-    assertTrue(byNumber == byComparator || byNumber == 0 && !order.decidesAlone(), () -> left + " and " + right);
+    assertTrue(byNumber == byComparator || byNumber == 0 && !order.canSortFullyWithPrefix(),
+        () -> left + " and " + right);
     assertEquals(byComparator, Integer.signum(order.compare(leftKey, rightKey)), () -> left + " and " + right);
   }
 
   @Property
   @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
-  void numbers(@ForAll int left, @ForAll int right, @ForAll long leftLong, @ForAll long rightLong) {
+  void naturalOrderOfNumbers(@ForAll int left, @ForAll int right, @ForAll long leftLong, @ForAll long rightLong) {
     assertAgrees((Ordering) Ordering.Int$.MODULE$, left, right);
     assertAgrees(((Ordering) Ordering.Int$.MODULE$).reverse(), left, right);
     assertAgrees((Ordering) Ordering.Long$.MODULE$, leftLong, rightLong);
@@ -87,7 +88,7 @@ class KeyOrderTest {
   }
 
   @Property
-  void text(@ForAll String left, @ForAll String right, @ForAll String shared) {
+  void naturalOrderOfStrings(@ForAll String left, @ForAll String right, @ForAll String shared) {
     Comparator<String> natural = Ordering.String$.MODULE$;
     assertAgrees(natural, left, right);
     assertAgrees(natural, shared + left, shared + right);
@@ -101,7 +102,7 @@ class KeyOrderTest {
   }
 
   @Property
-  void bytes(@ForAll byte[] left, @ForAll byte[] right, @ForAll byte[] shared) {
+  void unsignedOrderOfByteArrays(@ForAll byte[] left, @ForAll byte[] right, @ForAll byte[] shared) {
     Ordering<byte[]> ordering = scala(UnsignedBytes.lexicographicalComparator());
     assertAgrees(ordering, left, right);
     assertAgrees(ordering, com.google.common.primitives.Bytes.concat(shared, left),
@@ -110,7 +111,7 @@ class KeyOrderTest {
 
   @Test
   @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
-  void anOrderingThatAppliesAFunctionFirstIsNotLookedThrough() {
+  void anOrderingByAFunctionOfTheKeyHasNoPrefix() {
     Ordering<Object> ofInt = (Ordering) Ordering.Int$.MODULE$;
     Function1<Object, Object> negative = n -> -(Integer) n;
     Function1<Object, Object> length = text -> ((String) text).length();
@@ -126,7 +127,7 @@ class KeyOrderTest {
 
   /** Where text with and without wide characters meets: the largest unit that has a byte, and empty and short keys. */
   @Test
-  void textAroundTheLargestByte() {
+  void stringsWithCharactersAroundThePrefixByteLimit() {
     List<String> texts =
         List.of("", "\u0000", "\u00FE", "\u00FE\u00FF", "\u00FF", "\u00FF\u0000", "\u00FFa", "\u00FF\u0100", "\u0100",
             "\u0100a", "\uD800", "a\u00FFb", "a\u0100", "abcdefgh", "abcdefgh\u0000", "abcdefghi", "abcdefg\u0100",
@@ -139,17 +140,17 @@ class KeyOrderTest {
   }
 
   @Test
-  void keysOfOtherClassesHaveNoNumbers() {
+  void keysOfOtherClassesHaveNoPrefix() {
     KeyOrder order = orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow();
-    assertTrue(order.takes(row(7)));
-    assertFalse(order.takes(row(7L)));
-    assertFalse(order.takes(row(null)));
-    assertFalse(order.takes(row(new Tuple2<>(7, 7))));
-    assertFalse(orderOf(scala(new ByLength()), "text").orElseThrow().takes(row(null)));
+    assertTrue(order.hasPrefix(row(7)));
+    assertFalse(order.hasPrefix(row(7L)));
+    assertFalse(order.hasPrefix(row(null)));
+    assertFalse(order.hasPrefix(row(new Tuple2<>(7, 7))));
+    assertFalse(orderOf(scala(new ByLength()), "text").orElseThrow().hasPrefix(row(null)));
   }
 
   @Test
-  void whatIsNotKnownHasNoNumbers() {
+  void unknownOrderingsHaveNoPrefix() {
     for (Comparator<?> ordering : List.of(Comparator.comparing(String::length),
         scala(Comparator.comparing(String::length)),
         String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
@@ -157,7 +158,7 @@ class KeyOrderTest {
     }
     assertEquals(Optional.empty(), orderOf(scala(Comparator.<Double>naturalOrder()), 1.0));
     assertEquals(Optional.empty(), orderOf(Ordering.String$.MODULE$, null));
-    assertFalse(orderOf(Ordering.String$.MODULE$, "text").orElseThrow().decidesAlone());
-    assertTrue(orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().decidesAlone());
+    assertFalse(orderOf(Ordering.String$.MODULE$, "text").orElseThrow().canSortFullyWithPrefix());
+    assertTrue(orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().canSortFullyWithPrefix());
   }
 }

@@ -32,7 +32,7 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Sorting as rows gives what a stable sort of the records by the comparator gives, resident or handed over to Spark.
+ * Sorting as rows equals a stable sort of the records by the comparator, in Sluice's memory and in Spark's sorter.
  */
 @Timeout(180)
 class RecordSorterTest {
@@ -131,20 +131,20 @@ class RecordSorterTest {
   }
 
   @Test
-  void numbersWithManyEqualOnes() {
+  void numbersWithManyEqualKeys() {
     assertSorts(new Case<>(i -> mixed(i) % 100, Comparator.<Integer>naturalOrder()));
     assertSorts(new Case<>(i -> (long) mixed(i) % 100, Comparator.<Long>naturalOrder().reversed()));
   }
 
   @Test
-  void textWithLongCommonBeginnings() {
+  void stringsWithLongCommonPrefixes() {
     assertSorts(new Case<>(i -> "https://example.org/" + mixed(i) % 3000 + "/page", Comparator.<String>naturalOrder()));
     assertSorts(new Case<>(i -> "https://example.org/".repeat(20) + mixed(i) % 3000,
         Comparator.<String>naturalOrder().reversed()));
   }
 
   @Test
-  void textOfAllKindsWithEqualBeginnings() {
+  void latinAndOtherStringsWithCommonPrefixes() {
     String[] parts = {"", "a", "abcdefgh", "\u00FF", "\u0416", "\u0000", "abcdefg\u00FF", "abcdefgh\uD800"};
     IntFunction<String> keys = i -> {
       Random random = new Random(i);
@@ -156,12 +156,12 @@ class RecordSorterTest {
   }
 
   @Test
-  void oneKeyForAll() {
+  void allKeysEqual() {
     assertSorts(new Case<>(i -> "the same, longer than a number", Comparator.<String>naturalOrder()));
   }
 
   @Test
-  void textWithoutLatinLetters() {
+  void stringsWithoutLatinLetters() {
     assertSorts(
         new Case<>(i -> "\u041F\u0440\u0438\u0432\u0435\u0442 " + mixed(i) % 3000, Comparator.<String>naturalOrder()));
     assertSorts(new Case<>(i -> i % 2 == 0 ? "\u4E16\u754C" + mixed(i) % 3000 : "a" + mixed(i) % 7,
@@ -175,7 +175,7 @@ class RecordSorterTest {
    * more.
    */
   @Test
-  void withoutRoomRowsAreSparks() {
+  void withoutMemoryRowsAreSortedBySparksSorter() {
     Case<String> sort = new Case<>(RecordSorterTest::distinctText, Comparator.<String>naturalOrder());
     assertSorts(sort, 0, false);
     assertSorts(sort, NO_ROOM_FOR_ROWS, false);
@@ -187,15 +187,15 @@ class RecordSorterTest {
   }
 
   @Test
-  void bytes() {
+  void byteArrays() {
     assertSorts(
         new Case<>(i -> distinctText(i).getBytes(StandardCharsets.UTF_8), UnsignedBytes.lexicographicalComparator()));
     assertSorts(new Case<>(i -> new byte[mixed(i) & 31], UnsignedBytes.lexicographicalComparator()));
   }
 
-  /** As PySpark's writer thread may: what was taken from freed memory would be garbage. */
+  /** PySpark's writer thread may read after the task's end; rows in freed memory would be garbage. */
   @Test
-  void recordsThatAreTakenAfterTheTaskAreRefused() {
+  void readingRecordsAfterTheTasksEndIsAnError() {
     Case<String> sort = new Case<>(RecordSorterTest::distinctText, Comparator.<String>naturalOrder());
     Iterator<Product2<String, Integer>> records = inTask(context -> {
       Iterator<Product2<String, Integer>> open = sort.sorted(context, PLENTY, true);

@@ -83,7 +83,7 @@ class ShufflePolicyTest {
   }
 
   @Test
-  void sqlRowsTakeOurPath() {
+  void sqlRowsUseSluicesWriterAndReader() {
     assertEquals(Optional.empty(), fallback(rows));
     assertInstanceOf(SluiceShuffleHandle.class, rows.shuffleHandle());
   }
@@ -96,12 +96,12 @@ class ShufflePolicyTest {
     "spark.shuffle.checksum.algorithm, XXH3, CHECKSUM_ALGORITHM",
     "spark.shuffle.sort.io.plugin.class, com.example.DataIO, CUSTOM_DATA_IO"
   })
-  void whatIsNotHonouredFallsBack(String key, String value, FallbackReason expected) {
+  void unsupportedSettingsFallBackToSparksSortShuffle(String key, String value, FallbackReason expected) {
     assertEquals(Optional.of(expected), fallback(rows, key, value));
   }
 
   @Test
-  void whatIsHonouredDoesNotFallBack() {
+  void supportedSettingsDoNotFallBack() {
     assertEquals(Optional.empty(), fallback(rows, "spark.io.compression.codec", "zstd",
         "spark.shuffle.checksum.algorithm", "CRC32C", "spark.shuffle.sync", "true",
         "spark.shuffle.sort.io.plugin.class", "org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"));
@@ -119,7 +119,7 @@ class ShufflePolicyTest {
   }
 
   @Test
-  void otherRecordsTakeTheRecordsPath() {
+  void recordsThatAreNotSqlRowsUseTheRecordFormat() {
     ShuffleDependency<Object, ?, ?> java = dependency(3, SparkEnv.get().serializer(), Option.empty(), false);
     assertEquals(Optional.empty(), fallback(java));
     SluiceShuffleHandle<?, ?, ?> handle = assertInstanceOf(SluiceShuffleHandle.class, java.shuffleHandle());
@@ -139,14 +139,14 @@ class ShufflePolicyTest {
   }
 
   @Test
-  void partitionsUpToSparksOwnLimit() {
+  void partitionsUpToSparksLimitAreAccepted() {
     assertEquals(Optional.empty(), fallback(dependency(1 << 24, rows.serializer(), Option.empty(), false)));
     ShuffleDependency<Object, ?, ?> tooMany = dependency((1 << 24) + 1, rows.serializer(), Option.empty(), false);
     assertEquals(Optional.of(FallbackReason.TOO_MANY_PARTITIONS), fallback(tooMany));
   }
 
   @Test
-  void sessionSwitchesItOffAndOn() {
+  void aSessionSettingDisablesAndEnablesSluice() {
     long before = spark.counter(Counter.SHUFFLES_STOCK);
     spark.session().conf().set("spark.sluice.enabled", "false");
     try {
@@ -161,7 +161,7 @@ class ShufflePolicyTest {
   }
 
   @Test
-  void sessionValueOutOfRangeIsAnErrorToo() {
+  void aSessionValueOutOfRangeIsAnError() {
     spark.session().conf().set("spark.sluice.enabled", "perhaps");
     try {
       SluiceException failure = assertThrows(SluiceException.class, () -> fallback(rows));
@@ -172,34 +172,29 @@ class ShufflePolicyTest {
   }
 
   @Test
-  void aReportedExecutorWithoutLibrarySwitchesNewShufflesOff() {
-    SluiceShuffleManager manager = new SluiceShuffleManager(SparkEnv.get().conf(), true);
-    assertInstanceOf(SluiceShuffleHandle.class, manager.registerShuffle(9001, rows));
-    manager.reportExecutorWithoutLibrary("7", "no library for linux-mips");
-    assertInstanceOf(BypassMergeSortShuffleHandle.class, manager.registerShuffle(9002, rows));
-    assertEquals(1, manager.counters().get(Counter.SHUFFLES_STOCK));
-  }
-
-  @Test
-  void driverWithoutLibraryLeavesEverythingToSpark() {
-    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so");
+  void aDriverThatRunsNoTasksNeedsNoLibrary() {
+    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so")
+        .setMaster("spark://elsewhere:7077");
     SluiceShuffleManager manager = new SluiceShuffleManager(conf, true);
-    assertInstanceOf(BypassMergeSortShuffleHandle.class, manager.registerShuffle(9003, rows));
-    assertTrue(manager.nativeLibrary().detail().contains("/absent/libsluice_jni.so"));
+    assertInstanceOf(SluiceShuffleHandle.class, manager.registerShuffle(9003, rows));
+    assertTrue(manager.nativeLibrary().detail().contains("driver that runs no tasks"));
+    assertEquals(0, manager.counters().get(Counter.EXECUTORS_WITHOUT_NATIVE_LIBRARY));
   }
 
   @Test
-  void executorWithoutLibraryFailsWithAClearError() {
-    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so");
+  void anExecutorWithoutLibraryCountsWhatItDoesWithout() {
+    SparkConf conf = SparkEnv.get().conf().clone().set("spark.sluice.native.library", "/absent/libsluice_jni.so")
+        .set("spark.sluice.transport", "ucx").set("spark.sluice.store", "cache").set("spark.sluice.mode", "UCX");
     SluiceShuffleManager manager = new SluiceShuffleManager(conf, false);
-    SluiceException failure = assertThrows(SluiceException.class,
-        () -> manager.getWriter(rows.shuffleHandle(), 1L, null, null));
-    assertTrue(failure.getMessage().contains("/absent/libsluice_jni.so")
-        && failure.getMessage().contains("spark.sluice.enabled=false"), failure.getMessage());
+    assertTrue(manager.nativeLibrary().detail().contains("/absent/libsluice_jni.so"));
+    assertTrue(manager.transport().isEmpty());
+    assertEquals(1, manager.counters().get(Counter.EXECUTORS_WITHOUT_NATIVE_LIBRARY));
+    assertEquals(1, manager.counters().get(Counter.TRANSPORT_UNAVAILABLE));
+    assertEquals(1, manager.counters().get(Counter.CACHE_UNAVAILABLE));
   }
 
   @Test
-  void dataSizeIsThePlansMetric() {
+  void dataSizeIsReadFromThePlansMetric() {
     assertTrue(RowSerializer.dataSizeReachable(rows.serializer()));
     assertEquals("data size", RowSerializer.dataSize(rows.serializer()).name().getOrElse(() -> "none"));
   }

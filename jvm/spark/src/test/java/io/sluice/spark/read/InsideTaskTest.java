@@ -69,13 +69,13 @@ class InsideTaskTest {
   }
 
   @Test
-  void onlyTheThreadThatRunsTheTask() {
+  void onlyTheTasksThreadIsInsideTheTask() {
     assertEquals(List.of(true, false, true, false), List.of(inTask(ON_THE_TASKS_OWN), inTask(ON_ANOTHER),
         inTask(ON_ONE_AFTER_THE_OTHER), inTask(OF_ANOTHER_TASK)));
   }
 
   @Test
-  void aThreadWithoutATaskIsInsideOfNone() {
+  void aThreadWithoutATaskContextIsInsideNoTask() {
     assertFalse(new InsideTask(TaskContext$.MODULE$.empty()).getAsBoolean());
   }
 }

@@ -93,7 +93,7 @@ class ReadPathQueriesTest {
   }
 
   @Test
-  void batchFetchCanBeOff() {
+  void withoutBatchFetchRowsAreStocks() {
     with(Map.of(AQE + "enabled", "true", "spark.sql.shuffle.partitions", "40",
         AQE + "fetchShuffleBlocksInBatch", "false"),
         () -> assertSameAsStock(() -> table(3000, 5).groupBy("k").agg(functions.count("*")), "coalesced"));
@@ -135,7 +135,7 @@ class ReadPathQueriesTest {
   }
 
   @Test
-  void aLimitStopsEarlyAndCountsWhatItTook() {
+  void aLimitCountsOnlyTheRowsThatItRead() {
     Supplier<Dataset<Row>> query =
         () -> table(40_000, 2).repartition(1, functions.col("k")).limit(700).selectExpr("count(*)");
     // Stock never adds up the metrics of a reader that is not read to its end; ours are exact.
@@ -145,7 +145,7 @@ class ReadPathQueriesTest {
   }
 
   @Test
-  void oneExchangeServesTwoReadersOfAQuery() {
+  void aReusedExchangeIsReadTwice() {
     with(Map.of("spark.sql.autoBroadcastJoinThreshold", "-1"), () -> assertSameAsStock(() -> {
       Dataset<Row> shuffled = table(3000, 3).groupBy("k").agg(functions.count("*").as("n"));
       return shuffled.as("a").join(shuffled.as("b"), functions.expr("a.k = b.k"));
@@ -175,7 +175,7 @@ class ReadPathQueriesTest {
 
   /** A consumer on a thread of its own (as Spark 3 feeds Python) gets rows that do not point at leased memory. */
   @Test
-  void anotherThreadMayConsume() {
+  void rowsMayBeReadByAnotherThread() {
     JavaRDD<Long> sums = table(20_000, 3).repartition(4, functions.col("k")).queryExecution().toRdd().toJavaRDD()
         .mapPartitions(rows -> {
           long[] sum = new long[1];

@@ -83,14 +83,14 @@ class RecordRoundTripTest {
   }
 
   @Property
-  void anyRecord(@ForAll("sides") Object key, @ForAll("sides") Object value) {
+  void randomRecordsRoundTrip(@ForAll("sides") Object key, @ForAll("sides") Object value) {
     Tuple2<Object, Object> back = roundTrip(key, value);
     assertSameValue(key, back._1());
     assertSameValue(value, back._2());
   }
 
   @Test
-  void extremes() {
+  void extremeValuesRoundTrip() {
     for (Object part : new Object[] {Float.NaN, -0.0f, Double.MIN_VALUE, -0.0, Long.MIN_VALUE, "", new byte[0],
       '\uFFFF',
       Float.intBitsToFloat(0x7FC00001), "x".repeat(1 << 20), new byte[3 << 20]}) {
@@ -101,7 +101,7 @@ class RecordRoundTripTest {
   }
 
   @Test
-  void otherClassesHaveNoShape() {
+  void otherClassesAreSerialized() {
     for (Object other : List.of(BigDecimal.ONE, new int[1], new Tuple3<>(1, 2, 3), List.of(1),
         new Tuple2<>(1, new int[1]),
         new Tuple2<>(new Tuple2<>(1, 2), 3), new scala.Tuple2$mcZZ$sp(true, false), new StringBuilder("text"))) {
@@ -111,21 +111,21 @@ class RecordRoundTripTest {
   }
 
   @Test
-  void whatIsTooLargeForARowHasNoShape() {
+  void valuesTooLargeForARowAreSerialized() {
     assertTrue(ENCODER.encode(1, new byte[RecordEncoder.MAX_ROW_BYTES - 1024]));
     assertFalse(ENCODER.encode(1, new byte[RecordEncoder.MAX_ROW_BYTES]));
     assertFalse(ENCODER.encode("x".repeat(RecordEncoder.MAX_ROW_BYTES + 1), 1));
   }
 
   @Test
-  void paddingIsZero() {
+  void paddingBytesAreZero() {
     assertTrue(ENCODER.encode(new byte[] {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}, 7));
     assertTrue(ENCODER.encode(new byte[] {1}, 7));
     assertEquals(1, Platform.getLong(ENCODER.buffer(), Platform.BYTE_ARRAY_OFFSET + 32));
   }
 
   @Test
-  void serializedRecords() {
+  void serializedRecordsRoundTrip() {
     ENCODER.encodeSerialized(3, new byte[] {4, 5, 6, 7, 99}, 1, 3);
     UnsafeRow row = row();
     assertTrue(DECODER.isSerialized(row));

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What collects records as objects' bytes is counted in Spark's execution memory, streams and all. In real tasks. */
+/** The buffers and streams of serialized records are counted in Spark's execution memory. In real tasks. */
 @Timeout(120)
 class SerializedRecordsMemoryTest {
   private static final int PARTITIONS = 20_000;
@@ -65,7 +65,7 @@ class SerializedRecordsMemoryTest {
   }
 
   @Test
-  void streamsAreCountedAndBounded() {
+  void serializationBuffersAreCountedAndBounded() {
     inTask(memory -> {
       try (SerializedRecords records = records(memory)) {
         int streams = fill(records);
@@ -82,7 +82,7 @@ class SerializedRecordsMemoryTest {
   }
 
   @Test
-  void lessIsCollectedWhereSparkHasNoMemory() {
+  void buffersAreSmallerWhereSparkGrantsNoMemory() {
     inTask(memory -> {
       MemoryConsumer greedy = new MemoryConsumer(memory, memory.pageSizeBytes(), MemoryMode.ON_HEAP) {
         @Override

@@ -73,7 +73,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void outputsStayInMemoryAndResultsAreStocks() {
+  void outputsStayInMemoryAndResultsEqualStocks() {
     start();
     assertSame(join(30_000));
     long outputs = spark.counter(Counter.WRITE_MAP_OUTPUTS);
@@ -97,7 +97,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void spilledRunsComeBackToMemory() {
+  void aTaskThatSpilledCommitsToMemory() {
     start("spark.sluice.memory.limit", "16m", "spark.sluice.writer.threads", "0", "spark.sluice.codec.level", "plain");
     assertSame(() -> rows(600_000).repartition(11, functions.col("h")).agg(functions.count("*"),
         functions.bit_xor(functions.xxhash64(functions.col("id"), functions.col("t")))));
@@ -106,7 +106,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void aRemovedShuffleLeavesNeitherMemoryNorFiles() {
+  void unregisterShuffleFreesMemoryAndFiles() {
     start("spark.sluice.cache.hostLimit", "3m", "spark.sluice.codec.level", "plain");
     rows(60_000).repartition(5, functions.col("h")).agg(functions.max("t")).collectAsList();
     OutputCache cache = spark.manager().executorState().cache().orElseThrow();
@@ -119,7 +119,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void sparksMigrationFindsOutputsInMemory() throws IOException {
+  void sparksBlockMigrationFindsOutputsInMemory() throws IOException {
     start();
     rows(1_000).repartition(5, functions.col("h")).count();
     MigratableResolver resolver = spark.manager().shuffleBlockResolver();
@@ -140,12 +140,14 @@ class CachedShuffleTest {
   }
 
   @Test
-  void failingTasksLeaveNothingBehind() {
+  void failedTasksFreeTheirMemory() {
     start("spark.task.maxFailures", "1", "spark.sluice.writer.batchBytes", "1m");
     assertThrows(Exception.class, () -> rows(50_000)
         .selectExpr("if(id = 33000, raise_error('on purpose'), id) as id", "h", "t").repartition(5, functions.col("h"))
         .collectAsList());
-    Await.until("no stage runs", () -> spark.session().sparkContext().statusTracker().getActiveStageIds().length == 0);
+    // The tasks beside the one that failed are killed, and end after the job.
+    Await.until("no task runs",
+        () -> spark.session().sparkContext().statusTracker().getExecutorInfos()[0].numRunningTasks() == 0);
     OutputCache cache = spark.manager().executorState().cache().orElseThrow();
     spark.manager().unregisterShuffle(0);
     assertEquals(0, cache.usedBytes());
@@ -153,7 +155,7 @@ class CachedShuffleTest {
 
   @ParameterizedTest
   @CsvSource({"spark.shuffle.sync"})
-  void whereMemoryMustNotHoldOutputsTheyAreFiles(String key) {
+  void settingsThatForbidTheCacheMakeOutputsFiles(String key) {
     start(key, "true");
     assertSame(join(1_000));
     assertFalse(spark.manager().executorState().cache().isPresent());
@@ -161,7 +163,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void whatSparkWritesStaysFiles() {
+  void outputsOfSparksWritersAreFiles() {
     start("spark.sluice.records.enabled", "false");
     assertEquals(7, spark.session().sparkContext().range(0, 1000, 1, 3).toJavaRDD()
         .mapToPair(n -> new scala.Tuple2<>((Long) n % 7, n)).groupByKey(4).count());
@@ -170,7 +172,7 @@ class CachedShuffleTest {
   }
 
   @Test
-  void neighboursAreReadOverTheTransport() {
+  void hostLocalDiskReadsAreDisabled() {
     start();
     assertEquals("false", spark.session().sparkContext().getConf().get("spark.shuffle.readHostLocalDisk"));
   }

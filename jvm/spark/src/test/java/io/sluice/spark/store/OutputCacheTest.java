@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.MemoryFile;
-import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -43,6 +43,8 @@ class OutputCacheTest {
   private final Counters counters = new Counters();
   private final List<String> moved = new ArrayList<>();
   private boolean full;
+  /** Runs after an output has been copied to the disk, before the cache is told. */
+  private Runnable afterCopy = () -> {};
   private OutputCache cache;
 
   @BeforeAll
@@ -56,21 +58,23 @@ class OutputCacheTest {
   }
 
   private OutputCache open(int outputsOfRoom, int mostOutputs) {
-    OutputCache.Disk disk = new OutputCache.Disk() {
+    OutputDisk disk = new OutputDisk() {
       @Override
       public File dataFile(int shuffleId, long mapId) {
         return folder.resolve("shuffle_" + shuffleId + "_" + mapId).toFile();
       }
 
       @Override
-      public void write(OutputCache.Move move) throws IOException {
+      public File write(Copy copy) throws IOException {
         if (full) {
           throw new IOException("no local directory can take it");
         }
         Path file = Files.createTempFile(folder, "moved", "");
         try {
-          move.to(file.toFile());
-        } catch (NativeException e) {
+          copy.to(file.toFile());
+          afterCopy.run();
+          return file.toFile();
+        } catch (RuntimeException e) {
           Files.deleteIfExists(file);
           throw e;
         }
@@ -85,7 +89,7 @@ class OutputCacheTest {
   }
 
   @AfterEach
-  void nothingIsLeft() throws IOException {
+  void closeAndAssertThatNothingIsLeft() throws IOException {
     cache.close();
     assertEquals(0, cache.usedBytes());
     try (var files = Files.list(folder)) {
@@ -101,15 +105,19 @@ class OutputCacheTest {
 
   /** As a writer does it; null when there was no room. */
   private CachedOutput commit(int shuffleId, long mapId) throws IOException {
-    CachedOutput output = cache.place(shuffleId, mapId, OUTPUT_BYTES);
+    CachedOutput output = cache.reserve(shuffleId, mapId, OUTPUT_BYTES);
     if (output != null) {
       Files.write(output.file().toPath(), content(shuffleId, mapId));
       output.seal();
       output.linkFrom(dataFile(shuffleId, mapId).toFile());
-      assertTrue(output.isAt(dataFile(shuffleId, mapId).toFile()));
-      assertTrue(cache.keep(output, OUTPUT_BYTES));
+      assertTrue(output.isLinkedFrom(dataFile(shuffleId, mapId).toFile()));
+      assertTrue(cache.commit(output, OUTPUT_BYTES));
     }
     return output;
+  }
+
+  private static boolean isOnDisk(CachedOutput output) {
+    return output.state() == OutputState.ON_DISK;
   }
 
   private Path dataFile(int shuffleId, long mapId) {
@@ -122,9 +130,9 @@ class OutputCacheTest {
   }
 
   @Test
-  void memoryFilesWorkHere() {
+  void memoryFilesPassTheSelfTest() {
     open(1);
-    assertEquals("", OutputCache.selfTest(MemoryFile::create));
+    assertEquals("", MemoryFiles.selfTest(MemoryFile::create));
   }
 
   @Test
@@ -135,7 +143,7 @@ class OutputCacheTest {
     CachedOutput second = commit(1, 2);
     assertEquals(3 * CHARGE, cache.usedBytes());
     commit(3, 1);
-    assertEquals(List.of(true, false, false), List.of(first.isMoved(), second.isMoved(), later.isMoved()));
+    assertEquals(List.of(true, false, false), List.of(isOnDisk(first), isOnDisk(second), isOnDisk(later)));
     commit(3, 2);
     commit(3, 3);
     assertEquals(List.of("1/1", "1/2", "2/1"), moved);
@@ -152,7 +160,7 @@ class OutputCacheTest {
   }
 
   @Test
-  void whoHasItOpenReadsOnWhileItMoves() throws IOException {
+  void openAndMappedFilesStayReadableAfterAMove() throws IOException {
     open(1);
     commit(1, 1);
     try (var channel = java.nio.channels.FileChannel.open(dataFile(1, 1))) {
@@ -170,16 +178,16 @@ class OutputCacheTest {
   }
 
   @Test
-  void whatIsLargerThanTheLimitGoesToTheDiskAndMovesNothing() throws IOException {
+  void anOutputLargerThanTheLimitIsRefusedAndMovesNothing() throws IOException {
     open(2);
     commit(1, 1);
-    assertNull(cache.place(1, 2, 2 * CHARGE + 1));
+    assertNull(cache.reserve(1, 2, 2 * CHARGE + 1));
     assertEquals(1, counters.get(Counter.CACHE_REFUSALS));
     assertEquals(List.of(), moved);
   }
 
   @Test
-  void outputsAreLimitedInNumberToo() throws IOException {
+  void theNumberOfOutputsIsLimited() throws IOException {
     open(10, 2);
     assertNotNull(commit(1, 1));
     assertNotNull(commit(1, 2));
@@ -189,20 +197,20 @@ class OutputCacheTest {
   }
 
   @Test
-  void aPlaceNeedsRoomOnlyForWhatWasWritten() throws IOException {
+  void commitReturnsReservedBytesThatWereNotWritten() throws IOException {
     open(2);
-    CachedOutput output = cache.place(1, 1, CHARGE);
+    CachedOutput output = cache.reserve(1, 1, CHARGE);
     assertTrue(cache.usedBytes() > CHARGE);
     Files.write(output.file().toPath(), content(1, 1));
     output.linkFrom(dataFile(1, 1).toFile());
-    assertTrue(cache.keep(output, OUTPUT_BYTES));
+    assertTrue(cache.commit(output, OUTPUT_BYTES));
     assertEquals(CHARGE, cache.usedBytes());
     commit(1, 2);
     assertEquals(List.of(), moved);
   }
 
   @Test
-  void withoutRoomOnTheDiskWhatIsInMemoryStaysAndNewOutputsAreRefused() throws IOException {
+  void onAFullDiskOutputsStayInMemoryAndNewOnesAreRefused() throws IOException {
     open(1);
     commit(1, 1);
     full = true;
@@ -216,7 +224,7 @@ class OutputCacheTest {
   }
 
   @Test
-  void aShuffleThatIsRemovedFreesItsMemoryAndItsFiles() throws IOException {
+  void removeShuffleFreesMemoryAndFiles() throws IOException {
     open(2);
     commit(1, 1);
     commit(1, 2);
@@ -230,22 +238,61 @@ class OutputCacheTest {
   }
 
   @Test
-  void aPlaceThatCannotBeWrittenIsCountedAndFreed() throws IOException {
+  void anOutputRemovedWhileItMovesIsFreedByTheMovingThread() throws IOException {
     open(1);
-    cache.refuse(cache.place(1, 1, OUTPUT_BYTES));
+    CachedOutput output = commit(1, 1);
+    afterCopy = () -> cache.removeShuffle(1);
+    assertNotNull(commit(2, 1));
+    assertEquals(OutputState.REMOVED, output.state());
+    assertEquals(List.of(), moved);
+    assertFalse(Files.exists(dataFile(1, 1), LinkOption.NOFOLLOW_LINKS));
+    assertFalse(output.diskFile().exists());
+    assertEquals(CHARGE, cache.usedBytes());
+    assertReadable(2, 1);
+  }
+
+  @Test
+  void afterAnUnexpectedExceptionOfAMoveTheOutputIsInMemory() throws IOException {
+    open(1);
+    CachedOutput output = commit(1, 1);
+    afterCopy = () -> {
+      throw new IllegalArgumentException("on purpose");
+    };
+    assertNull(commit(2, 1));
+    assertEquals(OutputState.IN_MEMORY, output.state());
+    cache.removeShuffle(1);
+    assertEquals(0, cache.usedBytes());
+  }
+
+  @Test
+  void writersCallsOnACommittedOutputAreErrors() throws IOException {
+    open(2);
+    CachedOutput output = commit(1, 1);
+    assertThrows(IllegalStateException.class, output::seal);
+    assertThrows(IllegalStateException.class, () -> output.linkFrom(dataFile(1, 2).toFile()));
+    assertThrows(IllegalStateException.class, () -> cache.commit(output, OUTPUT_BYTES));
+    assertThrows(IllegalStateException.class, () -> cache.abandon(output));
+    assertEquals(CHARGE, cache.usedBytes());
+    assertReadable(1, 1);
+  }
+
+  @Test
+  void anOutputThatCannotBeWrittenIsCountedAndFreed() throws IOException {
+    open(1);
+    cache.writeFailed(cache.reserve(1, 1, OUTPUT_BYTES));
     assertEquals(1, counters.get(Counter.CACHE_REFUSALS));
     assertEquals(0, cache.usedBytes());
     assertNotNull(commit(1, 1));
   }
 
   @Test
-  void anOutputThatCameSecondIsFreed() throws IOException {
+  void theOutputOfASecondAttemptIsFreed() throws IOException {
     open(2);
     commit(1, 1);
-    CachedOutput second = cache.place(1, 1, OUTPUT_BYTES);
-    assertFalse(second.isAt(dataFile(1, 1).toFile()));
-    cache.discard(second);
-    cache.discard(second);
+    CachedOutput second = cache.reserve(1, 1, OUTPUT_BYTES);
+    assertFalse(second.isLinkedFrom(dataFile(1, 1).toFile()));
+    cache.abandon(second);
+    assertThrows(IllegalStateException.class, () -> cache.abandon(second));
     assertEquals(CHARGE, cache.usedBytes());
     assertReadable(1, 1);
   }
@@ -255,16 +302,16 @@ class OutputCacheTest {
    * at work.
    */
   @Test
-  void aPlaceIsItsWritersWhateverBecomesOfItsShuffle() throws IOException {
+  void removeShuffleKeepsOutputsThatAreBeingWritten() throws IOException {
     open(3);
-    CachedOutput place = cache.place(1, 1, OUTPUT_BYTES);
+    CachedOutput place = cache.reserve(1, 1, OUTPUT_BYTES);
     cache.removeShuffle(1);
     CachedOutput other = commit(2, 1);
     assertNotEquals(place.file(), other.file());
     Files.write(place.file().toPath(), content(1, 1));
     place.seal();
     place.linkFrom(dataFile(1, 1).toFile());
-    assertTrue(cache.keep(place, OUTPUT_BYTES));
+    assertTrue(cache.commit(place, OUTPUT_BYTES));
     assertReadable(1, 1);
     assertReadable(2, 1);
     cache.removeShuffle(1);
@@ -272,27 +319,27 @@ class OutputCacheTest {
   }
 
   @Test
-  void aPlaceOutlivesTheEndUntilItsWriterGivesItUp() throws IOException {
+  void closeKeepsOutputsThatAreBeingWritten() throws IOException {
     open(1);
-    CachedOutput place = cache.place(1, 1, OUTPUT_BYTES);
+    CachedOutput place = cache.reserve(1, 1, OUTPUT_BYTES);
     cache.close();
     Files.write(place.file().toPath(), content(1, 1));
     place.linkFrom(dataFile(1, 1).toFile());
-    assertFalse(cache.keep(place, OUTPUT_BYTES));
-    cache.discard(place);
+    assertFalse(cache.commit(place, OUTPUT_BYTES));
+    cache.abandon(place);
   }
 
   @Test
-  void afterTheEndEverythingGoesToTheDisk() throws IOException {
+  void aClosedCacheRefusesOutputs() throws IOException {
     open(2);
     commit(1, 1);
     cache.close();
-    assertNull(cache.place(1, 2, OUTPUT_BYTES));
+    assertNull(cache.reserve(1, 2, OUTPUT_BYTES));
   }
 
   /** Outputs are committed, moved, read and removed at the same time; every output that can be opened is complete. */
   @Test
-  void manyThreads() throws Exception {
+  void concurrentCommitsMovesReadsAndRemovals() throws Exception {
     open(5);
     ExecutorService threads = Executors.newFixedThreadPool(4);
     List<Future<Void>> results = new ArrayList<>();

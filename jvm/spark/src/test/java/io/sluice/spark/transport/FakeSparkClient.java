@@ -21,7 +21,7 @@ final class FakeSparkClient extends BlockStoreClient {
   volatile RuntimeException throwing;
   volatile boolean closed;
 
-  /** What a block holds when it comes by Spark. */
+  /** The content of a block that comes by Spark's block transfer. */
   static byte[] content(String id) {
     return ("by Spark: " + id).getBytes(StandardCharsets.US_ASCII);
   }

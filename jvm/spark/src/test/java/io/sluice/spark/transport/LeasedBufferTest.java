@@ -31,7 +31,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void theLastReferenceGivesTheMemoryBackOnce() {
+  void theLastReleaseFreesTheMemoryOnce() {
     buffer.retain();
     buffer.release();
     assertEquals(List.of(), freed);
@@ -43,7 +43,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void itsStreamIsTheBlock() throws IOException {
+  void streamHasTheBlocksBytes() throws IOException {
     try (InputStream stream = buffer.createInputStream()) {
       assertEquals(6, stream.available());
       assertEquals(1, stream.read());
@@ -62,7 +62,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void itsBytesAreTheBlock() throws IOException {
+  void nioBufferHasTheBlocksBytes() throws IOException {
     ByteBuffer view = buffer.nioByteBuffer();
     byte[] bytes = new byte[view.remaining()];
     view.get(bytes);
@@ -70,7 +70,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void nettysCopyLivesOn() throws IOException {
+  void aNettyBufferStaysValidAfterRelease() throws IOException {
     ByteBuf copy = (ByteBuf) buffer.convertToNetty();
     buffer.release();
     byte[] bytes = new byte[copy.readableBytes()];
@@ -80,7 +80,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void whatWasGivenBackIsNotRead() {
+  void readingAfterReleaseIsAnError() {
     InputStream stream = buffer.createInputStream();
     buffer.release();
     assertThrows(IllegalStateException.class, stream::read);
@@ -90,7 +90,7 @@ class LeasedBufferTest {
   }
 
   @Test
-  void aBlockWithoutBytesHasNoMemory() throws IOException {
+  void anEmptyBlockHasNoMemory() throws IOException {
     LeasedBuffer empty = new LeasedBuffer(0, 0, freed::add);
     assertEquals(0, empty.size());
     assertEquals(-1, empty.createInputStream().read());

@@ -71,7 +71,7 @@ class NettyFetchesTest {
   }
 
   @Test
-  void blocksOfOthersDoNotWaitBehindADeadHost() {
+  void anUnreachableHostDoesNotDelayOtherHosts() {
     addDead("dead", REQUESTS);
     Await.until("the dead host is asked", () -> connecting.get() > 0);
     for (int i = 0; i < REQUESTS; i++) {
@@ -85,7 +85,7 @@ class NettyFetchesTest {
   }
 
   @Test
-  void aRequestThatThrowsDoesNotStopItsLine() {
+  void aRequestThatThrowsDoesNotStopLaterRequests() {
     for (int i = 0; i < REQUESTS; i++) {
       add("5", "shuffle_1_" + i + "_0", (ids, to) -> {
         throw new IllegalStateException("closed");
@@ -97,7 +97,7 @@ class NettyFetchesTest {
   }
 
   @Test
-  void whatWasAddedBeforeItWasClosedIsStillAskedFor() {
+  void requestsAddedBeforeCloseAreStillSent() {
     addDead("dead", REQUESTS);
     leftToSpark.close();
     leftToSpark.close();

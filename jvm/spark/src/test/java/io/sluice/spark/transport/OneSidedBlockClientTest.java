@@ -50,7 +50,7 @@ class OneSidedBlockClientTest {
   @BeforeEach
   void start() {
     service = new TransportService(transport, counters, DELAY_NANOS, clock::get);
-    service.learn(new PeerNews(1, Map.of("5", new byte[] {1}), List.of()));
+    service.learn(new PeerUpdate(1, Map.of("5", new byte[] {1}), List.of()));
     client = service.client(sparks);
   }
 
@@ -71,7 +71,7 @@ class OneSidedBlockClientTest {
     client.fetchBlocks("host", 7337, "5", ids, listener, null);
   }
 
-  private void awaitTold(int count) {
+  private void awaitReported(int count) {
     Await.until("the listener has heard of " + count + " blocks", () -> listener.told() >= count);
   }
 
@@ -85,7 +85,7 @@ class OneSidedBlockClientTest {
     transport.cmaBytes.set(7);
     transport.deliver(fetch, 0, bytes("zero"));
     transport.deliver(fetch, 1, bytes("one"));
-    awaitTold(3);
+    awaitReported(3);
     assertArrayEquals(bytes("zero"), listener.of(THREE[0]).bytes());
     assertArrayEquals(bytes("one"), listener.of(THREE[1]).bytes());
     assertArrayEquals(bytes("two"), listener.of(THREE[2]).bytes());
@@ -107,57 +107,57 @@ class OneSidedBlockClientTest {
       }
     };
     fetch("shuffle_4_10_0");
-    awaitTold(1);
+    awaitReported(1);
     assertArrayEquals(bytes("early"), listener.of("shuffle_4_10_0").bytes());
   }
 
   @Test
-  void blocksWithoutBytesNeedNoMemory() throws InterruptedException {
+  void emptyBlocksNeedNoMemory() throws InterruptedException {
     fetch("shuffle_4_10_0");
     transport.deliver(transport.nextFetch(), 0, new byte[0]);
-    awaitTold(1);
+    awaitReported(1);
     assertEquals(0, listener.of("shuffle_4_10_0").bytes().length);
   }
 
   @Test
-  void aListenerThatKeepsNothingLeaksNothing() throws InterruptedException {
+  void buffersThatAListenerDoesNotRetainAreFreed() throws InterruptedException {
     listener.closed = true;
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     for (int i = 0; i < 3; i++) {
       transport.deliver(fetch, i, bytes("x"));
     }
-    awaitTold(3);
+    awaitReported(3);
     Await.until("the memory is given back", () -> transport.leases() == 0);
   }
 
   @Test
-  void aListenerThatThrowsCostsTheOtherBlocksNothing() throws InterruptedException {
+  void anExceptionOfAListenerDoesNotAffectOtherBlocks() throws InterruptedException {
     listener.throwingOn = THREE[0];
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     transport.deliver(fetch, 0, bytes("a"));
     transport.deliver(fetch, 1, bytes("b"));
     transport.fail(fetch, 2, NativeTransport.NOT_FOUND);
-    awaitTold(3);
+    awaitReported(3);
     assertArrayEquals(FakeSparkClient.content(THREE[2]), listener.of(THREE[2]).bytes());
   }
 
   @Test
-  void blocksThatABusyPeerDoesNotShowComeByNettyAndAreCounted() throws InterruptedException {
+  void blocksThatABusyPeerDoesNotMapComeByNettyAndAreCounted() throws InterruptedException {
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     transport.deliver(fetch, 0, bytes("a"));
     transport.fail(fetch, 1, NativeTransport.BUSY);
     transport.fail(fetch, 2, NativeTransport.BUSY);
-    awaitTold(3);
+    awaitReported(3);
     assertArrayEquals(FakeSparkClient.content(THREE[2]), listener.of(THREE[2]).bytes());
     assertEquals(2, counters.get(Counter.TRANSPORT_NETTY_PEER_BUSY));
     assertEquals(0, counters.get(Counter.TRANSPORT_PEER_FAILURES), "the peer is well");
   }
 
   @Test
-  void whatIsMissedIsAskedOfSparkInOneCallWhenAllIsSettled() throws InterruptedException {
+  void missingBlocksAreFetchedFromSparkInOneCall() throws InterruptedException {
     fetch("shuffle_4_1_0", "shuffle_4_2_0", "shuffle_4_3_0", "shuffle_4_4_0");
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     transport.fail(fetch, 3, NativeTransport.NOT_FOUND);
@@ -166,7 +166,7 @@ class OneSidedBlockClientTest {
     Await.until("blocks are counted", () -> counters.get(Counter.TRANSPORT_NETTY_OTHER) == 1);
     assertEquals(0, sparks.requests.size(), "asked before the last block was settled");
     transport.deliver(fetch, 0, bytes("here"));
-    awaitTold(4);
+    awaitReported(4);
     assertEquals(1, sparks.requests.size());
     FakeSparkClient.Request request = sparks.requests.get(0);
     assertEquals(List.of("shuffle_4_4_0", "shuffle_4_2_0", "shuffle_4_3_0"), request.ids());
@@ -183,29 +183,29 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void sparkHearsOfAFailureOnlyWhenItsOwnClientFails() throws InterruptedException {
+  void aFailureIsReportedOnlyWhenSparksClientFailsToo() throws InterruptedException {
     sparks.failing = true;
     fetch(THREE);
     transport.failPeer(transport.nextFetch(), NativeTransport.PEER);
-    awaitTold(3);
+    awaitReported(3);
     for (String id : THREE) {
       assertInstanceOf(IOException.class, listener.of(id).failure());
     }
   }
 
   @Test
-  void aClientOfSparksThatThrowsIsAFailureOfItsBlocks() throws InterruptedException {
+  void anExceptionOfSparksClientFailsItsBlocks() throws InterruptedException {
     sparks.throwing = new IllegalStateException("closed");
     fetch(THREE);
     transport.failPeer(transport.nextFetch(), NativeTransport.PEER);
-    awaitTold(3);
+    awaitReported(3);
     for (String id : THREE) {
       assertSame(sparks.throwing, listener.of(id).failure());
     }
   }
 
   @Test
-  void anUnknownExecutorIsLeftToSparkAndLookedFor() {
+  void blocksOfAnUnknownExecutorComeByNettyAndItIsLookedUp() {
     AtomicInteger looked = new AtomicInteger();
     service.onUnknownPeer(looked::incrementAndGet);
     client.fetchBlocks("host", 1, "6", THREE, listener, null);
@@ -217,7 +217,7 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void whatGoesToTheDiskOrIsNoShuffleBlockIsLeftToSpark() {
+  void fetchToDiskAndOtherBlocksComeByNetty() {
     DownloadFileManager files = new DownloadFileManager() {
       @Override
       public DownloadFile createTempFile(TransportConf conf) {
@@ -240,10 +240,10 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void aPeerThatFailedIsLeftAloneAndTriedAgainAfterTheDelay() throws InterruptedException {
+  void aFailedPeerIsConnectedAgainAfterTheRetryDelay() throws InterruptedException {
     fetch(THREE);
     transport.failPeer(transport.nextFetch(), NativeTransport.TIMEOUT);
-    awaitTold(3);
+    awaitReported(3);
     assertEquals(3, counters.get(Counter.TRANSPORT_NETTY_TIMEOUT));
     assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES), "one episode is one failure");
 
@@ -259,39 +259,39 @@ class OneSidedBlockClientTest {
 
     fetch("shuffle_4_22_0");
     transport.deliver(transport.nextFetch(), 0, bytes("again"));
-    awaitTold(6);
+    awaitReported(6);
     assertArrayEquals(bytes("again"), listener.of("shuffle_4_22_0").bytes());
     assertEquals(List.of(0L, 0L), transport.connects);
     assertEquals(2, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
   }
 
   @Test
-  void lateFailuresOfAnEarlierConnectionSayNothingAboutTheNextOne() throws InterruptedException {
+  void lateFailuresOfAnEarlierConnectionDoNotFailTheNextOne() throws InterruptedException {
     fetch("shuffle_4_1_0");
     fetch("shuffle_4_2_0");
     FakeBlockTransport.Fetch first = transport.nextFetch();
     FakeBlockTransport.Fetch late = transport.nextFetch();
     transport.fail(first, 0, NativeTransport.PEER);
-    awaitTold(1);
+    awaitReported(1);
     clock.addAndGet(DELAY_NANOS);
     fetch("shuffle_4_3_0");
     fetch("shuffle_4_4_0");
     FakeBlockTransport.Fetch next = transport.nextFetch();
     transport.fail(late, 0, NativeTransport.PEER);
-    awaitTold(3);
+    awaitReported(3);
     assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
     transport.deliver(next, 0, bytes("fine"));
-    awaitTold(4);
+    awaitReported(4);
     fetch("shuffle_4_5_0");
     transport.deliver(transport.nextFetch(), 0, bytes("fine too"));
-    awaitTold(5);
+    awaitReported(5);
   }
 
   @Test
-  void aFetchThatIsRefusedGoesToSparkAtOnce() throws InterruptedException {
+  void blocksOfARefusedFetchComeByNettyAtOnce() throws InterruptedException {
     fetch("shuffle_4_9_0");
     transport.deliver(transport.nextFetch(), 0, bytes("fine"));
-    awaitTold(1);
+    awaitReported(1);
     transport.failedPeers.add(0L);
     fetch(THREE);
     assertEquals(4, listener.told());
@@ -301,26 +301,26 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void anExecutorThatIsGoneIsForgottenWithoutBeingAFailure() throws InterruptedException {
+  void aRemovedExecutorIsForgottenWithoutAFailure() throws InterruptedException {
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
-    service.learn(new PeerNews(2, Map.of(), List.of("5")));
+    service.learn(new PeerUpdate(2, Map.of(), List.of("5")));
     assertEquals(List.of(0L), transport.disconnects);
     transport.failPeer(fetch, NativeTransport.PEER);
-    awaitTold(3);
+    awaitReported(3);
     assertEquals(0, counters.get(Counter.TRANSPORT_PEER_FAILURES));
     fetch("shuffle_4_9_9");
     assertEquals(1, counters.get(Counter.TRANSPORT_NETTY_UNKNOWN_PEER));
   }
 
   @Test
-  void blocksUnderWayWhenItStopsAreAskedOfSpark() throws InterruptedException {
+  void blocksInFlightAtCloseComeByNetty() throws InterruptedException {
     fetch(THREE);
     FakeBlockTransport.Fetch fetch = transport.nextFetch();
     transport.deliver(fetch, 1, bytes("in time"));
-    awaitTold(1);
+    awaitReported(1);
     service.close();
-    awaitTold(3);
+    awaitReported(3);
     assertArrayEquals(bytes("in time"), listener.of(THREE[1]).bytes());
     assertArrayEquals(FakeSparkClient.content(THREE[0]), listener.of(THREE[0]).bytes());
     assertArrayEquals(FakeSparkClient.content(THREE[2]), listener.of(THREE[2]).bytes());
@@ -330,7 +330,7 @@ class OneSidedBlockClientTest {
   }
 
   @Test
-  void itStopsThoughAListenerDoesNotReturn() throws InterruptedException {
+  void closeReturnsThoughAListenerBlocks() throws InterruptedException {
     CountDownLatch stuck = new CountDownLatch(1);
     CountDownLatch released = new CountDownLatch(1);
     client.fetchBlocks("host", 1, "5", new String[] {"shuffle_1_1_1"}, new BlockFetchingListener() {
@@ -354,14 +354,14 @@ class OneSidedBlockClientTest {
     fetch(THREE);
     transport.nextFetch();
     service.close();
-    awaitTold(3);
+    awaitReported(3);
     assertEquals(1, sparks.requests.size());
     released.countDown();
     Await.until("the memory is given back", () -> transport.leases() == 0);
   }
 
   @Test
-  void completionsOfNoBlockAreFreed() {
+  void completionsOfUnknownBlocksAreFreed() {
     transport.deliver(new FakeBlockTransport.Fetch(99, 0, new long[4]), 0, bytes("whose?"));
     Await.until("the memory is given back", () -> transport.leases() == 0);
     assertEquals(0, listener.told());

@@ -55,7 +55,7 @@ class OneSidedReadTest {
   private final FakeBlockTransport transport = new FakeBlockTransport();
   private final Counters counters = new Counters();
   private TransportService service;
-  /** Tasks run in this process; what they do and find out passes by these, because closures are serialized. */
+  /** Static, because closures are serialized: tasks run in this process and pass their work and results by these. */
   private static Consumer<TaskContext> work;
   private TempShuffleReadMetrics metrics;
   private long recordsRead;
@@ -75,7 +75,7 @@ class OneSidedReadTest {
   @BeforeEach
   void start() {
     service = new TransportService(transport, counters, 1_000_000_000L, System::nanoTime);
-    service.learn(new PeerNews(1, Map.of(ELSEWHERE, new byte[] {1}), List.of()));
+    service.learn(new PeerUpdate(1, Map.of(ELSEWHERE, new byte[] {1}), List.of()));
     transport.onFetch = fetch -> serve(fetch, 0);
   }
 
@@ -193,7 +193,7 @@ class OneSidedReadTest {
   }
 
   @Test
-  void plainRecordsComeOneSidedly() {
+  void recordsAreReadOneSidedly() {
     JavaPairRDD<Integer, Integer> shuffled = pairs().partitionBy(new HashPartitioner(PARTITIONS));
     List<Tuple2<Object, Object>> records = readAll(write(shuffled));
     assertEquals(sorted(pairs().collect()), sorted(records));
@@ -204,7 +204,7 @@ class OneSidedReadTest {
   }
 
   @Test
-  void whatIsNotFoundComesBySpark() {
+  void missingBlocksComeByNetty() {
     transport.onFetch = fetch -> serve(fetch, 2);
     JavaPairRDD<Integer, Integer> shuffled = pairs().partitionBy(new HashPartitioner(PARTITIONS));
     assertEquals(sorted(pairs().collect()), sorted(readAll(write(shuffled))));
@@ -220,7 +220,7 @@ class OneSidedReadTest {
   }
 
   @Test
-  void valuesAreGroupedThoughTheMapSideDoesNot() {
+  void valuesAreGroupedWithoutMapSideCombine() {
     JavaPairRDD<Integer, Iterable<Integer>> groups = pairs().groupByKey(PARTITIONS);
     assertEquals(KEYS, readAll(write(groups)).size());
     assertTrue(counters.get(Counter.TRANSPORT_BLOCKS) > 0);
@@ -236,7 +236,7 @@ class OneSidedReadTest {
   }
 
   @Test
-  void aTaskThatEndsEarlyLeavesNothingLeased() {
+  void aTaskThatEndsEarlyFreesItsLeases() {
     ShuffleDependency<Object, Object, Object> dependency =
         write(pairs().partitionBy(new HashPartitioner(PARTITIONS)));
     inTask(context -> {

@@ -86,14 +86,14 @@ class PeerDiscoveryTest {
   }
 
   @Test
-  void executorsFindEachOther() {
+  void executorsLearnEachOthersAddresses() {
     one.start();
     two.start();
     Await.until("both are connected", () -> one.announced() == 1 && two.announced() == 1);
   }
 
   @Test
-  void aBlockOfAnUnknownExecutorMakesItLookAtOnce() {
+  void aFetchFromAnUnknownExecutorSendsAHeartbeatAtOnce() {
     one.start();
     Await.until("the first heartbeat is over", () -> beats.get() >= 1);
     two.start();
@@ -105,7 +105,7 @@ class PeerDiscoveryTest {
   }
 
   @Test
-  void executorsThatNeverAnnounceThemselvesAreNotAskedForAllTheTime() throws InterruptedException {
+  void lookupsOfExecutorsThatNeverAnnounceAreRateLimited() throws InterruptedException {
     one.start();
     long end = System.nanoTime() + 3_000_000_000L;
     while (System.nanoTime() < end) {
@@ -117,7 +117,7 @@ class PeerDiscoveryTest {
 
   /** It also sends no heartbeat when blocks of other executors are wanted. */
   @Test
-  void anExecutorWhoseTransportEndedFallsSilent() throws InterruptedException {
+  void aClosedTransportSendsNoHeartbeats() throws InterruptedException {
     one.start();
     Await.until("it has announced itself", () -> beats.get() >= 1);
     one.transport.stop();
@@ -132,7 +132,7 @@ class PeerDiscoveryTest {
   }
 
   @Test
-  void aDriverThatDoesNotAnswerIsAskedAgain() {
+  void aHeartbeatWithoutAnAnswerIsRepeated() {
     driverIsDeaf = true;
     one.start();
     Await.until("it has been asked", () -> beats.get() >= 1);
@@ -144,7 +144,7 @@ class PeerDiscoveryTest {
   }
 
   @Test
-  void withoutATransportNobodyIsAsked() throws InterruptedException {
+  void withoutATransportNoHeartbeatIsSent() throws InterruptedException {
     PeerDiscovery discovery = PeerDiscovery.start("3", Optional::empty, this::answer);
     Thread.sleep(100);
     discovery.close();

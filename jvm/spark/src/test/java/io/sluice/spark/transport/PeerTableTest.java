@@ -40,7 +40,7 @@ class PeerTableTest {
     }
   }
 
-  /** Nothing is tried until {@code delayNanos} have passed, then a probe is begun. */
+  /** No connection is opened until {@code delayNanos} have passed, then a probe is. */
   private void assertRestsFor(long delayNanos) {
     int connects = transport.connects.size();
     clock.addAndGet(delayNanos - 1);
@@ -52,7 +52,7 @@ class PeerTableTest {
   }
 
   @Test
-  void anAnnouncementConnectsNobodyAndTheFirstFetchDoes() {
+  void theFirstFetchConnectsAndTheAnnouncementDoesNot() {
     for (int executor = 6; executor < 1000; executor++) {
       peers.learn(Integer.toString(executor), new byte[] {1});
     }
@@ -65,7 +65,7 @@ class PeerTableTest {
   }
 
   @Test
-  void aFirstConnectionThatCannotBeBegunIsAFailure() {
+  void aFirstConnectionThatCannotBeOpenedIsAFailure() {
     transport.connectResult = NativeTransport.UNAVAILABLE;
     assertNull(peers.link("5"));
     assertEquals(1, counters.get(Counter.TRANSPORT_PEER_FAILURES));
@@ -75,14 +75,14 @@ class PeerTableTest {
   }
 
   @Test
-  void theFirstConnectionIsUsedBeforeItIsReady() {
+  void theFirstConnectionIsUsedBeforeItIsEstablished() {
     transport.connecting = true;
     assertNotNull(peers.link("5"));
     assertEquals(1, counters.get(Counter.TRANSPORT_PEERS_CONNECTED));
   }
 
   @Test
-  void aProbeIsUsedOnlyWhenItIsReady() {
+  void aReconnectionIsUsedOnlyWhenItIsEstablished() {
     PeerTable.Link first = peers.link("5");
     fail();
     transport.connecting = true;
@@ -98,7 +98,7 @@ class PeerTableTest {
   }
 
   @Test
-  void lateFailuresOfAnEarlierConnectionDoNotEndAProbe() {
+  void lateFailuresOfAnEarlierConnectionDoNotEndAReconnection() {
     PeerTable.Link first = peers.link("5");
     fail();
     assertRestsFor(DELAY_NANOS);
@@ -110,7 +110,7 @@ class PeerTableTest {
   }
 
   @Test
-  void theDelayDoublesUpToSixteenTimes() {
+  void theRetryDelayDoublesUpToSixteenTimes() {
     transport.connecting = true;
     for (long times : new long[] {1, 2, 4, 8, 16, 16, 16}) {
       fail();
@@ -120,7 +120,7 @@ class PeerTableTest {
   }
 
   @Test
-  void theDelayIsBackWhenAConnectionWasReady() {
+  void theRetryDelayIsResetByAnEstablishedConnection() {
     fail();
     assertRestsFor(DELAY_NANOS);
     fail();
@@ -134,7 +134,7 @@ class PeerTableTest {
   }
 
   @Test
-  void aProbeThatCannotBeBegunIsAFailure() {
+  void aReconnectionThatCannotBeOpenedIsAFailure() {
     fail();
     transport.connectResult = NativeTransport.UNAVAILABLE;
     assertRestsFor(DELAY_NANOS);
@@ -143,7 +143,7 @@ class PeerTableTest {
   }
 
   @Test
-  void anExecutorThatAnnouncesItselfAnewIsANewPeer() {
+  void anExecutorWithANewAddressIsANewPeer() {
     fail();
     assertNull(peers.link("5"));
     peers.learn("5", new byte[] {1});

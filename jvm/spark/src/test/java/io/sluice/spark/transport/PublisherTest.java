@@ -29,7 +29,7 @@ class PublisherTest {
   }
 
   @Test
-  void partitionsLieOneAfterTheOther() throws IOException {
+  void partitionOffsetsAreTheSumsOfTheirLengths() throws IOException {
     File file = file(12);
     publisher.publish(3, 44, file, INDEX, new long[] {5, 0, 7});
     FakeBlockTransport.Published published = transport.published.get("3/44");
@@ -56,7 +56,7 @@ class PublisherTest {
   }
 
   @Test
-  void anOutputThatHasMovedIsRenewedUntilTheEnd() {
+  void aMovedOutputIsPublishedAgainUntilClose() {
     publisher.renew(3, 44);
     publisher.close();
     publisher.renew(3, 45);
@@ -64,7 +64,7 @@ class PublisherTest {
   }
 
   @Test
-  void whatCannotBePublishedIsCounted() throws IOException {
+  void failuresToPublishAreCounted() throws IOException {
     transport.publishResult = NativeCore.IO;
     publisher.publish(3, 44, file(5), INDEX, new long[] {5});
     assertEquals(1, counters.get(Counter.TRANSPORT_PUBLISH_FAILURES));
@@ -72,7 +72,7 @@ class PublisherTest {
   }
 
   @Test
-  void whatIsWithdrawnIsGone() throws IOException {
+  void withdrawnOutputsAreNotPublished() throws IOException {
     publisher.publish(3, 44, file(5), INDEX, new long[] {5});
     publisher.publish(3, 45, file(5), INDEX, new long[] {5});
     publisher.publish(4, 44, file(5), INDEX, new long[] {5});
@@ -81,7 +81,7 @@ class PublisherTest {
   }
 
   @Test
-  void afterTheEndNothingHappens() throws IOException {
+  void afterCloseNothingIsPublished() throws IOException {
     publisher.close();
     publisher.publish(3, 44, file(5), INDEX, new long[] {5});
     assertEquals(0, transport.published.size());

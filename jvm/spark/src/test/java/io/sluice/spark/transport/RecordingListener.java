@@ -12,7 +12,7 @@ import org.apache.spark.network.shuffle.BlockFetchingListener;
 
 /** Takes blocks as Spark's fetch iterator does: keeps a reference, unless it has been closed. */
 final class RecordingListener implements BlockFetchingListener {
-  /** What it was told of a block: bytes, or a failure. */
+  /** The reported outcome of a block: bytes, or a failure. */
   record Outcome(byte[] bytes, Throwable failure) {}
 
   final Map<String, List<Outcome>> outcomes = new ConcurrentHashMap<>();
@@ -55,7 +55,7 @@ final class RecordingListener implements BlockFetchingListener {
     return all.get(0);
   }
 
-  /** Reads what it was given to the end. */
+  /** Reads the buffer that it got to its end. */
   void releaseAll() {
     kept.forEach(ManagedBuffer::release);
     kept.clear();

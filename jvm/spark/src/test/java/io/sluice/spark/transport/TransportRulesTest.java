@@ -25,7 +25,7 @@ class TransportRulesTest {
   }
 
   @Test
-  void anOrdinaryApplicationMayRead() {
+  void defaultSettingsAllowOneSidedReads() {
     assertEquals(Optional.empty(), TransportRules.refusal(conf()));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.shuffle.service.enabled", "true")));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set("spark.io.encryption.enabled", "true")));
@@ -35,7 +35,7 @@ class TransportRulesTest {
   @ValueSource(strings = {
     "spark.network.crypto.enabled", "spark.ssl.rpc.enabled", "spark.authenticate.enableSaslEncryption"
   })
-  void whatSparkEncryptsOnTheWireDoesNotTravelInTheClear(String key) {
+  void networkEncryptionRefusesOneSidedReads(String key) {
     String reason = TransportRules.refusal(conf().set(key, "true")).orElseThrow();
     assertTrue(reason.contains(key) && reason.contains("spark.io.encryption.enabled"), reason);
     assertEquals(Optional.empty(),
@@ -44,7 +44,7 @@ class TransportRulesTest {
   }
 
   @Test
-  void tcpThatAuthenticatesNobodyMustBeAcknowledged() {
+  void tcpWithAuthenticationNeedsAnAcknowledgement() {
     SparkConf authenticated = conf().set("spark.authenticate", "true");
     String reason = TransportRules.refusal(authenticated).orElseThrow();
     assertTrue(reason.contains("spark.authenticate") && reason.contains(ACKNOWLEDGED + "=true"), reason);
@@ -60,24 +60,24 @@ class TransportRulesTest {
   @ParameterizedTest
   @CsvSource(delimiter = ';', value = {"rc,self; true", "^tcp; true", " ^posix , tcp; true", "ib,cma; true",
     "rc,tcp,self; false", "all; false", "^posix; false", "'  '; false", "tcp; false"})
-  void transportsWithoutTcpNeedNoAcknowledgement(String transports, boolean permitted) {
+  void withoutTcpNoAcknowledgementIsNeeded(String transports, boolean permitted) {
     SparkConf conf = conf().set("spark.authenticate", "true").set("spark.executorEnv.UCX_TLS", transports);
     assertEquals(permitted, TransportRules.refusal(conf).isEmpty());
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"spark.shuffle.useOldFetchProtocol", "spark.shuffle.push.enabled"})
-  void whatItDoesNotHonourIsRefused(String key) {
+  void unsupportedSettingsRefuseOneSidedReads(String key) {
     assertTrue(TransportRules.refusal(conf().set(key, "true")).orElseThrow().contains(key));
   }
 
   @Test
-  void withoutThePluginNobodyIsFound() {
+  void withoutThePluginOneSidedReadsAreRefused() {
     assertTrue(TransportRules.refusal(new SparkConf(false)).orElseThrow().contains("spark.plugins"));
   }
 
   @Test
-  void theSecretIsMadeOfSparksAndDoesNotRevealIt() {
+  void theSecretIsDerivedFromSparksOneWay() {
     byte[] secret = TransportSecret.of("correct horse");
     assertEquals(32, secret.length);
     assertArrayEquals(secret, TransportSecret.of("correct horse"));

@@ -81,13 +81,13 @@ class TransportStressTest {
 
   @ParameterizedTest
   @CsvSource({"1, 1000000, false", "2, 20, false", "3, 3, false", "4, 20, true", "5, 3, true"})
-  void everyBlockIsToldOfOnce(long seed, int lossEvery, boolean stop) throws Exception {
+  void everyBlockIsReportedToItsListenerOnce(long seed, int lossEvery, boolean stop) throws Exception {
     ScheduledExecutorService wire = Executors.newScheduledThreadPool(2);
     ExecutorService tasks = Executors.newFixedThreadPool(TASKS);
     TransportService service = new TransportService(transport, counters, RETRY_NANOS, System::nanoTime);
     try {
       completeAtRandom(wire, new Random(seed), lossEvery);
-      service.learn(new PeerNews(1, Map.of("0", new byte[] {0}, "1", new byte[] {1}), List.of()));
+      service.learn(new PeerUpdate(1, Map.of("0", new byte[] {0}, "1", new byte[] {1}), List.of()));
       run(tasks, service, stop);
       int all = TASKS * REQUESTS * BLOCKS;
       Await.until("all blocks are told of", () -> listener.told() >= all);
@@ -95,8 +95,8 @@ class TransportStressTest {
       checkContents();
     } finally {
       tasks.shutdownNow();
-      // Even late completions are over when the wire is; what they leased is freed by the polling thread, or by the
-      // fake.
+      // No completion comes after the wire has ended; the leases of late ones are freed by the polling thread, or by
+      // the fake.
       wire.shutdown();
       wire.awaitTermination(1, TimeUnit.MINUTES);
       listener.releaseAll();

@@ -42,7 +42,7 @@ class BatchSizeTest {
   }
 
   @Test
-  void sparksOffHeapMemoryIsTheMeasureWhenUsed() {
+  void batchSizeFollowsSparksOffHeapMemoryWhenEnabled() {
     assertEquals(10 * MIB,
         new BatchSize(new WriterSettings(0, MIB, OptionalLong.empty()), memory(true), 2, 100_000).bytes(1000));
   }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.Product2;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Drives the writer of one map id by hand, in a task, to see what a second attempt or a failed stop does. */
+/** Calls the writer of one map id directly, in a task, to test a second attempt or a failed stop. */
 final class DirectWriter {
   private static final long MAP_ID = 424_242;
   /** Tasks run in this process, so they find these here. */

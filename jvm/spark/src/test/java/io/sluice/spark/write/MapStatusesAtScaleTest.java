@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a shuffle of 1,000,000 reducers and 10,000 maps costs the driver: what it costs with Spark's own writers. */
+/** A shuffle of 1,000,000 reducers and 10,000 maps takes as much driver memory as with Spark's own writers. */
 @Timeout(180)
 class MapStatusesAtScaleTest {
   private static final int REDUCERS = 1_000_000;
@@ -48,7 +48,7 @@ class MapStatusesAtScaleTest {
   }
 
   private static MapStatus ours(int map) {
-    // What the estimate of Spark's sizes gives is reported in Spark's own status.
+    // The estimated sizes are reported in Spark's own MapStatus.
     return SparkLine.mapStatus(location(map), sizes(map, STOCKS_BLOCKS_ARE_LARGER), map);
   }
 
@@ -61,7 +61,7 @@ class MapStatusesAtScaleTest {
   }
 
   @Test
-  void statusesTakeAsMuchMemoryAsStocks() {
+  void mapStatusesTakeAsMuchDriverMemoryAsStocks() {
     MapStatus[] ours = IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::ours).toArray(MapStatus[]::new);
     MapStatus[] stocks =
         IntStream.range(0, DISTINCT).mapToObj(MapStatusesAtScaleTest::stocks).toArray(MapStatus[]::new);

@@ -12,8 +12,12 @@ import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** The layout that NativeCore.writerEncode documents, byte by byte. */
+// A thread of its own ends with each test, and with it the scratch memory of its native encoder and decoder.
+@Timeout(value = 180, threadMode = ThreadMode.SEPARATE_THREAD)
 class PageWriterTest {
   private static final int PAGE = 64;
   private Lease lease;
@@ -41,7 +45,7 @@ class PageWriterTest {
   }
 
   @Test
-  void rowsGrowUpAndEntriesGrowDown() {
+  void rowsFillAPageFromItsStartAndEntriesFromItsEnd() {
     PageWriter page = new PageWriter(lease);
     assertTrue(page.append(5, row(16, 1), Platform.BYTE_ARRAY_OFFSET, 16));
     assertTrue(page.append(0x00FFFFFF, row(8, 2), Platform.BYTE_ARRAY_OFFSET, 8));
@@ -57,7 +61,7 @@ class PageWriterTest {
   }
 
   @Test
-  void fillsToTheLastByteAndNotBeyond() {
+  void aPageIsFilledToItsLastByte() {
     PageWriter page = new PageWriter(lease);
     assertTrue(page.append(1, row(40, 7), Platform.BYTE_ARRAY_OFFSET, 40));
     assertFalse(page.append(1, row(16, 7), Platform.BYTE_ARRAY_OFFSET, 16));
@@ -68,13 +72,13 @@ class PageWriterTest {
   }
 
   @Test
-  void rowOfItsOwnPageFitsExactly() {
+  void aLargeRowGetsAPageOfExactlyItsSize() {
     assertEquals(PAGE, PageWriter.bytesFor(PAGE - 8));
     assertTrue(new PageWriter(lease).append(1, row(PAGE - 8, 1), Platform.BYTE_ARRAY_OFFSET, PAGE - 8));
   }
 
   @Test
-  void rowsOfZeroColumnsTakeOnlyTheirEntry() {
+  void rowsOfZeroColumnsTakeOnlyAnEntry() {
     PageWriter page = new PageWriter(lease);
     for (int i = 0; i < PAGE / 8; i++) {
       assertTrue(page.append(i, row(0, 0), Platform.BYTE_ARRAY_OFFSET, 0));
@@ -85,7 +89,7 @@ class PageWriterTest {
   }
 
   @Test
-  void rowsOutsideTheHeapAreCopiedToo() {
+  void offHeapRowsAreCopied() {
     try (Lease source = Lease.tryTake(16)) {
       Platform.putLong(null, source.address(), 42);
       assertTrue(new PageWriter(lease).append(3, null, source.address(), 8));

@@ -97,14 +97,14 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void takesSparksOffHeapMemory() {
+  void usesSparksOffHeapMemoryWhenEnabled() {
     start("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "24m", "spark.sluice.codec.level",
         "plain");
     assertSame(() -> digest(rows(300_000).repartition(11, functions.col("h"))));
   }
 
   @Test
-  void encodesOnThePoolAndOnTheTask() {
+  void rowsAreEncodedByPoolThreadsAndTheTasksThread() {
     start("spark.sluice.writer.threads", "1", "spark.sluice.writer.batchBytes", "1m");
     assertSame(() -> digest(rows(100_000).repartition(20, functions.col("h"))));
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
@@ -114,7 +114,7 @@ class SluiceShuffleWriterTest {
 
   /** Other tasks have filled the arena when the last batch is to be encoded, and free memory while the task waits. */
   @Test
-  void encodingWaitsForRoomInTheArena() {
+  void encodingWaitsForFreeArenaMemory() {
     start("spark.sluice.writer.threads", "0");
     Dataset<Long> numbers = spark.session().range(0, 1_000, 1, 1).map((MapFunction<Long, Long>) id -> {
       if (id == 999) {
@@ -180,7 +180,7 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void rowsOfNoColumnsAreBatchedToo() {
+  void rowsOfZeroColumnsAreBatched() {
     start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "0");
     assertEquals(600_000,
         spark.session().range(0, 600_000, 1, 1).select().repartition(3).selectExpr("count(1)").first().getLong(0));
@@ -190,7 +190,7 @@ class SluiceShuffleWriterTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"ADLER32", "CRC32", "CRC32C"})
-  void checksumFileIsWhatSparkWouldWrite(String algorithm) throws IOException {
+  void checksumFileEqualsSparks(String algorithm) throws IOException {
     start("spark.shuffle.checksum.algorithm", algorithm, "spark.shuffle.sync", "true");
     rows(10_000).repartition(5, functions.col("h")).count();
     List<Path> files = ShuffleFiles.named("shuffle_0_").stream().filter(f -> f.toString().endsWith(algorithm)).toList();
@@ -258,7 +258,7 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void failingRowsLeaveNothingBehind() {
+  void anExceptionInTheInputFreesMemoryAndFiles() {
     start("spark.task.maxFailures", "1", "spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "2");
     assertThrows(Exception.class, () -> rows(100_000)
         .selectExpr("if(id = 33000, raise_error('on purpose'), id) as id", "h", "t").repartition(5, functions.col("h"))
@@ -266,7 +266,7 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void killedTaskLeavesNothingBehind() throws Exception {
+  void aKilledTaskFreesMemoryAndFiles() throws Exception {
     start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "2");
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
     Thread query = new Thread(() -> {
@@ -288,7 +288,7 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void metricsAreStocks() {
+  void taskMetricsEqualStocks() {
     start();
     Supplier<Dataset<Row>> query = () -> rows(50_000).repartition(9, functions.col("h"));
     Map<String, Long> ours = exchangeMetrics(query.get());
@@ -315,7 +315,7 @@ class SluiceShuffleWriterTest {
 
   /** The driver's map statuses hold the value that Spark's own checksum objects give for the same rows. */
   @Test
-  void rowBasedChecksumIsSparks() throws Exception {
+  void rowBasedChecksumEqualsSparks() throws Exception {
     start("spark.sluice.writer.batchBytes", "1m", "spark.sluice.writer.threads", "1");
     assertEquals(rowChecksums(), rowChecksumsOnStock());
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
@@ -344,7 +344,7 @@ class SluiceShuffleWriterTest {
 
   /** Adaptive execution must see sizes like stock's, though the files are smaller. */
   @Test
-  void driverSeesSizesOnStocksScale() throws Exception {
+  void reportedSizesAreEstimatesOfStocksSizes() throws Exception {
     start();
     long ours = reportedBytes();
     long files = spark.counter(Counter.WRITE_BLOCK_BYTES);
@@ -366,7 +366,7 @@ class SluiceShuffleWriterTest {
 
   /** With the old fetch protocol two attempts have one map id; the first that commits counts. */
   @Test
-  void secondAttemptOfAMapIdReportsTheFirstsLengths() throws Exception {
+  void aSecondCommitOfAMapIdReportsTheFirstCommitsLengths() throws Exception {
     start();
     List<long[]> first = DirectWriter.write(rows(1_000).repartition(5, functions.col("h")), Integer.MAX_VALUE, true);
     List<long[]> again = DirectWriter.writeSame(10, true);
@@ -403,7 +403,7 @@ class SluiceShuffleWriterTest {
 
   /** A file where the directory was: nothing can be made in it, whatever the message says. */
   @Test
-  void aLocalDirectoryThatIsGoneMakesSpillsUseAnother() throws IOException {
+  void aDeletedLocalDirectoryMakesSpillsUseAnother() throws IOException {
     start("spark.local.dir", folder.resolve("gone") + "," + folder.resolve("there"));
     Path gone = ShuffleFiles.directories().get(0);
     try (var files = Files.walk(gone)) {
@@ -420,7 +420,7 @@ class SluiceShuffleWriterTest {
   }
 
   @Test
-  void noLocalDirectoryLeftNamesThemAll() {
+  void whenAllLocalDirectoriesFailTheErrorNamesEach() {
     start("spark.local.dir", folder.resolve("one") + "," + folder.resolve("two"));
     DiskFault fault = DiskFault.in(ShuffleFiles.directories().toArray(Path[]::new));
     SpillFiles spills = new SpillFiles(SparkEnv.get().blockManager().diskBlockManager(), spark.manager().counters());

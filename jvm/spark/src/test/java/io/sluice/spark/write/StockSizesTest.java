@@ -32,7 +32,7 @@ class StockSizesTest {
   private static final double MAX_ERROR = 0.1;
   private static final long FROM_BYTES = 64 * 1024;
 
-  /** What the rows of a shuffle can be like: the columns beside {@code id}, and by what they are partitioned. */
+  /** Kinds of shuffled rows: the columns beside {@code id}, and the partitioning column. */
   private enum Table {
     NUMBERS("id", "id % 1000 AS d", "rand(7) AS r", "CAST(id AS DECIMAL(20, 2)) AS dec"),
     WORDS("id", "concat_ws(' ', id % 977, 'furiously final', id % 31, 'deposits') AS text"),
@@ -74,14 +74,14 @@ class StockSizesTest {
 
   @ParameterizedTest
   @MethodSource("tablesAndCodecs")
-  void partitionsHaveStocksSizes(String tableAndCodec) throws Exception {
+  void estimatedPartitionSizesAreNearStocks(String tableAndCodec) throws Exception {
     String[] parts = tableAndCodec.split(", ");
     spark = LocalSpark.start(Map.of("spark.io.compression.codec", parts[1]));
     compare(Table.valueOf(parts[0]), 200_000, 13, MAX_ERROR);
   }
 
   @Test
-  void withoutCompressionTheSizesAreExact() throws Exception {
+  void withoutCompressionEstimatesAreExact() throws Exception {
     spark = LocalSpark.start(Map.of("spark.shuffle.compress", "false"));
     compare(Table.WORDS, 100_000, 13, 0);
     compare(Table.ONE_LARGE_PARTITION, 100_000, 5, 0);
@@ -89,7 +89,7 @@ class StockSizesTest {
 
   @ParameterizedTest
   @CsvSource({"1, 100000", "2, 10", "199, 300000", "201, 300000", "2500, 200000"})
-  void forAnyNumberOfPartitions(int partitions, long rows) throws Exception {
+  void estimatesAreNearStocksForAnyNumberOfPartitions(int partitions, long rows) throws Exception {
     spark = LocalSpark.start(Map.of());
     compare(Table.WORDS, rows, partitions, MAX_ERROR);
     compare(Table.HEXADECIMAL, rows, partitions, MAX_ERROR);
@@ -98,7 +98,7 @@ class StockSizesTest {
   /** Where all streams are sampled from their first byte to their last. */
   @ParameterizedTest
   @CsvSource({"lz4, 5", "zstd, 5", "snappy, 5", "lz4, 10"})
-  void sizesOfSmallOutputsAreExact(String codec, int partitions) throws Exception {
+  void estimatesOfSmallOutputsAreExact(String codec, int partitions) throws Exception {
     spark = LocalSpark.start(Map.of("spark.io.compression.codec", codec));
     for (Table table : Table.values()) {
       long[] ours = sizes(table.rows(spark.session(), 1_000, partitions));
@@ -110,9 +110,17 @@ class StockSizesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"4k", "1m"})
-  void forOtherBlocksOfTheCodec(String blockSize) throws Exception {
+  void estimatesAreNearStocksForOtherCodecBlockSizes(String blockSize) throws Exception {
     spark = LocalSpark.start(Map.of("spark.io.compression.lz4.blockSize", blockSize));
     compare(Table.WORDS, 200_000, 7, MAX_ERROR);
+  }
+
+  /** Plain frames, which tell nothing of how well rows compress. */
+  @ParameterizedTest
+  @ValueSource(strings = {"NUMBERS", "WORDS", "HEXADECIMAL", "RANDOM_BYTES", "ONE_LARGE_PARTITION", "NULLS"})
+  void withoutTheNativeLibrary(String table) throws Exception {
+    spark = LocalSpark.start(Map.of("spark.sluice.native.library", "/absent/libsluice_jni.so"));
+    compare(Table.valueOf(table), 200_000, 13, MAX_ERROR);
   }
 
   /** Both engines' sizes of the same shuffle, as the driver has them. */
@@ -142,7 +150,7 @@ class StockSizesTest {
 
   @ParameterizedTest
   @CsvSource({"1, 5", "2, 0", "97, 1", "100, 123456789", "1024, -7", "100000, 42"})
-  void samplesAreTakenOfEveryPartitionOnce(int partitions, long mapId) {
+  void everyPartitionIsSampledOnce(int partitions, long mapId) {
     spark = LocalSpark.start(Map.of());
     SampleOrder order = new SampleOrder(partitions, mapId);
     int[] seen = new int[partitions];
@@ -154,7 +162,7 @@ class StockSizesTest {
 
   /** 80 of 400 partitions are large: not all of them are sampled. */
   @Test
-  void samplesAreAShareOfTheBytesHoweverManyPartitionsAreLarge() {
+  void sampledBytesStayAShareOfAllBytesWithManyLargePartitions() {
     spark = LocalSpark.start(Map.of());
     int rowBytes = 1024;
     int rows = 80 * 64;

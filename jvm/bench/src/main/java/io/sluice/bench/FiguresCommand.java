@@ -1,0 +1,123 @@
+package io.sluice.bench;
+
+import io.sluice.bench.page.ReportPage;
+import io.sluice.bench.report.BenchResult;
+import io.sluice.bench.report.Comparison;
+import io.sluice.bench.report.FigurePart;
+import io.sluice.bench.report.PublishedFigures;
+import io.sluice.bench.run.Workplace;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice figures}: measures every published figure again and rewrites the pages that show them. */
+@Command(name = "figures", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Measures every figure of README.md and of bench/results again, part by part, and rewrites the pages "
+        + "from the results. A part that fails keeps its earlier results. Needs a quiet machine.")
+final class FiguresCommand implements Callable<Integer> {
+
+  /** Pages with sections of figures, from the checkout's root. */
+  static final List<String> PAGES = List.of("README.md", "bench/results/README.md");
+
+  @Option(names = "--only", split = ",", paramLabel = "PART",
+      description = "Only these parts, see below.") private List<String> only;
+
+  @Option(names = "--rewrite",
+      description = "Measure nothing: rewrite the pages from the results that are there.") private boolean rewrite;
+
+  @Spec private CommandSpec spec;
+
+  /** Lists the parts below the options in the help text. */
+  static void describeParts(CommandSpec spec) {
+    spec.usageMessage().footerHeading("%nParts, with about how long they take on two quiet cores:%n");
+    spec.usageMessage().footer(Arrays.stream(FigurePart.values())
+        .map(part -> String.format(Locale.ROOT, "  %-6s %2d min  %s", part.label(), part.minutes(), part.what()))
+        .toArray(String[]::new));
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    List<FigurePart> parts = parts();
+    Path root = Workplace.current().root();
+    List<String> failed = new ArrayList<>();
+    for (FigurePart part : parts) {
+      if (!measured(part, root)) {
+        failed.add(part.label());
+      }
+      // After every part, so that a long measurement that is interrupted leaves pages that fit their results.
+      rewritePages(root);
+    }
+    if (parts.isEmpty()) {
+      rewritePages(root);
+    }
+    if (!failed.isEmpty()) {
+      spec.commandLine().getErr().println("error: not measured: " + String.join(", ", failed) + " (see the messages "
+          + "above; repeat with ./sluice figures --only " + String.join(",", failed) + ")");
+    }
+    return failed.isEmpty() ? 0 : 1;
+  }
+
+  private List<FigurePart> parts() {
+    if (rewrite) {
+      if (only != null) {
+        throw new CommandLine.ParameterException(spec.commandLine(), "--rewrite measures nothing; leave out --only");
+      }
+      return List.of();
+    }
+    try {
+      return only == null ? List.of(FigurePart.values()) : only.stream().map(FigurePart::named).distinct().toList();
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+  }
+
+  /** Measures {@code part} into a file below build/, which replaces the earlier results if all went well. */
+  private boolean measured(FigurePart part, Path root) throws IOException {
+    Path fresh = root.resolve("build/figures").resolve(part.label() + ".json");
+    Files.createDirectories(fresh.getParent());
+    Files.deleteIfExists(fresh);
+    List<String> arguments = new ArrayList<>(part.command());
+    arguments.addAll(List.of("--json", root.relativize(fresh).toString()));
+    spec.commandLine().getErr().printf(Locale.ROOT, "figures: %s: ./sluice %s (about %d min on two quiet cores)%n",
+        part.label(), String.join(" ", arguments), part.minutes());
+    arguments.set(arguments.size() - 1, fresh.toString());
+    if (Main.commandLine().execute(arguments.toArray(String[]::new)) != 0 || !Files.exists(fresh)) {
+      return false;
+    }
+    Path published = root.resolve("bench/results").resolve(part.file());
+    Files.createDirectories(published.getParent());
+    Files.move(fresh, published, StandardCopyOption.REPLACE_EXISTING);
+    return true;
+  }
+
+  private void rewritePages(Path root) throws IOException {
+    Path results = root.resolve("bench/results");
+    PublishedFigures figures = new PublishedFigures(results);
+    for (String page : PAGES) {
+      write(root.resolve(page), figures.rewritten(Files.readString(root.resolve(page))));
+    }
+    List<BenchResult> workloads = figures.results(FigurePart.RDD, FigurePart.SQL);
+    write(results.resolve("times.svg"), ReportPage.times(Comparison.of(workloads)) + "\n");
+    write(results.resolve("report.html"), ReportPage.render(
+        Comparison.of(figures.results(FigurePart.RDD, FigurePart.SQL, FigurePart.COLD))));
+    write(results.resolve("tpch.html"), ReportPage.render(Comparison.of(figures.results(FigurePart.TPCH))));
+  }
+
+  private void write(Path file, String text) throws IOException {
+    if (!Files.exists(file) || !Files.readString(file).equals(text)) {
+      Files.writeString(file, text);
+      spec.commandLine().getErr().println("Wrote " + file);
+    }
+  }
+}

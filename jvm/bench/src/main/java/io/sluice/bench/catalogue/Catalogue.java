@@ -1,0 +1,138 @@
+package io.sluice.bench.catalogue;
+
+import io.sluice.bench.catalogue.Entry.Start;
+import io.sluice.bench.tpch.QueryText;
+import io.sluice.bench.tpch.TpchQuery;
+import io.sluice.bench.tpch.TpchTables;
+import io.sluice.bench.workload.Aggregate;
+import io.sluice.bench.workload.CogroupJoin;
+import io.sluice.bench.workload.ColdQuery;
+import io.sluice.bench.workload.Distinct;
+import io.sluice.bench.workload.Generate;
+import io.sluice.bench.workload.GlobalSort;
+import io.sluice.bench.workload.GroupBy;
+import io.sluice.bench.workload.PageRank;
+import io.sluice.bench.workload.Repartition;
+import io.sluice.bench.workload.SelfJoin;
+import io.sluice.bench.workload.SortRdd;
+import io.sluice.bench.workload.TeraRecord;
+import io.sluice.bench.workload.TeraSort;
+import io.sluice.bench.workload.TeraSortFrame;
+import io.sluice.bench.workload.WordCount;
+import io.sluice.bench.workload.Workload;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Every workload by its name on the command line.
+ *
+ * <p>Loading this class loads no Spark class, so the command line can name and check workloads before any
+ * Spark line has been chosen; only the driver instantiates them.
+ */
+public final class Catalogue {
+
+  /** On the command line: every workload that generates its input. */
+  public static final String ALL = "all";
+
+  /** On the command line: every query of TPC-H. */
+  public static final String TPCH = "tpch";
+
+  /** Rows of the generated table for queries, and bytes of one as {@code BenchTable} has them. */
+  private static final long TABLE_ROWS = 10_000_000;
+  private static final int TABLE_ROW_BYTES = 87;
+
+  /** Sluice is nowhere slower than stock; single queries of TPC-H are short and vary by a few percent. */
+  private static final double FLOOR = 1.0;
+  private static final double TPCH_FLOOR = 0.95;
+
+  // Lambdas and not constructor references, which would load the classes and Spark's with them.
+  private static final List<Entry> GENERATING = List.of(
+      new Entry("generate", "the table alone, no shuffle: the floor", () -> new Generate(),
+          TABLE_ROWS, TABLE_ROW_BYTES, Start.WARM, 0),
+      table("repartition", "the table by hash of k, 200 partitions", () -> new Repartition()),
+      table("sort", "the table in total order by k, then id", () -> new GlobalSort()),
+      table("join", "the table with itself on id, never broadcast", () -> new SelfJoin()),
+      table("aggregate", "group by k, 1M distinct keys", () -> new Aggregate()),
+      warm("terasort-df", "TeraSort records as a DataFrame, sorted by key", () -> new TeraSortFrame(),
+          10_000_000, TeraRecord.RECORD_BYTES),
+      warm("terasort", "TeraSort records as an RDD, sorted by key", () -> new TeraSort(),
+          10_000_000, TeraRecord.RECORD_BYTES),
+      warm("sort-rdd", "lines of text, sortByKey", () -> new SortRdd(), 3_000_000, 66),
+      warm("groupby", "random keys with 4,096-byte values, groupByKey", () -> new GroupBy(),
+          131_072, Integer.BYTES + GroupBy.VALUE_BYTES),
+      warm("pagerank", "pages of a power-law graph, 3 rounds", () -> new PageRank(),
+          200_000, 9 * 2 * Long.BYTES),
+      warm("wordcount", "words by Zipf's law, reduceByKey", () -> new WordCount(), 20_000_000, 5),
+      warm("distinct", "longs that repeat, distinct", () -> new Distinct(), 5_000_000, Long.BYTES),
+      warm("cogroup-join", "visits with their users, join of pair RDDs", () -> new CogroupJoin(),
+          3_000_000, 70),
+      new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),
+          1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
+
+  /** {@code tpch-q1} to {@code tpch-q22}; rows are those of all tables at scale 1. */
+  private static final List<Entry> TPCH_QUERIES =
+      IntStream.rangeClosed(1, QueryText.QUERIES).mapToObj(Catalogue::tpchQuery).toList();
+
+  private Catalogue() {}
+
+  private static Entry table(String name, String what, Supplier<Workload> make) {
+    return warm(name, what, make, TABLE_ROWS, TABLE_ROW_BYTES);
+  }
+
+  private static Entry warm(String name, String what, Supplier<Workload> make, long rows, int rowBytes) {
+    return new Entry(name, what, make, rows, rowBytes, Start.WARM, FLOOR);
+  }
+
+  private static Entry tpchQuery(int number) {
+    return new Entry(TPCH + "-q" + number, QueryText.title(number), () -> new TpchQuery(number),
+        TpchTables.ROWS_AT_SCALE_1, TpchTables.ROW_BYTES, Start.WARM, TPCH_FLOOR);
+  }
+
+  /** All entries but the queries of TPC-H, in the order in which they are listed to users. */
+  public static List<Entry> entries() {
+    return GENERATING;
+  }
+
+  /** Whether a workload of this name is a query of TPC-H. */
+  public static boolean isTpch(String name) {
+    return name.startsWith(TPCH + "-");
+  }
+
+  /** What the user's {@code name} means: one entry, or those of a group. */
+  public static List<Entry> named(String name) {
+    return switch (name) {
+      case ALL -> GENERATING;
+      case TPCH -> TPCH_QUERIES;
+      default -> List.of(find(name));
+    };
+  }
+
+  /** Whether there is a workload of this name; results of other versions may have others. */
+  public static boolean isKnown(String name) {
+    return all().anyMatch(entry -> entry.name().equals(name));
+  }
+
+  private static Stream<Entry> all() {
+    return Stream.concat(GENERATING.stream(), TPCH_QUERIES.stream());
+  }
+
+  /**
+   * The entry called {@code name}.
+   *
+   * @throws IllegalArgumentException naming the known workloads if there is none
+   */
+  public static Entry find(String name) {
+    return all().filter(entry -> entry.name().equals(name)).findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("unknown workload '" + name + "'; known are "
+            + GENERATING.stream().map(Entry::name).collect(Collectors.joining(", "))
+            + ", tpch, tpch-q1 to tpch-q22"));
+  }
+
+  /** A new instance of the workload called {@code name}; needs Spark on the class path. */
+  public static Workload create(String name) {
+    return find(name).make().get();
+  }
+}

@@ -1,0 +1,64 @@
+package io.sluice.bench.report;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** One part of the published figures: which command measures it, and which file below {@code bench/results} has it. */
+public enum FigurePart {
+
+  SQL("sql.json", 20, "queries of a DataFrame",
+      "bench repartition join sort aggregate terasort-df --warmups 3 --runs 5"),
+  RDD("rdd.json", 25, "jobs of RDDs",
+      "bench terasort distinct wordcount pagerank cogroup-join sort-rdd groupby --warmups 3 --runs 5"),
+  COLD("cold.json", 6, "the first query of new applications", "bench cold-query --runs 9"),
+  TPCH("tpch.json", 18, "the 22 queries of TPC-H at scale 1", "bench tpch --scale 1 --warmups 1 --runs 3"),
+  MODES("modes/over-the-transport.json", 10, "the modes beside each other, every remote block over the transport",
+      "bench repartition terasort --engines stock,sluice,sluice-ucx,sluice-rdma "
+          + "--conf spark.shuffle.readHostLocalDisk=false --warmups 1 --runs 3"),
+  DEMO("demo/demo.json", 3, "./sluice demo", "demo");
+
+  private final String file;
+  private final int minutes;
+  private final String what;
+  private final String command;
+
+  FigurePart(String file, int minutes, String what, String command) {
+    this.file = file;
+    this.minutes = minutes;
+    this.what = what;
+    this.command = command;
+  }
+
+  /** The part called {@code name} on the command line. */
+  public static FigurePart named(String name) {
+    return Arrays.stream(values()).filter(part -> part.label().equals(name)).findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("unknown part '" + name + "'; known are "
+            + Arrays.stream(values()).map(FigurePart::label).collect(Collectors.joining(", "))));
+  }
+
+  /** The name on the command line. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Below {@code bench/results}. */
+  public String file() {
+    return file;
+  }
+
+  /** Estimated for two quiet cores. */
+  public int minutes() {
+    return minutes;
+  }
+
+  public String what() {
+    return what;
+  }
+
+  /** The arguments behind {@code ./sluice} that measure it, without {@code --json}. */
+  public List<String> command() {
+    return List.of(command.split(" "));
+  }
+}

@@ -1,0 +1,80 @@
+package io.sluice.bench.report;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Rewrites the sections of a Markdown page that are made from results, each of the form
+ *
+ * <pre>
+ * &lt;!-- figures: NAME (…) --&gt;
+ * …
+ * &lt;!-- end of figures --&gt;
+ * </pre>
+ *
+ * <p>so that no published figure is typed in by hand.
+ */
+public final class PublishedFigures {
+
+  private static final Pattern SECTION =
+      Pattern.compile("(<!-- figures: ([a-z]+)[^\\n]*-->\\n).*?(\\n<!-- end of figures -->)", Pattern.DOTALL);
+  private static final Map<String, FigurePart> ONE_PART =
+      Map.of("tpch", FigurePart.TPCH, "cold", FigurePart.COLD, "modes", FigurePart.MODES, "demo", FigurePart.DEMO);
+  private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.of(
+      "tpch", MarkdownFigures::tpch, "cold", MarkdownFigures::cold, "modes", MarkdownFigures::modes,
+      "demo", results -> "```\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
+
+  private final Path folder;
+
+  /** Figures from the JSON files of every {@link FigurePart} below {@code folder}. */
+  public PublishedFigures(Path folder) {
+    this.folder = folder;
+  }
+
+  /**
+   * {@code page} with every section as the results have it now.
+   *
+   * @throws IllegalArgumentException for a section of an unknown name, and one that does not end
+   */
+  public String rewritten(String page) {
+    Matcher matcher = SECTION.matcher(page);
+    StringBuilder result = new StringBuilder();
+    int sections = 0;
+    while (matcher.find()) {
+      sections++;
+      matcher.appendReplacement(result,
+          Matcher.quoteReplacement(matcher.group(1) + section(matcher.group(2)) + matcher.group(3)));
+    }
+    if (sections != page.split("<!-- figures: ", -1).length - 1) {
+      throw new IllegalArgumentException("a section of figures has no line <!-- end of figures -->");
+    }
+    return matcher.appendTail(result).toString();
+  }
+
+  /** The results of {@code parts}, without those that were never measured. */
+  public List<BenchResult> results(FigurePart... parts) {
+    return List.of(parts).stream().map(part -> folder.resolve(part.file())).filter(Files::exists)
+        .flatMap(file -> ResultFile.read(file).stream()).toList();
+  }
+
+  private String section(String name) {
+    if (name.equals("workloads")) {
+      return MarkdownFigures.workloads(results(FigurePart.RDD, FigurePart.SQL));
+    }
+    if (name.equals("goals")) {
+      return MarkdownFigures.goals(results(FigurePart.RDD, FigurePart.SQL, FigurePart.COLD));
+    }
+    FigurePart part = ONE_PART.get(name);
+    if (part == null) {
+      throw new IllegalArgumentException("there is no section of figures called '" + name + "'");
+    }
+    List<BenchResult> results = results(part);
+    return results.isEmpty() ? "Not measured yet: `./sluice figures --only " + part.label() + "`."
+        : RENDERED.get(name).apply(results);
+  }
+}

@@ -1,0 +1,206 @@
+package io.sluice.spark.codec;
+
+import io.sluice.nativebridge.Arena;
+import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.Lease;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
+
+/**
+ * A batch of rows as plain frames, partition after partition, in memory of an arena; and which bytes are which
+ * partition's. Owns the memory until {@link #close}.
+ *
+ * <pre>
+ *   | frames of partitions[0] | frames of partitions[1] | …       only partitions that have rows
+ *                             ↑ ends[0]                 ↑ ends[1]
+ * </pre>
+ *
+ * Made by one thread; then only read.
+ */
+public final class PlainRun implements AutoCloseable {
+  /** Rows of a frame, unless one row alone is larger: small enough that readers need little memory for a frame. */
+  private static final long MAX_ROW_BYTES = 128 * 1024;
+  private static final int MAX_RECORDS = 1 << 16;
+
+  private static final long[] NO_HASHES = {};
+
+  private final Lease lease;
+  private final MemoryRange memory;
+  private final int[] partitions;
+  private final long[] ends;
+  /** XOR and sum of the hashes of each partition's rows; empty when not wanted, and after {@link #moveHashesTo}. */
+  private long[] xors;
+  private long[] sums;
+
+  private PlainRun(Lease lease, int count, boolean rowHashes) {
+    this.lease = lease;
+    this.memory = new MemoryRange(lease.address(), lease.bytes());
+    this.partitions = new int[count];
+    this.ends = new long[count];
+    this.xors = new long[rowHashes ? count : 0];
+    this.sums = new long[rowHashes ? count : 0];
+  }
+
+  /**
+   * Makes frames of {@code rows}; null when the arena refuses the memory.
+   *
+   * @param partitions of the shuffle
+   * @param rowHashes whether {@link RowHashes} will be made of this run
+   */
+  public static PlainRun of(RowsByPartition rows, int fields, int partitions, Arena arena, boolean rowHashes) {
+    int count = 0;
+    long bytes = 0;
+    for (int partition = 0; partition < partitions; partition++) {
+      int end = rows.end(partition);
+      count += rows.start(partition) < end ? 1 : 0;
+      for (int row = rows.start(partition); row < end;) {
+        int next = frameEnd(rows, row, end);
+        bytes += FrameHeader.BYTES + payloadBytes(rows, row, next);
+        row = next;
+      }
+    }
+    Lease lease = arena.tryTake(bytes);
+    if (lease == null) {
+      return null;
+    }
+    boolean written = false;
+    try {
+      PlainRun run = new PlainRun(lease, count, rowHashes);
+      run.write(rows, fields, partitions);
+      written = true;
+      return run;
+    } finally {
+      if (!written) {
+        lease.close();
+      }
+    }
+  }
+
+  /** The most bytes that the frames of so many rows take. */
+  public static long mostBytes(long rowBytes, long rows, int partitions) {
+    // Two frames of a partition that follow each other hold more than MAX_ROW_BYTES, or the first holds MAX_RECORDS.
+    long frames = Math.min(rows, partitions + 2 * (rowBytes / MAX_ROW_BYTES) + rows / MAX_RECORDS);
+    return rowBytes + Integer.BYTES * rows + FrameHeader.BYTES * frames;
+  }
+
+  /** The row behind the last one of a frame that begins with {@code first}. */
+  private static int frameEnd(RowsByPartition rows, int first, int end) {
+    long bytes = rows.length(first);
+    int row = first + 1;
+    while (row < end && row - first < MAX_RECORDS && bytes + rows.length(row) <= MAX_ROW_BYTES) {
+      bytes += rows.length(row++);
+    }
+    return row;
+  }
+
+  private static long rowBytes(RowsByPartition rows, int first, int end) {
+    long bytes = 0;
+    for (int row = first; row < end; row++) {
+      bytes += rows.length(row);
+    }
+    return bytes;
+  }
+
+  private static long payloadBytes(RowsByPartition rows, int first, int end) {
+    return rowBytes(rows, first, end) + (long) Integer.BYTES * (end - first);
+  }
+
+  private void write(RowsByPartition rows, int fields, int allPartitions) {
+    int index = 0;
+    long at = 0;
+    for (int partition = 0; partition < allPartitions; partition++) {
+      int end = rows.end(partition);
+      if (rows.start(partition) == end) {
+        continue;
+      }
+      for (int row = rows.start(partition); row < end;) {
+        int next = frameEnd(rows, row, end);
+        at = writeFrame(rows, fields, row, next, at);
+        row = next;
+      }
+      partitions[index] = partition;
+      ends[index] = at;
+      if (xors.length > 0) {
+        hash(rows, rows.start(partition), end, index);
+      }
+      index++;
+    }
+  }
+
+  /** Writes the frame of the rows from {@code first} to {@code end}: where it ends. */
+  private long writeFrame(RowsByPartition rows, int fields, int first, int end, long at) {
+    long payload = at + FrameHeader.BYTES;
+    long place = payload + (long) Integer.BYTES * (end - first);
+    for (int row = first; row < end; row++) {
+      memory.putInt(payload + (long) Integer.BYTES * (row - first), rows.length(row));
+      rows.copyTo(row, memory, place);
+      place += rows.length(row);
+    }
+    FrameHeader header = new FrameHeader(FrameHeader.PATH_ROWS, FrameHeader.ENCODING_PLAIN, end - first, fields,
+        rowBytes(rows, first, end), place - payload, memory.crc32c(payload, place - payload));
+    memory.put(at, header.toBytes(), 0, FrameHeader.BYTES);
+    return place;
+  }
+
+  private void hash(RowsByPartition rows, int first, int end, int index) {
+    for (int row = first; row < end; row++) {
+      long hash = XXH64.hashUnsafeBytes(null, rows.address(row), rows.length(row), RowHashes.SEED);
+      xors[index] ^= hash;
+      sums[index] += hash;
+    }
+  }
+
+  /** Adds the hashes of this run's rows to those of the map output, and forgets them. */
+  public void moveHashesTo(RowHashes hashes) {
+    for (int i = 0; i < xors.length; i++) {
+      hashes.add(partitions[i], xors[i], sums[i]);
+    }
+    xors = NO_HASHES;
+    sums = NO_HASHES;
+  }
+
+  /** Bytes of heap that say which bytes are which partition's, kept after {@link #close}. */
+  public long indexBytes() {
+    return (long) (Integer.BYTES + Long.BYTES) * partitions.length;
+  }
+
+  /** How many partitions have rows. */
+  public int filledPartitions() {
+    return partitions.length;
+  }
+
+  /** The partition of the {@code index}th of those that have rows, in ascending order. */
+  public int partition(int index) {
+    return partitions[index];
+  }
+
+  /** Bytes from the run's start to the frames of the {@code index}th partition that has rows. */
+  public long start(int index) {
+    return index == 0 ? 0 : ends[index - 1];
+  }
+
+  /** Bytes from the run's start to the end of the frames of the {@code index}th partition that has rows. */
+  public long end(int index) {
+    return ends[index];
+  }
+
+  /** Bytes of all frames. */
+  public long bytes() {
+    return memory.bytes();
+  }
+
+  /**
+   * Copies {@code count} bytes from {@code at} on to {@code target}.
+   *
+   * @throws IllegalStateException after {@link #close}
+   */
+  public void get(long at, byte[] target, int count) {
+    lease.address();
+    memory.get(at, target, count);
+  }
+
+  /** Frees the memory; which bytes were which partition's is still known. */
+  @Override
+  public void close() {
+    lease.close();
+  }
+}

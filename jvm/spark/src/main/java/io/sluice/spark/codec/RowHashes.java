@@ -1,0 +1,34 @@
+package io.sluice.spark.codec;
+
+/**
+ * Spark's checksum of a map task's rows, whatever their order ({@code UnsafeRowChecksum} and {@code RowBasedChecksum}
+ * of Spark 4.1 and later): a row's hash is XXH64; a partition's value is the XOR of its rows' hashes, XOR their sum
+ * rotated; a map output's value is the polynomial of its partitions' values. Not thread-safe.
+ */
+public final class RowHashes {
+  static final long SEED = 0;
+  private static final int ROTATION = 27;
+  private static final long FACTOR = 31;
+
+  private final long[] xors;
+  private final long[] sums;
+
+  public RowHashes(int partitions) {
+    xors = new long[partitions];
+    sums = new long[partitions];
+  }
+
+  void add(int partition, long xor, long sum) {
+    xors[partition] ^= xor;
+    sums[partition] += sum;
+  }
+
+  /** The value of the map output. */
+  public long checksum() {
+    long value = 0;
+    for (int partition = 0; partition < xors.length; partition++) {
+      value = value * FACTOR + (xors[partition] ^ Long.rotateLeft(sums[partition], ROTATION));
+    }
+    return value;
+  }
+}

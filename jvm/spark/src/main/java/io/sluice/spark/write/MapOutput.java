@@ -1,0 +1,133 @@
+package io.sluice.spark.write;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.conf.BlockSettings;
+import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.store.SpillFiles;
+import java.io.File;
+import java.io.IOException;
+import java.util.function.Supplier;
+
+/**
+ * One map task's output: its {@link Runs}, the account of their memory, and the files that they are spilled to.
+ *
+ * <p>{@link #encode} may be called from several threads at once; everything else belongs to the task's thread.
+ */
+final class MapOutput implements AutoCloseable {
+  private final Supplier<Runs> newRuns;
+  private final BlockSettings blocks;
+  private final TaskMemory memory;
+  private final SpillFiles spills;
+  private final Counters counters;
+  /** Null before {@link #open}. */
+  private Runs runs;
+  private long runQuotaBytes;
+  private long spilledBytes;
+
+  MapOutput(Supplier<Runs> newRuns, BlockSettings blocks, TaskMemory memory, SpillFiles spills, Counters counters) {
+    this.newRuns = newRuns;
+    this.blocks = blocks;
+    this.memory = memory;
+    this.spills = spills;
+    this.counters = counters;
+  }
+
+  /** Before the first {@link #encode}. */
+  void open() {
+    if (!isOpen()) {
+      runs = newRuns.get();
+    }
+  }
+
+  boolean isOpen() {
+    return runs != null;
+  }
+
+  /** As {@link Runs#encodeNeeds}, on an output that this opens if need be. */
+  long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
+    open();
+    return runs.encodeNeeds(rowBytes, rows, largeRowBytes, fields);
+  }
+
+  /**
+   * Encodes a batch to a run.
+   *
+   * @param sequence the run's place among the task's runs
+   * @return bytes that the run holds
+   * @throws io.sluice.nativebridge.NativeException with {@link NativeCore#NO_MEMORY} when the arena is at its limit;
+   *     nothing was added
+   */
+  long encode(PageBatch batch, long sequence) {
+    long start = System.nanoTime();
+    try {
+      return runs.encode(sequence, batch.fields(), batch.describe());
+    } finally {
+      counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
+    }
+  }
+
+  /** Spark's checksum of all rows encoded so far; 0 for none. */
+  long rowChecksum() {
+    return isOpen() ? runs.rowChecksum() : 0;
+  }
+
+  /** Frees the pages of a batch that was encoded to {@code runBytes}. */
+  void settle(PageBatch batch, long runBytes) {
+    runQuotaBytes += batch.settle(memory, runBytes);
+  }
+
+  /** Bytes of quota that the runs in memory hold. */
+  long runBytes() {
+    return runQuotaBytes;
+  }
+
+  /** At least as many bytes as {@link #commit} will write. No encode may be running. */
+  long encodedBytes() {
+    return runs.memoryBytes() + spilledBytes;
+  }
+
+  /**
+   * Moves all runs in memory to a file. No encode may be running.
+   *
+   * @return bytes written; 0 when there was nothing to move
+   */
+  long spill() throws IOException {
+    if (!isOpen() || runs.memoryBytes() <= 0) {
+      return 0;
+    }
+    long written = spills.write(runs::spill);
+    memory.unreserve(runQuotaBytes);
+    runQuotaBytes = 0;
+    spilledBytes += written;
+    return written;
+  }
+
+  /**
+   * Writes the data file, partition by partition.
+   *
+   * @param lengths filled with each partition's bytes
+   * @param checksums filled with each partition's checksum; empty when there are none
+   * @return total bytes
+   * @throws IOException when the file cannot be written; Spark decides by the file's name in which local
+   *     directory it must lie, so another directory would not help
+   */
+  long commit(File file, long[] lengths, long[] checksums) throws IOException {
+    long total = runs.commit(file, blocks.checksum().orElseThrow(), lengths, checksums);
+    memory.unreserve(runQuotaBytes);
+    runQuotaBytes = 0;
+    return total;
+  }
+
+  /** Frees the runs and deletes the spill files. Encodes that still run fail or finish. */
+  @Override
+  public void close() {
+    if (isOpen()) {
+      runs.close();
+      memory.unreserve(runQuotaBytes);
+      runQuotaBytes = 0;
+    }
+    spills.deleteAll();
+  }
+}

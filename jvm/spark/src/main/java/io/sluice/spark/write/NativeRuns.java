@@ -1,0 +1,67 @@
+package io.sluice.spark.write;
+
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.conf.BlockSettings;
+import java.io.File;
+import java.io.IOException;
+
+/** Runs in the native core. */
+final class NativeRuns implements Runs {
+  private final long handle;
+  /** What {@link NativeCore#writerEncodeNeeds} fills: bytes leased, bytes of scratch memory. */
+  private final long[] needs = new long[2];
+
+  NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums) {
+    this.handle = NativeException.check(
+        NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(), rowChecksums));
+  }
+
+  @Override
+  public long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
+    NativeException.check(NativeCore.writerEncodeNeeds(handle, rowBytes, rows, largeRowBytes, fields, needs));
+    if (largeRowBytes == 0) {
+      return needs[0];
+    }
+    long scratchBytes = needs[1];
+    NativeException.check(NativeCore.writerEncodeNeeds(handle, rowBytes, rows, 0, fields, needs));
+    return needs[0] + scratchBytes - needs[1];
+  }
+
+  @Override
+  public long encode(long sequence, int fields, long[] pages) {
+    return NativeException.check(NativeCore.writerEncode(handle, sequence, fields, pages));
+  }
+
+  @Override
+  public long memoryBytes() {
+    return NativeException.check(NativeCore.writerMemoryBytes(handle));
+  }
+
+  @Override
+  public long spill(File file) {
+    return NativeException.check(NativeCore.writerSpill(handle, file.getPath()));
+  }
+
+  @Override
+  public long commit(File file, int checksumAlgorithm, long[] lengths, long[] checksums) throws IOException {
+    long total = NativeCore.writerCommit(handle, file.getPath(), checksumAlgorithm, lengths,
+        checksums.length == 0 ? null : checksums);
+    if (NativeException.isFileFailure(total)) {
+      throw new IOException("writing the map output to " + file + " failed: " + NativeCore.lastErrorMessage());
+    }
+    return NativeException.check(total);
+  }
+
+  @Override
+  public long rowChecksum() {
+    long[] checksum = new long[1];
+    NativeException.check(NativeCore.writerRowChecksum(handle, checksum));
+    return checksum[0];
+  }
+
+  @Override
+  public void close() {
+    NativeCore.writerClose(handle);
+  }
+}

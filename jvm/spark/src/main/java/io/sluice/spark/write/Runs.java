@@ -1,0 +1,63 @@
+package io.sluice.spark.write;
+
+import java.io.File;
+import java.io.IOException;
+
+/**
+ * The runs of one map task: batches that were encoded to frames, in memory or in spill files, and the data file that is
+ * made of them. The native core keeps them ({@link NativeRuns}), or Java where there is no native library ({@link
+ * JavaRuns}).
+ *
+ * <p>{@link #encode} may be called from several threads at once, and on a thread that has been given up while {@link
+ * #close} runs: it then fails or finishes. The other methods belong to the task's thread, and only {@link #memoryBytes}
+ * may be called while an encode runs.
+ */
+interface Runs {
+  /**
+   * The most quota that {@link #encode} takes for a batch beside its pages. What the encoder's scratch memory takes for
+   * any batch is not in it, because {@link io.sluice.spark.memory.MemoryBudget} counts that while it is there; but what
+   * it takes more for a large row is, a multiple of the row.
+   *
+   * @param largeRowBytes the longest row that has a page of its own; 0 when none has
+   */
+  long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields);
+
+  /**
+   * Encodes pages to a run; they are only read.
+   *
+   * @param sequence the run's place among the task's runs
+   * @param pages as {@code NativeCore.writerEncode} wants them
+   * @return bytes that the run holds
+   * @throws io.sluice.nativebridge.NativeException with {@code NO_MEMORY} when the arena is at its limit; nothing was
+   *     added
+   */
+  long encode(long sequence, int fields, long[] pages);
+
+  /** Bytes of memory that the runs hold. */
+  long memoryBytes();
+
+  /**
+   * Moves all runs in memory to a new file, which the caller deletes in the end.
+   *
+   * @return bytes written
+   * @throws IOException when the file cannot be written; another directory may help. The runs stay in memory
+   * @throws io.sluice.nativebridge.NativeException for the same; it says whether another directory may help
+   */
+  long spill(File file) throws IOException;
+
+  /**
+   * Writes the data file, partition by partition, and frees the runs. When that fails they stay as they are.
+   *
+   * @param checksumAlgorithm one of {@code NativeCore}'s
+   * @param lengths filled with each partition's bytes
+   * @param checksums filled with each partition's checksum; empty when there are none
+   * @return total bytes
+   */
+  long commit(File file, int checksumAlgorithm, long[] lengths, long[] checksums) throws IOException;
+
+  /** Spark's checksum of all rows encoded so far. */
+  long rowChecksum();
+
+  /** Frees the runs. */
+  void close();
+}

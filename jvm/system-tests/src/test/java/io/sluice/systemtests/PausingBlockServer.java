@@ -1,0 +1,94 @@
+package io.sluice.systemtests;
+
+import com.sun.management.HotSpotDiagnosticMXBean;
+import io.sluice.nativebridge.BundledUcx;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.nativebridge.NativeTransport;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * A process whose map output others read while its JVM is paused: the dump of a heap stops all Java threads at
+ * a safepoint, as a long garbage collection does. Arguments: the data file, the offsets' distance, the dump's file.
+ */
+final class PausingBlockServer {
+  static final String ADDRESS = "address ";
+  static final String PAUSE = "pause ";
+  private static final int OBJECTS = 3_000_000;
+  private static final long TICK_MILLIS = 5;
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static volatile long ticks;
+  private static volatile long longestGapNanos;
+  private static volatile long gapStartMillis;
+  private static volatile long gapEndMillis;
+
+  private PausingBlockServer() {}
+
+  public static void main(String[] arguments) throws Exception {
+    Path data = Path.of(arguments[0]);
+    long distance = Long.parseLong(arguments[1]);
+    long transport = start();
+    long[] offsets = new long[(int) (Files.size(data) / distance) + 1];
+    for (int i = 0; i < offsets.length; i++) {
+      offsets[i] = i * distance;
+    }
+    NativeException.check(NativeTransport.publish(transport, 0, 0, data.toString(), "", offsets));
+    System.out.println(ADDRESS + Base64.getEncoder().encodeToString(NativeTransport.address(transport)));
+    Map<Integer, String> heap = new HashMap<>();
+    for (int i = 0; i < OBJECTS; i++) {
+      heap.put(i, "object " + i);
+    }
+    Thread ticker = new Thread(PausingBlockServer::tick);
+    ticker.setDaemon(true);
+    ticker.start();
+    // Waits for the line that tells it to pause.
+    System.in.read();
+    ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
+    // The second tick from here comes after the gap has been kept.
+    long seen = ticks;
+    Await.until(LIMIT, () -> "the ticker stands still", () -> ticks >= seen + 2);
+    System.out.println(PAUSE + gapStartMillis + " " + gapEndMillis + " " + heap.size());
+    System.in.read();
+    NativeTransport.stop(transport);
+  }
+
+  static long start() throws Exception {
+    NativeLibrary.Status library = NativeLibrary.load("");
+    if (!library.available()) {
+      throw new IllegalStateException(library.detail());
+    }
+    try (BundledUcx bundled = BundledUcx.unpack()) {
+      return NativeException.check(
+          NativeTransport.start("", bundled.folder(), new byte[0], 20_000, 1L << 30, 2L << 30, 16_384, 1024));
+    }
+  }
+
+  /** Keeps the longest time in which no Java ran here. */
+  private static void tick() {
+    long last = System.nanoTime();
+    long lastMillis = System.currentTimeMillis();
+    while (true) {
+      try {
+        Thread.sleep(TICK_MILLIS);
+      } catch (InterruptedException e) {
+        return;
+      }
+      long now = System.nanoTime();
+      long nowMillis = System.currentTimeMillis();
+      if (now - last > longestGapNanos) {
+        longestGapNanos = now - last;
+        gapStartMillis = lastMillis;
+        gapEndMillis = nowMillis;
+      }
+      last = now;
+      lastMillis = nowMillis;
+      ticks++;
+    }
+  }
+}

@@ -1,0 +1,88 @@
+//! An owner whose messages the test writes one by one, so that it can break the protocol.
+
+use super::world::{Reads, World, block, failure_of};
+use crate::agent::{Command, PeerState};
+use crate::cma::CmaWire;
+use crate::completions::Failure;
+use crate::loopback::Loopback;
+use crate::message::{Body, InstanceId, Message};
+use crate::proof::{Handshake, Role, Secret};
+use crate::wire::{Event, Wire};
+
+/// An owner whose messages the test writes. Its reader is process 0 of the world, which knows it as peer 7. The
+/// handshake is done.
+pub(super) struct ScriptedOwner {
+    pub(super) world: World,
+    pub(super) wire: CmaWire<Loopback>,
+    endpoint: crate::wire::Endpoint,
+}
+
+const SCRIPTED_OWNER: InstanceId = InstanceId(99);
+pub(super) const SCRIPTED_PEER: u64 = 7;
+
+impl ScriptedOwner {
+    pub(super) fn new(reads: Reads, seed: u64) -> Self {
+        let mut world = World::new(reads, seed, &[""]);
+        let mut wire = world.bare_wire();
+        let address = [&SCRIPTED_OWNER.0.to_le_bytes(), wire.address()].concat();
+        world.processes[0].shared.peers.lock().expect("no panic").insert(SCRIPTED_PEER, PeerState::default());
+        world.command(0, Command::Connect { peer: SCRIPTED_PEER, attempt: 0, address });
+        world.run(2);
+        let reader_address = world.processes[0].agent.address().to_vec();
+        let endpoint = wire.open(&reader_address[8..]).expect("there").endpoint;
+        let mut heard = Vec::new();
+        wire.progress(&mut heard);
+        let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
+        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
+            Message::decode(hello).expect("good")
+        else {
+            panic!("{heard:?}")
+        };
+        let owner_nonce = [2; 16];
+        let about =
+            Handshake { owner: SCRIPTED_OWNER, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
+        let proof = Secret::new(b"").prove(Role::Owner, &about);
+        let mut owner = Self { world, wire, endpoint };
+        owner.say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
+        owner.world.run(2);
+        owner
+    }
+
+    pub(super) fn say(&mut self, body: Body) {
+        self.wire.send(self.endpoint, Message { sender: SCRIPTED_OWNER, body }.encode());
+    }
+
+    /// Shows `memory` as what the reader is to read first, and says that it is `content`.
+    pub(super) fn show(&mut self, memory: &[u8; 64], content: [u8; 64]) {
+        let address = memory.as_ptr().expose_provenance();
+        // SAFETY: the tests keep `memory` for as long as the world runs.
+        let (_, key) = unsafe { self.wire.register(address, 64) }.expect("registered");
+        self.say(Body::Sample { address: address as u64, content, key });
+        self.world.run(3);
+    }
+
+    /// Has the reader ask for one block more; batch numbers begin with the token of the sample, 1.
+    pub(super) fn fetch(&mut self) {
+        self.world.processes[0].requests += 1;
+        let request = self.world.processes[0].requests;
+        self.world.command(0, Command::Fetch { request, peer: SCRIPTED_PEER, blocks: vec![block(1, 0, 1)] });
+        self.world.run(2);
+    }
+
+    /// Memory that the reader cannot read.
+    pub(super) fn locate(&mut self, batch: u64) {
+        let keys = vec![crate::message::Key { region: 1, bytes: vec![0; 40] }];
+        let range = crate::message::Range { key: 0, address: 1, bytes: 4096 };
+        self.say(Body::Located { batch, keys, found: vec![Ok(vec![range])] });
+    }
+
+    pub(super) fn assert_given_up(&mut self, blocks: usize, why: &str) {
+        self.world.run(5);
+        let ended = self.world.take(0);
+        assert_eq!(ended.len(), blocks, "each block ends once");
+        assert!(ended.iter().all(|completion| failure_of(completion) == Failure::Peer), "{ended:?}");
+        let error = self.world.error(0, SCRIPTED_PEER as usize);
+        assert!(error.contains(why), "{error}");
+        assert_eq!(self.world.processes[0].arena.leased_bytes(), 0);
+    }
+}
