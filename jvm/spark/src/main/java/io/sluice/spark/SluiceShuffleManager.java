@@ -3,6 +3,7 @@ package io.sluice.spark;
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
@@ -104,7 +105,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   /** A driver does in local mode. */
   private boolean runsTasks() {
-    return !isDriver || Utils.isLocalMaster(conf);
+    return !isDriver || LocalMode.of(conf);
   }
 
   private NativeLibrary.Status loadNativeLibrary() {

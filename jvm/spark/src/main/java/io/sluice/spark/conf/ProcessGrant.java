@@ -27,11 +27,10 @@ record ProcessGrant(boolean runsTasks, OptionalInt cores, int visibleCores, Opti
 
   /** Looks at this process and, for its role, at the application's settings. */
   static ProcessGrant ofThisProcess(SparkConf conf) {
-    boolean local = conf.get("spark.master", "").matches("local(\\[.*)?");
     boolean executor = !conf.get("spark.executor.id", "driver").equals("driver");
     Cgroup cgroup = Cgroup.ofThisProcess(Path.of("/"));
     long machine = Cgroup.machineBytes(Path.of("/"));
-    return new ProcessGrant(local || executor,
+    return new ProcessGrant(LocalMode.of(conf) || executor,
         executor ? coresOption(System.getProperty("sun.java.command", "")) : OptionalInt.empty(),
         Runtime.getRuntime().availableProcessors(), executor ? cgroup.cpuQuota() : OptionalInt.empty(),
         cgroup.memoryBytes(machine), maxHeapBytes(), machine);
