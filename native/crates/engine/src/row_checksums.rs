@@ -107,6 +107,11 @@ impl RowChecksums {
         }
     }
 
+    /// Adds the hash of one row.
+    pub(crate) fn add_row(&mut self, partition: u32, hash: u64) {
+        self.partitions[partition as usize].add(Hashes { xor: hash, sum: hash });
+    }
+
     /// The value of the whole map output.
     pub(crate) fn aggregate(&self) -> u64 {
         self.partitions.iter().fold(0u64, |value, p| value.wrapping_mul(FACTOR).wrapping_add(p.value()))
@@ -138,5 +143,10 @@ mod tests {
         assert_ne!(value(&[&[(0, &[a, b]), (1, &[c])]]), together);
         assert_ne!(value(&[&[(0, &[a, b, b, b]), (2, &[c])]]), together);
         assert_eq!(value(&[]), 0);
+        let mut hashed_elsewhere = RowChecksums::new(3);
+        [(2, c), (0, b), (0, a)]
+            .iter()
+            .for_each(|(partition, row)| hashed_elsewhere.add_row(*partition, xxh64(row, SEED)));
+        assert_eq!(hashed_elsewhere.aggregate(), together);
     }
 }

@@ -17,6 +17,13 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
+    /// Opens a file that others have written; also its length.
+    pub(crate) fn open(path: &Path) -> Result<(Self, u64), EngineError> {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = opened.map_err(|e| EngineError::reading("opening spill file", path, &e))?;
+        Ok((Self { file, path: path.to_owned() }, bytes))
+    }
+
     /// Reads exactly; a short file is an error that names it.
     pub(crate) fn read_at(&self, at: u64, into: &mut [u8]) -> Result<(), EngineError> {
         self.file.read_exact_at(into, at).map_err(|e| EngineError::reading("reading spill file", &self.path, &e))

@@ -15,7 +15,7 @@ use crate::phase::{Call, End, Phases};
 use crate::row_checksums::RowChecksums;
 use crate::run::{Run, Storage};
 use crate::sort::Page;
-use crate::spill::write_spill;
+use crate::spill::{SpillFile, write_spill};
 
 /// Most partitions of a shuffle (Spark's own limit for its serialized shuffle).
 const MAX_PARTITIONS: u32 = 1 << 24;
@@ -87,16 +87,43 @@ impl MapOutputWriter {
         let operation = self.begin(Call::Encode)?;
         let encoded = encode_run(&self.arena, self.encode_settings(), Batch { sequence, fields, pages })?;
         let bytes = encoded.run.memory_bytes();
-        let mut state = self.lock();
-        state.phases.check_alive()?;
-        let place = state.runs.partition_point(|r| r.sequence < sequence);
-        state.runs.insert(place, encoded.run);
-        if let Some(checksums) = &mut state.row_checksums {
-            checksums.add(&encoded.hashes);
-        }
-        drop(state);
+        self.keep(encoded.run, |checksums| checksums.add(&encoded.hashes))?;
         operation.done();
         Ok(bytes)
+    }
+
+    /// Keeps a run that the caller has written: frames of one row of `partition` fill the file at `path`, which stays
+    /// as it is until the output is committed or closed. Returns the file's bytes.
+    ///
+    /// `row_hash` is the row's XXH64 with seed 0; used only where checksums of rows are kept.
+    ///
+    /// # Errors
+    /// `Invalid` when there is no such partition or the file is empty, `Io` when it cannot be opened, `WrongPhase`
+    /// during or after a commit.
+    pub fn add_row_file(&self, sequence: i64, partition: u32, path: &Path, row_hash: u64) -> Result<u64, EngineError> {
+        let operation = self.begin(Call::Encode)?;
+        if partition >= self.partitions {
+            return Err(EngineError::invalid(format!("partition {partition} of {}", self.partitions)));
+        }
+        let (file, bytes) = SpillFile::open(path)?;
+        if bytes == 0 {
+            return Err(EngineError::invalid(format!("spill file {} is empty", path.display())));
+        }
+        self.keep(Run::of_file(sequence, partition, file, bytes), |checksums| checksums.add_row(partition, row_hash))?;
+        operation.done();
+        Ok(bytes)
+    }
+
+    /// Keeps a run, and counts its rows in the checksums if there are any.
+    fn keep(&self, run: Run, count: impl FnOnce(&mut RowChecksums)) -> Result<(), EngineError> {
+        let mut state = self.lock();
+        state.phases.check_alive()?;
+        let place = state.runs.partition_point(|r| r.sequence < run.sequence);
+        state.runs.insert(place, run);
+        if let Some(checksums) = &mut state.row_checksums {
+            count(checksums);
+        }
+        Ok(())
     }
 
     fn encode_settings(&self) -> EncodeSettings {

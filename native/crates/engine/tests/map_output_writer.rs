@@ -225,3 +225,54 @@ fn partition_counts_out_of_range_are_refused() {
         [0, 0]
     );
 }
+
+#[test]
+fn files_of_single_rows_are_merged_in_their_place() {
+    let dir = scratch("row-files");
+    let output = MapOutputWriter::new(Arena::host(64 << 20), 3, FAST).expect("writer").with_row_checksums();
+    let same_rows = MapOutputWriter::new(Arena::host(64 << 20), 3, FAST).expect("writer").with_row_checksums();
+    let rows: Vec<Vec<u8>> = (0..3).map(row).collect();
+    let frame = dir.join("frame");
+    fs::write(&frame, plain_frame(&rows[1])).expect("frame file");
+
+    encode(&output, 0, &vec![(1, rows[0].clone()), (2, rows[0].clone())]).expect("first run");
+    encode(&output, 2, &vec![(1, rows[2].clone())]).expect("last run");
+    let hash = xxhash_rust::xxh64::xxh64(&rows[1], 0);
+    let bytes = output.add_row_file(1, 1, &frame, hash).expect("row file");
+    assert_eq!(bytes, fs::metadata(&frame).expect("frame file").len());
+    encode(
+        &same_rows,
+        0,
+        &vec![(2, rows[0].clone()), (1, rows[0].clone()), (1, rows[2].clone()), (1, rows[1].clone())],
+    )
+    .expect("the same rows");
+    assert_eq!(output.row_checksum(), same_rows.row_checksum());
+
+    assert_eq!(output.add_row_file(3, 3, &frame, hash).expect_err("partition").kind, ErrorKind::Invalid);
+    assert_eq!(output.add_row_file(3, 0, &dir.join("none"), hash).expect_err("no file").kind, ErrorKind::Io);
+    fs::write(dir.join("empty"), []).expect("empty file");
+    assert_eq!(output.add_row_file(3, 0, &dir.join("empty"), hash).expect_err("empty").kind, ErrorKind::Invalid);
+
+    let data = dir.join("data");
+    let done = output.commit(&data, ChecksumAlgorithm::None).expect("commit");
+    let expected = BTreeMap::from([(1, rows.clone()), (2, vec![rows[0].clone()])]);
+    check_file(&data, &done.lengths, &expected);
+    assert_eq!(output.add_row_file(3, 1, &frame, hash).expect_err("committed").kind, ErrorKind::WrongPhase);
+    fs::remove_dir_all(&dir).expect("scratch folder");
+}
+
+/// A frame of one row as it is.
+fn plain_frame(row: &[u8]) -> Vec<u8> {
+    let mut payload = (row.len() as u32).to_le_bytes().to_vec();
+    payload.extend_from_slice(row);
+    let header = FrameHeader {
+        path: 1,
+        encoding: 0,
+        records: 1,
+        fields: FIELDS,
+        decoded_bytes: row.len() as u32,
+        encoded_bytes: payload.len() as u32,
+        payload_crc: crc32c::crc32c(&payload),
+    };
+    [&header.to_bytes()[..], &payload].concat()
+}

@@ -20,6 +20,9 @@ native_methods! {
     NativeCore {
         writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
+        writerAddRowFile = add_row_file(
+            writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, row_hash: jlong,
+        ) -> jlong;
         writerEncodeNeeds = encode_needs(
             writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint, needs: JLongArray<'_>,
         ) -> jint;
@@ -72,6 +75,18 @@ fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Pag
     // this call returns (contract of NativeCore.writerEncode); arena memory is always initialised.
     let memory = unsafe { std::slice::from_raw_parts(address as *const u8, number(capacity, "page capacity")?) };
     Ok(Page { memory, used: number(used, "bytes of rows")?, entries: number(entries, "number of entries")? })
+}
+
+fn add_row_file(
+    call: &mut Call<'_>,
+    writer: i64,
+    sequence: i64,
+    partition: i32,
+    file: JString<'_>,
+    row_hash: i64,
+) -> Result<i64, CallError> {
+    let partition = number(partition, "partition")?;
+    Ok(WRITERS.get(writer)?.add_row_file(sequence, partition, &call.path(&file)?, row_hash as u64)? as i64)
 }
 
 fn encode_needs(

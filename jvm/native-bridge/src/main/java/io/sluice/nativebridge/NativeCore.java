@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 7;
+  public static final int ABI_VERSION = 8;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -201,6 +201,17 @@ public final class NativeCore {
    * @param checksum its first element is set; a result of the method itself would leave no value for an error
    */
   public static native int writerRowChecksum(long writer, long[] checksum);
+
+  /**
+   * Adds a run that the caller has written: frames of one row fill {@code path}. The file must stay as it is until
+   * the writer is committed or closed; the caller deletes it then.
+   *
+   * @param sequence as for {@link #writerEncode}
+   * @param partition the row's
+   * @param rowHash XXH64 of the row with seed 0; read only by a writer that keeps checksums of rows
+   * @return the file's bytes
+   */
+  public static native long writerAddRowFile(long writer, long sequence, int partition, String path, long rowHash);
 
   /** Bytes of arena memory that the writer's runs hold, those included that a spill is writing at this moment. */
   public static native long writerMemoryBytes(long writer);

@@ -3,18 +3,10 @@ package io.sluice.spark.codec;
 import io.sluice.nativebridge.Arena;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.Lease;
-import org.apache.spark.sql.catalyst.expressions.XXH64;
 
 /**
- * A batch of rows as plain frames, partition after partition, in memory of an arena; and which bytes are which
- * partition's. Owns the memory until {@link #close}.
- *
- * <pre>
- *   | frames of partitions[0] | frames of partitions[1] | …       only partitions that have rows
- *                             ↑ ends[0]                 ↑ ends[1]
- * </pre>
- *
- * Made by one thread; then only read.
+ * A batch of rows as plain frames, partition after partition, in memory of an arena. Owns the memory until {@link
+ * #close}. Made by one thread; then only read.
  */
 public final class PlainRun implements AutoCloseable {
   /** Rows of a frame, unless one row alone is larger: small enough that readers need little memory for a frame. */
@@ -25,8 +17,7 @@ public final class PlainRun implements AutoCloseable {
 
   private final Lease lease;
   private final MemoryRange memory;
-  private final int[] partitions;
-  private final long[] ends;
+  private final FrameIndex index;
   /** XOR and sum of the hashes of each partition's rows; empty when not wanted, and after {@link #moveHashesTo}. */
   private long[] xors;
   private long[] sums;
@@ -34,8 +25,7 @@ public final class PlainRun implements AutoCloseable {
   private PlainRun(Lease lease, int count, boolean rowHashes) {
     this.lease = lease;
     this.memory = new MemoryRange(lease.address(), lease.bytes());
-    this.partitions = new int[count];
-    this.ends = new long[count];
+    this.index = new FrameIndex(count);
     this.xors = new long[rowHashes ? count : 0];
     this.sums = new long[rowHashes ? count : 0];
   }
@@ -105,7 +95,6 @@ public final class PlainRun implements AutoCloseable {
   }
 
   private void write(RowsByPartition rows, int fields, int allPartitions) {
-    int index = 0;
     long at = 0;
     for (int partition = 0; partition < allPartitions; partition++) {
       int end = rows.end(partition);
@@ -117,12 +106,10 @@ public final class PlainRun implements AutoCloseable {
         at = writeFrame(rows, fields, row, next, at);
         row = next;
       }
-      partitions[index] = partition;
-      ends[index] = at;
       if (xors.length > 0) {
-        hash(rows, rows.start(partition), end, index);
+        hash(rows, rows.start(partition), end, index.partitions());
       }
-      index++;
+      index.add(partition, at);
     }
   }
 
@@ -141,46 +128,26 @@ public final class PlainRun implements AutoCloseable {
     return place;
   }
 
-  private void hash(RowsByPartition rows, int first, int end, int index) {
+  private void hash(RowsByPartition rows, int first, int end, int entry) {
     for (int row = first; row < end; row++) {
-      long hash = XXH64.hashUnsafeBytes(null, rows.address(row), rows.length(row), RowHashes.SEED);
-      xors[index] ^= hash;
-      sums[index] += hash;
+      long hash = RowHashes.ofRow(null, rows.address(row), rows.length(row));
+      xors[entry] ^= hash;
+      sums[entry] += hash;
     }
   }
 
   /** Adds the hashes of this run's rows to those of the map output, and forgets them. */
   public void moveHashesTo(RowHashes hashes) {
     for (int i = 0; i < xors.length; i++) {
-      hashes.add(partitions[i], xors[i], sums[i]);
+      hashes.add(index.partition(i), xors[i], sums[i]);
     }
     xors = NO_HASHES;
     sums = NO_HASHES;
   }
 
-  /** Bytes of heap that say which bytes are which partition's, kept after {@link #close}. */
-  public long indexBytes() {
-    return (long) (Integer.BYTES + Long.BYTES) * partitions.length;
-  }
-
-  /** How many partitions have rows. */
-  public int filledPartitions() {
-    return partitions.length;
-  }
-
-  /** The partition of the {@code index}th of those that have rows, in ascending order. */
-  public int partition(int index) {
-    return partitions[index];
-  }
-
-  /** Bytes from the run's start to the frames of the {@code index}th partition that has rows. */
-  public long start(int index) {
-    return index == 0 ? 0 : ends[index - 1];
-  }
-
-  /** Bytes from the run's start to the end of the frames of the {@code index}th partition that has rows. */
-  public long end(int index) {
-    return ends[index];
+  /** Which bytes are which partition's; to be used after {@link #close} too. */
+  public FrameIndex index() {
+    return index;
   }
 
   /** Bytes of all frames. */
@@ -198,7 +165,7 @@ public final class PlainRun implements AutoCloseable {
     memory.get(at, target, count);
   }
 
-  /** Frees the memory; which bytes were which partition's is still known. */
+  /** Frees the memory. */
   @Override
   public void close() {
     lease.close();

@@ -1,12 +1,14 @@
 package io.sluice.spark.codec;
 
+import org.apache.spark.sql.catalyst.expressions.XXH64;
+
 /**
  * Spark's checksum of a map task's rows, whatever their order ({@code UnsafeRowChecksum} and {@code RowBasedChecksum}
  * of Spark 4.1 and later): a row's hash is XXH64; a partition's value is the XOR of its rows' hashes, XOR their sum
  * rotated; a map output's value is the polynomial of its partitions' values. Not thread-safe.
  */
 public final class RowHashes {
-  static final long SEED = 0;
+  private static final long SEED = 0;
   private static final int ROTATION = 27;
   private static final long FACTOR = 31;
 
@@ -21,6 +23,16 @@ public final class RowHashes {
   void add(int partition, long xor, long sum) {
     xors[partition] ^= xor;
     sums[partition] += sum;
+  }
+
+  /** Adds one row of {@code partition}, by its hash. */
+  public void addRow(int partition, long hash) {
+    add(partition, hash, hash);
+  }
+
+  /** The hash of a row: {@code length} bytes at {@code offset} of {@code base}, or at that address if it is null. */
+  public static long ofRow(Object base, long offset, int length) {
+    return XXH64.hashUnsafeBytes(base, offset, length, SEED);
   }
 
   /** The value of the map output. */

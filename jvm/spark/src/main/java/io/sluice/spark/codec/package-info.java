@@ -3,7 +3,8 @@
  * rows as they are are written, and frames of every encoding are read, because other executors may have written them.
  *
  * <pre>
- * *   rows of a batch ──► RowsByPartition ──► PlainRun: frames, partition after partition
+ *   rows of a batch ──► RowsByPartition ──► PlainRun: frames, partition after partition
+ *   a row too long for memory outside the heap ──► RowFile: one frame (with the native library too)
  *   frame ──► JavaFrameDecoder ──┬─ plain ─────────────────────────────────► rows
  *                                └─ ColumnarPayload: ColumnEncoding, VarData, Decompression ──► rows
  * </pre>

@@ -101,6 +101,23 @@ final class BlockBuffer implements AutoCloseable {
     return done;
   }
 
+  /** As {@link #consumeTo(long, long)}, to the start of an array, through the buffer. */
+  int consumeTo(byte[] target, int bytes) throws IOException {
+    int done = 0;
+    while (done < bytes) {
+      int wanted = Math.min(BYTES, bytes - done);
+      boolean whole = require(wanted);
+      int count = Math.min(wanted, available());
+      Platform.copyMemory(null, address(), target, Platform.BYTE_ARRAY_OFFSET + done, count);
+      skip(count);
+      done += count;
+      if (!whole) {
+        return done;
+      }
+    }
+    return done;
+  }
+
   @Override
   public void close() {
     if (piece != null) {

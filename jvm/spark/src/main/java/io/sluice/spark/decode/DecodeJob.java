@@ -15,6 +15,7 @@ import org.apache.spark.TaskContext;
  *
  * <pre>
  *   EMPTY ─load─► READY ─(one thread)─► RUNNING ─► DONE ─recycle─► EMPTY        any ─close─► CLOSED
+ *         ──(a frame that goes to the heap)──────────▲
  * </pre>
  *
  * All methods but {@link #runOnPool} belong to the consuming thread. A job that is closed while a pool thread
@@ -57,6 +58,10 @@ final class DecodeJob {
 
   /** Reads the current frame; false when there is no memory for it at once. */
   boolean tryLoad(FrameReader frames, ReadMemory memory) throws IOException {
+    if (DecodedBatch.goesToHeap(frames)) {
+      readToHeap(frames);
+      return true;
+    }
     if (!encoded.tryEnsure(frames.frameBytes(), memory) || !batch.tryPrepare(frames.header(), memory)) {
       return false;
     }
@@ -74,16 +79,24 @@ final class DecodeJob {
 
   private void read(FrameReader frames) throws IOException {
     frames.readTo(encoded.address());
+    loaded(frames, State.READY);
+  }
+
+  /** There is nothing to decode then. */
+  private void readToHeap(FrameReader frames) throws IOException {
+    batch.readToHeap(frames);
+    nanos = 0;
+    byPool = false;
+    loaded(frames, State.DONE);
+  }
+
+  private synchronized void loaded(FrameReader frames, State next) {
     header = frames.header();
     input = frames.input();
     offset = frames.offset();
-    submitted = false;
+    submitted = next == State.DONE;
     failure = null;
-    ready();
-  }
-
-  private synchronized void ready() {
-    state = State.READY;
+    state = next;
   }
 
   /**

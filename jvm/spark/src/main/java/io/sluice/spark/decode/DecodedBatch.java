@@ -2,21 +2,32 @@ package io.sluice.spark.decode;
 
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
+import java.io.IOException;
+import org.apache.spark.unsafe.Platform;
 
 /**
- * The decoded rows of one frame, in memory that is kept from frame to frame while it fits.
+ * The decoded rows of one frame, in memory that is kept from frame to frame while it fits. A frame that is one long row
+ * as it is ({@link #goesToHeap}) is in an array on the heap instead, as the rows of Spark's own readers are: the writer
+ * may have had no memory outside the heap for it, and so the reader needs none.
  *
  * <pre>
- *   address ├── rows, back to back, each a multiple of 8 bytes ──┤ ├── one int per row: its length ──┤
+ *   offset ├── rows, back to back, each a multiple of 8 bytes ──┤ ├── one int per row: its length ──┤
  * </pre>
  *
  * Used by one thread at a time.
  */
 final class DecodedBatch implements AutoCloseable {
   private final ReusedMemory memory = new ReusedMemory();
+  /** Null when the rows are in {@link #memory}. */
+  private byte[] heap;
   private long rowBytes;
   private int rows;
   private int fields;
+
+  /** Whether the rows of the current frame belong on the heap. */
+  static boolean goesToHeap(FrameReader frames) {
+    return frames.header().isPlain() && frames.header().records() == 1 && !frames.fitsBuffer();
+  }
 
   /** Bytes of memory that a frame's rows take. */
   static long bytesFor(FrameHeader header) {
@@ -38,7 +49,7 @@ final class DecodedBatch implements AutoCloseable {
       throws CorruptFrameException {
     long decoded = header.decodedBytes();
     long decodedRows = decoder.decode(
-        source, sourceBytes, address(), decoded, address() + decoded, header.records());
+        source, sourceBytes, memory.address(), decoded, memory.address() + decoded, header.records());
     if (decodedRows != header.records()) {
       throw new CorruptFrameException("frame holds " + decodedRows + " rows, its header says " + header.records());
     }
@@ -47,9 +58,24 @@ final class DecodedBatch implements AutoCloseable {
     fields = header.fields();
   }
 
-  /** The first row. */
-  long address() {
-    return memory.address();
+  /** Reads the current frame, which {@link #goesToHeap}. */
+  void readToHeap(FrameReader frames) throws IOException {
+    FrameHeader header = frames.header();
+    rowBytes = header.decodedBytes();
+    rows = 1;
+    fields = header.fields();
+    heap = frames.readRow(Integer.BYTES);
+    Platform.putInt(heap, Platform.BYTE_ARRAY_OFFSET + rowBytes, (int) rowBytes);
+  }
+
+  /** The array that holds the rows; null when {@link #offset} is an address. */
+  byte[] base() {
+    return heap;
+  }
+
+  /** Where the first row is. */
+  long offset() {
+    return heap == null ? memory.address() : Platform.BYTE_ARRAY_OFFSET;
   }
 
   /** Bytes of all rows; the row lengths follow them. */
@@ -67,6 +93,7 @@ final class DecodedBatch implements AutoCloseable {
 
   /** Ends the life of the rows; memory of usual size is kept for the next frame. */
   void recycle() {
+    heap = null;
     memory.freeIfLarge();
   }
 
@@ -77,6 +104,7 @@ final class DecodedBatch implements AutoCloseable {
 
   @Override
   public void close() {
+    heap = null;
     memory.close();
   }
 }

@@ -8,7 +8,11 @@ import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.fetch.FetchFailures;
 import java.io.EOFException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
 import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.array.ByteArrayMethods;
 
 /**
  * Walks over the frames of all blocks: at each step the header of a frame is known and checked, and its bytes can be
@@ -20,6 +24,8 @@ import org.apache.spark.unsafe.Platform;
 public final class FrameReader implements AutoCloseable {
   /** The format's limit. */
   private static final int MAX_RECORDS = 1 << 16;
+  /** The longest row that Spark's memory pages and arrays can hold. */
+  private static final long MAX_ROW_BYTES = ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH;
 
   private final BlockInputs inputs;
   private final BlockBuffer buffer;
@@ -117,6 +123,46 @@ public final class FrameReader implements AutoCloseable {
       }
     } catch (IOException e) {
       throw failure(e);
+    }
+  }
+
+  /**
+   * Reads the current frame, which is one row as it is, to a new array.
+   *
+   * @param moreBytes bytes that the array has behind the row
+   */
+  byte[] readRow(int moreBytes) throws IOException {
+    try {
+      long length = header.decodedBytes();
+      if (header.encodedBytes() != Integer.BYTES + length || length > MAX_ROW_BYTES) {
+        throw new CorruptFrameException("impossible frame header of a row: " + header);
+      }
+      buffer.skip(FrameHeader.BYTES);
+      byte[] lengthBytes = new byte[Integer.BYTES];
+      readFully(lengthBytes, Integer.BYTES);
+      byte[] row = new byte[(int) length + moreBytes];
+      readFully(row, (int) length);
+      CRC32C checksum = new CRC32C();
+      checksum.update(lengthBytes, 0, Integer.BYTES);
+      checksum.update(row, 0, (int) length);
+      if ((int) checksum.getValue() != header.payloadCrc()) {
+        throw new CorruptFrameException("frame payload checksum is 0x" + Integer.toHexString(header.payloadCrc())
+            + ", its bytes give 0x" + Long.toHexString(checksum.getValue()));
+      }
+      int found = ByteBuffer.wrap(lengthBytes).order(ByteOrder.LITTLE_ENDIAN).getInt();
+      if (found != length) {
+        throw new CorruptFrameException("frame of a row of " + found + " bytes, its header says " + length);
+      }
+      return row;
+    } catch (IOException e) {
+      throw failure(e);
+    }
+  }
+
+  private void readFully(byte[] target, int bytes) throws IOException {
+    int read = buffer.consumeTo(target, bytes);
+    if (read < bytes) {
+      throw endsInside(buffer.offset() - frameOffset, "a frame", frameBytes());
     }
   }
 

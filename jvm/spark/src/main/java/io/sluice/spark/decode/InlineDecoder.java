@@ -36,6 +36,11 @@ public final class InlineDecoder implements BatchSource {
     frameWaits = false;
     FrameHeader header = frames.header();
     batch.recycle();
+    if (DecodedBatch.goesToHeap(frames)) {
+      batch.readToHeap(frames);
+      counts.decoded(header, 0, false);
+      return batch;
+    }
     long frame = read(header);
     long start = System.nanoTime();
     try {

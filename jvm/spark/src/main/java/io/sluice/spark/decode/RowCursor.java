@@ -7,29 +7,33 @@ import scala.Tuple2;
 
 /**
  * The place of a reader in its current batch: one row and one pair, reused for every record. The row points into the
- * batch, or into a copy of it on the heap, which the garbage collector frees. One thread.
+ * batch, or into an array on the heap, which the garbage collector frees. One thread.
  */
 final class RowCursor {
   private UnsafeRow row;
   private Tuple2<Object, UnsafeRow> pair;
-  /** Null for rows in the batch, else the array that holds a copy of the batch. */
+  /** The array that holds the rows: the batch's, or a copy. Null when they are outside the heap. */
   private byte[] base;
   private long rowOffset;
   private long lengthOffset;
 
   /** Goes to the place before the first row of {@code batch}. */
   void open(DecodedBatch batch) {
-    base = null;
-    rowOffset = batch.address();
+    base = batch.base();
+    rowOffset = batch.offset();
     lengthOffset = rowOffset + batch.rowBytes();
     shape(batch.fields());
   }
 
-  /** As {@link #open}, in a copy. */
+  /** As {@link #open}, in a copy on the heap, unless the rows are there anyway. */
   void openCopy(DecodedBatch batch) {
+    if (batch.base() != null) {
+      open(batch);
+      return;
+    }
     long bytes = batch.rowBytes() + (long) Integer.BYTES * batch.rows();
     base = new byte[Math.toIntExact(bytes)];
-    Platform.copyMemory(null, batch.address(), base, Platform.BYTE_ARRAY_OFFSET, bytes);
+    Platform.copyMemory(null, batch.offset(), base, Platform.BYTE_ARRAY_OFFSET, bytes);
     rowOffset = Platform.BYTE_ARRAY_OFFSET;
     lengthOffset = rowOffset + batch.rowBytes();
     shape(batch.fields());
@@ -51,8 +55,8 @@ final class RowCursor {
     return pair;
   }
 
-  /** Whether the current batch is read from a copy. */
-  boolean readsCopy() {
+  /** Whether the current batch is read from the heap, so that freeing the memory of batches takes no row away. */
+  boolean readsHeap() {
     return base != null;
   }
 

@@ -188,7 +188,7 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     ReaderState.Close what = state.close(memory::leaveToConsumer);
     try {
       if (what == ReaderState.Close.FREE_BATCHES) {
-        if (!cursor.readsCopy()) {
+        if (!cursor.readsHeap()) {
           endSegment();
         }
         batches.close();

@@ -23,6 +23,8 @@ public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);
   /** How long a task that holds all the memory itself waits for other threads of its own to give some back. */
   private static final long OWN_THREADS_NANOS = TimeUnit.SECONDS.toNanos(2);
+  /** How long a long row waits for memory before it goes to a file, which takes about as long. */
+  private static final long LARGE_ROW_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final TaskContext context;
   private final Arena arena;
@@ -100,6 +102,19 @@ public final class TaskMemory {
     return lease != null ? lease : waitForLease(bytes, encodeBytes, what);
   }
 
+  /**
+   * As {@link #tryLeaseForRows}, for a page that one long row fills; waits a moment for other tasks. Null when the task
+   * can never have so much, or does not get it in that time: the row then goes to a file.
+   */
+  public Lease leaseForLargeRow(long bytes, long encodeBytes) {
+    if (bytes + encodeBytes > quota.mostBytes()) {
+      return null;
+    }
+    Lease lease = tryLeaseForRows(bytes, encodeBytes);
+    return lease != null ? lease
+        : waitForLease(bytes, encodeBytes, new MemoryWait(context, "a long row", LARGE_ROW_WAIT_NANOS));
+  }
+
   /** Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. */
   public boolean tryReserve(long bytes) {
     if (reserve(bytes, Claim.READER)) {
@@ -171,9 +186,25 @@ public final class TaskMemory {
   }
 
   private Lease waitForLease(long bytes, long encodeBytes, String what) {
+    MemoryWait wait = new MemoryWait(context, what, settings.waitNanos());
+    Lease lease = waitForLease(bytes, encodeBytes, wait);
+    if (lease != null) {
+      return lease;
+    }
+    if (wait.nextSliceNanos() > 0) {
+      throw cannotFit(bytes + encodeBytes, what);
+    }
+    counters.increment(Counter.MEMORY_TIMEOUTS);
+    throw new SluiceException("no memory for " + what + " within spark.sluice.memory.waitTimeout = "
+        + TimeUnit.NANOSECONDS.toMillis(settings.waitNanos()) + " ms: wanted " + (bytes + encodeBytes)
+        + " bytes, the task holds " + heldBytes() + ", the most there is for one task is " + quota.mostBytes() + " ("
+        + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
+  }
+
+  /** Null when the wait is over, or will not help. */
+  private Lease waitForLease(long bytes, long encodeBytes, MemoryWait wait) {
     counters.increment(Counter.MEMORY_WAITS);
     long start = System.nanoTime();
-    MemoryWait wait = new MemoryWait(context, what, settings.waitNanos());
     try {
       long slice = wait.nextSliceNanos();
       while (slice > 0) {
@@ -184,20 +215,16 @@ public final class TaskMemory {
           }
           wait.pause();
         } else if (isHopeless(start)) {
-          throw cannotFit(bytes + encodeBytes, what);
+          return null;
         }
         slice = wait.nextSliceNanos();
       }
+      return null;
     } catch (InterruptedException e) {
       throw wait.interrupted(e);
     } finally {
       counters.add(Counter.MEMORY_WAIT_NANOS, System.nanoTime() - start);
     }
-    counters.increment(Counter.MEMORY_TIMEOUTS);
-    throw new SluiceException("no memory for " + what + " within spark.sluice.memory.waitTimeout = "
-        + TimeUnit.NANOSECONDS.toMillis(settings.waitNanos()) + " ms: wanted " + (bytes + encodeBytes)
-        + " bytes, the task holds " + heldBytes() + ", the most there is for one task is " + quota.mostBytes() + " ("
-        + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
   }
 
   /** Whether this task holds all the memory and no other thread can free some of it. */

@@ -26,6 +26,8 @@ public enum Counter {
       "encodes still running when their failed task ended; they release their pages themselves"),
   WRITE_SPILLS("write.spills", Unit.COUNT, "spill files written"),
   WRITE_SPILLED_BYTES("write.spilledBytes", Unit.BYTES, "bytes written to spill files"),
+  WRITE_ROW_FILES("write.rowFiles", Unit.COUNT,
+      "rows written to a spill file of their own, as they are, because there was no memory to encode them"),
   WRITE_DIRECTORY_RETRIES("write.directoryRetries", Unit.COUNT,
       "times that a full or unwritable local directory made a writer try the next one"),
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),

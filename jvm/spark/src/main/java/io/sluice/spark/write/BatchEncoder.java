@@ -73,6 +73,11 @@ final class BatchEncoder {
     encodeAndSettle(batch, nextSequence++);
   }
 
+  /** The place of a run that is not encoded here, after all those before. */
+  long takeSequence() {
+    return nextSequence++;
+  }
+
   private void encodeAndSettle(PageBatch batch, long sequence) throws IOException {
     boolean settled = false;
     try {

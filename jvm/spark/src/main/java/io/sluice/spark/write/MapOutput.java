@@ -1,6 +1,8 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.codec.RowFile;
+import io.sluice.spark.codec.RowHashes;
 import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -17,6 +19,7 @@ import java.util.function.Supplier;
  */
 final class MapOutput implements AutoCloseable {
   private final Supplier<Runs> newRuns;
+  private final boolean rowChecksums;
   private final BlockSettings blocks;
   private final TaskMemory memory;
   private final SpillFiles spills;
@@ -25,9 +28,13 @@ final class MapOutput implements AutoCloseable {
   private Runs runs;
   private long runQuotaBytes;
   private long spilledBytes;
+  private boolean hasRowFiles;
 
-  MapOutput(Supplier<Runs> newRuns, BlockSettings blocks, TaskMemory memory, SpillFiles spills, Counters counters) {
+  /** @param rowChecksums whether the runs keep Spark's checksum of all rows */
+  MapOutput(Supplier<Runs> newRuns, boolean rowChecksums, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
+      Counters counters) {
     this.newRuns = newRuns;
+    this.rowChecksums = rowChecksums;
     this.blocks = blocks;
     this.memory = memory;
     this.spills = spills;
@@ -66,6 +73,32 @@ final class MapOutput implements AutoCloseable {
     } finally {
       counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
     }
+  }
+
+  /**
+   * Writes a row to a file of its own, as a plain frame, without any memory outside the heap.
+   *
+   * @param sequence the place of this run of one row among the task's runs
+   * @param base object that holds the row, or null when {@code offset} is an address
+   * @return bytes written
+   */
+  long writeRowFile(long sequence, int partition, int fields, Object base, long offset, int length)
+      throws IOException {
+    open();
+    long hash = rowChecksums ? RowHashes.ofRow(base, offset, length) : 0;
+    long written = spills.write(file -> {
+      long bytes = RowFile.write(file, fields, base, offset, length);
+      runs.addRowFile(sequence, partition, file, bytes, hash);
+      return bytes;
+    });
+    spilledBytes += written;
+    hasRowFiles = true;
+    return written;
+  }
+
+  /** Whether some row was written by {@link #writeRowFile}. */
+  boolean hasRowFiles() {
+    return hasRowFiles;
   }
 
   /** Spark's checksum of all rows encoded so far; 0 for none. */

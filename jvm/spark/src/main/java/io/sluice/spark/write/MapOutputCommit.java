@@ -35,8 +35,9 @@ final class MapOutputCommit {
   private final int shuffleId;
   private final long mapId;
   private final BlockSettings blocks;
-  /** The largest request that Spark fetches to memory, in bytes; without bound where frames are not plain. */
+  /** The largest request that Spark fetches to memory, in bytes. */
   private final long fetchedToMemory;
+  private final boolean plainFrames;
   private final Optional<OutputCache> cache;
   private long[] lengths;
   private File temporary;
@@ -50,8 +51,8 @@ final class MapOutputCommit {
     this.shuffleId = shuffleId;
     this.mapId = mapId;
     this.blocks = blocks;
-    this.fetchedToMemory =
-        plainFrames ? FetchSettings.of(SparkEnv.get().conf()).maxBlockBytesToMemory() : Long.MAX_VALUE;
+    this.plainFrames = plainFrames;
+    this.fetchedToMemory = FetchSettings.of(SparkEnv.get().conf()).maxBlockBytesToMemory();
     this.cache = cache;
   }
 
@@ -119,16 +120,18 @@ final class MapOutputCommit {
    * @param stockSizes estimates the sizes of Spark's own blocks; null where no query plan depends on them
    * @param reportedBytes where it is noted how the reported sizes compare with the real ones
    */
-  MapStatus mapStatus(Long rowChecksum, StockSizeEstimator stockSizes, ReportedBytes reportedBytes) {
+  MapStatus mapStatus(
+      MapOutput output, Long rowChecksum, StockSizeEstimator stockSizes, ReportedBytes reportedBytes) {
     if (stockSizes == null) {
       return sparkStatus(rowChecksum, lengths);
     }
     long[] sizes = stockSizes.estimate(lengths);
     long realBytes = 0;
     long stockBytes = 0;
+    boolean mayBeLonger = plainFrames || output.hasRowFiles();
     for (int p = 0; p < sizes.length; p++) {
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
-      sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, Math.max(sizes[p], leastReported(lengths[p])));
+      sizes[p] = lengths[p] == 0 ? 0 : Math.max(Math.max(1, sizes[p]), mayBeLonger ? leastReported(lengths[p]) : 0);
       realBytes += lengths[p];
       stockBytes += sizes[p];
     }

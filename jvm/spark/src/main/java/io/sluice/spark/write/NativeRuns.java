@@ -34,6 +34,15 @@ final class NativeRuns implements Runs {
   }
 
   @Override
+  public void addRowFile(long sequence, int partition, File file, long bytes, long rowHash) throws IOException {
+    long found = NativeException.check(
+        NativeCore.writerAddRowFile(handle, sequence, partition, file.getPath(), rowHash));
+    if (found != bytes) {
+      throw new IOException("spill file " + file + " has " + found + " bytes, " + bytes + " were written");
+    }
+  }
+
+  @Override
   public long memoryBytes() {
     return NativeException.check(NativeCore.writerMemoryBytes(handle));
   }

@@ -33,6 +33,17 @@ interface Runs {
    */
   long encode(long sequence, int fields, long[] pages);
 
+  /**
+   * Adds a run that was written elsewhere: a frame of one row, which fills {@code file}. The file stays as it is until
+   * the commit; the caller deletes it in the end.
+   *
+   * @param sequence the run's place among the task's runs
+   * @param bytes of the file
+   * @param rowHash the row's hash, as {@link io.sluice.spark.codec.RowHashes#ofRow} gives it; used only where the rows'
+   *     checksum is kept
+   */
+  void addRowFile(long sequence, int partition, File file, long bytes, long rowHash) throws IOException;
+
   /** Bytes of memory that the runs hold. */
   long memoryBytes();
 

@@ -93,7 +93,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new MapOutput(() -> newRuns(executor), all.blocks(), memory, spills, counters);
+    this.output = new MapOutput(() -> newRuns(executor), rowChecksums, all.blocks(), memory, spills, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         !executor.nativeCore(), executor.cache());
@@ -140,7 +140,12 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (page == null || fields != batch.fields() || !page.append(partition, row, Platform.BYTE_ARRAY_OFFSET, bytes)) {
       appendToNewPage(partition, fields, row, Platform.BYTE_ARRAY_OFFSET, bytes, false);
     }
-    batch.addRecords(records - 1);
+    if (batch == null) {
+      // The row is in a file.
+      countRecords(records - 1);
+    } else {
+      batch.addRecords(records - 1);
+    }
   }
 
   /** @param movable whether the row may lie in memory of another operator of the task, which leasing may make spill */
@@ -163,8 +168,27 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
     page = startPage(fields, bytes);
     notePeak();
-    if (!page.append(partition, stable, stableOffset, bytes)) {
+    if (page == null) {
+      writeRowFile(partition, fields, stable, stableOffset, bytes);
+    } else if (!page.append(partition, stable, stableOffset, bytes)) {
       throw new IllegalStateException("a new page refused a row of " + bytes + " bytes");
+    }
+  }
+
+  /** Writes a row that is too long for the memory outside the heap to a file, after those of the batch. */
+  private void writeRowFile(int partition, int fields, Object base, long offset, int bytes) throws IOException {
+    flush(true, false);
+    long start = System.nanoTime();
+    long written = output.writeRowFile(encoder.takeSequence(), partition, fields, base, offset, bytes);
+    metrics.incWriteTime(System.nanoTime() - start);
+    context.taskMetrics().incDiskBytesSpilled(written);
+    counters.increment(Counter.WRITE_ROW_FILES);
+    encodedRecords++;
+    encodedRowBytes += bytes;
+    countRecords(1);
+    countRowBytes(bytes);
+    if (stockSizes != null) {
+      stockSizes.sampleRow(partition, base, offset, bytes);
     }
   }
 
@@ -180,7 +204,11 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     return batchSize.bytes(rowBytes / Math.max(1, records));
   }
 
-  /** A page of the batch with room for a row; a small one when memory is short. May flush the batch and spill. */
+  /**
+   * A page of the batch with room for a row; a small one when memory is short. May flush the batch and spill.
+   *
+   * @return null for a large row that there is no memory for
+   */
   private PageWriter startPage(int fields, int rowBytes) throws IOException {
     long needed = PageWriter.bytesFor(rowBytes);
     long wanted = Math.max(nextPageBytes, needed);
@@ -192,9 +220,11 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
       long least = Math.max(nextPageBytes, needed);
       encodeBytes = encodeBytesFor(least, fields, rowBytes);
-      lease = memory.leaseForRows(least, encodeBytes, isLarge(rowBytes)
-          ? "a row of " + rowBytes + " bytes of shuffle " + dependency.shuffleId() + " and its encoded form"
-          : "rows of shuffle " + dependency.shuffleId());
+      lease = isLarge(rowBytes) ? memory.leaseForLargeRow(least, encodeBytes)
+          : memory.leaseForRows(least, encodeBytes, "rows of shuffle " + dependency.shuffleId());
+    }
+    if (lease == null) {
+      return null;
     }
     if (batch == null) {
       encodeBytes = quotaOfFirstPage(lease, fields, rowBytes, encodeBytes);
@@ -273,11 +303,19 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     long rowBytes = full.rowBytes();
     encodedRecords += records;
     encodedRowBytes += rowBytes;
+    countRecords(records);
+    countRowBytes(rowBytes);
+  }
+
+  private void countRecords(long records) {
     metrics.incRecordsWritten(records);
+    counters.add(Counter.WRITE_RECORDS, records);
+  }
+
+  private void countRowBytes(long rowBytes) {
     if (dataSize != null) {
       dataSize.add(rowBytes);
     }
-    counters.add(Counter.WRITE_RECORDS, records);
     counters.add(Counter.WRITE_ROW_BYTES, rowBytes);
   }
 
@@ -332,7 +370,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
-    mapStatus = commit.mapStatus(rowChecksum, stockSizes, reportedBytes);
+    mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
   }
 
   @Override

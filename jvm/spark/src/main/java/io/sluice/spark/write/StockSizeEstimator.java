@@ -96,6 +96,26 @@ final class StockSizeEstimator {
     }
   }
 
+  /**
+   * As {@link #sample}, of one row that is in no page.
+   *
+   * @param base object that holds the row, or null when {@code offset} is an address
+   */
+  void sampleRow(int partition, Object base, long offset, int rowBytes) {
+    if (codec == null) {
+      return;
+    }
+    totalBytes += rowBytes;
+    chooseSamples();
+    int slot = sampleOf[partition] - 1;
+    if (slot >= 0) {
+      open[slot].add(base, offset, rowBytes);
+      if (open[slot].full()) {
+        measure(slot);
+      }
+    }
+  }
+
   /** Gives the rows of a page to the open samples; the page's layout is {@link PageWriter}'s. */
   private void samplePage(long start, long end, long rowsEnd, int rows) {
     long entry = end - PageWriter.ENTRY_BYTES;
@@ -106,7 +126,7 @@ final class StockSizeEstimator {
       int slot = sampleOf[PageWriter.partitionOf(current)] - 1;
       if (slot >= 0) {
         long offset = PageWriter.offsetOf(current);
-        open[slot].add(start + offset, (int) (PageWriter.offsetOf(next) - offset));
+        open[slot].add(null, start + offset, (int) (PageWriter.offsetOf(next) - offset));
         if (open[slot].full()) {
           measure(slot);
         }

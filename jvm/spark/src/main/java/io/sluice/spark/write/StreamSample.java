@@ -25,8 +25,12 @@ final class StreamSample {
     this.bytes = new byte[Math.min(FIRST_BYTES, limit)];
   }
 
-  /** Adds a row off-heap, after its length; bytes beyond the limit are dropped. */
-  void add(long address, int rowBytes) {
+  /**
+   * Adds a row, after its length; bytes beyond the limit are dropped.
+   *
+   * @param base object that holds the row, or null when {@code offset} is an address
+   */
+  void add(Object base, long offset, int rowBytes) {
     int room = limit - length - StockSizeEstimator.LENGTH_BYTES;
     int taken = Math.min(rowBytes, room);
     full = rowBytes >= room;
@@ -40,7 +44,7 @@ final class StreamSample {
     for (int shift = Integer.SIZE - Byte.SIZE; shift >= 0; shift -= Byte.SIZE) {
       bytes[length++] = (byte) (rowBytes >>> shift);
     }
-    Platform.copyMemory(null, address, bytes, Platform.BYTE_ARRAY_OFFSET + length, taken);
+    Platform.copyMemory(base, offset, bytes, Platform.BYTE_ARRAY_OFFSET + length, taken);
     length += taken;
   }
 

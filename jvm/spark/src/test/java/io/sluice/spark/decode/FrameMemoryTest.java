@@ -8,11 +8,13 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockInputs;
+import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.fetch.ShuffleBlock;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
@@ -48,10 +50,11 @@ class FrameMemoryTest {
         : new InlineDecoder(frames, decoder, memory, counts);
   }
 
-  private static byte[] smallLargeSmall() {
+  private static byte[] smallLargeSmall(boolean plain) {
     ByteArrayOutputStream block = new ByteArrayOutputStream();
     block.writeBytes(PlainFrames.frame(0, 10));
-    block.writeBytes(PlainFrames.frameOfOneRow(10, LARGE_ROW));
+    block.writeBytes(plain ? PlainFrames.frameOfOneRow(10, LARGE_ROW)
+        : PlainFrames.frameToDecodeOfOneRow(10, LARGE_ROW));
     block.writeBytes(PlainFrames.block(11, 8, 10));
     return block.toByteArray();
   }
@@ -62,11 +65,11 @@ class FrameMemoryTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aLargeRowIsInMemoryAtMostTwiceAndFreedAfterUse(boolean readAhead) throws Exception {
-    try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall()), PlainFrames.DECODER, readAhead)) {
+    try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall(false)), PlainFrames.DECODER, readAhead)) {
       List<Long> values = new ArrayList<>();
       while (batches.hasNext()) {
         DecodedBatch batch = batches.next();
-        values.add(Platform.getLong(null, batch.address() + Long.BYTES));
+        values.add(Platform.getLong(batch.base(), batch.offset() + Long.BYTES));
         boolean large = batch.rowBytes() == LARGE_ROW;
         assertTrue(memory.liveBytes() < (large ? LARGE_ROW + (1 << 20) : LARGE_ROW * 2 + (1 << 20)));
       }
@@ -81,11 +84,51 @@ class FrameMemoryTest {
   void aFrameLargerThanTheMemoryLimitFailsWithoutWaiting(boolean readAhead) throws Exception {
     memory.limit(2L * LARGE_ROW - 1);
     memory.refuse(true);
-    try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall()), PlainFrames.DECODER, readAhead)) {
+    try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall(false)), PlainFrames.DECODER, readAhead)) {
       SluiceException failure = assertThrows(SluiceException.class, () -> PlainFrames.values(batches));
       assertTrue(failure.getMessage().contains("limit"), failure::getMessage);
     }
     assertTrue(memory.mostLiveBytes() < LARGE_ROW, "nothing was taken for it");
+  }
+
+  /** As the rows of Spark's own readers: no memory outside the heap is taken for it, nor is there any. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLargeRowInAPlainFrameGoesToTheHeap(boolean readAhead) throws Exception {
+    memory.limit(1 << 20);
+    try (BatchSource batches = batches(TestBlocks.of(smallLargeSmall(true)), PlainFrames.DECODER, readAhead)) {
+      assertEquals(List.of(0L, 10L, 11L, 21L, 31L, 41L, 51L, 61L, 71L, 81L), firstValues(batches));
+    }
+    assertTrue(memory.mostLiveBytes() < 2 << 20, () -> memory.mostLiveBytes() + " bytes at once");
+  }
+
+  private static List<Long> firstValues(BatchSource batches) throws Exception {
+    List<Long> values = new ArrayList<>();
+    while (batches.hasNext()) {
+      DecodedBatch batch = batches.next();
+      assertEquals(batch.rowBytes() == LARGE_ROW, batch.base() != null);
+      values.add(Platform.getLong(batch.base(), batch.offset() + Long.BYTES));
+    }
+    return values;
+  }
+
+  /** Each damage is found, whatever the decoder would say. */
+  @ParameterizedTest
+  @CsvSource({"32, payload checksum", "40000032, payload checksum", "-1, bytes into a frame",
+    "-2, says 41943040"})
+  void aDamagedRowOnItsWayToTheHeapIsCorrupt(int damage, String message) throws Exception {
+    byte[] frame = PlainFrames.frameOfOneRow(10, LARGE_ROW);
+    if (damage == -2) {
+      frame = PlainFrames.frameWithLength(frame, LARGE_ROW - 8);
+    } else if (damage >= 0) {
+      frame[damage] ^= 1;
+    }
+    byte[] block = damage == -1 ? Arrays.copyOf(frame, frame.length - 1) : frame;
+    try (BatchSource batches =
+        batches(new TestBlocks(Integer.MAX_VALUE, false).add(block), PlainFrames.DECODER, false)) {
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> PlainFrames.values(batches));
+      assertTrue(failure.getMessage().contains(message), failure::getMessage);
+    }
   }
 
   /** Where bytes were read to. */

@@ -17,6 +17,8 @@ import org.apache.spark.unsafe.Platform;
  */
 public final class PlainFrames {
   public static final int ROW_BYTES = 16;
+  private static final int PAYLOAD_CRC_AT = 24;
+  private static final int HEADER_CRC_AT = 28;
 
   private PlainFrames() {}
 
@@ -38,6 +40,23 @@ public final class PlainFrames {
     ByteBuffer payload = littleEndian(Integer.BYTES + rowBytes);
     payload.putInt(rowBytes).putLong(0).putLong(value);
     return frame(header(FrameHeader.PATH_ROWS, 1, 1, rowBytes, payload.array()), payload.array());
+  }
+
+  /** The same, but its header says that it is columnar: a frame for {@link #DECODER} that does not go to the heap. */
+  static byte[] frameToDecodeOfOneRow(long value, int rowBytes) {
+    byte[] frame = frameOfOneRow(value, rowBytes);
+    frame[4 + 1] = FrameHeader.ENCODING_COLUMNAR;
+    littleEndian(frame).putInt(HEADER_CRC_AT, crc(frame, 0, HEADER_CRC_AT));
+    return frame;
+  }
+
+  /** The same frame of one row, with another length before the row and checksums that agree with it. */
+  static byte[] frameWithLength(byte[] frame, int rowLength) {
+    byte[] changed = frame.clone();
+    littleEndian(changed).putInt(FrameHeader.BYTES, rowLength)
+        .putInt(PAYLOAD_CRC_AT, crc(changed, FrameHeader.BYTES, changed.length - FrameHeader.BYTES))
+        .putInt(HEADER_CRC_AT, crc(changed, 0, HEADER_CRC_AT));
+    return changed;
   }
 
   /** Blocks of frames: {@code frames} frames of {@code records} rows each, counting up from {@code first}. */
@@ -83,11 +102,11 @@ public final class PlainFrames {
     List<Long> values = new ArrayList<>();
     while (batches.hasNext()) {
       DecodedBatch batch = batches.next();
-      long row = batch.address();
+      long row = batch.offset();
       for (int i = 0; i < batch.rows(); i++) {
         UnsafeRow unsafe = new UnsafeRow(batch.fields());
-        int length = Platform.getInt(null, batch.address() + batch.rowBytes() + 4L * i);
-        unsafe.pointTo(null, row, length);
+        int length = Platform.getInt(batch.base(), batch.offset() + batch.rowBytes() + 4L * i);
+        unsafe.pointTo(batch.base(), row, length);
         values.add(unsafe.getLong(0));
         row += length;
       }
@@ -120,6 +139,10 @@ public final class PlainFrames {
   }
 
   private static ByteBuffer littleEndian(int bytes) {
-    return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    return littleEndian(new byte[bytes]);
+  }
+
+  private static ByteBuffer littleEndian(byte[] bytes) {
+    return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 }

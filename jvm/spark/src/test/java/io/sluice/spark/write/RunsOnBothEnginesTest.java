@@ -12,10 +12,14 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.codec.Decoders;
+import io.sluice.spark.codec.RowFile;
+import io.sluice.spark.codec.RowHashes;
 import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.record.RecordEncoder;
+import java.io.File;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,6 +40,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the native core writes Java reads, and the other way round, with the same rows, lengths and checksums. */
 // A thread of its own ends with each test, and with it the scratch memory of its native encoder and decoder.
@@ -46,8 +51,12 @@ class RunsOnBothEnginesTest {
   /** A row and the partition that it goes to. */
   private record Placed(int partition, byte[] row) {}
 
-  /** Rows with the same number of fields, encoded as one batch. */
-  private record Batch(int fields, List<Placed> rows) {}
+  /** Rows with the same number of fields, encoded as one batch; or one row that is written to a file. */
+  private record Batch(int fields, List<Placed> rows, boolean inFile) {
+    Batch(int fields, List<Placed> rows) {
+      this(fields, rows, false);
+    }
+  }
 
   @TempDir private Path folder;
 
@@ -99,6 +108,34 @@ class RunsOnBothEnginesTest {
       rows.add(new Placed(i % 2, writer.getRow().getBytes()));
     }
     checkBoth(List.of(new Batch(2, rows)), 2, blocks("lz4", "small"), true);
+  }
+
+  /** Among runs in memory and spilled ones, in order. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void rowsInFilesOfTheirOwn(boolean spill) throws Exception {
+    Random random = new Random(9);
+    List<Batch> batches = new ArrayList<>();
+    for (int i = 0; i < 7; i++) {
+      Batch batch = sqlRows(random, 3, 4, i % 2 == 0 ? 200 : 1);
+      byte[] large = Arrays.copyOf(batch.rows().get(0).row(), 600_000);
+      batches.add(i % 2 == 0 ? batch : new Batch(4, List.of(new Placed(i % 3, large)), true));
+    }
+    checkBoth(batches, 3, blocks("lz4", "fast"), spill);
+  }
+
+  @Test
+  void rowFilesThatDoNotFitTheirRunsAreRefused() throws Exception {
+    NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true);
+    File file = folder.resolve("row").toFile();
+    byte[] row = new byte[64];
+    long bytes = RowFile.write(file, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length);
+    assertEquals(file.length(), bytes);
+    assertThrows(NativeException.class, () -> runs.addRowFile(0, 2, file, bytes, 0), "no such partition");
+    assertThrows(IOException.class, () -> runs.addRowFile(0, 1, file, bytes + 1, 0), "cut");
+    assertTrue(file.delete());
+    assertThrows(NativeException.class, () -> runs.addRowFile(0, 1, file, bytes, 0), "no such file");
+    runs.close();
   }
 
   /** Rows whose bytes are no rows of Spark's writers: everything behind the words is a tail. */
@@ -195,6 +232,19 @@ class RunsOnBothEnginesTest {
     }
   }
 
+  private void encodeOrAdd(Runs runs, long sequence, Batch batch) throws Exception {
+    if (!batch.inFile()) {
+      encode(runs, sequence, batch);
+      return;
+    }
+    Placed placed = batch.rows().get(0);
+    int length = placed.row().length;
+    File file = Files.createTempFile(folder, "row", "").toFile();
+    long bytes = RowFile.write(file, batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length);
+    runs.addRowFile(sequence, placed.partition(), file, bytes,
+        RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length));
+  }
+
   private static void encode(Runs runs, long sequence, Batch batch) {
     int bytes = batch.rows().stream().mapToInt(placed -> placed.row().length + PageWriter.ENTRY_BYTES).sum();
     JavaArena arena = new JavaArena();
@@ -232,10 +282,8 @@ class RunsOnBothEnginesTest {
   private void checkOutput(Runs runs, List<Batch> batches, int partitions, boolean spill) throws Exception {
     // Runs may be encoded in any order.
     for (int i = batches.size() - 1; i >= 0; i--) {
-      encode(runs, i, batches.get(i));
-      if (spill && i % 2 == 1) {
-        long held = runs.memoryBytes();
-        assertTrue(held > 0);
+      encodeOrAdd(runs, i, batches.get(i));
+      if (spill && runs.memoryBytes() > 0 && i % 3 != 0) {
         assertTrue(runs.spill(Files.createTempFile(folder, "spill", "").toFile()) > 0);
         assertEquals(0, runs.memoryBytes());
       }
@@ -275,7 +323,7 @@ class RunsOnBothEnginesTest {
     runs.spill(spill.toFile());
     Files.write(spill, "cut".getBytes(StandardCharsets.UTF_8));
     Path data = folder.resolve("data");
-    String message = assertThrows(java.io.IOException.class,
+    String message = assertThrows(IOException.class,
         () -> runs.commit(data.toFile(), NativeCore.CHECKSUM_NONE, new long[3], new long[0])).getMessage();
     assertTrue(message.startsWith("spill file " + spill + " ends ") && message.endsWith(" bytes early"), message);
     runs.close();
