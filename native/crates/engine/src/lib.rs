@@ -33,4 +33,4 @@ pub use heap::{HeapShare, heap_bytes};
 pub use memory_file::MemoryFile;
 pub use merge::Committed;
 pub use sort::Page;
-pub use writer::MapOutputWriter;
+pub use writer::{FrameInFile, MapOutputWriter};

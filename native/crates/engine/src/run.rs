@@ -104,11 +104,11 @@ impl Run {
         Self { sequence, storage: Storage::Memory(chunks), index }
     }
 
-    /// Frames of one partition that fill a file.
-    pub(crate) fn of_file(sequence: i64, partition: u32, file: SpillFile, bytes: u64) -> Self {
+    /// Frames of one partition, `bytes` from `start` on in `file`.
+    pub(crate) fn in_file(sequence: i64, partition: u32, file: Arc<SpillFile>, start: u64, bytes: u64) -> Self {
         let mut index = RunIndex::for_partitions(1);
         index.extend(partition, bytes);
-        Self { sequence, storage: Storage::Spilled { file: Arc::new(file), start: 0 }, index }
+        Self { sequence, storage: Storage::Spilled { file, start }, index }
     }
 
     pub(crate) fn ends(&self) -> &[(u32, u64)] {

@@ -17,11 +17,25 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// Opens a file that others have written; also its length.
-    pub(crate) fn open(path: &Path) -> Result<(Self, u64), EngineError> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) = opened.map_err(|e| EngineError::reading("opening spill file", path, &e))?;
-        Ok((Self { file, path: path.to_owned() }, bytes))
+    /// Opens a file that others have written.
+    pub(crate) fn open(path: &Path) -> Result<Self, EngineError> {
+        let file = File::open(path).map_err(|e| EngineError::reading("opening spill file", path, &e))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fails unless the file has `bytes`, more than none, from `start` on.
+    pub(crate) fn check_holds(&self, start: u64, bytes: u64) -> Result<(), EngineError> {
+        let metadata = self.file.metadata();
+        let length = metadata.map_err(|e| EngineError::reading("looking at spill file", &self.path, &e))?.len();
+        if bytes == 0 || start.checked_add(bytes).is_none_or(|end| end > length) {
+            let path = self.path.display();
+            return Err(EngineError::invalid(format!("{bytes} bytes from {start} on in {path}, which has {length}")));
+        }
+        Ok(())
     }
 
     /// Reads exactly; a short file is an error that names it.

@@ -39,6 +39,21 @@ struct State {
     /// Arena memory of the runs that a spill or commit is writing.
     moving_bytes: usize,
     row_checksums: Option<RowChecksums>,
+    /// The file of the last run that came by `add_row`.
+    row_file: Option<Arc<SpillFile>>,
+}
+
+/// The frame of one row in a file that the caller has written.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameInFile<'a> {
+    /// Of the file.
+    pub path: &'a Path,
+    /// Where the frame starts in it.
+    pub start: u64,
+    /// Length of the frame.
+    pub bytes: u64,
+    /// XXH64 of the row with seed 0; used only where checksums of rows are kept.
+    pub row_hash: u64,
 }
 
 impl MapOutputWriter {
@@ -50,7 +65,8 @@ impl MapOutputWriter {
         if partitions == 0 || partitions > MAX_PARTITIONS {
             return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
         }
-        let state = State { phases: Phases::new(), runs: Vec::new(), moving_bytes: 0, row_checksums: None };
+        let state =
+            State { phases: Phases::new(), runs: Vec::new(), moving_bytes: 0, row_checksums: None, row_file: None };
         Ok(Self { arena, partitions, options, state: Mutex::new(state) })
     }
 
@@ -92,26 +108,33 @@ impl MapOutputWriter {
         Ok(bytes)
     }
 
-    /// Keeps a run that the caller has written: frames of one row of `partition` fill the file at `path`, which stays
-    /// as it is until the output is committed or closed. Returns the file's bytes.
-    ///
-    /// `row_hash` is the row's XXH64 with seed 0; used only where checksums of rows are kept.
+    /// Keeps a run that the caller has written: the frame of one row of `partition`, `bytes` long, at `start` of the
+    /// file at `path`. It stays as it is until the output is committed or closed; the file may grow.
     ///
     /// # Errors
-    /// `Invalid` when there is no such partition or the file is empty, `Io` when it cannot be opened, `WrongPhase`
-    /// during or after a commit.
-    pub fn add_row_file(&self, sequence: i64, partition: u32, path: &Path, row_hash: u64) -> Result<u64, EngineError> {
+    /// `Invalid` when there is no such partition, the frame is empty or the file ends before its end, `Io` when the
+    /// file cannot be opened, `WrongPhase` during or after a commit.
+    pub fn add_row(&self, sequence: i64, partition: u32, frame: &FrameInFile<'_>) -> Result<(), EngineError> {
         let operation = self.begin(Call::Encode)?;
         if partition >= self.partitions {
             return Err(EngineError::invalid(format!("partition {partition} of {}", self.partitions)));
         }
-        let (file, bytes) = SpillFile::open(path)?;
-        if bytes == 0 {
-            return Err(EngineError::invalid(format!("spill file {} is empty", path.display())));
-        }
-        self.keep(Run::of_file(sequence, partition, file, bytes), |checksums| checksums.add_row(partition, row_hash))?;
+        let file = self.row_file(frame.path)?;
+        file.check_holds(frame.start, frame.bytes)?;
+        let run = Run::in_file(sequence, partition, file, frame.start, frame.bytes);
+        self.keep(run, |checksums| checksums.add_row(partition, frame.row_hash))?;
         operation.done();
-        Ok(bytes)
+        Ok(())
+    }
+
+    /// The file at `path`: as a rule the one that the last row was in, so that many rows need one descriptor.
+    fn row_file(&self, path: &Path) -> Result<Arc<SpillFile>, EngineError> {
+        if let Some(last) = self.lock().row_file.as_ref().filter(|last| last.path() == path) {
+            return Ok(Arc::clone(last));
+        }
+        let file = Arc::new(SpillFile::open(path)?);
+        self.lock().row_file = Some(Arc::clone(&file));
+        Ok(file)
     }
 
     /// Keeps a run, and counts its rows in the checksums if there are any.
@@ -173,6 +196,7 @@ impl MapOutputWriter {
         let committed = merge(&self.arena, &taken, self.partitions, algorithm, path);
         if committed.is_ok() {
             drop(taken);
+            self.lock().row_file = None;
             self.put_back(Vec::new(), bytes);
             operation.done();
         } else {
@@ -186,6 +210,7 @@ impl MapOutputWriter {
         let mut state = self.lock();
         state.phases.close();
         state.runs.clear();
+        state.row_file = None;
     }
 
     fn begin(&self, call: Call) -> Result<Operation<'_>, EngineError> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sluice_codec::{Codec, CodecOptions, Decoder, FrameHeader, HEADER_BYTES, Level};
-use sluice_engine::{ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page};
+use sluice_engine::{ChecksumAlgorithm, ErrorKind, FrameInFile, MapOutputWriter, Page};
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row};
 
@@ -227,37 +227,43 @@ fn partition_counts_out_of_range_are_refused() {
 }
 
 #[test]
-fn files_of_single_rows_are_merged_in_their_place() {
-    let dir = scratch("row-files");
+fn rows_in_files_are_merged_in_their_place() {
+    let dir = scratch("rows-in-files");
     let output = MapOutputWriter::new(Arena::host(64 << 20), 3, FAST).expect("writer").with_row_checksums();
     let same_rows = MapOutputWriter::new(Arena::host(64 << 20), 3, FAST).expect("writer").with_row_checksums();
-    let rows: Vec<Vec<u8>> = (0..3).map(row).collect();
-    let frame = dir.join("frame");
-    fs::write(&frame, plain_frame(&rows[1])).expect("frame file");
+    let rows: Vec<Vec<u8>> = (0..4).map(row).collect();
+    let (path, other) = (dir.join("two rows"), dir.join("one row"));
+    let frames = [plain_frame(&rows[1]), plain_frame(&rows[2])];
+    fs::write(&path, [&frames[0][..], &frames[1]].concat()).expect("file of rows");
+    fs::write(&other, &frames[0]).expect("file of a row");
+    let frame = |path, start, index: usize| FrameInFile {
+        path,
+        start,
+        bytes: frames[index - 1].len() as u64,
+        row_hash: xxhash_rust::xxh64::xxh64(&rows[index], 0),
+    };
 
     encode(&output, 0, &vec![(1, rows[0].clone()), (2, rows[0].clone())]).expect("first run");
-    encode(&output, 2, &vec![(1, rows[2].clone())]).expect("last run");
-    let hash = xxhash_rust::xxh64::xxh64(&rows[1], 0);
-    let bytes = output.add_row_file(1, 1, &frame, hash).expect("row file");
-    assert_eq!(bytes, fs::metadata(&frame).expect("frame file").len());
-    encode(
-        &same_rows,
-        0,
-        &vec![(2, rows[0].clone()), (1, rows[0].clone()), (1, rows[2].clone()), (1, rows[1].clone())],
-    )
-    .expect("the same rows");
+    encode(&output, 3, &vec![(1, rows[3].clone())]).expect("last run");
+    output.add_row(2, 1, &frame(&path, frames[0].len() as u64, 2)).expect("second row");
+    output.add_row(1, 1, &frame(&path, 0, 1)).expect("first row");
+    output.add_row(4, 2, &frame(&other, 0, 1)).expect("row in another file");
+    let batch = [(2, 0), (1, 0), (1, 3), (1, 2), (2, 1), (1, 1)].map(|(p, r): (u32, usize)| (p, rows[r].clone()));
+    encode(&same_rows, 0, &batch.to_vec()).expect("the same rows");
     assert_eq!(output.row_checksum(), same_rows.row_checksum());
 
-    assert_eq!(output.add_row_file(3, 3, &frame, hash).expect_err("partition").kind, ErrorKind::Invalid);
-    assert_eq!(output.add_row_file(3, 0, &dir.join("none"), hash).expect_err("no file").kind, ErrorKind::Io);
-    fs::write(dir.join("empty"), []).expect("empty file");
-    assert_eq!(output.add_row_file(3, 0, &dir.join("empty"), hash).expect_err("empty").kind, ErrorKind::Invalid);
+    let refused = |partition, frame: FrameInFile<'_>| output.add_row(5, partition, &frame).expect_err("refused").kind;
+    assert_eq!(refused(3, frame(&path, 0, 1)), ErrorKind::Invalid);
+    assert_eq!(refused(0, frame(&dir.join("none"), 0, 1)), ErrorKind::Io);
+    assert_eq!(refused(0, frame(&other, 1, 1)), ErrorKind::Invalid);
+    assert_eq!(refused(0, frame(&other, u64::MAX, 1)), ErrorKind::Invalid);
+    assert_eq!(refused(0, FrameInFile { bytes: 0, ..frame(&other, 0, 1) }), ErrorKind::Invalid);
 
     let data = dir.join("data");
     let done = output.commit(&data, ChecksumAlgorithm::None).expect("commit");
-    let expected = BTreeMap::from([(1, rows.clone()), (2, vec![rows[0].clone()])]);
+    let expected = BTreeMap::from([(1, rows.clone()), (2, vec![rows[0].clone(), rows[1].clone()])]);
     check_file(&data, &done.lengths, &expected);
-    assert_eq!(output.add_row_file(3, 1, &frame, hash).expect_err("committed").kind, ErrorKind::WrongPhase);
+    assert_eq!(refused(1, frame(&path, 0, 1)), ErrorKind::WrongPhase);
     fs::remove_dir_all(&dir).expect("scratch folder");
 }
 

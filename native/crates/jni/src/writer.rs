@@ -3,7 +3,7 @@
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, CodecOptions, Level};
-use sluice_engine::{BatchShape, ChecksumAlgorithm, MapOutputWriter, Page};
+use sluice_engine::{BatchShape, ChecksumAlgorithm, FrameInFile, MapOutputWriter, Page};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -20,9 +20,10 @@ native_methods! {
     NativeCore {
         writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
-        writerAddRowFile = add_row_file(
-            writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, row_hash: jlong,
-        ) -> jlong;
+        writerAddRow = add_row(
+            writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, start: jlong, bytes: jlong,
+            row_hash: jlong,
+        ) -> jint;
         writerEncodeNeeds = encode_needs(
             writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint, needs: JLongArray<'_>,
         ) -> jint;
@@ -77,16 +78,21 @@ fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Pag
     Ok(Page { memory, used: number(used, "bytes of rows")?, entries: number(entries, "number of entries")? })
 }
 
-fn add_row_file(
+#[expect(clippy::too_many_arguments, reason = "those of the Java method")]
+fn add_row(
     call: &mut Call<'_>,
     writer: i64,
     sequence: i64,
     partition: i32,
     file: JString<'_>,
+    start: i64,
+    bytes: i64,
     row_hash: i64,
-) -> Result<i64, CallError> {
-    let partition = number(partition, "partition")?;
-    Ok(WRITERS.get(writer)?.add_row_file(sequence, partition, &call.path(&file)?, row_hash as u64)? as i64)
+) -> Result<(), CallError> {
+    let path = call.path(&file)?;
+    let (start, bytes) = (number(start, "start of a frame")?, number(bytes, "bytes of a frame")?);
+    let frame = FrameInFile { path: &path, start, bytes, row_hash: row_hash as u64 };
+    Ok(WRITERS.get(writer)?.add_row(sequence, number(partition, "partition")?, &frame)?)
 }
 
 fn encode_needs(

@@ -203,15 +203,16 @@ public final class NativeCore {
   public static native int writerRowChecksum(long writer, long[] checksum);
 
   /**
-   * Adds a run that the caller has written: frames of one row fill {@code path}. The file must stay as it is until
-   * the writer is committed or closed; the caller deletes it then.
+   * Adds a run that the caller has written: the frame of one row, {@code bytes} from {@code start} on in the file at
+   * {@code path}. They must stay as they are until the writer is committed or closed; the caller deletes the file
+   * then. It may grow.
    *
    * @param sequence as for {@link #writerEncode}
    * @param partition the row's
    * @param rowHash XXH64 of the row with seed 0; read only by a writer that keeps checksums of rows
-   * @return the file's bytes
    */
-  public static native long writerAddRowFile(long writer, long sequence, int partition, String path, long rowHash);
+  public static native int writerAddRow(
+      long writer, long sequence, int partition, String path, long start, long bytes, long rowHash);
 
   /** Bytes of arena memory that the writer's runs hold, those included that a spill is writing at this moment. */
   public static native long writerMemoryBytes(long writer);

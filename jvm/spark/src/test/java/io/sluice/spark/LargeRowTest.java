@@ -63,6 +63,17 @@ class LargeRowTest {
     }
   }
 
+  /** Round-robin repartitioning sorts, which takes the row once; its shuffle would take it twice and more. */
+  @Test
+  void rowsThatFitSparksOffHeapMemoryOncePass() {
+    try (LocalSpark spark = LocalSpark.start("local[1]", Map.of("spark.task.maxFailures", "1",
+        "spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "200m"))) {
+      List<Row> rows = spark.onSluice(() -> rows(spark, LARGE));
+      assertEquals(1, spark.counter(Counter.WRITE_ROWS_TO_FILES));
+      assertTrue(rows.toString().contains("[" + LARGE + ":"), rows::toString);
+    }
+  }
+
   /** The rows are in a file, then on the heap, where stock has them too. */
   @Test
   void rowsThatDoNotFitTheLimitPassAsOnStock() {
@@ -70,7 +81,7 @@ class LargeRowTest {
     try (LocalSpark spark = LocalSpark.start("local[1]", small)) {
       Supplier<Dataset<Row>> query = () -> rows(spark, LARGE);
       List<Row> rows = spark.onSluice(query);
-      assertEquals(1, spark.counter(Counter.WRITE_ROW_FILES));
+      assertEquals(1, spark.counter(Counter.WRITE_ROWS_TO_FILES));
       assertEquals(0, spark.counter(Counter.MEMORY_WAITS));
       assertEquals(spark.onStock(query), rows);
     }

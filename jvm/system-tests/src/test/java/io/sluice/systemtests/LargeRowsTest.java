@@ -39,9 +39,9 @@ class LargeRowsTest {
       if (!Engine.writesFrames()) {
         return;
       }
-      long files = ProcessCounters.here(Counter.WRITE_ROW_FILES);
+      long rowsInFiles = ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES);
       List<String> rows = sorted(rows(application.session(), 100));
-      assertEquals(files + 1, ProcessCounters.here(Counter.WRITE_ROW_FILES));
+      assertEquals(rowsInFiles + 1, ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES));
       assertEquals(stock, rows);
       NativeMemory.assertAllReturned();
     }

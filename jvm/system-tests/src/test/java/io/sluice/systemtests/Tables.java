@@ -4,6 +4,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
+import org.apache.spark.package$;
+
 /** Generated inputs: the same rows in every application, on any engine. */
 final class Tables {
   private Tables() {}
@@ -30,6 +32,10 @@ final class Tables {
         .selectExpr("id", "IF(id % 5 = 0, pmod(xxhash64(id), 97), 7L) AS k", "repeat(CAST(id AS STRING), 4) AS text");
   }
 
+  static boolean isSpark33() {
+    return package$.MODULE$.SPARK_VERSION().startsWith("3.3.");
+  }
+
   /** Every SQL type that can be shuffled, plain and nested; in every third row the column is null. */
   static Dataset<Row> allTypes(SparkSession spark, long rows, int slices) {
     String[] columns = {
@@ -44,7 +50,9 @@ final class Tables {
       "CAST(id AS DECIMAL(38, 10)) * 12345678901234567 AS c_decimal_in_bytes",
       "date_add(DATE'1970-01-01', CAST(id % 40000 AS INT)) AS c_date",
       "timestamp_seconds(id * 1001) AS c_timestamp",
-      "CAST(timestamp_seconds(id * 1001) AS TIMESTAMP_NTZ) AS c_timestamp_ntz",
+      // A type since Spark 3.4.
+      (isSpark33() ? "timestamp_seconds(id * 1001)" : "CAST(timestamp_seconds(id * 1001) AS TIMESTAMP_NTZ)")
+          + " AS c_timestamp_ntz",
       "make_interval(1, 2, 3, CAST(id % 28 AS INT), 5, 6, 7.5) AS c_calendar_interval",
       "make_ym_interval(CAST(id % 90 AS INT), 3) AS c_year_month_interval",
       "make_dt_interval(CAST(id % 90 AS INT), 3, 4, 5.25) AS c_day_time_interval",

@@ -15,7 +15,7 @@ import org.apache.spark.TaskContext;
  *
  * <pre>
  *   EMPTY ─load─► READY ─(one thread)─► RUNNING ─► DONE ─recycle─► EMPTY        any ─close─► CLOSED
- *         ──(a frame that goes to the heap)──────────▲
+ *         ──(a plain row read to the heap)───────────▲
  * </pre>
  *
  * All methods but {@link #runOnPool} belong to the consuming thread. A job that is closed while a pool thread
@@ -56,21 +56,22 @@ final class DecodeJob {
         + ReusedMemory.roundUp(DecodedBatch.bytesFor(frames.header())), "decoding a frame of a shuffle block");
   }
 
-  /** Reads the current frame; false when there is no memory for it at once. */
+  /** Reads the current frame; false when there is no memory for it at once, or it is better read by {@link #load}. */
   boolean tryLoad(FrameReader frames, ReadMemory memory) throws IOException {
-    if (DecodedBatch.goesToHeap(frames)) {
-      readToHeap(frames);
-      return true;
-    }
-    if (!encoded.tryEnsure(frames.frameBytes(), memory) || !batch.tryPrepare(frames.header(), memory)) {
+    if (DecodedBatch.goesToHeap(frames) || !encoded.tryEnsure(frames.frameBytes(), memory)
+        || !batch.tryPrepare(frames.header(), memory)) {
       return false;
     }
     read(frames);
     return true;
   }
 
-  /** Reads the current frame, waiting for memory if it must. */
+  /** Reads the current frame: a plain row, for which there was no memory, to the heap; else waits if it must. */
   void load(FrameReader frames, ReadMemory memory) throws IOException {
+    if (frames.isPlainRow()) {
+      readToHeap(frames);
+      return;
+    }
     failIfNeverGranted(frames, memory);
     encoded.ensure(frames.frameBytes(), memory, "a frame of a shuffle block");
     batch.prepare(frames.header(), memory);
@@ -85,8 +86,6 @@ final class DecodeJob {
   /** There is nothing to decode then. */
   private void readToHeap(FrameReader frames) throws IOException {
     batch.readToHeap(frames);
-    nanos = 0;
-    byPool = false;
     loaded(frames, State.DONE);
   }
 
@@ -96,6 +95,8 @@ final class DecodeJob {
     offset = frames.offset();
     submitted = next == State.DONE;
     failure = null;
+    nanos = 0;
+    byPool = false;
     state = next;
   }
 

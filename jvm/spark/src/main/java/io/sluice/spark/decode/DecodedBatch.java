@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.Platform;
 
 /**
  * The decoded rows of one frame, in memory that is kept from frame to frame while it fits. A frame that is one long row
- * as it is ({@link #goesToHeap}) is in an array on the heap instead, as the rows of Spark's own readers are: the writer
- * may have had no memory outside the heap for it, and so the reader needs none.
+ * as it is may go to an array on the heap instead, as the rows of Spark's own readers do: its writer may have had no
+ * memory outside the heap for it, and so the reader needs none.
  *
  * <pre>
  *   offset ├── rows, back to back, each a multiple of 8 bytes ──┤ ├── one int per row: its length ──┤
@@ -18,15 +18,16 @@ import org.apache.spark.unsafe.Platform;
  */
 final class DecodedBatch implements AutoCloseable {
   private final ReusedMemory memory = new ReusedMemory();
-  /** Null when the rows are in {@link #memory}. */
-  private byte[] heap;
+  /** Kept for the next long row while it is not much too long for it; null before the first one. */
+  private byte[] array;
+  private boolean onHeap;
   private long rowBytes;
   private int rows;
   private int fields;
 
-  /** Whether the rows of the current frame belong on the heap. */
+  /** Whether the current frame is too long to ask for memory outside the heap. */
   static boolean goesToHeap(FrameReader frames) {
-    return frames.header().isPlain() && frames.header().records() == 1 && !frames.fitsBuffer();
+    return frames.isPlainRow() && frames.header().decodedBytes() > ReusedMemory.LARGE_BYTES;
   }
 
   /** Bytes of memory that a frame's rows take. */
@@ -58,24 +59,29 @@ final class DecodedBatch implements AutoCloseable {
     fields = header.fields();
   }
 
-  /** Reads the current frame, which {@link #goesToHeap}. */
+  /** Reads the current frame, which is a plain row, to the heap. */
   void readToHeap(FrameReader frames) throws IOException {
-    FrameHeader header = frames.header();
-    rowBytes = header.decodedBytes();
+    rowBytes = frames.header().decodedBytes();
     rows = 1;
-    fields = header.fields();
-    heap = frames.readRow(Integer.BYTES);
-    Platform.putInt(heap, Platform.BYTE_ARRAY_OFFSET + rowBytes, (int) rowBytes);
+    fields = frames.header().fields();
+    onHeap = true;
+    long bytes = rowBytes + Integer.BYTES;
+    if (array == null || array.length < bytes || array.length / 2 > bytes) {
+      array = null;
+      array = new byte[(int) bytes];
+    }
+    frames.readRow(array);
+    Platform.putInt(array, Platform.BYTE_ARRAY_OFFSET + rowBytes, (int) rowBytes);
   }
 
   /** The array that holds the rows; null when {@link #offset} is an address. */
   byte[] base() {
-    return heap;
+    return onHeap ? array : null;
   }
 
   /** Where the first row is. */
   long offset() {
-    return heap == null ? memory.address() : Platform.BYTE_ARRAY_OFFSET;
+    return onHeap ? Platform.BYTE_ARRAY_OFFSET : memory.address();
   }
 
   /** Bytes of all rows; the row lengths follow them. */
@@ -93,7 +99,7 @@ final class DecodedBatch implements AutoCloseable {
 
   /** Ends the life of the rows; memory of usual size is kept for the next frame. */
   void recycle() {
-    heap = null;
+    onHeap = false;
     memory.freeIfLarge();
   }
 
@@ -104,7 +110,7 @@ final class DecodedBatch implements AutoCloseable {
 
   @Override
   public void close() {
-    heap = null;
+    array = null;
     memory.close();
   }
 }

@@ -22,9 +22,10 @@ import org.apache.spark.unsafe.array.ByteArrayMethods;
  * the smallest rows it could describe, before any memory is taken for it. Not thread-safe.
  */
 public final class FrameReader implements AutoCloseable {
-  /** The format's limit. */
+  /** The format's limits. */
   private static final int MAX_RECORDS = 1 << 16;
-  /** The longest row that Spark's memory pages and arrays can hold. */
+  private static final int MAX_FIELDS = 1 << 20;
+  /** The longest row that an array can hold. */
   private static final long MAX_ROW_BYTES = ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH;
 
   private final BlockInputs inputs;
@@ -126,21 +127,19 @@ public final class FrameReader implements AutoCloseable {
     }
   }
 
-  /**
-   * Reads the current frame, which is one row as it is, to a new array.
-   *
-   * @param moreBytes bytes that the array has behind the row
-   */
-  byte[] readRow(int moreBytes) throws IOException {
+  /** Whether the current frame is one row as it is, which {@link #readRow} can read. */
+  boolean isPlainRow() {
+    return header.isPlain() && header.records() == 1 && header.encodedBytes() == Integer.BYTES + header.decodedBytes()
+        && header.decodedBytes() <= MAX_ROW_BYTES;
+  }
+
+  /** Reads the row of the current frame, which {@link #isPlainRow}, to the start of {@code row}. */
+  void readRow(byte[] row) throws IOException {
     try {
       long length = header.decodedBytes();
-      if (header.encodedBytes() != Integer.BYTES + length || length > MAX_ROW_BYTES) {
-        throw new CorruptFrameException("impossible frame header of a row: " + header);
-      }
       buffer.skip(FrameHeader.BYTES);
       byte[] lengthBytes = new byte[Integer.BYTES];
       readFully(lengthBytes, Integer.BYTES);
-      byte[] row = new byte[(int) length + moreBytes];
       readFully(row, (int) length);
       CRC32C checksum = new CRC32C();
       checksum.update(lengthBytes, 0, Integer.BYTES);
@@ -153,7 +152,6 @@ public final class FrameReader implements AutoCloseable {
       if (found != length) {
         throw new CorruptFrameException("frame of a row of " + found + " bytes, its header says " + length);
       }
-      return row;
     } catch (IOException e) {
       throw failure(e);
     }
@@ -214,9 +212,12 @@ public final class FrameReader implements AutoCloseable {
           + FrameHeader.PATH_ROWS + "): written by another version of Sluice?");
     }
     long smallestRow = 8 * ((parsed.fields() + 63L) / 64 + parsed.fields());
-    boolean plausible = parsed.records() > 0
+    boolean plausible = headerBytes[FrameHeader.FLAGS_OFFSET] == 0
+        && headerBytes[FrameHeader.FLAGS_OFFSET + 1] == 0
+        && parsed.records() > 0
         && parsed.records() <= MAX_RECORDS
         && parsed.fields() >= 0
+        && parsed.fields() <= MAX_FIELDS
         && parsed.decodedBytes() % 8 == 0
         && parsed.decodedBytes() >= smallestRow * parsed.records();
     if (!plausible) {

@@ -36,7 +36,7 @@ public final class InlineDecoder implements BatchSource {
     frameWaits = false;
     FrameHeader header = frames.header();
     batch.recycle();
-    if (DecodedBatch.goesToHeap(frames)) {
+    if (DecodedBatch.goesToHeap(frames) || frames.isPlainRow() && !frames.fitsBuffer() && !hasMemory(header)) {
       batch.readToHeap(frames);
       counts.decoded(header, 0, false);
       return batch;
@@ -54,6 +54,11 @@ public final class InlineDecoder implements BatchSource {
     encoded.freeIfLarge();
     counts.decoded(header, System.nanoTime() - start, false);
     return batch;
+  }
+
+  /** Whether there is memory for the current frame and its rows at once; it is taken then. */
+  private boolean hasMemory(FrameHeader header) {
+    return encoded.tryEnsure(frames.frameBytes(), memory) && batch.tryPrepare(header, memory);
   }
 
   /** Takes memory for the current frame and its rows and reads the frame: where it is. */

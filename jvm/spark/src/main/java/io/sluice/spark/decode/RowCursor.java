@@ -14,26 +14,31 @@ final class RowCursor {
   private Tuple2<Object, UnsafeRow> pair;
   /** The array that holds the rows: the batch's, or a copy. Null when they are outside the heap. */
   private byte[] base;
+  /** Whether the end of the task leaves the rows alone. */
+  private boolean copied;
   private long rowOffset;
   private long lengthOffset;
 
   /** Goes to the place before the first row of {@code batch}. */
   void open(DecodedBatch batch) {
     base = batch.base();
+    copied = false;
     rowOffset = batch.offset();
     lengthOffset = rowOffset + batch.rowBytes();
     shape(batch.fields());
   }
 
-  /** As {@link #open}, in a copy on the heap, unless the rows are there anyway. */
+  /** As {@link #open}, in a copy on the heap; rows that are there already are not copied. */
   void openCopy(DecodedBatch batch) {
     if (batch.base() != null) {
       open(batch);
+      copied = true;
       return;
     }
     long bytes = batch.rowBytes() + (long) Integer.BYTES * batch.rows();
     base = new byte[Math.toIntExact(bytes)];
     Platform.copyMemory(null, batch.offset(), base, Platform.BYTE_ARRAY_OFFSET, bytes);
+    copied = true;
     rowOffset = Platform.BYTE_ARRAY_OFFSET;
     lengthOffset = rowOffset + batch.rowBytes();
     shape(batch.fields());
@@ -55,9 +60,9 @@ final class RowCursor {
     return pair;
   }
 
-  /** Whether the current batch is read from the heap, so that freeing the memory of batches takes no row away. */
-  boolean readsHeap() {
-    return base != null;
+  /** Whether {@link #openCopy} has opened the current batch. */
+  boolean readsCopy() {
+    return copied;
   }
 
   /** Points the row at a copy of itself on the heap: the memory that it points into is about to be freed. */

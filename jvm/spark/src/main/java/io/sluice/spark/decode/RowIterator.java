@@ -14,10 +14,11 @@ import scala.collection.AbstractIterator;
 /**
  * The rows of a reduce task, as Spark's own reader gives them: one pair and one row, reused for every record.
  *
- * <p>A row points into the current batch, off-heap. As in Spark, {@link #next} invalidates it and {@link #hasNext} does
- * not: a batch is decoded in {@link #next}. {@link #next} only moves a pointer: a batch is served in segments of at
- * most {@link #SEGMENT_ROWS} rows, and everything else happens between segments: the check for a killed task, the
- * metrics, the next batch. Metrics are exact at the end and at any early stop of a consumer within the task.
+ * <p>A row points into the current batch, which is outside the heap but for long rows ({@link DecodedBatch}). As in
+ * Spark, {@link #next} invalidates it and {@link #hasNext} does not: a batch is decoded in {@link #next}. {@link #next}
+ * only moves a pointer: a batch is served in segments of at most {@link #SEGMENT_ROWS} rows, and everything else
+ * happens between segments: the check for a killed task, the metrics, the next batch. Metrics are exact at the end and
+ * at any early stop of a consumer within the task.
  *
  * <p><b>Lifetime.</b> Memory is freed when {@link #hasNext} has become false, after an error, or in {@link
  * #close}, which a completion listener calls. From then on {@link #hasNext} stays false if the rows had come
@@ -188,7 +189,7 @@ public final class RowIterator extends AbstractIterator<Product2<Object, UnsafeR
     ReaderState.Close what = state.close(memory::leaveToConsumer);
     try {
       if (what == ReaderState.Close.FREE_BATCHES) {
-        if (!cursor.readsHeap()) {
+        if (!cursor.readsCopy()) {
           endSegment();
         }
         batches.close();

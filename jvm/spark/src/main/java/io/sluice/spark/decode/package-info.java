@@ -12,12 +12,13 @@
  *
  * Invariants:
  * <ul>
- *   <li>All memory is leased from the task's account and is given back when its rows have been consumed, or
- *       when the task ends, whatever ends it; nothing is freed while a decoder thread still writes to it.
- *   <li>Rows lie off-heap and are valid until the next {@code next()}. A consumer on a thread of its own ({@code
- *       pipe()}, a Python writer of Spark 3) gets on-heap rows, because it may still read rows when the task ends. If
- *       the consumer is fetching or decoding at that time, the memory leaves the task's account ({@link
- *       io.sluice.spark.decode.ReaderMemory}), and the consumer frees it when it is done.
+ *   <li>All memory but the arrays of long rows is leased from the task's account and is given back when its rows have
+ *       been consumed, or when the task ends, whatever ends it; nothing is freed while a decoder thread still writes to
+ *       it.
+ *   <li>Rows lie off-heap, but for long rows in plain frames, and are valid until the next {@code next()}. A consumer
+ *       on a thread of its own ({@code pipe()}, a Python writer of Spark 3) gets on-heap rows, because it may still
+ *       read rows when the task ends. If the consumer is fetching or decoding at that time, the memory leaves the
+ *       task's account ({@link io.sluice.spark.decode.ReaderMemory}), and the consumer frees it when it is done.
  *   <li>No lock is held while a block is waited for, read or decoded.
  *   <li>While a frame is decoded its bytes are in memory once beside its rows; memory for a large row is not kept.
  *   <li>Nothing here is per record except {@link io.sluice.spark.decode.RowIterator#next}.

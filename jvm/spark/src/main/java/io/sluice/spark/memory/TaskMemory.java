@@ -23,8 +23,7 @@ public final class TaskMemory {
   private static final Logger LOG = LoggerFactory.getLogger(TaskMemory.class);
   /** How long a task that holds all the memory itself waits for other threads of its own to give some back. */
   private static final long OWN_THREADS_NANOS = TimeUnit.SECONDS.toNanos(2);
-  /** How long a long row waits for memory before it goes to a file, which takes about as long. */
-  private static final long LARGE_ROW_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long FILE_BYTES_PER_SECOND = 200 << 20;
 
   private final TaskContext context;
   private final Arena arena;
@@ -103,16 +102,17 @@ public final class TaskMemory {
   }
 
   /**
-   * As {@link #tryLeaseForRows}, for a page that one long row fills; waits a moment for other tasks. Null when the task
-   * can never have so much, or does not get it in that time: the row then goes to a file.
+   * As {@link #tryLeaseForRows}, for a page that one long row fills; waits for other tasks, about as long as it takes
+   * to write the row to a file. Null when it does not get so much in that time, or waiting will not help.
    */
-  public Lease leaseForLargeRow(long bytes, long encodeBytes) {
+  public Lease leaseForLongRow(long bytes, long encodeBytes) {
     if (bytes + encodeBytes > quota.mostBytes()) {
       return null;
     }
     Lease lease = tryLeaseForRows(bytes, encodeBytes);
+    long waitNanos = TimeUnit.SECONDS.toNanos(1) * bytes / FILE_BYTES_PER_SECOND;
     return lease != null ? lease
-        : waitForLease(bytes, encodeBytes, new MemoryWait(context, "a long row", LARGE_ROW_WAIT_NANOS));
+        : waitForLease(bytes, encodeBytes, new MemoryWait(context, "a long row", waitNanos), 0);
   }
 
   /** Takes quota only, for memory that native code leases itself; spills the task's own runs if it must. */
@@ -187,7 +187,7 @@ public final class TaskMemory {
 
   private Lease waitForLease(long bytes, long encodeBytes, String what) {
     MemoryWait wait = new MemoryWait(context, what, settings.waitNanos());
-    Lease lease = waitForLease(bytes, encodeBytes, wait);
+    Lease lease = waitForLease(bytes, encodeBytes, wait, OWN_THREADS_NANOS);
     if (lease != null) {
       return lease;
     }
@@ -201,8 +201,12 @@ public final class TaskMemory {
         + quota.limitSetting() + "): raise the limit, or run fewer tasks at once");
   }
 
-  /** Null when the wait is over, or will not help. */
-  private Lease waitForLease(long bytes, long encodeBytes, MemoryWait wait) {
+  /**
+   * Null when the wait is over, or will not help.
+   *
+   * @param ownThreadsNanos how long other threads of this task are waited for when it holds all the memory itself
+   */
+  private Lease waitForLease(long bytes, long encodeBytes, MemoryWait wait, long ownThreadsNanos) {
     counters.increment(Counter.MEMORY_WAITS);
     long start = System.nanoTime();
     try {
@@ -214,7 +218,7 @@ public final class TaskMemory {
             return lease;
           }
           wait.pause();
-        } else if (isHopeless(start)) {
+        } else if (System.nanoTime() - start > ownThreadsNanos && isHopeless()) {
           return null;
         }
         slice = wait.nextSliceNanos();
@@ -228,9 +232,8 @@ public final class TaskMemory {
   }
 
   /** Whether this task holds all the memory and no other thread can free some of it. */
-  private boolean isHopeless(long waitingSinceNanos) {
-    return quota.isAlone() && !spiller.belongsToAnotherThread()
-        && System.nanoTime() - waitingSinceNanos > OWN_THREADS_NANOS;
+  private boolean isHopeless() {
+    return quota.isAlone() && !spiller.belongsToAnotherThread();
   }
 
   /**

@@ -2,6 +2,7 @@ package io.sluice.spark.store;
 
 import java.io.File;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
@@ -29,6 +30,8 @@ final class CachedOutputs {
   private final TreeSet<CachedOutput> committed = new TreeSet<>(CachedOutput.MOVE_ORDER);
   /** Of those, the ones {@link OutputState#IN_MEMORY}. */
   private final TreeSet<CachedOutput> inMemory = new TreeSet<>(CachedOutput.MOVE_ORDER);
+  /** By id. Spark gives each id to one shuffle. */
+  private final BitSet removedShuffles = new BitSet();
   private long usedBytes;
   /** Granted requests whose output has not been freed: each holds a descriptor, in memory or on the disk. */
   private long descriptors;
@@ -76,12 +79,15 @@ final class CachedOutputs {
     return ++lastNumber;
   }
 
-  /** {@code WRITING → IN_MEMORY}, with the charge for its real size; false, and no change, after {@link #close}. */
+  /**
+   * {@code WRITING → IN_MEMORY}, with the charge for its real size; false, and no change, after {@link #close}, and
+   * after the shuffle was removed: nothing would free the output of a task that went on all the same.
+   */
   synchronized boolean commit(CachedOutput output, long charge) {
-    if (closed) {
+    output.require(OutputState.WRITING);
+    if (closed || removedShuffles.get(output.shuffleId())) {
       return false;
     }
-    output.require(OutputState.WRITING);
     output.become(OutputState.IN_MEMORY);
     usedBytes += charge - output.charge();
     output.setCharge(charge);
@@ -135,8 +141,9 @@ final class CachedOutputs {
     return removed;
   }
 
-  /** Removes the committed outputs of a shuffle. Returns those that the caller frees. */
+  /** Removes the committed outputs of a shuffle, and refuses later ones. Returns those that the caller frees. */
   synchronized List<CachedOutput> removeShuffle(int shuffleId) {
+    removedShuffles.set(shuffleId);
     return remove(output -> output.shuffleId() == shuffleId);
   }
 

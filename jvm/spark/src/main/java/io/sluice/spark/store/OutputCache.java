@@ -122,7 +122,7 @@ public final class OutputCache implements AutoCloseable {
    * The output has been written with so many bytes and Spark's data file links to it. From now on it may be moved, and
    * the cache frees it with its shuffle.
    *
-   * @return false if the cache has been closed: the caller must {@link #abandon} the output
+   * @return false if the cache has been closed or the shuffle removed: the caller must {@link #abandon} the output
    * @throws IllegalStateException if the output is not being written
    */
   public boolean commit(CachedOutput output, long bytes) {
@@ -150,7 +150,7 @@ public final class OutputCache implements AutoCloseable {
     counters.increment(Counter.CACHE_REFUSALS);
   }
 
-  /** Frees the committed outputs of a shuffle, after Spark's files of it have been deleted. */
+  /** Frees the committed outputs of a shuffle, after Spark's files of it have been deleted; refuses later ones. */
   public void removeShuffle(int shuffleId) {
     outputs.removeShuffle(shuffleId).forEach(this::free);
   }

@@ -27,10 +27,11 @@ final class JavaRun {
     this.index = memory.index();
   }
 
-  /** A run that fills a file. */
-  JavaRun(FrameIndex index, File file) {
+  /** A run in a file, from {@code start} on. */
+  JavaRun(FrameIndex index, File file, long start) {
     this.index = index;
     this.file = file;
+    this.fileStart = start;
   }
 
   FrameIndex index() {

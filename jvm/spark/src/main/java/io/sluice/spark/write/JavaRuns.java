@@ -87,8 +87,8 @@ final class JavaRuns implements Runs {
   }
 
   @Override
-  public synchronized void addRowFile(long sequence, int partition, File file, long bytes, long rowHash) {
-    keep(sequence, new JavaRun(FrameIndex.ofOne(partition, bytes), file));
+  public synchronized void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash) {
+    keep(sequence, new JavaRun(FrameIndex.ofOne(partition, bytes), file, start));
     if (hashes != null) {
       hashes.addRow(partition, rowHash);
     }

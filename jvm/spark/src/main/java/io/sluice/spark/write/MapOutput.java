@@ -10,7 +10,10 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.store.SpillFiles;
 import java.io.File;
 import java.io.IOException;
+import java.util.BitSet;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One map task's output: its {@link Runs}, the account of their memory, and the files that they are spilled to.
@@ -18,6 +21,8 @@ import java.util.function.Supplier;
  * <p>{@link #encode} may be called from several threads at once; everything else belongs to the task's thread.
  */
 final class MapOutput implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(MapOutput.class);
+
   private final Supplier<Runs> newRuns;
   private final boolean rowChecksums;
   private final BlockSettings blocks;
@@ -28,7 +33,10 @@ final class MapOutput implements AutoCloseable {
   private Runs runs;
   private long runQuotaBytes;
   private long spilledBytes;
-  private boolean hasRowFiles;
+  /** What {@link #writeRow} writes to; null before the first row. */
+  private File rowFile;
+  private long rowFileBytes;
+  private final BitSet partitionsWithRowsInFiles = new BitSet();
 
   /** @param rowChecksums whether the runs keep Spark's checksum of all rows */
   MapOutput(Supplier<Runs> newRuns, boolean rowChecksums, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
@@ -76,29 +84,48 @@ final class MapOutput implements AutoCloseable {
   }
 
   /**
-   * Writes a row to a file of its own, as a plain frame, without any memory outside the heap.
+   * Writes a row to a file, as a plain frame, without any memory outside the heap.
    *
    * @param sequence the place of this run of one row among the task's runs
    * @param base object that holds the row, or null when {@code offset} is an address
    * @return bytes written
    */
-  long writeRowFile(long sequence, int partition, int fields, Object base, long offset, int length)
-      throws IOException {
+  long writeRow(long sequence, int partition, int fields, Object base, long offset, int rowBytes) throws IOException {
     open();
-    long hash = rowChecksums ? RowHashes.ofRow(base, offset, length) : 0;
-    long written = spills.write(file -> {
-      long bytes = RowFile.write(file, fields, base, offset, length);
-      runs.addRowFile(sequence, partition, file, bytes, hash);
-      return bytes;
-    });
-    spilledBytes += written;
-    hasRowFiles = true;
-    return written;
+    long frameBytes = RowFile.frameBytes(rowBytes);
+    if (rowFile == null || !append(fields, base, offset, rowBytes)) {
+      spills.write(file -> {
+        RowFile.write(file, 0, fields, base, offset, rowBytes);
+        rowFile = file;
+        rowFileBytes = 0;
+        return frameBytes;
+      });
+    }
+    long hash = rowChecksums ? RowHashes.ofRow(base, offset, rowBytes) : 0;
+    runs.addRow(sequence, partition, rowFile, rowFileBytes, frameBytes, hash);
+    rowFileBytes += frameBytes;
+    spilledBytes += frameBytes;
+    partitionsWithRowsInFiles.set(partition);
+    return frameBytes;
   }
 
-  /** Whether some row was written by {@link #writeRowFile}. */
-  boolean hasRowFiles() {
-    return hasRowFiles;
+  /** Writes a row behind those in the file of rows; false if its directory takes no more, and a new file is needed. */
+  private boolean append(int fields, Object base, long offset, int rowBytes) {
+    try {
+      RowFile.write(rowFile, rowFileBytes, fields, base, offset, rowBytes);
+      return true;
+    } catch (IOException e) {
+      LOG.warn("Writing a row of {} bytes to spill file {} failed, trying a new file: {}", rowBytes, rowFile,
+          e.getMessage());
+      return false;
+    }
+  }
+
+  /**
+   * Whether {@code partition} has a row that was written by {@link #writeRow}: its block may be longer than stock's.
+   */
+  boolean hasRowInFile(int partition) {
+    return partitionsWithRowsInFiles.get(partition);
   }
 
   /** Spark's checksum of all rows encoded so far; 0 for none. */

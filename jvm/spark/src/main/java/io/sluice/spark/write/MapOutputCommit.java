@@ -116,6 +116,7 @@ final class MapOutputCommit {
   /**
    * The status that the task reports to the driver; after {@link #commit}.
    *
+   * @param output what {@link #commit} has written
    * @param rowChecksum Spark's checksum of all rows; null when none is wanted
    * @param stockSizes estimates the sizes of Spark's own blocks; null where no query plan depends on them
    * @param reportedBytes where it is noted how the reported sizes compare with the real ones
@@ -128,12 +129,14 @@ final class MapOutputCommit {
     long[] sizes = stockSizes.estimate(lengths);
     long realBytes = 0;
     long stockBytes = 0;
-    boolean mayBeLonger = plainFrames || output.hasRowFiles();
     for (int p = 0; p < sizes.length; p++) {
+      boolean hasRowInFile = output.hasRowInFile(p);
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
-      sizes[p] = lengths[p] == 0 ? 0 : Math.max(Math.max(1, sizes[p]), mayBeLonger ? leastReported(lengths[p]) : 0);
-      realBytes += lengths[p];
-      stockBytes += sizes[p];
+      sizes[p] = lengths[p] == 0 ? 0 : Math.max(Math.max(1, sizes[p]), leastReported(lengths[p], hasRowInFile));
+      if (!hasRowInFile) {
+        realBytes += lengths[p];
+        stockBytes += sizes[p];
+      }
     }
     reportedBytes.add(shuffleId, realBytes, stockBytes);
     return sparkStatus(rowChecksum, sizes);
@@ -141,11 +144,15 @@ final class MapOutputCommit {
 
   /**
    * A reader takes a block's bytes for its reported size times what Sluice's frames usually have of stock's bytes.
-   * Plain frames have more; one that is larger than what Spark fetches to memory must not seem smaller than that,
-   * because it may be longer than any one message.
+   * Plain frames have more. One that is larger than what Spark fetches to memory must not seem smaller than that,
+   * because it may be longer than any one message; and one with a long row not much smaller than it is, because a task
+   * would ask for too many of them at once.
    */
-  private long leastReported(long bytes) {
-    return bytes <= fetchedToMemory ? 0 : (long) Math.ceil(bytes / blocks.typicalShareOfStock());
+  private long leastReported(long bytes, boolean hasRowInFile) {
+    if ((plainFrames || hasRowInFile) && bytes > fetchedToMemory) {
+      return (long) Math.ceil(bytes / blocks.typicalShareOfStock());
+    }
+    return hasRowInFile ? bytes : 0;
   }
 
   private MapStatus sparkStatus(Long rowChecksum, long[] sizes) {

@@ -34,12 +34,9 @@ final class NativeRuns implements Runs {
   }
 
   @Override
-  public void addRowFile(long sequence, int partition, File file, long bytes, long rowHash) throws IOException {
-    long found = NativeException.check(
-        NativeCore.writerAddRowFile(handle, sequence, partition, file.getPath(), rowHash));
-    if (found != bytes) {
-      throw new IOException("spill file " + file + " has " + found + " bytes, " + bytes + " were written");
-    }
+  public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash) {
+    NativeException.check(
+        NativeCore.writerAddRow(handle, sequence, partition, file.getPath(), start, bytes, rowHash));
   }
 
   @Override

@@ -34,15 +34,16 @@ interface Runs {
   long encode(long sequence, int fields, long[] pages);
 
   /**
-   * Adds a run that was written elsewhere: a frame of one row, which fills {@code file}. The file stays as it is until
-   * the commit; the caller deletes it in the end.
+   * Adds a run that was written elsewhere: the frame of one row, in a file. It stays as it is until the commit; the
+   * caller deletes the file in the end.
    *
    * @param sequence the run's place among the task's runs
-   * @param bytes of the file
+   * @param start where the frame is in the file
+   * @param bytes of the frame
    * @param rowHash the row's hash, as {@link io.sluice.spark.codec.RowHashes#ofRow} gives it; used only where the rows'
    *     checksum is kept
    */
-  void addRowFile(long sequence, int partition, File file, long bytes, long rowHash) throws IOException;
+  void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash);
 
   /** Bytes of memory that the runs hold. */
   long memoryBytes();

@@ -37,12 +37,17 @@ import scala.Product2;
  * Spark's data, index and checksum files. The rows are Spark SQL's, or made of an RDD's records.
  *
  * <p>Nothing is allocated before the first row. Memory that cannot be had makes it first encode the rows it
- * holds, then move runs to disk, then wait. Used by the task's thread only.
+ * holds, then move runs to disk, then wait; a long row goes to a file then. Used by the task's thread only.
  */
 public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> implements Spillable {
   private static final long FIRST_PAGE_BYTES = 64 * 1024;
   private static final int PAGE_GROWTH = 4;
   private static final int ROW_ALIGNMENT = 8;
+  /**
+   * A longer part of a task's memory is for no single row. Its page, its encoded form and, in the task that reads it,
+   * a frame and rows of each side of a join must fit.
+   */
+  private static final int LARGE_ROW_SHARE = 4;
 
   private final ShuffleDependency<?, ?, ?> dependency;
   private final RecordFormat format;
@@ -67,8 +72,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private PageBatch batch;
   private PageWriter page;
   private long nextPageBytes;
-  private long encodedRecords;
-  private long encodedRowBytes;
+  /** Those of earlier batches and those in files. */
+  private long writtenRecords;
+  private long writtenRowBytes;
   private long peakBytes;
   private MapStatus mapStatus;
   private boolean closed;
@@ -169,22 +175,21 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     page = startPage(fields, bytes);
     notePeak();
     if (page == null) {
-      writeRowFile(partition, fields, stable, stableOffset, bytes);
+      writeRowToFile(partition, fields, stable, stableOffset, bytes);
     } else if (!page.append(partition, stable, stableOffset, bytes)) {
       throw new IllegalStateException("a new page refused a row of " + bytes + " bytes");
     }
   }
 
   /** Writes a row that is too long for the memory outside the heap to a file, after those of the batch. */
-  private void writeRowFile(int partition, int fields, Object base, long offset, int bytes) throws IOException {
+  private void writeRowToFile(int partition, int fields, Object base, long offset, int bytes) throws IOException {
     flush(true, false);
     long start = System.nanoTime();
-    long written = output.writeRowFile(encoder.takeSequence(), partition, fields, base, offset, bytes);
+    long written = output.writeRow(encoder.takeSequence(), partition, fields, base, offset, bytes);
     metrics.incWriteTime(System.nanoTime() - start);
     context.taskMetrics().incDiskBytesSpilled(written);
-    counters.increment(Counter.WRITE_ROW_FILES);
-    encodedRecords++;
-    encodedRowBytes += bytes;
+    counters.increment(Counter.WRITE_ROWS_TO_FILES);
+    counters.add(Counter.WRITE_SPILLED_BYTES, written);
     countRecords(1);
     countRowBytes(bytes);
     if (stockSizes != null) {
@@ -199,8 +204,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private long batchLimit() {
-    long records = encodedRecords + batch.records();
-    long rowBytes = encodedRowBytes + batch.rowBytes();
+    long records = writtenRecords + batch.records();
+    long rowBytes = writtenRowBytes + batch.rowBytes();
     return batchSize.bytes(rowBytes / Math.max(1, records));
   }
 
@@ -210,6 +215,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
    * @return null for a large row that there is no memory for
    */
   private PageWriter startPage(int fields, int rowBytes) throws IOException {
+    if (isLarge(rowBytes) && rowBytes > memory.mostBytes() / LARGE_ROW_SHARE) {
+      return null;
+    }
     long needed = PageWriter.bytesFor(rowBytes);
     long wanted = Math.max(nextPageBytes, needed);
     long encodeBytes = encodeBytesFor(wanted, fields, rowBytes);
@@ -220,7 +228,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       nextPageBytes = Math.min(FIRST_PAGE_BYTES, settings.pageBytes());
       long least = Math.max(nextPageBytes, needed);
       encodeBytes = encodeBytesFor(least, fields, rowBytes);
-      lease = isLarge(rowBytes) ? memory.leaseForLargeRow(least, encodeBytes)
+      lease = isLarge(rowBytes) ? memory.leaseForLongRow(least, encodeBytes)
           : memory.leaseForRows(least, encodeBytes, "rows of shuffle " + dependency.shuffleId());
     }
     if (lease == null) {
@@ -299,20 +307,18 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private void account(PageBatch full) {
-    long records = full.records();
-    long rowBytes = full.rowBytes();
-    encodedRecords += records;
-    encodedRowBytes += rowBytes;
-    countRecords(records);
-    countRowBytes(rowBytes);
+    countRecords(full.records());
+    countRowBytes(full.rowBytes());
   }
 
   private void countRecords(long records) {
+    writtenRecords += records;
     metrics.incRecordsWritten(records);
     counters.add(Counter.WRITE_RECORDS, records);
   }
 
   private void countRowBytes(long rowBytes) {
+    writtenRowBytes += rowBytes;
     if (dataSize != null) {
       dataSize.add(rowBytes);
     }

@@ -4,7 +4,7 @@
  * <pre>
  *   records → PageWriter (copy) → PageBatch → BatchEncoder → MapOutput: Runs → MapOutputCommit: Spark's files
  *                                              │  or EncodeJob on an encoder thread
- *                                              └→ under pressure: SpillFiles
+ *                └→ long rows: RowFile         └→ under pressure: SpillFiles
  * </pre>
  *
  * Invariants: pages carry the quota that encoding them needs, so a full batch can always be encoded; per record

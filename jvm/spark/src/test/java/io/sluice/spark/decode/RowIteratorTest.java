@@ -27,6 +27,8 @@ import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.ParameterizedTest;
 import scala.Product2;
 
 import org.apache.spark.TaskContext$;
@@ -93,6 +95,29 @@ class RowIteratorTest {
       assertEquals(i < 6, row.getBaseOffset() == address, "the row was moved while it was alive");
     }
     assertEquals(0, memory.live());
+  }
+
+  /** Two long rows one after the other are in the same array, as in Spark's own reader. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void longRowsAreOnTheHeapAndCountedWhenTheConsumerStops(boolean inside) {
+    insideTask = inside;
+    int bytes = 33 << 20;
+    RowIterator rows = iterator(PlainFrames.frameOfOneRow(1, bytes), PlainFrames.frameOfOneRow(2, bytes - 8),
+        PlainFrames.block(3, 1, 10));
+    UnsafeRow first = rows.next()._2();
+    Object array = first.getBaseObject();
+    assertEquals(bytes, first.getSizeInBytes());
+    UnsafeRow second = rows.next()._2();
+    assertSame(array, second.getBaseObject());
+    assertEquals(bytes - 8, second.getSizeInBytes());
+    assertEquals(2, second.getLong(0));
+    rows.close();
+    assertEquals(0, memory.live());
+    assertEquals(2, second.getLong(0));
+    if (inside) {
+      assertEquals(2, metrics.recordsRead());
+    }
   }
 
   @Test

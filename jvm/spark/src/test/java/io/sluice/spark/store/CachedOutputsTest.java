@@ -168,6 +168,21 @@ class CachedOutputsTest {
     assertEquals(OutputState.WRITING, output.state());
   }
 
+  /** A task may go on after its shuffle has been removed, and nothing would free what it commits. */
+  @Test
+  void anOutputOfARemovedShuffleIsNotCommitted() {
+    CachedOutput writing = reserve(1);
+    outputs.removeShuffle(1);
+    CachedOutput later = reserve(1);
+    for (CachedOutput output : List.of(writing, later)) {
+      assertFalse(outputs.commit(output, CHARGE));
+      outputs.abandon(output);
+      outputs.freed(output);
+    }
+    assertEquals(0, outputs.usedBytes());
+    commit(2);
+  }
+
   @Test
   void aClosedCacheRefusesReservationsAndCommits() {
     CachedOutput writing = reserve(1);

@@ -125,16 +125,17 @@ class RunsOnBothEnginesTest {
   }
 
   @Test
-  void rowFilesThatDoNotFitTheirRunsAreRefused() throws Exception {
+  void framesThatAreNotInTheFileAreRefused() throws Exception {
     NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true);
     File file = folder.resolve("row").toFile();
     byte[] row = new byte[64];
-    long bytes = RowFile.write(file, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length);
-    assertEquals(file.length(), bytes);
-    assertThrows(NativeException.class, () -> runs.addRowFile(0, 2, file, bytes, 0), "no such partition");
-    assertThrows(IOException.class, () -> runs.addRowFile(0, 1, file, bytes + 1, 0), "cut");
-    assertTrue(file.delete());
-    assertThrows(NativeException.class, () -> runs.addRowFile(0, 1, file, bytes, 0), "no such file");
+    RowFile.write(file, 5, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length);
+    long bytes = RowFile.frameBytes(row.length);
+    assertEquals(5 + bytes, file.length());
+    assertThrows(NativeException.class, () -> runs.addRow(0, 2, file, 5, bytes, 0), "no such partition");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, file, 6, bytes, 0), "cut");
+    File none = folder.resolve("none").toFile();
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, none, 5, bytes, 0), "no such file");
     runs.close();
   }
 
@@ -239,9 +240,10 @@ class RunsOnBothEnginesTest {
     }
     Placed placed = batch.rows().get(0);
     int length = placed.row().length;
-    File file = Files.createTempFile(folder, "row", "").toFile();
-    long bytes = RowFile.write(file, batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length);
-    runs.addRowFile(sequence, placed.partition(), file, bytes,
+    File file = folder.resolve("rows of " + runs.getClass().getSimpleName()).toFile();
+    long start = file.length();
+    RowFile.write(file, start, batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length);
+    runs.addRow(sequence, placed.partition(), file, start, RowFile.frameBytes(length),
         RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length));
   }
 
