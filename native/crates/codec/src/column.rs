@@ -32,7 +32,7 @@ const MIN_DICT_ROWS: usize = 32;
 const HASH_SLOTS: usize = 1024;
 /// Bits that one dictionary entry takes at least, by experience.
 const ENTRY_BITS: usize = 8;
-/// After this many values the number of distinct ones says whether `most` can hold.
+/// After this many values the number of distinct ones so far tells whether the whole column can have at most `most`.
 const SAMPLE: usize = 64;
 
 /// Encodes columns; owns scratch memory so that encoding one allocates nothing.
@@ -203,7 +203,7 @@ impl Scratch for Dictionary {
         size_of_val(&*self.keys) + size_of_val(&*self.slots) + self.sorted.bytes()
     }
 
-    /// Nothing: it has one size.
+    /// Frees nothing: its size is constant.
     fn give_back(&mut self) {}
 }
 

@@ -103,7 +103,7 @@ impl Scratch for Compressor {
         lz4 + self.zstd.as_ref().map_or(0, CCtx::sizeof) + if self.snappy.is_some() { SNAPPY_BYTES } else { 0 }
     }
 
-    /// Nothing: contexts are bounded whatever they compress, and costly to make.
+    /// Frees nothing: contexts are of limited size, whatever they compress, and costly to create.
     fn give_back(&mut self) {}
 }
 
@@ -149,7 +149,7 @@ impl Scratch for Decompressor {
         self.zstd.as_ref().map_or(0, DCtx::sizeof)
     }
 
-    /// Nothing: the context has one size.
+    /// Frees nothing: the context's size is constant.
     fn give_back(&mut self) {}
 }
 
@@ -184,7 +184,8 @@ mod tests {
         }
     }
 
-    /// Texts of many lengths, small and large by turns, so that a context has every other one's leftovers.
+    /// Texts of many lengths, short and long ones in turn, so that a context still contains data of texts of other
+    /// lengths.
     fn texts() -> impl Iterator<Item = Vec<u8>> {
         (0..60u64).map(|i| {
             let words = [100, 70_000, 9, 4_000, 1][i as usize % 5] + xorshift(i) % 50;
@@ -200,7 +201,8 @@ mod tests {
             assert!(kept.compress(codec, &text, &mut old) && Compressor::default().compress(codec, &text, &mut new));
             assert!(old == new, "{codec:?}, {} bytes", text.len());
             let mut back = vec![0; text.len()];
-            // A frame that is cut leaves the context in the middle; the next one must not notice.
+            // A truncated frame leaves the context in the middle of a frame; the next frame must be decompressed
+            // correctly all the same.
             assert!(text.len() < 10 || decompressor.decompress(codec, &old[..old.len() / 2], &mut back).is_err());
             decompressor.decompress(codec, &old, &mut back).expect("own output");
             assert!(back == text, "{codec:?}");

@@ -10,9 +10,9 @@ use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
 use crate::tails;
 use crate::vardata::{TargetSlot, VarDecoder};
 
-/// What the arrays with an element a row take, for one row.
+/// Bytes, for each row, of the arrays that have one element a row.
 const BYTES_PER_ROW: usize = 5 * size_of::<u64>();
-/// What arrays are rounded up by, and Zstandard's context.
+/// Bytes by which arrays are rounded up, and of Zstandard's context.
 const EXTRA_BYTES: usize = 256 << 10;
 
 /// Decodes frames; owns all scratch memory. Not shared between threads; make one per thread.

@@ -18,10 +18,10 @@ const FRAME_ROWS: usize = 4096;
 /// Frames are cut at a multiple of this many rows, a whole tile of the bit packing.
 const TILE_ROWS: usize = 512;
 
-/// What a frame takes beside its rows at most: lengths and sizes of all rows, heads of columns, a dictionary that is
-/// tried and thrown away.
+/// The most bytes of a frame beside its rows: lengths and sizes of all rows, heads of columns, a dictionary that is
+/// tried and not used.
 const FRAME_EXTRA: usize = HEADER_BYTES + 4096;
-/// What the arrays with an element a row take, for one row.
+/// Bytes, for each row, of the arrays that have one element a row.
 const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
 
 /// Encodes rows of one shape after another; owns all scratch memory, so that a frame no larger than one before

@@ -1,4 +1,4 @@
-//! The one way in which decoding fails.
+//! The error of decoding.
 
 use std::fmt;
 

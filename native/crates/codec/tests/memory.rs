@@ -7,7 +7,7 @@ use std::cell::Cell;
 use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, Level, RETAINED_LIMIT};
 use sluice_testkit::{Value, bench_table, incompressible, lineitem, unsafe_row, xorshift};
 
-/// Of this thread: allocations, and bytes that are live and most that were.
+/// Counts of this thread: allocations, live bytes and the peak of live bytes.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,

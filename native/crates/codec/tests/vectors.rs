@@ -1,6 +1,6 @@
 //! The committed test vectors of `docs/block-format.md`: `<name>.frame` and the `<name>.rows` it stands for (u32 length
-//! and bytes of each row). `SLUICE_WRITE_VECTORS=1 cargo test -p sluice-codec --test vectors` writes them anew: right
-//! when the encoder's free choices changed, and only if the old frames still decode to the same rows.
+//! and bytes of each row). `SLUICE_WRITE_VECTORS=1 cargo test -p sluice-codec --test vectors` writes them anew: do this
+//! when the encoder chooses other encodings than before, and only if the old frames still decode to the same rows.
 
 use std::fs;
 use std::path::PathBuf;

@@ -15,11 +15,11 @@ pub enum ErrorKind {
     Closed,
     /// The map output cannot take this call now, or ever again; nothing was changed.
     WrongPhase,
-    /// A system call failed for a reason that no other directory mends.
+    /// A system call failed for a reason that another directory would not change.
     Io,
-    /// The file system is full; a directory on another one may do.
+    /// The file system is full; a directory on another one may work.
     DiskFull,
-    /// The directory is missing or not writable, or its device fails; another may do.
+    /// The directory is missing or not writable, or its device fails; another directory may work.
     DirectoryFailed,
 }
 

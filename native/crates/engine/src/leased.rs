@@ -43,7 +43,8 @@ impl<T: Copy> LeasedArray<T> {
     }
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`; `&mut self` excludes every other slice of the lease.
+        // SAFETY: `len` written values at an aligned address, by the invariant; `&mut self` excludes every other slice
+        // of the lease.
         unsafe { std::slice::from_raw_parts_mut(self.lease.as_ptr().cast::<T>(), self.len) }
     }
 }

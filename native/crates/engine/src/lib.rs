@@ -6,9 +6,9 @@
 //! MapOutputWriter: runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
 //! ```
 //!
-//! Invariants: a partition's records keep the order in which the task produced them (runs carry a sequence
-//! number); a failed spill or commit leaves every run where it was; nothing is written twice.
-//! Deliberately absent: threads (callers bring them), Spark's index and checksum files (Spark writes those).
+//! Invariants: a partition's records keep the order in which the task produced them (runs carry a sequence number); a
+//! failed spill or commit leaves every run where it was; nothing is written twice. Not in this crate: threads (callers
+//! use their own), Spark's index and checksum files (Spark writes those).
 
 mod checksum;
 mod encode;

@@ -20,9 +20,9 @@ const MAX_NAME_BYTES: usize = 249;
 
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
-/// The descriptor refers to the same bytes all the time: a process that opens that path reads the output from memory
-/// before [`MemoryFile::move_to`] and from the disk afterwards, and never anything else. Any thread may call anything;
-/// a move beside another one is refused.
+/// The descriptor refers to the same bytes all the time: a process that opens that path reads the output's bytes, from
+/// memory before [`MemoryFile::move_to`] and from the disk afterwards. Any thread may call anything; a move beside
+/// another one is refused.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: File,

@@ -1,4 +1,4 @@
-//! Spark's row-based checksums: what a map task's rows are, whatever their order.
+//! Spark's row-based checksums: values that depend on a map task's rows but not on their order.
 //!
 //! Source: `UnsafeRowChecksum` and `RowBasedChecksum` (Spark 4.1 and later). A row's hash is XXH64 with seed 0;
 //! a partition's value is the XOR of its rows' hashes, XOR their sum rotated by 27; a map task's value is the

@@ -22,9 +22,9 @@ const MAX_PARTITIONS: u32 = 1 << 24;
 
 /// The writer of one map task's output.
 ///
-/// Any thread may call anything. Encodes and spills may run at once; a commit must be alone, and ends the output.
-/// What comes at the wrong time is refused with `WrongPhase` and changes nothing (see the `phase` module). Spill and
-/// commit take the runs out while they write, so that no lock is held across I/O.
+/// Any thread may call anything. Encodes and spills may run at once; a commit must be alone, and ends the output. A
+/// call in the wrong phase is refused with `WrongPhase` and changes nothing (see the `phase` module). Spill and commit
+/// take the runs out while they write, so that no lock is held across I/O.
 pub struct MapOutputWriter {
     arena: Arc<Arena>,
     partitions: u32,
@@ -257,7 +257,7 @@ impl Drop for Operation<'_> {
         let panicked = std::thread::panicking();
         state.phases.end(self.call, if panicked { End::Panicked } else { self.how });
         if panicked {
-            // What the call had taken out is lost, so what is left is of no use.
+            // The runs that the call had taken out are lost, so the others are of no use.
             state.runs.clear();
             state.moving_bytes = 0;
         }

@@ -1,4 +1,4 @@
-//! What an encode takes while it runs stays within what is said beforehand; afterwards little is kept.
+//! The memory of an encode stays within the bound that was computed beforehand; after the encode little is kept.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -75,7 +75,7 @@ fn batches() -> Vec<Batch> {
     ]
 }
 
-/// Encodes in an arena with just the room that is said to be enough.
+/// Encodes in an arena that has exactly the computed number of bytes.
 fn check(batch: &Batch, options: CodecOptions) {
     let arena = Arena::host(usize::MAX >> 1);
     let output =

@@ -1,4 +1,4 @@
-//! A map output takes each call only when it can keep what the call promises.
+//! A map output refuses calls in the wrong phase.
 
 use std::ffi::CString;
 use std::fs;

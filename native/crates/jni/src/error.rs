@@ -1,4 +1,4 @@
-//! What a call answers when it fails: a negative number for Java to decide by, and a message for people.
+//! What a failed call returns: a negative number by which Java decides what to do, and a message for people.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) enum Reason {
     Invalid = -5,
     /// The core panicked.
     Panic = -6,
-    /// The file system is full; a directory on another one may do.
+    /// The file system is full; a directory on another one may work.
     DiskFull = -7,
     /// There is no usable UCX in this process.
     Unavailable = -8,
@@ -34,7 +34,7 @@ pub(crate) enum Reason {
     Timeout = -11,
     /// The map output's writer cannot take this call now, or ever again.
     WrongPhase = -12,
-    /// The directory is missing or not writable, or its device fails; another may do.
+    /// The directory is missing or not writable, or its device fails; another directory may work.
     DirectoryFailed = -13,
 }
 

@@ -226,7 +226,7 @@ fn stop(_: &mut Call<'_>, transport: i64) -> Result<(), CallError> {
     Ok(())
 }
 
-/// What the machine made of the limits, for people; empty when nothing.
+/// Which limits were reduced on this machine and why, in words; empty if none were.
 fn warnings(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
     Ok(TRANSPORTS.get(transport)?.transport.warnings().join("; "))
 }

@@ -1,4 +1,4 @@
-//! What a lease or a release can answer besides success.
+//! The errors of a lease or a release.
 
 use std::fmt;
 

@@ -1,12 +1,12 @@
-//! The one law behind size classes and free-extent bins: exact up to 8, then 8 steps per doubling.
+//! The rule for size classes and for the bins of free extents: exact up to 8, then 8 steps per doubling.
 //!
 //! ```text
 //! value  1 2 … 8 9 … 15 | 16 18 20 … 30 | 32 36 … 60 | 64 72 …
 //! step   1 2 … 8 9 … 15 | 16 17 18 … 23 | 24 25 … 31 | 32 33 …
 //! ```
 //!
-//! The distance between neighbours is at most an eighth of the smaller one, so rounding a value up to the next
-//! step adds less than 1/8, and taking a value down to its step loses less than 1/8. Both tests below hold that.
+//! The distance between neighbours is at most an eighth of the smaller one, so rounding a value up to the next step
+//! adds less than 1/8, and taking a value down to its step loses less than 1/8. Both tests below check that.
 
 /// Steps per doubling, as a power of two.
 const STEP_BITS: u32 = 3;

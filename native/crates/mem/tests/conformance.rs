@@ -1,4 +1,4 @@
-//! One suite for every provider: what an arena promises whatever its regions are made of.
+//! One suite for every provider: what an arena guarantees with regions of any kind of memory.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! How much memory the arena keeps from others, with the seed's sizes: no timing, only sums.
+//! How much memory other threads cannot lease, with the seed's sizes. Nothing is timed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

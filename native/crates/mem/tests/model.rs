@@ -1,4 +1,5 @@
-//! Random calls against an interval-set model: leases never overlap, limits hold, everything joins up again.
+//! Random calls against an interval-set model: leases never overlap, limits hold, and at the end all free memory is
+//! joined again.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
@@ -151,7 +152,7 @@ impl Model {
     }
 }
 
-/// The law that `Arena::lease_raw` documents.
+/// The rounding that `Arena::lease_raw` documents.
 fn most_rounding(requested: usize) -> usize {
     if requested > 120 << 10 { 4095 } else { (requested / 8).max(64) }
 }

@@ -67,8 +67,8 @@ fn a_pool_of_fixed_size_works_at_95_percent() {
     let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(usize::MAX));
     let (tried, refused) = churn(&arena, 30_000);
     println!("{refused} of {tried} leases refused for fragmentation");
-    // A quarter of the leases is above 2 MB in a pool of 256 MiB that cannot grow: the last 5 % lie in many holes. Best
-    // fit, this arena's, was measured at 8 %; address-ordered first fit at 27 %.
+    // A quarter of the leases is above 2 MB in a pool of 256 MiB that cannot grow: the last 5 % of it are many small
+    // gaps. Best fit, this arena's, was measured at 8 %; address-ordered first fit at 27 %.
     assert!(refused * 8 <= tried, "{refused} of {tried}");
     let whole: Vec<_> = (0..4).map(|_| arena.lease(SEGMENT_BYTES).unwrap()).collect();
     assert_eq!(arena.statistics().refused_by_provider, refused as u64);

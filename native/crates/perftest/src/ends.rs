@@ -41,7 +41,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Is read by one other end after the other, until it is killed.
+/// Lets other ends read from it, one after the other, until its process is killed.
 pub(crate) fn listen(at: &str, library: Option<&Path>, plan: &Plan) -> Result<(), String> {
     let listener = TcpListener::bind(at).map_err(|e| format!("listening at {at}: {e}"))?;
     let owner = start(library)?;

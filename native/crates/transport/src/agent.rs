@@ -46,8 +46,8 @@ pub(crate) struct Agent<W: Wire> {
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
 const LONGEST_TURN: Duration = Duration::from_millis(200);
-/// What owners need not keep any more is told with the next question, when there is nothing else to do, or after so
-/// many turns.
+/// Owners are told which batches have been read (DONE) with the next question, when there is nothing else to do, or
+/// after this many turns.
 const TURNS_BEFORE_DONE: u64 = 64;
 /// How often the agent looks for peers that have sent nothing for too long.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
@@ -122,7 +122,7 @@ impl<W: Wire> Agent<W> {
         self.owner.locator.regions()
     }
 
-    /// Does what there is to do; whether there was anything.
+    /// Does the work that there is; returns whether there was any.
     pub(crate) fn turn(&mut self, now: Instant) -> bool {
         let start = Instant::now();
         let mut events = std::mem::take(&mut self.events);
@@ -165,10 +165,10 @@ impl<W: Wire> Agent<W> {
         worked
     }
 
-    /// Goes on with what the disks' threads have done; whether there was anything.
+    /// Processes the jobs that the disks' threads have done; returns whether there was any.
     fn take_disk_jobs(&mut self, now: Instant) -> bool {
         let mut worked = false;
-        // What has ended may bring on jobs that end at once.
+        // A job that has ended may start other jobs that end at once.
         while self.owner.locator.disk_jobs() > 0
             && self.owner.locator.take_jobs(&mut self.wire, now, || self.shared.step())
         {
@@ -223,7 +223,7 @@ impl<W: Wire> Agent<W> {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
         self.links.close_refusals(&mut self.wire);
-        // Reads end before their leases go.
+        // Reads must end before their leases are released.
         let end = Instant::now() + Duration::from_secs(1);
         let mut events = Vec::new();
         while self.reader.has_gets() && Instant::now() < end {

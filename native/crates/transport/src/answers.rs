@@ -42,7 +42,7 @@ enum Progress {
     Missing(Missing),
 }
 
-/// What several blocks were missed with.
+/// Blocks that were not found or are busy, and the regions that were pinned for them.
 pub(crate) struct Missed {
     pub(crate) blocks: u64,
     pub(crate) pins: Vec<RegionNumber>,

@@ -31,9 +31,9 @@ pub(crate) struct MapOutput {
 /// Where a block lies in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// From this byte to before that one; `None` for partitions that there are not.
+    /// From the first byte to before the second; `None` if the output has no such partitions.
     Known(Option<(u64, u64)>),
-    /// Spark's index file says it ([`MapOutput::extent_in_file`]).
+    /// To be read from Spark's index file ([`MapOutput::extent_in_file`]).
     InFile,
 }
 

@@ -1,4 +1,4 @@
-//! How blocks that have been read, or have not, reach the caller's thread.
+//! The queue by which callers learn which blocks have been read and which have failed.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sluice_mem::Lease;
 
-/// Why a block must be had in another way.
+/// Why a block must be fetched in another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// The arena has no room for it now.

@@ -249,7 +249,8 @@ impl Locator {
         }
     }
 
-    /// A region can be read now, and so can what its blocks need of it, as far as it is in memory.
+    /// A region has been mapped: blocks whose pages are in memory can be read now, for the others a job reads the
+    /// pages.
     fn mapped<W: Wire>(&mut self, wire: &mut W, region: RegionNumber, mapping: Mapping, now: Instant) {
         if self.regions.opened(wire, region, mapping, now).is_err() {
             return self.give_up(wire, region, Missing::Busy);

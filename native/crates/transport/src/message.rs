@@ -30,12 +30,12 @@ pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
 
-/// A random number that makes a proof worth nothing for the next connection.
+/// A random number that is part of a proof, so that the proof is of no use for another connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
 /// A proof: only a process that knows the secret can compute it.
 pub(crate) type Proof = [u8; PROOF_BYTES];
 
-/// Which process, in one of its lives: random, so that a process that starts again at the same address is another.
+/// Identifies a process: random, so that a process that starts later at the same address has another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InstanceId(pub u64);
 

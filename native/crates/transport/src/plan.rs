@@ -1,4 +1,4 @@
-//! From where a block is to the reads that bring it: in order, none longer than [`GET_BYTES`].
+//! Splits the ranges of a block into the reads that fetch it, in order, none longer than [`GET_BYTES`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::completions::Failure;
 use crate::message::{Found, Missing, Range};
 
-/// A larger range is read in pieces of this many bytes: within a machine, what one thread reads while another reads the
-/// next. Over a network, 40 us of 100 Gbit/s.
+/// A larger range is read in pieces of this many bytes, so that within a machine two threads can read different pieces
+/// at the same time. Over a network one piece takes 40 us at 100 Gbit/s.
 const GET_BYTES: usize = 512 << 10;
 
 /// A range of a block that waits to be read.

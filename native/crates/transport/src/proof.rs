@@ -9,7 +9,8 @@ use crate::message::{InstanceId, NONCE_BYTES, Nonce, Proof};
 #[derive(Clone)]
 pub(crate) struct Secret(Vec<u8>);
 
-/// Whose proof it is; so that neither side's can be sent back to it as the other's.
+/// Whose proof it is. It is part of the proof, so that a side's own proof cannot be sent back to it as the other
+/// side's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
     Owner,

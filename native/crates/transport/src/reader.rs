@@ -54,7 +54,7 @@ pub(crate) struct Reader {
 /// A message and the peer that it is for.
 pub(crate) type Outgoing = (InstanceId, Body);
 
-/// What the end of a sample's read has brought.
+/// What follows from the end of a sample's read.
 #[derive(Default)]
 pub(crate) struct Tested {
     /// The peer that may be asked from now on.

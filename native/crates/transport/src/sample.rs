@@ -4,7 +4,8 @@
 use crate::message::{Body, SAMPLE_BYTES};
 use crate::wire::{Region, Wire, WireError};
 
-/// The bytes that this process's readers read first; registered for the first of them, for all.
+/// The bytes that readers of this process read first; registered once, when the first of them needs it, and used for
+/// all.
 pub(crate) struct Sample {
     content: Box<[u8; SAMPLE_BYTES]>,
     registered: Option<(Region, Vec<u8>)>,

@@ -34,10 +34,10 @@ pub(crate) struct Shared {
     pub(crate) warnings: Mutex<Vec<String>>,
 }
 
-/// What a caller may know of a peer at once.
+/// What a caller can learn of a peer without waiting.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PeerState {
-    /// The number of the last attempt to connect: what earlier ones came to does not count any more.
+    /// The number of the last attempt to connect; results of earlier attempts are ignored.
     pub(crate) attempt: u64,
     /// Whether its self-test was passed.
     pub(crate) ready: bool,

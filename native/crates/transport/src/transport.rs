@@ -17,7 +17,7 @@ use crate::message::Block;
 use crate::statistics::Statistic;
 use crate::wire::{Waker, Wire, WireError};
 
-/// The longest that the agent sleeps; as often it looks for peers that have sent nothing for too long.
+/// The longest that the agent sleeps; at least this often it looks for peers that have sent nothing for too long.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 /// The longest that a wire may take to be made, and that the thread may take to end.
 const LONGEST_START: Duration = Duration::from_secs(30);

@@ -141,7 +141,7 @@ pub trait Wire {
     /// `local` is writable for `bytes`, and nothing else uses it until that event has been reported.
     unsafe fn get(&mut self, endpoint: Endpoint, get: Get<'_>);
 
-    /// Moves everything on without waiting, and adds what happened to `events`.
+    /// Makes progress on everything that is under way, without waiting, and adds what happened to `events`.
     fn progress(&mut self, events: &mut Vec<Event>);
 
     /// Waits until there may be something for `progress`, the waker says so, or the time is over.

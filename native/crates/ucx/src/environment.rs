@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn now() -> *mut *mut c_char {
-        // SAFETY: as in `add_if_absent`.
+        // SAFETY: `environ` is an aligned pointer that lives as long as the process, and it is only loaded here.
         unsafe { AtomicPtr::from_ptr(&raw mut environ) }.load(Ordering::Acquire)
     }
 

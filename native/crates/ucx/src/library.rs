@@ -3,7 +3,7 @@
 //! Order: where the user says it is; the system's, which alone can know the machine's RDMA devices; the one that came
 //! with Sluice. A library that is too old ends the search, because it stays in the process. What was opened once is
 //! kept for the life of the process and given to all later callers: UCX has hooks and handlers of its own in the
-//! process, and a second copy would meet the first one's.
+//! process, and those of a second copy would conflict with them.
 
 use std::ffi::OsStr;
 use std::mem::ManuallyDrop;
@@ -25,7 +25,7 @@ const LIBUCP: &str = "libucp.so.0";
 const NEEDED_FIRST: [&str; 3] = ["libucm.so.0", "libucs.so.0", "libuct.so.0"];
 
 /// What libucs reads from the environment, when it is loaded and never again (its table of read-only options): its
-/// handlers of SIGSEGV and the like would take from the JVM what it needs to run.
+/// handlers of SIGSEGV and other signals would replace those that the JVM needs.
 const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
 /// What is set in UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
@@ -50,8 +50,8 @@ pub struct Ucx {
 /// Why a place has no usable library.
 enum Refusal {
     NotLoaded(String),
-    /// What was loaded, and why it does not do. It is in the process now, and a second UCX beside it would end the
-    /// process (an assertion of libucs).
+    /// The library that was loaded, and why it cannot be used. It is in the process now, and a second UCX beside it
+    /// would end the process (an assertion of libucs).
     Loaded(PathBuf, String),
 }
 
@@ -107,7 +107,7 @@ impl Ucx {
             }
         }
         let library = load(place.as_os_str()).map_err(Refusal::NotLoaded)?;
-        // Never closed: see above. It goes for one that cannot be used, too.
+        // Never closed: see above. This is so for a library that cannot be used, too.
         let library = ManuallyDrop::new(library);
         // First, because one that is too old may lack other functions.
         // SAFETY: a library of this name is UCX; it stays loaded.
@@ -132,7 +132,7 @@ impl Ucx {
         self.version
     }
 
-    /// A library that is none: its functions are a test's.
+    /// A stand-in for a library: its functions are a test's.
     #[cfg(test)]
     pub(crate) fn of(calls: Functions) -> Self {
         let (major, minor) = OLDEST;
@@ -145,7 +145,8 @@ impl Ucx {
         Self::open_at(&self.place).unwrap_or_else(|_| unreachable!("it is open"))
     }
 
-    /// What its configuration is to be told, as names and values: nothing that the user's environment sets.
+    /// The settings to change in UCX's configuration, as names and values, without those that the user's environment
+    /// sets.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
         let known = DEFAULTS.into_iter().filter(move |(since, _, _)| *since <= (major, minor));

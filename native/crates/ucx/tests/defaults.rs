@@ -46,7 +46,7 @@ fn tcp_user_timeouts() -> Vec<u32> {
     fds.filter_map(timeout).collect()
 }
 
-/// A process whose UCX would take the signals if it were let, as all do before 1.20.
+/// A process whose UCX would install signal handlers by default, as all releases before 1.20 do.
 #[test]
 fn the_jvms_signals_are_left_alone_and_vanished_machines_are_noticed() {
     let mut process = Command::new(std::env::current_exe().expect("this program"));

@@ -1,5 +1,5 @@
-//! Map outputs beyond what 32 bits address, read over UCX and near: a sparse file with known bytes at a few places.
-//! Needs a UCX, as `two_workers`; without, the test says that it was skipped.
+//! Map outputs larger than 32 bits can address, read by UCX and, within the machine, by system calls: a sparse file
+//! with known bytes at a few places. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Whether a column of bytes is compressed: a probe of its beginning says.
+//! Decides whether a column of bytes is compressed, by compressing its beginning as a probe.
 
 use crate::compress::{Codec, Compressor};
 use crate::options::{CodecOptions, Level};
@@ -46,7 +46,7 @@ fn put_compressed(
     if !probed || out.len() - start - HEAD_BYTES > most(options.level, probe.len()) {
         return false;
     }
-    // A probe of everything is the result already.
+    // If the probe was all of the bytes, its output is the result.
     if probe.len() < bytes.len() {
         out.truncate(start + HEAD_BYTES);
         if !compressor.compress(options.codec, bytes, out) {
@@ -58,7 +58,7 @@ fn put_compressed(
     out.len() - start < bytes.len()
 }
 
-/// The most bytes that a probe may compress to: at `Fast` a quarter must go, at `Small` a sixteenth.
+/// The most bytes that a probe may compress to: at `Fast` it must become a quarter smaller, at `Small` a sixteenth.
 fn most(level: Level, probe: usize) -> usize {
     match level {
         Level::Plain => 0,

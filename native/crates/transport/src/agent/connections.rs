@@ -115,7 +115,7 @@ impl<W: Wire> Agent<W> {
         self.close_link(other, failure, why);
     }
 
-    /// Closes a connection; both roles over it are at their end.
+    /// Closes a connection and ends both roles that use it: nothing more is read over it in either direction.
     pub(super) fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         self.drop_link(other);
         if let Some(peer) = self.reader.peer_of(other) {

@@ -145,7 +145,7 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Over the connection that there is; a refusal is of this connection.
+    /// Sends an answer over the open connection. If it is a refusal, it ends this connection.
     fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
         let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
         let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, refused: link.number, why });
@@ -168,7 +168,7 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Sends what the owner has found out.
+    /// Sends the answers that the owner has completed.
     pub(super) fn send_answers(&mut self) {
         for (reader, answer) in self.owner.answers() {
             self.answer(reader, Some(Ok(answer)));

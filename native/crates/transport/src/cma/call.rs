@@ -5,8 +5,8 @@ use std::io;
 /// Why memory of another process was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// And no other read of it will do better: the kernel does not permit it, or there is no such process, or no such
-    /// call.
+    /// No read from that process can succeed: the kernel does not permit it, there is no such process, or the kernel
+    /// lacks the call.
     Refused,
     /// Some of it is not mapped there, or the kernel lacks memory now.
     NotRead,

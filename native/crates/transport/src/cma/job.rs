@@ -1,4 +1,4 @@
-//! Gets that are made by one system call, and what comes of each.
+//! Gets that are made by one system call, and the outcome of each.
 
 use crate::cma::call::{Call, Failure};
 use crate::cma::validity::ValidityMark;
@@ -22,9 +22,9 @@ unsafe impl Send for Queued {}
 /// What came of a get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All bytes are there, and were the region's.
+    /// All bytes were read, and the region was still registered after that.
     Read,
-    /// The region's validity word does not hold its number: what was read is not the region's.
+    /// The region's validity word does not hold its number: the bytes that were read may be those of other memory.
     Stale,
     /// Its memory cannot be read there.
     NotRead,

@@ -251,10 +251,10 @@ impl<W: Wire> Wire for CmaWire<W> {
         if self.peers.get(&endpoint).is_none_or(|peer| peer.way != Way::Cma) {
             self.inner.max_bytes_in_flight(endpoint)
         } else if self.queue.has_helper() {
-            // For each of two threads what it reads, and what it reads next.
+            // For each of the two threads one call's bytes that it reads, and one call's that it reads next.
             4 * CALL_BYTES
         } else {
-            // What a turn reads: there is nothing to wait for.
+            // One turn reads this much at once; more gets under way would only wait.
             CALL_BYTES
         }
     }

@@ -1,8 +1,8 @@
 //! Gets that wait, and the threads that read them: the wire's own, and a helper that is woken when there is more than
 //! one call's worth, and sleeps when nothing waits.
 //!
-//! One thread fills memory at some 10 GB/s at best, and has the protocol to see to as well. The helper only reads:
-//! everything else of the wire stays with the wire's thread, to which it gives back what came of each get.
+//! One thread copies some 10 GB/s at best, and runs the protocol as well. The helper only reads: everything else of the
+//! wire is done by the wire's thread, to which the helper returns the outcome of each get.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,8 @@ pub(crate) const CALL_BYTES: usize = 512 << 10;
 /// pieces.
 pub(crate) const CALL_GETS: usize = 64;
 
-/// The most that counts of the time between two looks at the helper: this process may have been stopped as a whole.
+/// Of the time between two checks of the helper at most this much is counted, because the whole process may have been
+/// stopped in between.
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
 
 /// Of one wire, whose thread calls everything here.
@@ -187,7 +188,7 @@ impl Drop for Queue {
     }
 }
 
-/// The helper's life.
+/// The helper's thread.
 fn help(shared: &Shared, waker: &dyn Waker) {
     let (mut reading, mut ended) = (Reading::default(), Vec::new());
     let mut state = shared.lock();

@@ -28,7 +28,7 @@ pub(super) fn a_silent_peer_times_out_and_can_be_connected_again(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// A thread of this side's hangs in it: the blocks end here, and the other side is told.
+/// A thread of this side hangs in a read: this side's blocks end, and the other side is told.
 pub(super) fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
     let mut world = World::new(reads, 23, &["", ""]);
     let data = world.publish(1, 1, &[100]);
@@ -40,7 +40,7 @@ pub(super) fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
     // It has asked, and there is no answer yet.
     world.run(1);
     assert!(world.take(0).is_empty());
-    // Which number the connection has is the network's business; of others nothing is known.
+    // The network has chosen the connection's number; events of other numbers have no effect.
     for number in 0..10 {
         let (endpoint, error) = (Endpoint(number), WireError("it hangs".into()));
         world.processes[0].agent.event(Event::Stuck { endpoint, error }, Instant::now());
@@ -64,7 +64,7 @@ pub(super) fn a_pause_of_this_process_does_not_count_against_its_peers(reads: Re
     world.run(40);
     [1, 2].into_iter().for_each(|owner| _ = world.fetch(0, owner, &[block(1, 0, 1)]));
     world.run(1);
-    // It has asked, and stands still. When it comes round no answer is there yet.
+    // The reader has sent its questions and is stopped for a while. When it runs again, no answer has arrived yet.
     world.step(2 * TIMEOUT);
     let mut ended = world.ended(0, 2);
     ended.sort_by_key(|completion| completion.request);

@@ -219,7 +219,7 @@ final class BenchCommand implements Callable<Integer> {
     }
   }
 
-  /** In the order in which they take turns. */
+  /** The engines, in the order in which each round runs them. */
   private List<Engine> engines() {
     if (engines == null) {
       return potential ? List.of(Engine.STOCK, Engine.NO_NETWORK, Engine.SLUICE)
@@ -290,7 +290,7 @@ final class BenchCommand implements Callable<Integer> {
       }
     }
 
-    /** Shows all; the exit status. */
+    /** Prints the results, warnings and errors; returns the exit status. */
     int report() throws IOException {
       if (!results.isEmpty()) {
         show(results);

@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 /** The options that put a benchmark on several hosts of this machine. */
 final class ClusterOptions {
 
-  /** What {@code --cluster} itself says to Spark. */
+  /** Keys of Spark that {@code --cluster} itself sets. */
   private static final Set<String> OWN_KEYS = Set.of("spark.master", "spark.executor.cores", "spark.cores.max");
 
   @Option(names = "--cluster", paramLabel = "N[,CORES]",

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import picocli.CommandLine;
 
-/** {@code ./sluice figures}: that the published pages are what the committed results give, and nothing else. */
+/** {@code ./sluice figures}: the figures on the published pages are exactly those of the committed results. */
 class FiguresTest {
 
   private static final Path ROOT = Path.of("../..");
@@ -83,7 +83,7 @@ class FiguresTest {
         () -> figures.rewritten("<!-- figures: cold -->\nx\n")).getMessage().contains("has no line"));
   }
 
-  /** A part whose command is refused would be found out after an hour of measuring. */
+  /** Checks the command of every part, because a wrong one would otherwise fail only after an hour of measuring. */
   @ParameterizedTest
   @EnumSource
   void everyPartsCommandIsOneOfOurs(FigurePart part) {

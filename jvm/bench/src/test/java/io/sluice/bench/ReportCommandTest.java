@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
-/** {@code ./sluice report} on the results that are committed, and on files that are none. */
+/** {@code ./sluice report} on the results that are committed, and on files that are not results. */
 class ReportCommandTest {
 
   private static final Path COMMITTED = Path.of("../../bench/results");

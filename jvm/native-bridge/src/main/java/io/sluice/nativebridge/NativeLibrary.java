@@ -8,21 +8,22 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Finds the native library and loads it, once per class loader. Asking never throws: the answer says either
- * that {@link NativeCore} may be called, or why not.
+ * Finds the native library and loads it, once per class loader. {@link #load} never throws: its result says either that
+ * {@link NativeCore} may be called, or why not.
  *
- * <p>Looked for in order: the configured path, the system property {@value #PROPERTY} (tests), the jar's
- * resource for this platform. The configured file is loaded where it is, so that nothing needs to be written or run in
- * {@code java.io.tmpdir}. Otherwise a private copy is loaded that is deleted at once: of the jar's resource; of the
- * property's file, which may be built anew while it is mapped; and of the configured file when another class loader of
- * the process has loaded it, because a file can be loaded by one only. All methods may be called from any thread.
+ * <p>The library is looked for in this order: the configured path, the system property {@value #PROPERTY} (tests), the
+ * jar's resource for this platform. The configured file is loaded from its own path, so that no file has to be written
+ * to {@code java.io.tmpdir} or executed from there. Otherwise a private copy is loaded and deleted at once. The copy is
+ * made of the jar's resource; of the property's file, which may be rebuilt while it is mapped; and of the configured
+ * file if another class loader of the process has loaded it, because only one class loader can load a file. All methods
+ * may be called from any thread.
  */
 public final class NativeLibrary {
   /** System property with the path of the library, used when no path is configured. */
   public static final String PROPERTY = "sluice.native.library";
 
   static final String FILE = "libsluice_jni.so";
-  /** In the JVM's message. */
+  /** Part of the JVM's message when another class loader has loaded the file. */
   private static final String LOADED_ELSEWHERE = "already loaded in another classloader";
   private static final String OTHER_FOLDER =
       "set -Djava.io.tmpdir to another folder (in spark.executor.extraJavaOptions, "
@@ -34,7 +35,7 @@ public final class NativeLibrary {
   private NativeLibrary() {}
 
   /**
-   * What came of looking for the library.
+   * The result of looking for the library.
    *
    * @param available whether {@link NativeCore} may be called
    * @param detail what was loaded and from where, or the reason why not, for a log line
@@ -44,14 +45,15 @@ public final class NativeLibrary {
       return new Status(false, reason);
     }
 
-    /** Nothing was looked for. */
+    /** The library was not looked for. */
     public static Status notLoaded(String why) {
       return new Status(false, why);
     }
   }
 
   /**
-   * Loads the library if that was not done yet. The same path gets the same answer for the life of the process.
+   * Loads the library at the first call; later calls with the same path return the same result for the life of the
+   * process.
    *
    * @param configuredPath a file, or empty
    */
@@ -124,7 +126,7 @@ public final class NativeLibrary {
     }
   }
 
-  /** Linux keeps a deleted file's pages as long as they are mapped, so nothing is left behind. */
+  /** The copy is deleted at once: Linux keeps the pages of a deleted file as long as they are mapped. */
   private static void loadCopy(InputStream library, Platform platform) throws IOException {
     Path directory = temporaryDirectory();
     Path copy = directory.resolve(FILE);

@@ -8,11 +8,12 @@ import org.apache.spark.sql.SparkSession;
 
 /**
  * Queries whose final plan depends on the sizes of shuffle blocks: coalescing, skew splits, join selection, local
- * reads. Each has a word that its plan must contain, so that it covers the intended rule.
+ * reads. For each query a word is given that its plan must contain, so that a query that no longer covers the intended
+ * rule fails the test.
  *
- * <p>Limits are multiples of a table's average partition on stock, in the middle between two decisions: Spark rounds
- * each block's size to 10 % before it decides, so near a limit a size that is little different may round to the other
- * side.
+ * <p>Limits are multiples of a table's average partition with Spark's own shuffle ("stock"), halfway between two
+ * decisions: Spark rounds each block's size to 10 % before it decides, so near a limit two sizes that hardly differ may
+ * lead to different decisions.
  */
 final class AdaptiveQueries {
   static final int PARTITIONS = 40;
@@ -31,7 +32,7 @@ final class AdaptiveQueries {
     this.partitionBytes = partitionBytes;
   }
 
-  /** @param partitionBytes of each table: an average partition of stock's, of {@link #PARTITIONS} by the key */
+  /** @param partitionBytes of each table: bytes of an average partition on stock, of {@link #PARTITIONS} by the key */
   static AdaptiveQueries all(Map<String, Long> partitionBytes) {
     AdaptiveQueries all = new AdaptiveQueries(partitionBytes);
     all.coalescing();
@@ -42,7 +43,7 @@ final class AdaptiveQueries {
     return all;
   }
 
-  /** A tenth of them, for other codecs, which change little. */
+  /** A tenth of the queries, for other compression codecs, with which the plans hardly change. */
   static AdaptiveQueries some(Map<String, Long> partitionBytes) {
     AdaptiveQueries some = new AdaptiveQueries(partitionBytes);
     some.coalescingOf("numbers", 4.5);
@@ -54,7 +55,7 @@ final class AdaptiveQueries {
     return some;
   }
 
-  /** So many average partitions, in bytes. */
+  /** Bytes of {@code count} average partitions of {@code table}. */
   private String partitions(String table, double count) {
     return Long.toString((long) (count * partitionBytes.get(table)));
   }

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Adaptive execution decides as on stock, from the sizes that the shuffle reports, and reads what it asks for: the
- * final plans, the numbers of partitions and where each is cut are the same.
+ * Adaptive execution makes the same decisions as on stock from the sizes that the shuffle reports, and reads the
+ * partitions that it has planned: the final plans, the numbers of partitions and their bounds are the same.
  */
 class AdaptiveTest {
   /** Stock's plan and rows of a query. */
@@ -86,7 +86,7 @@ class AdaptiveTest {
     return results;
   }
 
-  /** An average partition of each table. */
+  /** Bytes of an average partition of each table. */
   private static Map<String, Long> partitionBytes(SparkSession spark) {
     Map<String, Long> bytes = new LinkedHashMap<>();
     for (String table : AdaptiveQueries.TABLES) {

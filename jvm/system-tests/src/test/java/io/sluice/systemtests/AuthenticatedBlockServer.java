@@ -11,7 +11,7 @@ import java.util.Base64;
 
 /**
  * A process with one map output of one block, which only peers that know its secret may read. Arguments: the data file,
- * the secret. Ends at a line of input.
+ * the secret. Ends when it reads a line of input.
  */
 final class AuthenticatedBlockServer {
   static final String ADDRESS = "address ";

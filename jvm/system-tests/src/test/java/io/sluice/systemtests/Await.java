@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for a condition; never for a time. */
+/** Waits until a condition holds, without fixed sleeps. */
 final class Await {
   private static final long POLL_NANOS = Duration.ofMillis(20).toNanos();
 

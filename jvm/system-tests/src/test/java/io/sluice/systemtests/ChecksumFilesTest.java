@@ -30,7 +30,8 @@ class ChecksumFilesTest {
         "Spark 3 has no CRC32C");
     try (SparkApplication application =
         SparkApplication.on(Engine.UNDER_TEST)
-            // Nothing refers to the shuffle any more when its files are looked at.
+            // When the files are read, the driver has no reference to the shuffle left, so Spark's cleaner would delete
+            // them.
             .set("spark.cleaner.referenceTracking", "false")
             .set("spark.shuffle.checksum.algorithm", algorithm)
             .start()) {

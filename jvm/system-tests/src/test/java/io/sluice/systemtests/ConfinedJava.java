@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Java home for executors that confines them as a container does by default: 64 KiB of locked memory, without the
- * capability that lifts this limit, and 64 MiB of shared memory. Needs root.
+ * A Java home whose {@code java} has the limits that containers have by default, for executors: 64 KiB of locked
+ * memory, without the capability that lifts this limit, and 64 MiB of shared memory. Needs root.
  */
 final class ConfinedJava {
   private static final String CONFINE =

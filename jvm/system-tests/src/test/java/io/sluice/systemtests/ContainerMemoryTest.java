@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * An executor in a container of the size that YARN and Kubernetes give by default: the heap, and 384 MiB or a tenth of
- * it. Whatever the executor uses beyond the heap must fit, or the kernel kills it, and with it the job.
+ * it. If the executor uses more than that beyond the heap, the kernel kills it, and the job fails.
  */
 @Tag("once")
 class ContainerMemoryTest {
@@ -28,12 +28,12 @@ class ContainerMemoryTest {
   private static final int HEAP_MIB = 700;
   private static final int OVERHEAD_MIB = 384;
   private static final long ROWS = 2_000_000;
-  /** Of 500 bytes. */
+  /** Rows of 500 bytes each. */
   private static final long LONG_ROWS = 1_000_000;
 
   /**
-   * What an executor did: its answer, the most memory that its process had in RAM, and the limit of its shuffles, if
-   * any.
+   * What an executor reports: the job's result, the peak resident memory of its process, and the memory limit of its
+   * shuffles, if any.
    */
   private record Run(Fingerprint result, long peakBytes, long limitBytes) {}
 
@@ -98,7 +98,7 @@ class ContainerMemoryTest {
             .set("spark.executor.memory", heap + "m")
             .set("spark.executorEnv.JAVA_HOME",
                 container.installJava(SparkApplication.workDir().resolve("contained-java-" + engine + job)).toString())
-            // All of the heap is in RAM from the start, as it is in the end in an executor that lives long.
+            // The whole heap is touched at the start, so that it is resident, as it becomes in a long-lived executor.
             .set("spark.executor.extraJavaOptions", "-Xms" + heap + "m -XX:+AlwaysPreTouch")
             .set("spark.task.maxFailures", "1")
             .start().awaitExecutors(1)) {

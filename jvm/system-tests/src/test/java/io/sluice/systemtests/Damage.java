@@ -92,14 +92,14 @@ enum Damage {
   };
 
   /**
-   * Whether Spark's own shuffle always notices it. Spark's streams do not store their length: cut at the end of a
+   * Whether Spark's own shuffle always detects it. Spark's streams do not store their length: cut at the end of a
    * compressed block, or found by a wrong index, they end early or start late without an error.
    */
   boolean stockNotices() {
     return true;
   }
 
-  /** Whether bytes of the data file change. */
+  /** Whether it changes bytes of the data file. */
   boolean isInTheData() {
     return cutsTheData() || name().endsWith("FLIPPED");
   }

@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A damaged map output is noticed, reported as a fetch failure that names the block, and written again: the
- * result is right and the application continues.
+ * A reader detects a damaged map output and reports a fetch failure that names the block; Spark writes the output
+ * again, the result is right and the application continues.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class DamagedOutputs {
@@ -35,7 +35,7 @@ abstract class DamagedOutputs {
 
   @BeforeAll
   void start() {
-    // Outputs in memory are on no disk that could damage them.
+    // Map outputs in memory are on no disk, so they cannot be damaged there.
     application = SparkApplication.on(Engine.UNDER_TEST).master(master)
         .setAll(Map.of("spark.sluice.store", "files")).start();
   }
@@ -63,7 +63,7 @@ abstract class DamagedOutputs {
     assertEquals(before, Fingerprint.of(rows).unordered());
     StageEvents events = application.events();
     if (Engine.readsOneSidedly() && !damage.isInTheData() && events.retriedStages() == retriesBefore) {
-      // One-sided reads need no index, and not the name of a file that is mapped already.
+      // One-sided reads use neither the index file nor the name of a file that is mapped already.
       return;
     }
     assertTrue(events.retriedStages() > retriesBefore, "no stage was retried");
@@ -76,7 +76,10 @@ abstract class DamagedOutputs {
     NativeMemory.assertAllReturned();
   }
 
-  /** A task that asks while the output is already gone gets a failure without a map: that one is Spark's. */
+  /**
+   * A task that asks for locations after the output was unregistered gets a fetch failure without a map index; Spark
+   * itself makes that one.
+   */
   private void assertNamesTheBlock(FetchFailed failure) {
     assertTrue(failure.mapIndex() < MAPS, failure::toString);
     boolean fromSparksFetcher = failure.message().contains("ShuffleBlockFetcherIterator");

@@ -16,7 +16,7 @@ import org.apache.spark.package$;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The finished jar on a node that has nothing but it: {@code java -jar}. */
+/** {@code java -jar} with the packaged jar, on a node that has nothing else of Sluice. */
 @Tag("once")
 class DoctorJarTest {
   private static final String FOR_JAVA_17 = "META-INF/versions/17/";

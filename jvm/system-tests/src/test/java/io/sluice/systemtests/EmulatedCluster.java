@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * {@code ./sluice cluster}: a standalone cluster whose hosts are network namespaces of this machine, so that links can
- * be slow, and be cut. This process is on none of the hosts; {@link #start} puts a program on the driver's.
+ * be made slow or cut. This process runs on none of the hosts; {@link #start} starts a program on the driver's host.
  */
 final class EmulatedCluster implements AutoCloseable {
   private static final Path SCRIPT = Path.of("../../sluice").toAbsolutePath().normalize();
@@ -20,13 +20,13 @@ final class EmulatedCluster implements AutoCloseable {
 
   private EmulatedCluster() {}
 
-  /** Why this machine cannot have one; empty if it can. */
+  /** Why this machine cannot run an emulated cluster; empty if it can. */
   static String obstacle() throws IOException {
     Call check = Call.of("check");
     return check.status == 0 ? "" : check.output;
   }
 
-  /** Brings one up with the arguments of {@code ./sluice cluster up}, on the Spark of {@code SPARK_HOME}. */
+  /** Starts one with the arguments of {@code ./sluice cluster up}, on the Spark of {@code SPARK_HOME}. */
   static EmulatedCluster up(String... arguments) throws IOException {
     List<String> all = new ArrayList<>(List.of("--spark", System.getenv("SPARK_HOME"),
         "--owner", Long.toString(ProcessHandle.current().pid())));
@@ -62,7 +62,7 @@ final class EmulatedCluster implements AutoCloseable {
     Call.of("down").succeeded();
   }
 
-  /** One call of the script, over. */
+  /** A call of the script that has ended. */
   private record Call(List<String> command, int status, String output) {
 
     static Call of(String verb, String... arguments) throws IOException {

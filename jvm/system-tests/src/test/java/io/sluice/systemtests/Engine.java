@@ -22,9 +22,7 @@ enum Engine {
     return System.getProperty("sluice.mode", "MULTITHREADED");
   }
 
-  /**
-   * Whether shuffles are written in Sluice's format, with the counters that belong to it, where nothing is against it.
-   */
+  /** Whether shuffles without a reason to fall back are written in Sluice's format and counted by its counters. */
   static boolean writesFrames() {
     return UNDER_TEST.isSluice() && !mode().equals("RDMA");
   }

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.TestInstance;
 import scala.Tuple2;
 
 /**
- * The short test that every Spark line and every Java runs: one SQL job whose blocks are damaged and one RDD job whose
- * executor dies, each compared with Spark's own shuffle.
+ * The short test that runs on every Spark line and on every Java version: one SQL job whose blocks are damaged and one
+ * RDD job whose executor dies, each compared with Spark's own shuffle.
  */
 @Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -55,7 +55,7 @@ class EveryLineTest {
       stockRows = Fingerprint.of(query(stock)).unordered();
       stockPairs = pairs(stock, "").collect();
     }
-    // Blocks in memory are on no disk that could damage them.
+    // Map outputs in memory are on no disk, so they cannot be damaged there.
     application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
         .setAll(Map.of("spark.sluice.store", "files")).start();
   }
@@ -76,7 +76,10 @@ class EveryLineTest {
     assertEquals(Set.of(asked), Set.copyOf(found.values()), found::toString);
   }
 
-  /** Those of Java 17 or of Java 8: the jar has both, and the class path and the loader of {@code --jars} choose. */
+  /**
+   * The classes for Java 17 or for Java 8: the jar has both, and the class path and the class loader of {@code --jars}
+   * choose between them.
+   */
   @Test
   void loadedClassesAreThoseForThisJavaVersion() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "Spark's own classes are of one kind");
@@ -94,7 +97,7 @@ class EveryLineTest {
 
   @Test
   void joinWithADamagedBlockGivesStocksRows() throws IOException {
-    // Asked for twice, the rows are read from the same shuffles again.
+    // The second action on the same rows reads the same shuffles again.
     JavaRDD<InternalRow> rows = Plans.rows(query(application));
     assertEquals(stockRows, Fingerprint.of(rows).unordered());
     if (Engine.writesFrames()) {

@@ -22,7 +22,7 @@ final class ExecutorDeath implements UDF1<Long, Long> {
     this.fatalId = fatalId;
   }
 
-  /** Registers it as {@code name}; {@code marker} is created when it strikes and must not exist yet. */
+  /** Registers it as {@code name}; {@code marker} is created when it halts an executor and must not exist yet. */
   static void register(SparkSession spark, String name, Path marker, long fatalId) {
     spark.udf().register(name, new ExecutorDeath(marker, fatalId), DataTypes.LongType);
   }

@@ -16,7 +16,7 @@ final class ExecutorLogs {
     this.folder = folder;
   }
 
-  /** In an empty folder {@code name}; the logs stay there when the application has ended. */
+  /** Logs in an empty folder {@code name}, where they stay after the application has ended. */
   static ExecutorLogs in(String name) {
     Path folder = SparkApplication.workDir().resolve(name);
     ShuffleFiles.deleteTree(folder);
@@ -25,7 +25,7 @@ final class ExecutorLogs {
 
   /** The settings that an application needs for it. */
   Map<String, String> settings() {
-    // Spark puts the executor's id in place of the last.
+    // Spark replaces {{EXECUTOR_ID}} by the executor's id.
     return Map.of("spark.executor.extraJavaOptions",
         "-Dlog4j2.configurationFile=" + System.getProperty("log4j2.configurationFile")
             + " -Dlog4j2.logFile=" + folder + "/executor-{{EXECUTOR_ID}}.log");

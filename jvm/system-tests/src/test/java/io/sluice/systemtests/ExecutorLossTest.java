@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** An executor process dies in the middle of a shuffle; its work is done again and the result is right. */
+/** An executor process dies in the middle of a shuffle; Spark runs its tasks again and the result is right. */
 class ExecutorLossTest {
   private static final long ROWS = 100_000;
   private static final long FATAL_ID = 61_803;

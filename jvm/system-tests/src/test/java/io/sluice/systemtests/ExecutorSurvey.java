@@ -10,29 +10,29 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 
-/** Asks all executors of an application the same, by a small job made for asking. */
+/** Evaluates a function on all executors of an application, by a small job. */
 final class ExecutorSurvey {
   private static final int TASKS_PER_CORE = 8;
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
   private ExecutorSurvey() {}
 
-  /** The question; evaluated on each executor. */
+  /** The function that is evaluated on each executor. */
   @FunctionalInterface
   interface Question<T> extends Serializable {
     T answer() throws Exception;
   }
 
   /**
-   * The answers by executor id; of an executor that ran several of the job's tasks, its last. Asks again while an
-   * executor that is there had no task of it, because another job's still had its core.
+   * The results by executor id; of an executor that ran several of the job's tasks, that of the last. The job is run
+   * again while a registered executor got no task of it, because tasks of another job still used its cores.
    */
   static <T> Map<String, T> ask(JavaSparkContext context, Question<T> question) {
     AtomicReference<Map<String, T>> answers = new AtomicReference<>(Map.of());
     Await.until(LIMIT,
         () -> "of " + context.sc().getExecutorMemoryStatus() + " only " + answers.get().keySet() + " answer", () -> {
           answers.set(askOnce(context, question));
-          // The driver is one of them, and in local mode the only one.
+          // The driver is in this list, and in local mode it is the only entry.
           return answers.get().size() >= context.sc().getExecutorMemoryStatus().size() - 1;
         });
     return answers.get();

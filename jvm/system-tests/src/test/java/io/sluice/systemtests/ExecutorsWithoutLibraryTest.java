@@ -93,7 +93,7 @@ class ExecutorsWithoutLibraryTest {
         () -> id + ": " + one));
   }
 
-  /** One without the library and one with it, each reading what the other wrote. */
+  /** One executor without the library and one with it; each reads what the other has written. */
   private SparkApplication.Builder mixed() throws IOException {
     String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
     try (InputStream library =
@@ -101,7 +101,7 @@ class ExecutorsWithoutLibraryTest {
       Files.copy(library, folder.resolve("0.so"));
     }
     Files.write(folder.resolve("1.so"), new byte[1000]);
-    // Spark puts the executor's id there.
+    // Spark inserts the executor's id here.
     return cluster(folder + "/{{EXECUTOR_ID}}.so").set("spark.shuffle.readHostLocalDisk", "false");
   }
 
@@ -131,7 +131,7 @@ class ExecutorsWithoutLibraryTest {
     }
   }
 
-  /** With one-sided reads and map output in memory, which the one without the library does without. */
+  /** With one-sided reads and map outputs in memory, neither of which the executor without the library uses. */
   @Test
   void oneOfTwoHasItInModeUcx() throws IOException {
     try (SparkApplication application = mixed().set("spark.sluice.mode", "UCX").start().awaitExecutors(2)) {
@@ -165,7 +165,7 @@ class ExecutorsWithoutLibraryTest {
     }
   }
 
-  /** The driver registers job 0's shuffles before there is any executor that could say what it lacks. */
+  /** The driver registers job 0's shuffles before any executor exists that could report that it lacks the library. */
   @Test
   void dynamicAllocationFromNoExecutor() {
     try (SparkApplication application = cluster("/absent/libsluice_jni.so")

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Shuffles that Sluice does not support run on stock, with the right result, counted and logged once; wrong settings
- * are refused.
+ * Shuffles that Sluice does not support use Spark's own shuffle, give the right result, and are counted and logged
+ * once; wrong settings stop the application at its start.
  */
 class FallbackTest {
   private static final Query QUERY =

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.XXH64;
 
 /**
- * A result in three numbers, computed without a shuffle from the rows' own bytes.
+ * Three numbers that identify a result, computed from the rows' bytes without a shuffle.
  *
  * @param rows how many
  * @param content sum of the rows' 64-bit hashes: equal for equal multisets of rows
@@ -47,7 +47,7 @@ record Fingerprint(long rows, long content, long sequence) implements java.io.Se
         SEED + row.numFields());
   }
 
-  /** The same rows, whatever their order. */
+  /** Equal for results with the same rows in any order. */
   Fingerprint unordered() {
     return new Fingerprint(rows, content, 0);
   }

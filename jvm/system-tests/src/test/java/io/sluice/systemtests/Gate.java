@@ -10,7 +10,9 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A SQL function that stops every task until the test opens the gate, and tells it when the first task waits there. */
+/**
+ * A SQL function in which every task waits until the test opens the gate; the test can see when the first task waits.
+ */
 final class Gate implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;
   private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -22,7 +24,7 @@ final class Gate implements UDF1<Long, Long> {
     this.folder = folder.toString();
   }
 
-  /** Registers it as {@code name}; {@code folder} exists, and is seen by all executors and the test. */
+  /** Registers it as {@code name}; {@code folder} exists, and all executors and the test have access to it. */
   static void register(SparkSession spark, String name, Path folder) {
     spark.udf().register(name, new Gate(folder), DataTypes.LongType);
   }
@@ -49,7 +51,7 @@ final class Gate implements UDF1<Long, Long> {
     try {
       Files.createFile(reached(folder));
     } catch (FileAlreadyExistsException e) {
-      // Another task was the first.
+      // Another task has created it before.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -18,7 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * One row that is larger than any sensible limit, on an executor with default settings and a heap that stock needs too.
+ * One row that is larger than any usual memory limit, on an executor with default settings and the heap that Spark's
+ * own shuffle needs for it.
  */
 @Tag("once")
 class LargeRowsTest {
@@ -30,7 +31,7 @@ class LargeRowsTest {
     assertEquals(shuffled(Engine.STOCK, mib), shuffled(Engine.UNDER_TEST, mib));
   }
 
-  /** It is in a file, then on the heap, where Spark's own shuffle has it too. */
+  /** The row is written to a file, and read back to the heap, where Spark's own shuffle has it too. */
   @Test
   void aRowThatDoesNotFitTheLimitPasses() {
     List<String> stock = shuffled(Engine.STOCK, 100);

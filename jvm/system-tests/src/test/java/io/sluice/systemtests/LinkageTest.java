@@ -29,8 +29,8 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Every member of Spark and Scala that the jar's classes name is there on the running line, on code paths that no
- * short test takes too. The jar is compiled once, against one line.
+ * Every member of Spark and Scala to which the jar's classes refer exists on the Spark line that runs, also those on
+ * code paths that no short test executes. The jar is compiled once, against one line.
  */
 @Tag("everyLine")
 class LinkageTest {
@@ -63,7 +63,7 @@ class LinkageTest {
         ShuffleDependency.class.getMethods()).anyMatch(method -> method.getName().equals("rowBasedChecksums"));
   }
 
-  /** Checks what the code of one class names. */
+  /** Checks the members to which the code of one class refers. */
   private final class References extends ClassVisitor {
     private String name;
 
@@ -86,7 +86,8 @@ class LinkageTest {
       return new MethodVisitor(Opcodes.ASM9) {
         @Override
         public void visitMethodInsn(int opcode, String owner, String member, String type, boolean isInterface) {
-          // A method that forwards itself runs only where Spark has, and calls, the method.
+          // A method that only forwards to Spark's method of the same name is called by Spark alone, on lines that have
+          // the method.
           if (!member.equals(method) || !type.equals(descriptor)) {
             checkMethod(user, owner, member, type);
           }

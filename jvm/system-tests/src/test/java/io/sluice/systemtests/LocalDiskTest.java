@@ -66,7 +66,10 @@ class LocalDiskTest {
     }
   }
 
-  /** Spark makes them when it first needs them, broadcasts and all; here only shuffle files shall fail. */
+  /**
+   * Spark creates these folders when it first needs them, for broadcasts too; in this test only shuffle files are to
+   * fail.
+   */
   private static void createAllFolders(Path localDir) throws IOException {
     Path blocks = ShuffleFiles.folder(localDir, "blockmgr-.*");
     for (int i = 0; i < SPARK_FOLDERS; i++) {

@@ -9,8 +9,8 @@ import java.util.Optional;
 
 /**
  * A control group with a memory limit, below this process's own, and a Java home whose {@code java} runs in it: for
- * executors in a container as large as a cluster manager makes it. A process that needs more is killed by the kernel.
- * Needs root and a memory controller, version 1 or 2.
+ * executors in a container of the size that a cluster manager would give them. A process that needs more is killed by
+ * the kernel. Needs root and a memory controller, version 1 or 2.
  */
 final class MemoryCgroup implements AutoCloseable {
   private static final Path MOUNT = Path.of("/sys/fs/cgroup");
@@ -21,11 +21,11 @@ final class MemoryCgroup implements AutoCloseable {
     this.group = group;
   }
 
-  /** Empty where this machine or this user has no control groups. */
+  /** Empty where this machine has no memory control groups or this user may not create them. */
   static Optional<MemoryCgroup> create(long limitBytes) {
     try {
       boolean second = Files.exists(MOUNT.resolve("cgroup.controllers"));
-      // In version 2 only groups without processes have children with controllers: the root is one wherever we are.
+      // In version 2 only groups without processes have children with controllers: the root is always such a group.
       Path parent = second ? MOUNT : MOUNT.resolve("memory").resolve(own());
       Path group = Files.createDirectory(parent.resolve("sluice-system-tests-" + ProcessHandle.current().pid()));
       Files.writeString(group.resolve(second ? "memory.max" : "memory.limit_in_bytes"), Long.toString(limitBytes));

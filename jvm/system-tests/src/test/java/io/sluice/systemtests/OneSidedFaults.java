@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Faults between two executors that read each other one-sidedly: the blocks come by Spark's block transfer,
- * its result is right, and afterwards blocks are read one-sidedly again. Skipped by name where UCX cannot be opened.
+ * Faults between two executors that read each other one-sidedly: the blocks are fetched by Spark's block transfer, the
+ * result is right, and afterwards blocks are read one-sidedly again. Skipped by name where UCX cannot be opened.
  */
 @Tag("once")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -73,7 +73,10 @@ abstract class OneSidedFaults {
     }
   }
 
-  /** Its blocks come by Spark's block transfer once the process continues; it fails once and is connected again. */
+  /**
+   * A stopped executor: its blocks are fetched by Spark's block transfer once the process continues; one failure is
+   * counted, and it is connected again.
+   */
   @Test
   void aPeerStoppedForLongerThanTheTimeout() throws Exception {
     JavaRDD<InternalRow> rows = Plans.rows(events().repartition(REDUCERS, col("k")));
@@ -100,7 +103,8 @@ abstract class OneSidedFaults {
     assertTrue(grown(Counter.TRANSPORT_NETTY_TIMEOUT, before.get(reader), after.get(reader)) > 0, after::toString);
     assertEquals(1, grown(Counter.TRANSPORT_PEER_FAILURES, before.get(reader), after.get(reader)));
     assertEquals(warnings + 1, logs.lines(reader, GIVEN_UP).size());
-    // It has been told that it was given up; else its own reads would wait for their timeout.
+    // The stopped executor was told that its connection was given up; otherwise its own reads would wait for their
+    // timeout.
     assertEquals(0, grown(Counter.TRANSPORT_NETTY_TIMEOUT, before.get(still), after.get(still)));
     OneSidedReads.await(application, () -> assertEquals(expected, Fingerprint.of(rows).unordered()));
   }

@@ -11,8 +11,8 @@ final class OneSidedReads {
   private OneSidedReads() {}
 
   /**
-   * Repeats {@code read}, a job that moves blocks between all executors, until each of at least two reads blocks
-   * one-sidedly and none leaves any to Spark's block transfer.
+   * Repeats {@code read}, a job that moves blocks between all executors, until at least two executors read, each reads
+   * blocks one-sidedly, and none leaves any block to Spark's block transfer.
    */
   static void await(SparkApplication application, Runnable read) {
     Await.until(LIMIT,

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Test;
 import scala.Tuple2;
 
 /**
- * Two executors that read each other's blocks one-sidedly: the results are stock's, and the counters say that the
- * blocks did not come by Spark's block transfer. Skipped by name where UCX cannot be opened.
+ * Two executors that read each other's blocks one-sidedly: the results are stock's, and the counters show that the
+ * blocks were not fetched by Spark's block transfer. Skipped by name where UCX cannot be opened.
  */
 class OneSidedTransportTest {
   private static final Duration LIMIT = Duration.ofSeconds(180);
@@ -86,7 +86,7 @@ class OneSidedTransportTest {
         });
   }
 
-  /** The one that every Spark line is tested with: Spark's formats, read by our own reader. */
+  /** The case that runs on every Spark line: Spark's formats, read by Sluice's reader. */
   @Test
   void blocksOfSparksWritersAreReadOneSidedly() {
     assertReadOneSidedly(Map.of("spark.sluice.mode", "RDMA"));
@@ -113,8 +113,8 @@ class OneSidedTransportTest {
   }
 
   /**
-   * The limit holds a few outputs of 20 or more: they move to the disk while others are read, and while they are read
-   * themselves.
+   * The cache limit has room for a few of 20 or more map outputs: they are moved to the disk while others are read, and
+   * while they are read themselves.
    */
   @Tag("once")
   @Test
@@ -193,7 +193,7 @@ class OneSidedTransportTest {
     assertEquals(pairs, sorted);
   }
 
-  /** A block is larger than all that may wait to be read: 3 MiB. */
+  /** One block is larger than the memory limit of all blocks that are received one-sidedly, 3 MiB. */
   @Tag("once")
   @Test
   void blocksLargerThanTheReceiveLimitComeByNetty() {
@@ -216,7 +216,8 @@ class OneSidedTransportTest {
   }
 
   /**
-   * With and without UCX: blocks that cannot be read one-sidedly come by Netty, and each executor logs the reason once.
+   * With and without UCX: blocks that cannot be read one-sidedly are fetched by Netty, and each executor logs the
+   * reason once.
    */
   @Tag("once")
   @Test
@@ -226,7 +227,7 @@ class OneSidedTransportTest {
         Map.of("spark.sluice.transport", "ucx", "spark.sluice.ucx.library", missing));
   }
 
-  /** The only one that UCX may listen on, for whichever of the machine's interfaces. */
+  /** The only port on which UCX may listen is taken, on all of the machine's interfaces. */
   @Tag("once")
   @Test
   void withoutAFreePortBlocksComeByNetty() throws IOException {
@@ -260,7 +261,10 @@ class OneSidedTransportTest {
     }
   }
 
-  /** Tasks that read from it ask Spark's block transfer, which fails too; Spark runs the lost map tasks again. */
+  /**
+   * An executor dies: tasks that read from it fall back to Spark's block transfer, which fails too; Spark runs the lost
+   * map tasks again.
+   */
   @Tag("once")
   @Test
   void theJobSurvivesAnExecutorsDeath() {
@@ -292,14 +296,14 @@ class OneSidedTransportTest {
     }
   }
 
-  /** Skips the test, by the obstacle's name, where UCX cannot be opened. */
+  /** Skips the test where UCX cannot be opened, with the reason in the message. */
   static void assumeUcx() {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the stock manager has no transport");
     String reason = whyNoUcx();
     assumeTrue(reason == null, () -> "UCX cannot be opened here: " + reason);
   }
 
-  /** Null when it can be opened. */
+  /** Why UCX cannot be opened; null if it can. */
   static String whyNoUcx() {
     NativeLibrary.Status library = NativeLibrary.load("");
     if (!library.available()) {

@@ -9,8 +9,9 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A SQL function that stops its task at one row and says so, until the task is killed; then the row passes, and the
- * code after the function has to notice the kill. For a local master: test and function share this process.
+ * A SQL function that stops its task at one row until the task is killed, and lets the test wait for that. After the
+ * kill it returns, so that the code after the function has to detect the kill. For a local master: test and function
+ * share this process.
  */
 final class Pause implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;

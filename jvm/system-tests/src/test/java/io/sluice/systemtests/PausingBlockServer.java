@@ -14,8 +14,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A process whose map output others read while its JVM is paused: the dump of a heap stops all Java threads at
- * a safepoint, as a long garbage collection does. Arguments: the data file, the offsets' distance, the dump's file.
+ * A process whose map output others read while its JVM is paused: the dump of a heap stops all Java threads at a
+ * safepoint, as a long garbage collection does. Arguments: the data file, the bytes of each partition, the file for the
+ * dump.
  */
 final class PausingBlockServer {
   static final String ADDRESS = "address ";
@@ -47,10 +48,10 @@ final class PausingBlockServer {
     Thread ticker = new Thread(PausingBlockServer::tick);
     ticker.setDaemon(true);
     ticker.start();
-    // Waits for the line that tells it to pause.
+    // Waits for the line of input after which it pauses.
     System.in.read();
     ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(arguments[2], true);
-    // The second tick from here comes after the gap has been kept.
+    // At the second tick from here the length of the pause has been recorded.
     long seen = ticks;
     Await.until(LIMIT, () -> "the ticker stands still", () -> ticks >= seen + 2);
     System.out.println(PAUSE + gapStartMillis + " " + gapEndMillis + " " + heap.size());
@@ -69,7 +70,7 @@ final class PausingBlockServer {
     }
   }
 
-  /** Keeps the longest time in which no Java ran here. */
+  /** Records the longest time in which this process ran no Java code. */
   private static void tick() {
     long last = System.nanoTime();
     long lastMillis = System.currentTimeMillis();

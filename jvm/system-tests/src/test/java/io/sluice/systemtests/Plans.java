@@ -24,7 +24,7 @@ import scala.concurrent.duration.Duration;
 final class Plans {
   private Plans() {}
 
-  /** The public way to it differs between Spark 3 and 4; the method's name does not. */
+  /** The class that declares it differs between Spark 3 and 4; the method's name is the same. */
   static QueryExecution queryExecution(Dataset<?> data) {
     try {
       return (QueryExecution) data.getClass().getMethod("queryExecution").invoke(data);
@@ -33,7 +33,10 @@ final class Plans {
     }
   }
 
-  /** Rows of the physical plan; asking for them twice reads the same shuffles again, without the map stages. */
+  /**
+   * Rows of the physical plan; evaluating them a second time reads the same shuffles again, without running the map
+   * stages.
+   */
   static JavaRDD<InternalRow> rows(Dataset<?> data) {
     return queryExecution(data).toRdd().toJavaRDD();
   }

@@ -11,18 +11,18 @@ import org.apache.spark.api.java.JavaSparkContext;
 final class ProcessCounters {
   private ProcessCounters() {}
 
-  /** Of the driver; with a local master also of the executor. */
+  /** Counters of the driver process; with a local master this is the executor too. */
   static long here(Counter counter) {
     return ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).counters().get(counter);
   }
 
-  /** By executor id. */
+  /** Counters of each executor, by its id. */
   static Map<String, Map<Counter, Long>> byExecutor(JavaSparkContext context) {
     return ExecutorSurvey.ask(context,
         () -> ((SluiceShuffleManager) SparkEnv.get().shuffleManager()).counters().snapshot());
   }
 
-  /** Summed over the executors. */
+  /** Sums over the executors. */
   static Map<Counter, Long> ofExecutors(JavaSparkContext context) {
     Map<Counter, Long> sums = new EnumMap<>(Counter.class);
     byExecutor(context).values().forEach(one -> one.forEach((counter, value) -> sums.merge(counter, value, Long::sum)));

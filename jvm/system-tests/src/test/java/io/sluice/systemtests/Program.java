@@ -10,7 +10,9 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A process that tells on its standard output how far it is. Closing ends it, by force if it has not ended itself. */
+/**
+ * A process that reports its progress on its standard output. Closing ends it, by force if it has not ended by itself.
+ */
 final class Program implements AutoCloseable {
   private static final long LIMIT_SECONDS = 120;
   private static final String END = "the end of the output";
@@ -38,7 +40,7 @@ final class Program implements AutoCloseable {
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
       output.lines().forEach(lines::add);
     } catch (IOException | UncheckedIOException e) {
-      // The process was ended from here.
+      // This side has ended the process.
     } finally {
       lines.add(END);
     }
@@ -69,7 +71,7 @@ final class Program implements AutoCloseable {
     process.getOutputStream().flush();
   }
 
-  /** Waits until the process has ended, which it must do well. */
+  /** Waits until the process has ended; its exit status must be 0. */
   void awaitEnd() throws InterruptedException {
     if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
       throw new AssertionError(

@@ -31,7 +31,10 @@ record Query(
     return new Query(name, true, Map.of(), body, body);
   }
 
-  /** A query that moves the rows of {@code input} and changes none: stock need not move them to know the result. */
+  /**
+   * A query that shuffles the rows of {@code input} without changing them, so the reference is {@code input} itself,
+   * without a shuffle.
+   */
   static Query moving(String name, Function<SparkSession, Dataset<Row>> input, UnaryOperator<Dataset<Row>> shuffle) {
     return new Query(name, false, Map.of(), spark -> shuffle.apply(input.apply(spark)), input);
   }

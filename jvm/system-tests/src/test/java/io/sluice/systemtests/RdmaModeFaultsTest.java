@@ -14,7 +14,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Test;
 
-/** Spark's formats, read by UCX on executors that are confined as in a container, where this user can confine them. */
+/** Spark's formats, read by UCX, on executors with the limits of a container if this user can set these. */
 class RdmaModeFaultsTest extends OneSidedFaults {
   private static final long ROWS = 100_000;
   private static final long SHARED_BYTES = 64 << 20;
@@ -33,7 +33,7 @@ class RdmaModeFaultsTest extends OneSidedFaults {
     return settings;
   }
 
-  /** TCP needs neither, so UCX works. */
+  /** UCX works, because its TCP transport needs neither locked nor shared memory. */
   @Test
   void smallLimitsOfLockedAndSharedMemory() {
     assumeTrue(confined, "confining executors needs root, unshare, setpriv and prlimit");

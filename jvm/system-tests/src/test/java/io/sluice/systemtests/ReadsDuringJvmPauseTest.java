@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * While the JVM that has the blocks is paused, its blocks can still be read: its native thread answers with their
- * locations and takes part in the reads. Over Spark's block transfer nothing would arrive before the pause ends.
+ * While the owner's JVM is paused, its blocks can still be read: its native thread answers with their locations and
+ * takes part in the reads. By Spark's block transfer no block would arrive before the pause ends.
  */
 @Tag("once")
 class ReadsDuringJvmPauseTest {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The same results under every setting that changes how rows are written and read, and none falls back. */
+/** Every setting that changes how rows are written and read gives the same results, and no shuffle falls back. */
 class SettingsTest {
   private static final List<Query> QUERIES = List.of(
       Query.moving("all types", spark -> Tables.allTypes(spark, 5000, 3), rows -> rows.repartition(11, col("id"))),

@@ -14,10 +14,10 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * The driver of {@link SeveralHostsTest}. It is a program of its own because only a process on the driver's host can be
- * reached by executors. Arguments: the engine, the folder of the {@link Gate} that the last query's reduce tasks pass,
- * and Sluice's transport. Prints lines with the prefixes declared here. With UCX, when all queries are done, waits
- * until executors read each other one-sidedly again, then for a line of input, and runs those without a gate once more.
+ * The driver of {@link SeveralHostsTest}. It is a program of its own because executors can reach only a process on the
+ * driver's host. Arguments: the engine, the folder of the {@link Gate} that the last query's reduce tasks pass, and
+ * Sluice's transport. Prints lines with the prefixes declared here. With UCX, when all queries are done, waits until
+ * executors read each other one-sidedly again, then for a line of input, and runs those without a gate once more.
  */
 final class SeveralHostsProgram {
   static final String RESULT = "result of ";
@@ -56,7 +56,7 @@ final class SeveralHostsProgram {
         onceMore(engine, application, oneSided);
       }
     }
-    // A thread left by a plugin must not keep the program alive.
+    // A thread that a plugin has left running must not keep the program alive.
     System.exit(0);
   }
 
@@ -93,7 +93,7 @@ final class SeveralHostsProgram {
   private static SparkApplication start(Engine engine, String transport) {
     SparkApplication.Builder builder = SparkApplication.on(engine);
     if (engine.isSluice()) {
-      // Map outputs stay in memory, whichever way their blocks travel.
+      // Map outputs stay in memory with every transport.
       builder.set("spark.sluice.mode", "UCX")
           .set("spark.sluice.transport", transport)
           .set("spark.sluice.transport.timeout", "2s")
@@ -128,7 +128,7 @@ final class SeveralHostsProgram {
     return left.hint("merge").join(right, left.col("id").equalTo(right.col("other")));
   }
 
-  /** Says at once when a task could not fetch a block. */
+  /** Prints a line as soon as a task could not fetch a block. */
   private static final class Reporter extends SparkListener {
     @Override
     public void onTaskEnd(SparkListenerTaskEnd event) {

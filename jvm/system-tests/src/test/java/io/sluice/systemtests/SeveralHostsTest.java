@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Executors on hosts of their own, which share no memory and see each other over slow links, of which one is cut and
- * restored, and which lose packets in the end.
+ * Executors on separate hosts, which share no memory and are connected by slow links. One link is cut and restored; in
+ * the last part the links lose packets.
  */
 @Tag("once")
 class SeveralHostsTest {
@@ -24,11 +24,11 @@ class SeveralHostsTest {
   void sameRowsAsStockAlsoWhenALinkIsCutOrLosesPackets() throws Exception {
     String obstacle = EmulatedCluster.obstacle();
     assumeTrue(obstacle.isEmpty(), "several hosts on one machine: " + obstacle);
-    // A killed run may have left an open gate.
+    // A run that was killed may have left the gate open.
     ShuffleFiles.deleteTree(FOLDER);
     try (EmulatedCluster cluster = EmulatedCluster.up("--workers", "2", "--rate", "100mbit")) {
       List<String> expected = onStock(cluster);
-      // Blocks that cannot be read one-sidedly come by Spark's block transfer: both ways are taken.
+      // Blocks that cannot be read one-sidedly are fetched by Spark's block transfer: both transports are used.
       assertSame(expected, cluster, "ucx");
     } finally {
       ShuffleFiles.deleteTree(FOLDER);
@@ -75,8 +75,8 @@ class SeveralHostsTest {
   }
 
   /**
-   * The tasks at the gate have their blocks; those after them cannot reach the other host until a task has reported
-   * that.
+   * The tasks at the gate have fetched their blocks. Later tasks cannot reach the other host, and one of them reports
+   * that before the link is restored.
    */
   private static void cutALinkAfter(Path gate, EmulatedCluster cluster, Program program) throws Exception {
     Gate.awaitReached(gate);

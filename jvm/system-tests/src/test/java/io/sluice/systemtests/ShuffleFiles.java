@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /**
  * Finds the files of committed map outputs below an application's local directory. Spark's cleaner may delete those of
- * an earlier shuffle at any moment; a file that has gone while it was looked at is not there.
+ * an earlier shuffle at any moment; a file that is deleted while this class examines it is left out.
  */
 final class ShuffleFiles {
   private static final int DELETE_ATTEMPTS = 100;

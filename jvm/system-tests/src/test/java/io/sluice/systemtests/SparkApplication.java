@@ -55,13 +55,13 @@ final class SparkApplication implements AutoCloseable {
   }
 
   /**
-   * Returns this when so many executors can be read from and written to; one that fails to is an error, and closes
-   * this.
+   * Returns this when {@code count} executors have registered their block managers. If they do not in time, that is an
+   * error, and the application is closed.
    */
   SparkApplication awaitExecutors(int count) {
     SparkContext context = session.sparkContext();
     try {
-      // The driver is one of them.
+      // The driver is in this list.
       Await.until(EXECUTORS_LIMIT, () -> "only there: " + context.getExecutorMemoryStatus(),
           () -> context.getExecutorMemoryStatus().size() > count);
     } catch (AssertionError e) {
@@ -141,7 +141,7 @@ final class SparkApplication implements AutoCloseable {
       return this;
     }
 
-    /** Sets the settings that the engine has: stock has no {@code spark.sluice.*}. */
+    /** Sets those of the settings that the engine knows: stock gets no {@code spark.sluice.*} keys. */
     Builder setAll(Map<String, String> more) {
       more.forEach((key, value) -> {
         if (engine.isSluice() || !key.startsWith("spark.sluice.")) {

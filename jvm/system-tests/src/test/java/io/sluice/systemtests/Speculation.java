@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** Two attempts of one task at once: one wins, the other is killed, no row is lost or doubled. */
+/** Two attempts of one task at once: one commits, the other is killed, and no row is lost or duplicated. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class Speculation {
   private static final Duration LIMIT = Duration.ofSeconds(60);

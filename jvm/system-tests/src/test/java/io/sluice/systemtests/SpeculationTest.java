@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 
-/** Speculative copies on two hosts, for each way that blocks travel. */
+/** Speculative copies on two hosts, with each transport. */
 class SpeculationTest {
   private static StandaloneCluster cluster;
 
@@ -36,7 +36,10 @@ class SpeculationTest {
     }
   }
 
-  /** They read one-sidedly, and their outputs are read so, from files. Skipped by name where UCX cannot be opened. */
+  /**
+   * Speculative copies read one-sidedly, and their map outputs, in files, are read one-sidedly. Skipped by name where
+   * UCX cannot be opened.
+   */
   @Nested
   @Tag("once")
   class OneSided extends OneSidedSpeculation {
@@ -46,7 +49,7 @@ class SpeculationTest {
     }
   }
 
-  /** As before, with outputs in memory. */
+  /** The same with map outputs in memory. */
   @Nested
   @Tag("once")
   class OneSidedFromMemory extends OneSidedSpeculation {
@@ -69,7 +72,8 @@ class SpeculationTest {
     final void startOneSided(Map<String, String> settings) {
       OneSidedTransportTest.assumeUcx();
       start(cluster.masterUrl(), settings);
-      // Each time another shuffle: when all of one's outputs are speculative copies, a single executor may have them.
+      // Each round runs a new shuffle: if all map outputs of a shuffle are speculative copies, a single executor may
+      // have all of them.
       OneSidedReads.await(application(), () -> Fingerprint.of(events().repartition(8, col("k"))));
     }
 

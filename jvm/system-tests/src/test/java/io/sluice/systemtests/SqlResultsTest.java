@@ -58,7 +58,9 @@ class SqlResultsTest {
         Query.of("exchange used twice", SqlResultsTest::selfJoinOfAggregate));
   }
 
-  /** From one partition to far more than rows; many partitions are read in coalesced ranges, as AQE does. */
+  /**
+   * From one partition to many more partitions than rows; many partitions are read in coalesced ranges, as AQE does.
+   */
   private static List<Query> partitionCounts() {
     List<Query> queries = new ArrayList<>();
     for (int partitions : new int[] {1, 2, 201, 2000}) {

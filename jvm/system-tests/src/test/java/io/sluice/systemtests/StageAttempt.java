@@ -6,7 +6,8 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * A SQL function that marks a row with the attempt of the stage that made it: 0, and more when outputs are made again.
+ * A SQL function that marks a row with the attempt of the stage that made it: 0, and more when map outputs are written
+ * again.
  */
 final class StageAttempt implements UDF1<Long, Integer> {
   private static final long serialVersionUID = 1L;

@@ -72,8 +72,8 @@ final class StageEvents extends SparkListener {
   }
 
   /**
-   * The executors that every part of the scheduler has removed. A job that starts before, though the executor has left
-   * the list of executors, may still read from it: tasks get the old locations, and a stage is retried.
+   * The executors that all parts of the scheduler have removed. A job that starts earlier, when the executor is only
+   * missing in the list of executors, may still read from it: its tasks get the old locations, and a stage is retried.
    */
   synchronized Set<String> removedExecutors() {
     return Set.copyOf(removedExecutors);

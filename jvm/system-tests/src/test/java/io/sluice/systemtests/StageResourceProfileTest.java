@@ -33,7 +33,7 @@ class StageResourceProfileTest {
   /** One worker with a core and 512 MiB for the default profile's executor, and the rest for the other profile's. */
   private static final String MASTER = "local-cluster[1,4,2048]";
 
-  /** How an executor has sized its Sluice; asked in a task. */
+  /** The sizes that Sluice has chosen on an executor; read by a task. */
   private record Sizing(String executorId, int tasks, int spareCores, int encoderThreads, int decoderThreads,
       int runningPoolThreads, long memoryLimitBytes) implements Serializable {
     static Sizing here() {
@@ -113,7 +113,7 @@ class StageResourceProfileTest {
     assertNotEquals(small.executorId(), large.executorId());
     assertEquals(1, small.tasks(), small::toString);
     assertEquals(PROFILE_CORES, large.tasks(), large::toString);
-    // auto: 96 MiB per core, at least 256 MiB, and less only where the container's memory is short.
+    // auto: 96 MiB per core, at least 256 MiB, and less only where the container has little memory.
     assertTrue(large.memoryLimitBytes() <= 96 * MIB * PROFILE_CORES, large::toString);
     assertTrue(large.memoryLimitBytes() >= small.memoryLimitBytes(), () -> small + " " + large);
     for (Sizing sizing : List.of(small, large)) {

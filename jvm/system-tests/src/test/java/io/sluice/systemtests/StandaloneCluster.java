@@ -11,9 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A standalone Spark master with two workers that are different hosts to the scheduler (127.0.0.2 and
- * 127.0.0.3), each a process of its own. {@code local-cluster} has one host only, where Spark never runs a
- * speculative copy.
+ * A standalone Spark master with two workers that the scheduler takes for different hosts (127.0.0.2 and 127.0.0.3),
+ * each a process of its own. {@code local-cluster} has one host only, where Spark never runs a speculative copy.
  */
 final class StandaloneCluster implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(180);
@@ -64,7 +63,7 @@ final class StandaloneCluster implements AutoCloseable {
     return logs.resolve(name + ".log");
   }
 
-  /** The master takes a free port and says in its log which. */
+  /** The master listens on a free port, which it writes to its log. */
   private boolean masterListens() {
     try {
       Matcher listening = LISTENING.matcher(Files.readString(log(MASTER)));

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A process whose threads are all stopped (SIGSTOP) until it is closed or killed: it lives and its connections stay
- * open, but it sends nothing.
+ * A process whose threads are all stopped (SIGSTOP) until it is closed or killed: the process exists and its
+ * connections stay open, but it sends nothing.
  */
 final class StoppedProcess implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -37,7 +37,7 @@ final class StoppedProcess implements AutoCloseable {
     }
   }
 
-  /** It is killed while it is stopped. */
+  /** Kills the process while it is stopped. */
   void kill() throws IOException {
     killed = true;
     send("KILL", pid);

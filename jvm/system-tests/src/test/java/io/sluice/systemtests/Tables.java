@@ -25,7 +25,7 @@ final class Tables {
             "5L AS c");
   }
 
-  /** Four fifths of the rows have one and the same key. */
+  /** Four fifths of the rows have the same key. */
   static Dataset<Row> skewed(SparkSession spark, long rows, int slices) {
     return spark
         .range(0, rows, 1, slices)

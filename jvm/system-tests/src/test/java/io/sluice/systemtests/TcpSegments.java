@@ -12,7 +12,7 @@ final class TcpSegments {
 
   private TcpSegments() {}
 
-  /** Segments that were sent more than once: packets get lost on the way, or are late. */
+  /** Segments that were sent more than once, because packets were lost or late. */
   static long sentAgain() throws IOException {
     List<String[]> tcp = Files.readAllLines(COUNTERS).stream()
         .filter(line -> line.startsWith(PROTOCOL)).map(line -> line.split(" ")).toList();

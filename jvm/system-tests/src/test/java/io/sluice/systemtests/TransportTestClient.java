@@ -24,8 +24,8 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 
 /**
- * An executor's end of the one-sided transport, in this process and without the rest of the executor: the driver's
- * updates are one peer, and Spark's block transfer refuses every block.
+ * The client side of the one-sided transport, in this process and without the rest of an executor. It knows one peer,
+ * and its stand-in for Spark's block transfer fails every block.
  */
 final class TransportTestClient implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(30);
@@ -45,7 +45,7 @@ final class TransportTestClient implements AutoCloseable {
     client = service.client(new RefusingClient());
   }
 
-  /** One that knows {@code secret} and the peer at that address. */
+  /** A client that knows {@code secret} and the peer at that address. */
   static TransportTestClient of(String secret, byte[] peer) {
     TransportTestClient reader = new TransportTestClient(TransportSecret.of(secret), peer);
     Await.until(LIMIT, () -> "the peer is not known", () -> reader.counted(Counter.TRANSPORT_PEERS_ANNOUNCED) > 0);
@@ -61,7 +61,7 @@ final class TransportTestClient implements AutoCloseable {
     return List.copyOf(leftToSpark);
   }
 
-  /** A block's bytes; empty when it could not be had at all. */
+  /** A block's bytes; empty when it could not be fetched. */
   Optional<byte[]> read(String block) throws Exception {
     Outcome outcome = new Outcome();
     client.fetchBlocks("nowhere", 0, PEER, new String[] {block}, outcome, null);

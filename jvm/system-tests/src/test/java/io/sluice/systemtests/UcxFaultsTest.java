@@ -27,7 +27,7 @@ class UcxFaultsTest extends OneSidedFaults {
     return Map.of("spark.sluice.mode", "UCX", "spark.sluice.memory.limit", "16m");
   }
 
-  /** 50 MB in rows of letters and digits without a pattern: each executor's half is more than its limit. */
+  /** 50 MB in rows of random letters and digits, so that each executor's half is more than its memory limit. */
   @Test
   void aShuffleLargerThanTheReceiveMemory() {
     Dataset<Row> texts = application().session().range(0, ROWS, 1, 4)
@@ -63,7 +63,7 @@ class UcxFaultsTest extends OneSidedFaults {
 
     assertEquals(expected, job.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
     assertTrue(application().events().retriedStages() > retried, "no stage was retried");
-    // Each time another shuffle: the executor that was left may have all outputs of the one that was made again.
+    // Each round runs a new shuffle: of the retried one, the surviving executor may have all map outputs.
     OneSidedReads.await(application(),
         () -> assertEquals(expected, Fingerprint.of(events().repartition(REDUCERS, col("k"))).unordered()));
   }

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A native library that was cut, or is for another machine: one warning that says so; the shuffles
- * are Sluice's all the same, in Java, and the rows are those of stock.
+ * A native library that is truncated, or is for another processor: one warning says so; the shuffles still use Sluice,
+ * in Java, and the rows are those of stock.
  */
 @Tag("once")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -80,7 +80,7 @@ class UnusableLibraryTest {
     return Fingerprint.of(Tables.events(application.session(), ROWS, 2).repartition(4)).unordered();
   }
 
-  /** As it is in the jar; empty if it is not. */
+  /** The library's bytes in the jar; empty if the jar has none. */
   private static byte[] library(String machine) throws IOException {
     try (InputStream in =
         UnusableLibraryTest.class.getResourceAsStream("/io/sluice/native/linux-" + machine + "/libsluice_jni.so")) {

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One process has blocks, and the process that wants to read them has another secret. Skipped by name where UCX cannot
- * be opened.
+ * One process has published blocks, and the process that tries to read them has another secret. Skipped by name where
+ * UCX cannot be opened.
  */
 @Tag("once")
 class WrongSecretTest {

@@ -27,7 +27,7 @@ record Bars(List<String> labels, List<String> engines, List<List<Bar>> bars) {
    *
    * @param value its length; {@code min} and {@code max} are the ends of its whisker
    * @param label the text behind it
-   * @param strong whether the text is what the reader looks for
+   * @param strong whether the text is emphasised, as the figure that matters most
    */
   record Bar(double value, double min, double max, String label, boolean strong) {}
 

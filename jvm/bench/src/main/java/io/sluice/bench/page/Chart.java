@@ -18,7 +18,7 @@ import org.jfree.chart.ui.RectangleEdge;
 import org.jfree.chart.ui.RectangleInsets;
 import org.jfree.data.category.CategoryDataset;
 
-/** Horizontal bar charts in this report's looks; the page around them has their titles. */
+/** Horizontal bar charts in the style of this report; their titles are on the page around them. */
 final class Chart {
 
   /** Pixels at natural size. */

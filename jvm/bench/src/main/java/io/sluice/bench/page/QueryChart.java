@@ -16,7 +16,7 @@ import org.jfree.chart.renderer.category.BarRenderer;
 import org.jfree.chart.renderer.category.StandardBarPainter;
 import org.jfree.data.category.DefaultCategoryDataset;
 
-/** Upright bars for many queries side by side, as low as the page's other charts are narrow. */
+/** Vertical bars for many queries side by side. */
 final class QueryChart {
 
   private static final int HEIGHT = 300;

@@ -50,7 +50,7 @@ public final class ReportPage {
     return Catalogue.isTpch(comparison.results().get(0).workload());
   }
 
-  /** The charts of workloads that stand for themselves. */
+  /** The charts of the workloads that are not queries of TPC-H. */
   private static String workloads(List<Comparison> comparisons) {
     return section("Time",
         "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
@@ -98,7 +98,7 @@ public final class ReportPage {
     return "<section>\n<h2>" + escaped(title) + "</h2>\n" + text + content + "</section>\n";
   }
 
-  /** A chart is not made narrower than it can be read. */
+  /** A chart that scrolls sideways where the page is too narrow to show it in a legible size. */
   private static String scrolling(String chart) {
     return "<div class=\"scroll\">" + chart + "</div>\n";
   }

@@ -54,7 +54,9 @@ public final class BuildsText {
     return ratios.length == 0 ? "-" : figure(Statistics.geometricMean(ratios));
   }
 
-  /** Short queries may be counted no CPU time at all. */
+  /**
+   * The ratio of two CPU times or durations; none if the second is 0, as the measured CPU time of a short query may be.
+   */
   private static String ratio(double old, double now) {
     return now > 0 ? figure(old / now) : "-";
   }

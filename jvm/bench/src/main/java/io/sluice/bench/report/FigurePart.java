@@ -48,7 +48,7 @@ public enum FigurePart {
     return file;
   }
 
-  /** Estimated for two quiet cores. */
+  /** Estimated duration on two cores without other load. */
   public int minutes() {
     return minutes;
   }

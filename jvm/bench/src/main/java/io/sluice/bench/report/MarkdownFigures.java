@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 /** Results as tables and sentences of Markdown; CPU of the executors is always that of the whole processes. */
 final class MarkdownFigures {
 
-  /** How many times as fast as stock each workload was meant to become, by its design. */
+  /** How many times as fast as stock each workload is to be, according to the design. */
   private static final Map<String, Double> GOALS = Map.ofEntries(Map.entry("repartition", 2.5),
       Map.entry("join", 1.7), Map.entry("sort", 1.4), Map.entry("terasort-df", 1.5), Map.entry("aggregate", 1.0),
       Map.entry("terasort", 3.0), Map.entry("pagerank", 2.0), Map.entry("groupby", 1.8), Map.entry("sort-rdd", 2.0),

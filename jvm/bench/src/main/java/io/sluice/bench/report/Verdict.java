@@ -10,7 +10,10 @@ public final class Verdict {
 
   private Verdict() {}
 
-  /** One sentence per workload in which Sluice is slower than its floor permits. No fault: timings vary. */
+  /**
+   * One sentence per workload in which Sluice is slower than its floor permits. This is not an error, because timings
+   * vary.
+   */
   public static List<String> belowFloor(List<BenchResult> results) {
     return results.stream().filter(BenchResult::belowFloor)
         .map(result -> String.format(Locale.ROOT, "%s: %s is %.2f times as fast as stock, below the floor of %.2f",

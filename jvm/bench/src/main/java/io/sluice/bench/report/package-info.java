@@ -1,2 +1,2 @@
-/** From measurements to what people and programs read: statistics, JSON, the table, progress. */
+/** Turns measurements into output: statistics, JSON, the table, progress. */
 package io.sluice.bench.report;

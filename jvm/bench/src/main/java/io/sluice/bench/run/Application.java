@@ -131,7 +131,7 @@ public final class Application implements AutoCloseable {
     command.add("io.sluice.bench.driver.DriverMain");
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     Map<String, String> environment = builder.environment();
-    // A Spark that the user has installed must not leak into the measurement.
+    // A Spark installation of the user must not affect the measurement.
     environment.keySet().removeIf(name -> name.startsWith("SPARK_"));
     environment.put("SPARK_HOME", folder.toString());
     environment.put("SPARK_SCALA_VERSION", home.scalaVersion());

@@ -57,7 +57,7 @@ public final class FirstQueryExperiment {
     }
   }
 
-  /** What one engine has given so far. */
+  /** The results of one engine so far. */
   private static final class Counted {
     private final Engine engine;
     private final List<RunMetrics> runs = new ArrayList<>();

@@ -37,7 +37,7 @@ public abstract class PairWorkload<K, V> implements Workload {
     return digest;
   }
 
-  /** Takes every record; one without a pair in it would be a broken engine. */
+  /** Consumes every record. A null record would be an error of the engine. */
   private static <T extends Tuple2<?, ?>> void drain(Iterator<T> records) {
     while (records.hasNext()) {
       if (records.next() == null) {

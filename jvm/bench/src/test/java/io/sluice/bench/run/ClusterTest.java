@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the benchmark asks of {@code ./sluice cluster}, told by a script in its place. */
+/** The calls of {@code ./sluice cluster} that the benchmark makes, recorded by a script that replaces it. */
 class ClusterTest {
 
   private static final SparkHome HOME = SparkHome.at(Path.of("/homes/4.2.0-2.13"));
@@ -55,7 +55,9 @@ class ClusterTest {
     }
   }
 
-  /** The script has cleaned up after itself, and what is up may be another benchmark's. */
+  /**
+   * A script that fails has removed what it had started; a cluster that is still up may be that of another benchmark.
+   */
   @Test
   void oneThatDoesNotComeUpIsNotTakenDown() throws IOException {
     Files.createFile(root.resolve("broken"));

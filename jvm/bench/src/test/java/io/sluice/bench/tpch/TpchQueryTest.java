@@ -82,7 +82,10 @@ class TpchQueryTest {
     assertEquals(whole, parts);
   }
 
-  /** With another plan for some of them: neither the order of sums nor the kind of join may matter. */
+  /**
+   * Checks every query's rows and their order. Some run a second time with another plan: neither the order of sums nor
+   * the kind of join may change a result.
+   */
   @Test
   void everyQueryGivesItsRowsInOrder() {
     SparkSession other = spark.newSession();

@@ -59,18 +59,19 @@ public final class SettingsReference {
       checksum files |
       | `spark.shuffle.sync` | data files are forced to the disk before they are committed |
       | `spark.memory.offHeap.enabled`, `.size` | block memory is taken from Spark's off-heap execution memory |
-      | `spark.local.dir` | where spills and map outputs go |
+      | `spark.local.dir` | where spill files and map outputs are written |
       | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
       | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
-      | push-based shuffle | shuffles fall back, and blocks travel by netty |
+      | push-based shuffle | shuffles fall back, and blocks are fetched by netty |
       | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks \
-      travel by netty, unless `spark.io.encryption.enabled` encrypts them before they travel |
+      are fetched by netty, unless `spark.io.encryption.enabled` encrypts them before they are sent |
       | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; \
-      blocks travel by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or `spark.executorEnv.UCX_TLS` \
-      keeps UCX from TCP |
-      | `spark.shuffle.useOldFetchProtocol` | blocks travel by netty |
-      | `spark.reducer.maxSizeInFlight` | bounds what a task has asked for and not yet read, by either transport |
-      | `spark.network.maxRemoteBlockSizeFetchToMem` | requests above it travel by netty, to the disk |
+      blocks are fetched by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or \
+      `spark.executorEnv.UCX_TLS` permits no TCP |
+      | `spark.shuffle.useOldFetchProtocol` | blocks are fetched by netty |
+      | `spark.reducer.maxSizeInFlight` | limits the bytes that a task has requested and not yet read, by either \
+      transport |
+      | `spark.network.maxRemoteBlockSizeFetchToMem` | requests for more bytes are fetched by netty, to disk |
       | `spark.shuffle.sort.io.plugin.class` | shuffles fall back unless it is Spark's default |
       """;
 

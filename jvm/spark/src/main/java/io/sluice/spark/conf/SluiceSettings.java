@@ -10,154 +10,164 @@ public final class SluiceSettings {
   public static final String PREFIX = "spark.sluice.";
 
   public static final Setting<Boolean> ENABLED = Setting.flag("spark.sluice.enabled", true, true,
-      "Whether new shuffles may take Sluice's path. A session can change it at run time; shuffles that exist "
-          + "keep the format they were registered with.");
+      "Whether shuffles that are registered from now on may use Sluice. With false they use Spark's sort shuffle. A "
+          + "session can change it at run time; shuffles that are registered already keep their format.");
 
   public static final Setting<Boolean> RECORDS_ENABLED = Setting.flag("spark.sluice.records.enabled", true, false,
-      "Whether shuffles of RDDs take Sluice's path too. false leaves them to Spark and keeps those of SQL.");
+      "Whether shuffles of RDDs may use Sluice too. With false they use Spark's sort shuffle, and only shuffles of SQL "
+          + "rows use Sluice.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
-      "A preset for how blocks are made, kept and moved; spark.sluice.codec, store and transport, where they are "
-          + "set, win over it. MULTITHREADED is "
-          + "spark.sluice.codec=sluice, spark.sluice.store=files and spark.sluice.transport=netty; UCX is "
+      "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "
+          + "takes precedence over it. MULTITHREADED is codec=sluice, store=files and transport=netty; UCX is "
           + "codec=sluice, store=cache and transport=ucx; RDMA is codec=spark, store=files and transport=ucx; "
           + "CACHE_ONLY, for applications of one executor, is codec=sluice, store=cache and transport=netty.");
 
   public static final Setting<Codec> CODEC = Setting.choice(
       "spark.sluice.codec", Codec.class, Codec.SLUICE, Locale.ROOT,
-      "How records become bytes. sluice writes frames wherever it can; spark leaves every shuffle to Spark's own "
-          + "writers and readers, so that only the transport is Sluice's.");
+      "The format of shuffle blocks. With sluice, shuffles that Sluice supports are written as Sluice's frames. With "
+          + "spark every shuffle keeps Spark's own format and Spark's own writers, so that only the transport is "
+          + "Sluice's.");
 
   public static final Setting<Store> STORE = Setting.choice(
       "spark.sluice.store", Store.class, Store.FILES, Locale.ROOT,
-      "Where map output lives. files are Spark's data files. cache keeps it in memory, under the same names, and moves "
-          + "it to the local directories when spark.sluice.cache.hostLimit is reached, the oldest shuffle's first; "
-          + "what finds no room is written to files at once. It needs spark.sluice.codec=sluice, and does nothing with "
-          + "spark.shuffle.service.enabled or spark.shuffle.sync, which a warning says.");
+      "Where map outputs are kept. files: in Spark's data files. cache: in memory, as memory files to which Spark's "
+          + "data files are symbolic links. When spark.sluice.cache.hostLimit is reached, map outputs are moved from "
+          + "memory to the local directories, those of the oldest shuffle first, and a map output that does not fit is "
+          + "written to a file at once. cache needs spark.sluice.codec=sluice. With spark.shuffle.service.enabled or "
+          + "spark.shuffle.sync it has no effect: files are used, and a warning is logged.");
 
   public static final Setting<Long> CACHE_HOST_LIMIT = Setting.bytes("spark.sluice.cache.hostLimit", "1g", "1m", "16t",
-      "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. They lie outside the "
-          + "Java heap and beside spark.sluice.memory.limit: add them to spark.executor.memoryOverhead.");
+      "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. This memory is outside "
+          + "the Java heap and is not part of spark.sluice.memory.limit: add it to spark.executor.memoryOverhead.");
 
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
-      "How blocks travel between executors. netty is Spark's block transfer. ucx reads them one-sidedly, straight "
-          + "from the other executor's map outputs into this one's memory, over RDMA or TCP, and within one machine by "
-          + "a system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened a warning says "
-          + "why and blocks travel by netty. auto does the same without the warning. A block that cannot be read "
-          + "one-sidedly always travels by netty. Needs spark.plugins, by which executors find each other. What Sluice "
-          + "receives one-sidedly takes about spark.reducer.maxSizeInFlight per task of memory outside the Java heap, "
-          + "and never more than three times as much, where Spark's block transfer would take as much of Netty's; what "
-          + "exceeds that travels by netty.");
+      "How blocks are fetched from other executors. netty: by Spark's block transfer. ucx: by one-sided reads, from "
+          + "the other executor's map outputs directly into this executor's memory, over RDMA or TCP, and within one "
+          + "machine by a system call (process_vm_readv) where the kernel permits it; where UCX cannot be opened, a "
+          + "warning gives the reason and blocks are fetched by netty. auto is ucx without that warning. A block that "
+          + "cannot be read one-sidedly is always fetched by netty. ucx and auto need spark.plugins, through which "
+          + "executors learn each other's addresses. Blocks that are read one-sidedly take about "
+          + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three times "
+          + "that; Spark's block transfer would take as much of Netty's memory. Blocks that do not fit within this "
+          + "limit are fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
-      "How long an executor that is read one-sidedly may be silent while this executor waits for an "
-          + "answer or a read. Then it is given up: its blocks are asked for by netty, and so is everything of it for "
-          + "spark.sluice.transport.retryDelay. However slow, a read that moves on is not ended.");
+      "How long an executor may neither answer nor complete a read while this executor waits for an answer or a "
+          + "one-sided read from it. After that its blocks are fetched by netty: those already requested at once, "
+          + "others for spark.sluice.transport.retryDelay. A slow read is not ended as long as it makes progress.");
 
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
       "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",
-      "How long an executor that could not be read one-sidedly is read by netty before it is tried again. Each try "
-          + "that fails doubles it, up to 16 times as long. While it is tried, its blocks go on by netty.");
+      "How long blocks of an executor that could not be read one-sidedly are fetched by netty before it is connected "
+          + "again. Each failed attempt doubles the delay, up to 16 times this value. During an attempt its blocks are "
+          + "still fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
       "spark.sluice.transport.maxConnections", "1024", 1, 65_536,
-      "The most connections for one-sided reads that an executor has at once: to executors that it reads, and from "
-          + "those that read it. When there are so many, the one that was used least recently is closed, if nothing is "
-          + "read over it; if all are in use, blocks travel by netty. An idle connection is closed after two minutes "
-          + "in any case.");
+      "The most connections for one-sided reads that an executor has at once: to executors that it reads from, and "
+          + "from executors that read from it. When the limit is reached, the least recently used connection is closed "
+          + "if nothing is being read over it; if all are in use, blocks are fetched by netty. A connection that is "
+          + "idle for two minutes is closed in any case.");
 
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_BYTES = Setting.bytes(
       "spark.sluice.transport.maxMappedBytes", "2g", "16m", "16t",
-      "How many bytes of an executor's map outputs may be mapped and registered at once for others to read "
-          + "one-sidedly; half of it may stay so while nobody reads. Mapped files take no memory of their own, but an "
-          + "RDMA device that does not page on demand pins them: then they count as the executor's memory. What is "
-          + "asked for beyond it travels by netty (transport.nettyPeerBusy). Where a device may pin memory, an "
-          + "executor uses half of its limit of locked memory (ulimit -l) if that is less, with a warning.");
+      "How many bytes of an executor's map outputs may be mapped and registered at once for other executors to read "
+          + "one-sidedly; up to half of it stays mapped while no executor reads it. Mapped files take no memory of "
+          + "their own, but an RDMA device without on-demand paging pins them: then they count as memory of the "
+          + "executor. Blocks for which there is no room within the limit are fetched by netty (counted as "
+          + "transport.nettyPeerBusy). Where a device may pin memory and half of the limit of locked memory (ulimit "
+          + "-l) is less than this value, the executor uses that half, with a warning.");
 
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_REGIONS = Setting.count(
       "spark.sluice.transport.maxMappedRegions", "16384", 16, 10_000_000,
-      "How many mappings these may be. A mapping is 64k for the first small block of a part of a file, 4m for "
-          + "others. An executor uses half of vm.max_map_count if that is less, with a warning.");
+      "How many mappings of map outputs (see spark.sluice.transport.maxMappedBytes) an executor may have at once. For "
+          + "the first small block that is read in a chunk of a file 64k are mapped, for other blocks the whole chunk "
+          + "of 4m. If half of vm.max_map_count is less than this value, the executor uses that half, with a warning.");
 
   public static final Setting<Boolean> UCX_ALLOW_UNAUTHENTICATED_TCP = Setting.flag(
       "spark.sluice.ucx.allowUnauthenticatedTcp", false, false,
-      "With spark.authenticate=true, whether UCX may use TCP all the same. Over TCP UCX checks no "
-          + "secret: whoever connects to its port can read and write any address of the executor's process. true says "
-          + "that only "
-          + "hosts of this application can reach the executors' ports. With false, blocks of applications with "
-          + "spark.authenticate travel by netty, unless spark.executorEnv.UCX_TLS keeps UCX from TCP.");
+      "Whether UCX may use TCP although spark.authenticate is true. Over TCP UCX checks no secret: any process that "
+          + "connects to its port can read and write any address of the executor's process. Set it to true only if no "
+          + "hosts but those of this application can reach the executors' ports. With false, blocks of applications "
+          + "with spark.authenticate are fetched by netty, unless spark.executorEnv.UCX_TLS permits no TCP.");
 
   public static final Setting<String> UCX_LIBRARY = Setting.text("spark.sluice.ucx.library",
       "empty, or a path on every machine",
-      "Path of libucp.so.0, or of the folder it lies in. Empty takes the system's, and where there is none the one in "
-          + "the jar, which has no RDMA devices.");
+      "Path of libucp.so.0, or of the folder that contains it. If empty, the system's library is used, and where there "
+          + "is none the one in the jar, which has no support for RDMA devices.");
 
   public static final Setting<CodecLevel> CODEC_LEVEL = Setting.choice(
       "spark.sluice.codec.level", CodecLevel.class, CodecLevel.FAST, Locale.ROOT,
-      "How hard rows are encoded. plain writes them as they are; fast uses columnar encodings and general "
-          + "compression only where it clearly pays; small also compresses long byte columns, for slow networks. "
-          + "The general compression is that of spark.io.compression.codec. spark.shuffle.compress=false means plain.");
+      "How much work goes into making frames small. plain writes rows as they are. fast writes columns, and compresses "
+          + "long byte columns only where the beginning of the column shrinks by a quarter or more. small compresses "
+          + "them already where it shrinks by a sixteenth or more, for slow networks. The compression codec is "
+          + "spark.io.compression.codec. With spark.shuffle.compress=false the level is plain.");
 
   private static final String SPARE_CORES =
-      "auto takes the cores that were granted to the executor and that no task's thread occupies, at most 8: "
-          + "those beyond one per task where spark.task.cpus is more than 1, and whole cores of a cgroup's CPU quota "
-          + "(spark.kubernetes.executor.limit.cores) beyond the executor's. Everywhere else, and with local[n], it is "
-          + "0: cores that the process sees but was not granted may be in use by other containers.";
+      "auto is the number of cores that were granted to the executor but that no task's thread uses, at most 8: where "
+          + "spark.task.cpus is more than 1, the cores beyond one per task; where a cgroup has a CPU quota "
+          + "(spark.kubernetes.executor.limit.cores), the whole cores of the quota beyond the executor's cores. "
+          + "Otherwise, and with local[n], auto is 0, because cores that the process sees but was not granted may be "
+          + "in use by other containers.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
-      "Encoder threads of one executor, shared by its tasks. With 0 every task encodes its rows itself. "
+      "Encoder threads of one executor, shared by its tasks. With 0 each task's own thread encodes its rows. "
           + SPARE_CORES);
 
   public static final Setting<OptionalLong> READER_THREADS = Setting.countOrAuto("spark.sluice.reader.threads", 0, 256,
-      "Decoder threads of one executor, shared by its tasks. With 0 every task decodes its blocks itself. "
+      "Decoder threads of one executor, shared by its tasks. With 0 each task's own thread decodes its blocks. "
           + SPARE_CORES);
 
   public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
       "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
-      "How many bytes of blocks and decoded rows all reduce tasks of one executor may have fetched or decoded and "
-          + "not yet consumed.");
+      "How many bytes of blocks and decoded rows all reduce tasks of one executor together may have fetched or decoded "
+          + "but not yet consumed.");
 
   public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes(
       "spark.sluice.writer.pageBytes", "1m", "64k", "64m",
-      "Size of the pages that map tasks collect rows in. A task starts with a smaller page, and a row that is "
-          + "larger than a page gets a page of its own.");
+      "Size of the pages in which map tasks collect rows. A task starts with a smaller page, and a row that is larger "
+          + "than a page gets a page of its own.");
 
   public static final Setting<OptionalLong> WRITER_BATCH_BYTES = Setting.bytesOrAuto(
       "spark.sluice.writer.batchBytes", "1m", "1g",
       "How many bytes of rows are sorted by partition and encoded together. Larger batches give longer frames per "
-          + "partition and need more memory. auto takes 1,024 rows per partition, between 4m and 64m, and at most a "
-          + "quarter of the memory limit per task that can run at once, an eighth with encoder threads.");
+          + "partition and need more memory. auto is enough for 1,024 rows per partition, between 4m and 64m, but at "
+          + "most a quarter of spark.sluice.memory.limit divided by the number of tasks that can run at once, or an "
+          + "eighth with encoder threads.");
 
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.memory.limit", "16m", "16t",
-      "How many bytes outside the Java heap the shuffles of one executor may use together: rows on their way to "
-          + "be encoded, what encoding them needs, encoded runs, fetched frames and decoded batches. auto takes 96m "
-          + "per core, at least 256m; where it is known what the container has beyond the Java heap, at most a sixth "
-          + "of that, but no less than 64m and 16m per core. It is known from a memory limit of the executor's "
-          + "cgroup, minus the heap, and on YARN and Kubernetes from spark.executor.memoryOverhead or Spark's rule "
-          + "for it. An executor says at its start which limit it has and why, and warns when a limit set here "
-          + "exceeds what the container has. A limit set here is never exceeded. With auto, a task that is the only "
-          + "one to hold memory may take more for rows that do not fit the limit, up to what the container has beyond "
-          + "the heap minus 256m for the JVM itself; that is logged and counted (memory.beyondLimit), and other tasks "
-          + "wait until it is over. With spark.memory.offHeap.enabled=true the setting is not used: the memory is "
-          + "Spark's, as for every other operator.");
+      "How many bytes outside the Java heap the shuffles of one executor may use together: rows that wait to be "
+          + "encoded, the memory that encoding them needs, encoded runs, fetched frames and decoded batches. auto is "
+          + "96m per core, at least 256m. Where the container's memory beyond the Java heap is known, auto is at most "
+          + "a sixth of that memory, but no less than 64m and 16m per core. It is known from a memory limit of the "
+          + "executor's cgroup, minus the heap, and on YARN and Kubernetes from spark.executor.memoryOverhead or "
+          + "Spark's rule for its default. An executor logs at its start which limit it has and why, and warns when a "
+          + "limit set here exceeds the container's memory beyond the heap. A limit set here is never exceeded. With "
+          + "auto, a task that is the only one to hold memory may take more for rows that do not fit within the limit, "
+          + "up to the container's memory beyond the heap minus 256m for the JVM itself; this is logged and counted "
+          + "(memory.beyondLimit), and other tasks that ask for memory wait meanwhile. With "
+          + "spark.memory.offHeap.enabled=true this setting is not used: the memory is taken from Spark's off-heap "
+          + "execution memory, as by other operators.");
 
   public static final Setting<Long> MEMORY_WAIT_TIMEOUT = Setting.millis(
       "spark.sluice.memory.waitTimeout", "120s", "100ms", "1h",
-      "How long a task that has already spilled all it can waits for other tasks to give memory back before it fails.");
+      "How long a task that has spilled all it can waits for other tasks to release memory. After that it fails.");
 
   public static final Setting<Boolean> MEMORY_FAIL_ON_LEAK = Setting.flag(
       "spark.sluice.memory.failOnLeak", false, false,
-      "Whether a task that ends with memory leased fails. For tests; otherwise a leak is freed, logged and counted.");
+      "Whether a task fails that has not released all of its memory when it ends. For tests. With false, the memory is "
+          + "freed, and the leak is logged and counted.");
 
   public static final Setting<String> NATIVE_LIBRARY = Setting.text("spark.sluice.native.library",
       "empty, or the path of a readable file on every machine",
-      "Path of libsluice_jni.so to load, where it is, instead of the one in the jar. Empty takes the one in the jar, "
-          + "which is copied to java.io.tmpdir to be loaded: where that is mounted noexec, set this. Do not overwrite "
-          + "the file while an executor runs; replace it by a rename. An executor that can load neither works in "
-          + "Java.");
+      "Path of the libsluice_jni.so to load, without copying it, instead of the one in the jar. If empty, the one in "
+          + "the jar is copied to java.io.tmpdir and loaded from there: where that folder is mounted noexec, set this "
+          + "path. Do not overwrite the file while an executor runs; replace it by a rename. An executor that cannot "
+          + "load the library encodes and decodes shuffle data in Java.");
 
   private static final List<Setting<?>> ALL =
       List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,

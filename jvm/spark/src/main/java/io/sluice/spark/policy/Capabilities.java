@@ -11,11 +11,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this application may do beyond files and Spark's block transfer. Settings alone decide, so it is alike in all
- * processes; an executor may still find that it cannot.
+ * Which features beyond data files and Spark's block transfer this application uses. This follows from the settings
+ * alone, so it is the same in the driver and in all executors. An executor may still be unable to use a feature.
  *
  * @param oneSided whether blocks of other executors are read one-sidedly
- * @param cache whether map output stays in memory
+ * @param cache whether map outputs are kept in memory
  */
 public record Capabilities(boolean oneSided, boolean cache) {
   private static final Logger LOG = LoggerFactory.getLogger(Capabilities.class);
@@ -24,9 +24,10 @@ public record Capabilities(boolean oneSided, boolean cache) {
   /**
    * Logs why a requested feature is not used: as a warning on the driver, where users look.
    *
-   * <p>With the cache, on the driver, {@code spark.shuffle.readHostLocalDisk} becomes false: Spark would open other
-   * executors' data files on the same host, but these are links to memory files under {@code /proc}, which in another
-   * PID namespace do not exist or are other files. Executors get their settings from the driver, after this.
+   * <p>With the cache, on the driver, {@code spark.shuffle.readHostLocalDisk} becomes false: otherwise Spark would open
+   * the data files of other executors on the same host. With the cache these are symbolic links to memory files under
+   * {@code /proc}, and in another PID namespace such a path does not exist or is another file. Executors fetch their
+   * settings from the driver later, so they get the changed value.
    */
   public static Capabilities of(SparkConf conf, Settings settings, boolean isDriver) {
     boolean oneSided = settings.transport().oneSided() && permitted(TransportRules.refusal(conf),
