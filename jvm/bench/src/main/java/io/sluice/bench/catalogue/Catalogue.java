@@ -5,20 +5,36 @@ import io.sluice.bench.tpch.QueryText;
 import io.sluice.bench.tpch.TpchQuery;
 import io.sluice.bench.tpch.TpchTables;
 import io.sluice.bench.workload.Aggregate;
+import io.sluice.bench.workload.AggregateSets;
 import io.sluice.bench.workload.CogroupJoin;
 import io.sluice.bench.workload.ColdQuery;
+import io.sluice.bench.workload.CollectList;
 import io.sluice.bench.workload.Distinct;
+import io.sluice.bench.workload.DistinctRows;
 import io.sluice.bench.workload.Generate;
 import io.sluice.bench.workload.GlobalSort;
 import io.sluice.bench.workload.GroupBy;
+import io.sluice.bench.workload.GroupObjects;
+import io.sluice.bench.workload.HiBenchTeraSort;
+import io.sluice.bench.workload.NestedTuples;
 import io.sluice.bench.workload.PageRank;
+import io.sluice.bench.workload.Ranking;
+import io.sluice.bench.workload.Rebalance;
 import io.sluice.bench.workload.Repartition;
+import io.sluice.bench.workload.RoundRobin;
 import io.sluice.bench.workload.SelfJoin;
+import io.sluice.bench.workload.SkewJoin;
+import io.sluice.bench.workload.SmallJobs;
+import io.sluice.bench.workload.SortByFive;
 import io.sluice.bench.workload.SortRdd;
+import io.sluice.bench.workload.SortStrings;
+import io.sluice.bench.workload.SparkTeraSort;
 import io.sluice.bench.workload.TeraRecord;
 import io.sluice.bench.workload.TeraSort;
 import io.sluice.bench.workload.TeraSortFrame;
+import io.sluice.bench.workload.WideRows;
 import io.sluice.bench.workload.WordCount;
+import io.sluice.bench.workload.WordCountText;
 import io.sluice.bench.workload.Workload;
 import java.util.List;
 import java.util.function.Supplier;
@@ -72,6 +88,24 @@ public final class Catalogue {
       warm("distinct", "longs that repeat, distinct", () -> new Distinct(), 5_000_000, Long.BYTES),
       warm("cogroup-join", "visits with their users, join of pair RDDs", () -> new CogroupJoin(),
           3_000_000, 70),
+      warm("hibench-terasort", "TeraSort records, sortByKey in an order of the job's own", () -> new HiBenchTeraSort(),
+          5_000_000, TeraRecord.RECORD_BYTES),
+      warm("spark-terasort", "the same with a partitioner of its own too", () -> new SparkTeraSort(),
+          5_000_000, TeraRecord.RECORD_BYTES),
+      warm("groupby-objects", "objects of an own class, groupByKey", () -> new GroupObjects(), 2_000_000, 60),
+      warm("aggregate-sets", "words after words, aggregateByKey to sets", () -> new AggregateSets(), 3_000_000, 10),
+      warm("wordcount-text", "wordcount with Hadoop's Text as the key", () -> new WordCountText(), 10_000_000, 5),
+      warm("nested-tuples", "reduceByKey of nested tuples", () -> new NestedTuples(), 3_000_000, 30),
+      table("round-robin", "the table to 200 partitions in turn", () -> new RoundRobin()),
+      table("rebalance", "the table through the REBALANCE hint", () -> new Rebalance()),
+      table("window", "rank and running sum in 1,000 groups", () -> new Ranking()),
+      table("distinct-sql", "SELECT DISTINCT of two columns", () -> new DistinctRows()),
+      table("skew-join", "a quarter of the rows has one key", () -> new SkewJoin()),
+      table("collect-list", "sorted ids of 100,000 groups", () -> new CollectList()),
+      table("sort-strings", "the table in order of one string", () -> new SortStrings()),
+      table("sort-multi", "the table in order of five columns", () -> new SortByFive()),
+      warm("small", "jobs of ten rows, one after the other", () -> new SmallJobs(), 1_000L * SmallJobs.ROWS, 16),
+      warm("wide", "500 columns to 2,000 partitions", () -> new WideRows(), 50_000, WideRows.COLUMNS * Long.BYTES),
       new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),
           1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
 

@@ -59,6 +59,15 @@ class WorkloadsTest {
         "groupby", distinct(row -> Scatter.mix(row) & Integer.MAX_VALUE),
         "wordcount", distinct(Words::drawn), "distinct", distinct(row -> Scatter.below(row, 1_000)),
         "pagerank", (long) ranksOneByOne().size(), "cold-query", distinctKeys));
+    expected.putAll(Map.of("hibench-terasort", 2_000L, "spark-terasort", 2_000L,
+        "groupby-objects", distinct(row -> Scatter.below(row, 200)), "aggregate-sets", distinct(Words::drawn),
+        "wordcount-text", distinct(Words::drawn), "nested-tuples", distinct(row -> NestedTuples.visit(row)._1()),
+        "small", LongStream.range(0, 200).map(job -> LongStream.range(10 * job, 10 * job + 10)
+            .map(row -> Scatter.below(row, 5)).distinct().count()).sum()));
+    expected.putAll(Map.of("round-robin", 2_000L, "rebalance", 2_000L, "window", 2_000L, "skew-join", 2_000L,
+        "sort-strings", 2_000L, "sort-multi", 2_000L, "wide", 2_000L,
+        "distinct-sql", BenchTable.of(spark, SIZING).select("k", "d").distinct().count(),
+        "collect-list", BenchTable.of(spark, SIZING).selectExpr("k % 100000").distinct().count()));
     for (Entry entry : Catalogue.entries()) {
       Digest digest = Catalogue.create(entry.name()).verify(spark, SIZING);
       assertEquals(expected.get(entry.name()), digest.rows(), entry.name());
@@ -74,7 +83,9 @@ class WorkloadsTest {
   void teraSortGivesTheRecordsThatWereGenerated() {
     JavaPairRDD<byte[], byte[]> records = GeneratedRecords.pairs(context, SIZING.rows(), 1,
         row -> new Tuple2<>(TeraRecord.key(row), TeraRecord.value(row)));
-    assertEquals(PairDigester.digest(records, false).checksum(), new TeraSort().verify(spark, SIZING).checksum());
+    for (PairWorkload<?, ?> sort : List.of(new TeraSort(), new HiBenchTeraSort(), new SparkTeraSort())) {
+      assertEquals(PairDigester.digest(records, false).checksum(), sort.verify(spark, SIZING).checksum());
+    }
     assertFalse(PairDigester.digest(records, true).ordered());
   }
 
@@ -82,7 +93,8 @@ class WorkloadsTest {
   void resultsDoNotDependOnTheReducePartitions() {
     Sizing other = new Sizing(SIZING.rows(), SIZING.maps(), 2);
     for (PairWorkload<?, ?> workload : List.of(new TeraSort(), new SortRdd(), new GroupBy(), new WordCount(),
-        new Distinct(), new CogroupJoin(), new PageRank())) {
+        new Distinct(), new CogroupJoin(), new PageRank(), new HiBenchTeraSort(), new SparkTeraSort(),
+        new GroupObjects(), new AggregateSets(), new WordCountText(), new NestedTuples())) {
       assertEquals(workload.verify(spark, SIZING), workload.verify(spark, other), workload.getClass().getName());
     }
   }
@@ -129,6 +141,9 @@ class WorkloadsTest {
     Digest table = new Generate().verify(spark, SIZING);
     assertEquals(table, new Repartition().verify(spark, SIZING));
     assertEquals(table, new GlobalSort().verify(spark, SIZING));
+    assertEquals(table, new RoundRobin().verify(spark, SIZING));
+    assertEquals(table, new Rebalance().verify(spark, SIZING));
+    assertEquals(table, new SortByFive().verify(spark, SIZING));
   }
 
   @Test

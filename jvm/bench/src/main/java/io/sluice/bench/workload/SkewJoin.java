@@ -1,0 +1,30 @@
+package io.sluice.bench.workload;
+
+import static org.apache.spark.sql.functions.col;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A sort-merge join in which a quarter of the left side's rows have one key, planned adaptively: Spark splits that
+ * key's partition. The right side has each key once.
+ */
+public final class SkewJoin extends DataFrameWorkload {
+
+  private static final long KEYS = 1_000_000;
+
+  @Override
+  public boolean wantsSparksDefaults() {
+    return true;
+  }
+
+  @Override
+  protected Dataset<Row> query(SparkSession spark, Sizing sizing) {
+    Dataset<Row> left = BenchTable.of(spark, sizing)
+        .selectExpr("IF(id % 4 = 0, 7L, k) AS k", "id", "d", "s", "name");
+    Dataset<Row> right = spark.range(0, KEYS, 1, sizing.maps())
+        .select(col("id").as("k"), col("id").multiply(3).as("weight"));
+    return left.join(right.hint("merge"), "k");
+  }
+}
