@@ -260,7 +260,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
-    return OutputCache.open(settings.store().cacheLimitBytes(), memoryFiles, shuffleBlockResolver(),
+    settings.store().cacheLimit().warning().ifPresent(LOG::warn);
+    return OutputCache.open(settings.store().cacheLimit().bytes(), memoryFiles, shuffleBlockResolver(),
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
   }
 

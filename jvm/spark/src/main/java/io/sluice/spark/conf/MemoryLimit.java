@@ -1,6 +1,5 @@
 package io.sluice.spark.conf;
 
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
@@ -29,64 +28,50 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
   private static final long LEAST = 64 * MIB;
   private static final long LEAST_PER_TASK = 16 * MIB;
 
-  /** Memory that the executor's container has beyond the heap, and where that number comes from. */
-  private record Grant(long bytes, String source) {}
-
-  /** @param set the user's setting; empty for {@code auto} */
-  static MemoryLimit of(SparkConf conf, ProcessGrant process, Cores cores, OptionalLong set) {
-    Optional<Grant> grant = grant(conf, process);
+  /**
+   * @param set the user's setting; empty for {@code auto}
+   * @param cacheBytes the most map output that the executor keeps in memory beside the shuffles' own
+   */
+  static MemoryLimit of(SparkConf conf, ProcessGrant process, Cores cores, OptionalLong set, long cacheBytes) {
+    Optional<ContainerGrant> grant = ContainerGrant.of(conf, process);
     if (set.isPresent()) {
       long bytes = set.getAsLong();
       return new MemoryLimit(bytes, bytes, "set by the user",
           grant.filter(g -> bytes > g.bytes()).map(g -> tooLarge(bytes, g)));
     }
-    long byCores = Math.max(MIN_BY_CORES, PER_CORE * cores.tasks());
     if (grant.isEmpty()) {
       long machine = process.machineBytes() - process.heapBytes();
-      return new MemoryLimit(byCores, Math.max(byCores, machine),
+      return new MemoryLimit(byCores(cores), Math.max(byCores(cores), machine),
           "auto: 96 MiB per core, at least 256 MiB; nothing says what the process may use beyond the Java heap",
           Optional.empty());
     }
     long granted = grant.get().bytes();
-    long bytes = Math.min(byCores, Math.max(Math.max(LEAST, LEAST_PER_TASK * cores.tasks()), granted / GRANT_SHARE));
+    long bytes = byGrant(granted, cores);
     Optional<String> tight = bytes > granted / 2 ? Optional.of("shuffles need at least " + mib(bytes)
         + " beside what the JVM itself takes, but the container has " + mib(granted) + " beyond the Java heap ("
         + grant.get().source() + "): raise spark.executor.memoryOverhead") : Optional.empty();
-    return new MemoryLimit(bytes, Math.max(bytes, granted - JVM_OWN),
+    return new MemoryLimit(bytes, Math.max(bytes, granted - JVM_OWN - cacheBytes),
         "auto: of the " + mib(granted) + " that the container has beyond the Java heap (" + grant.get().source() + ")",
         tight);
   }
 
-  private static String tooLarge(long bytes, Grant grant) {
+  private static long byCores(Cores cores) {
+    return Math.max(MIN_BY_CORES, PER_CORE * cores.tasks());
+  }
+
+  private static long byGrant(long granted, Cores cores) {
+    return Math.min(byCores(cores), Math.max(Math.max(LEAST, LEAST_PER_TASK * cores.tasks()), granted / GRANT_SHARE));
+  }
+
+  /** What a container has for other things when shuffles take their limit, and the JVM what it needs itself. */
+  static long leftOf(ContainerGrant grant, Cores cores, OptionalLong set) {
+    return Math.max(0, grant.bytes() - JVM_OWN - set.orElse(byGrant(grant.bytes(), cores)));
+  }
+
+  private static String tooLarge(long bytes, ContainerGrant grant) {
     return "spark.sluice.memory.limit = " + mib(bytes) + " is more than the " + mib(grant.bytes())
         + " that the container has beyond the Java heap (" + grant.source() + "): the executor may be killed for it."
         + " Lower the limit or raise spark.executor.memoryOverhead";
-  }
-
-  private static Optional<Grant> grant(SparkConf conf, ProcessGrant process) {
-    if (process.runsTasks() && process.memoryBytes().isPresent()) {
-      long limit = process.memoryBytes().getAsLong();
-      long others = offHeapBytes(conf) + conf.getSizeAsMb("spark.executor.pyspark.memory", "0") * MIB;
-      return Optional.of(new Grant(Math.max(0, limit - process.heapBytes() - others),
-          "cgroup limit " + mib(limit) + ", heap " + mib(process.heapBytes())));
-    }
-    String master = conf.get("spark.master", "");
-    return master.startsWith("yarn") || master.startsWith("k8s")
-        ? Optional.of(overhead(conf, master.startsWith("k8s"))) : Optional.empty();
-  }
-
-  /** As Spark's YARN and Kubernetes backends size a container. */
-  private static Grant overhead(SparkConf conf, boolean kubernetes) {
-    if (conf.contains("spark.executor.memoryOverhead")) {
-      return new Grant(conf.getSizeAsMb("spark.executor.memoryOverhead") * MIB, "spark.executor.memoryOverhead");
-    }
-    String factorKey = kubernetes && !conf.contains("spark.executor.memoryOverheadFactor")
-        ? "spark.kubernetes.memoryOverheadFactor" : "spark.executor.memoryOverheadFactor";
-    double factor = conf.getDouble(factorKey, 0.1);
-    long heap = conf.getSizeAsMb("spark.executor.memory", "1g") * MIB;
-    long least = conf.getSizeAsMb("spark.executor.minMemoryOverhead", "384m") * MIB;
-    return new Grant(Math.max(least, (long) (heap * factor)), String.format(Locale.ROOT,
-        "spark.executor.memoryOverhead is not set: %.2f of spark.executor.memory, at least %s", factor, mib(least)));
   }
 
   static long offHeapBytes(SparkConf conf) {
@@ -100,7 +85,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
         + (ceilingBytes > bytes ? "; a task alone up to " + mib(ceilingBytes) + " for rows that do not fit that" : "");
   }
 
-  private static String mib(long bytes) {
+  static String mib(long bytes) {
     return bytes / MIB + " MiB";
   }
 }

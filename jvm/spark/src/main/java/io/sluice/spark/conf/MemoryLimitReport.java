@@ -1,5 +1,6 @@
 package io.sluice.spark.conf;
 
+import java.util.Optional;
 import org.apache.spark.SparkConf;
 
 /**
@@ -11,12 +12,16 @@ public final class MemoryLimitReport {
 
   /** The line for an application with {@code conf}, and below it the warning about its settings, if there is one. */
   public static String of(SparkConf conf) {
-    MemorySettings memory = Settings.from(conf).memory();
-    if (memory.offHeapEnabled()) {
-      return "shuffles of one executor use Spark's off-heap memory, spark.memory.offHeap.size";
-    }
-    String warning = memory.limit().warning().map(text -> System.lineSeparator() + "WARNING: " + text).orElse("");
-    return memory.limit().describe() + warning;
+    Settings settings = Settings.from(conf);
+    MemorySettings memory = settings.memory();
+    String cache = settings.store().kind() == Store.CACHE ? line(settings.store().cacheLimit().warning()) : "";
+    return memory.offHeapEnabled()
+        ? "shuffles of one executor use Spark's off-heap memory, spark.memory.offHeap.size" + cache
+        : memory.limit().describe() + line(memory.limit().warning()) + cache;
+  }
+
+  private static String line(Optional<String> warning) {
+    return warning.map(text -> System.lineSeparator() + "WARNING: " + text).orElse("");
   }
 
   public static void main(String[] arguments) {

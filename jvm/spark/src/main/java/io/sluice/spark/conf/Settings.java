@@ -48,16 +48,17 @@ public record Settings(
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);
+    StoreSettings store = store(conf, mode, codec, process, cores);
     return new Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         mode,
         codec,
-        store(conf, mode, codec),
+        store,
         transport(conf, mode),
         writer(conf, cores),
         reader(conf, cores),
-        memory(conf, process, cores),
+        memory(conf, process, cores, store.kind() == Store.CACHE ? store.cacheLimit().bytes() : 0),
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
@@ -76,23 +77,25 @@ public record Settings(
         value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT));
   }
 
-  private static MemorySettings memory(SparkConf conf, ProcessGrant process, Cores cores) {
+  private static MemorySettings memory(SparkConf conf, ProcessGrant process, Cores cores, long cacheBytes) {
     return new MemorySettings(
-        MemoryLimit.of(conf, process, cores, value(conf, SluiceSettings.MEMORY_LIMIT)),
+        MemoryLimit.of(conf, process, cores, value(conf, SluiceSettings.MEMORY_LIMIT), cacheBytes),
         value(conf, SluiceSettings.MEMORY_WAIT_TIMEOUT) * 1_000_000L,
         value(conf, SluiceSettings.MEMORY_FAIL_ON_LEAK),
         conf.getBoolean("spark.memory.offHeap.enabled", false),
         MemoryLimit.offHeapBytes(conf));
   }
 
-  private static StoreSettings store(SparkConf conf, Mode mode, Codec codec) {
+  private static StoreSettings store(
+      SparkConf conf, Mode mode, Codec codec, ProcessGrant process, Cores cores) {
     Store store = axis(conf, SluiceSettings.STORE, mode.store());
     if (store == Store.CACHE && codec == Codec.SPARK) {
       throw new SluiceException("spark.sluice.store = cache needs spark.sluice.codec = sluice: Spark's own writers"
           + " write files. Set spark.sluice.store=files, or leave spark.sluice.codec out (spark.sluice.mode is "
           + mode + ")");
     }
-    return new StoreSettings(store, value(conf, SluiceSettings.CACHE_HOST_LIMIT));
+    return new StoreSettings(store, CacheLimit.of(conf, process, cores, value(conf, SluiceSettings.CACHE_HOST_LIMIT),
+        value(conf, SluiceSettings.MEMORY_LIMIT)));
   }
 
   private static TransportSettings transport(SparkConf conf, Mode mode) {

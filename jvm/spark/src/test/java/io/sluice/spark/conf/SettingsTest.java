@@ -125,8 +125,8 @@ class SettingsTest {
 
   @Test
   void theCacheHasALimit() {
-    assertEquals(1L << 30, settings().store().cacheLimitBytes());
-    assertEquals(5L << 20, settings("spark.sluice.cache.hostLimit", "5m").store().cacheLimitBytes());
+    assertEquals(1L << 30, settings().store().cacheLimit().bytes());
+    assertEquals(5L << 20, settings("spark.sluice.cache.hostLimit", "5m").store().cacheLimit().bytes());
   }
 
   @Test

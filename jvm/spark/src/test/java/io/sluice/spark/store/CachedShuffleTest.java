@@ -93,7 +93,7 @@ class CachedShuffleTest {
     assertSame(join(60_000));
     assertTrue(spark.counter(Counter.CACHE_MOVES) > 0, () -> spark.manager().counters().snapshot().toString());
     assertTrue(spark.manager().executorState().cache().orElseThrow().usedBytes()
-        <= spark.manager().settings().store().cacheLimitBytes());
+        <= spark.manager().settings().store().cacheLimit().bytes());
   }
 
   @Test
