@@ -2,7 +2,6 @@ package io.sluice.spark;
 
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
-import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.executor.ExecutorState;
@@ -256,7 +255,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   private Optional<TransportService> openTransport() {
     byte[] secret = TransportSecret.of(SparkEnv.get().securityManager().getSecretKey());
-    return TransportService.open(settings.transport(), secret, receiveLimit(), counters);
+    return TransportService.open(settings.transport(), secret, settings.transport().receiveLimitBytes(), counters);
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
@@ -274,16 +273,6 @@ public class SluiceShuffleManager extends SortShuffleManager {
       executor = new ExecutorState(nativeCore, settings, counters, transport, cache);
     }
     return executor;
-  }
-
-  /**
-   * How many bytes of blocks this executor may have received one-sidedly and its tasks not yet read. Spark's fetch
-   * iterators (two in a task that joins) bound it too, but by the sizes that map tasks report: these are a little too
-   * small for every block, and with more than 2,000 partitions they are averages, while the blocks of one partition may
-   * be many times as large. Blocks beyond this limit are fetched by Spark's block transfer.
-   */
-  private long receiveLimit() {
-    return settings.cores().tasks() * 2L * (FetchSettings.of(conf).maxBytesInFlight() / 2 * 3);
   }
 
   /** The counters of this process; there from the start. */

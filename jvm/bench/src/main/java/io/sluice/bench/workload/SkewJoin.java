@@ -15,15 +15,14 @@ public final class SkewJoin extends DataFrameWorkload {
   private static final long KEYS = 1_000_000;
 
   @Override
-  public boolean wantsSparksDefaults() {
-    return true;
-  }
-
-  @Override
   protected Dataset<Row> query(SparkSession spark, Sizing sizing) {
-    Dataset<Row> left = BenchTable.of(spark, sizing)
+    SparkSession adaptive = spark.newSession();
+    adaptive.conf().set("spark.sql.adaptive.enabled", "true");
+    adaptive.conf().set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "16m");
+    adaptive.conf().set("spark.sql.adaptive.advisoryPartitionSizeInBytes", "16m");
+    Dataset<Row> left = BenchTable.of(adaptive, sizing)
         .selectExpr("IF(id % 4 = 0, 7L, k) AS k", "id", "d", "s", "name");
-    Dataset<Row> right = spark.range(0, KEYS, 1, sizing.maps())
+    Dataset<Row> right = adaptive.range(0, KEYS, 1, sizing.maps())
         .select(col("id").as("k"), col("id").multiply(3).as("weight"));
     return left.join(right.hint("merge"), "k");
   }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
-/** A total order by one string, of which the first twelve bytes are often equal. */
+/** A total order by one string, of which the first fifteen bytes are equal. */
 public final class SortStrings extends DataFrameWorkload {
 
   @Override

@@ -6,7 +6,8 @@ import org.apache.spark.SparkConf;
 
 /**
  * How many bytes of map outputs one executor keeps in memory: {@code spark.sluice.cache.hostLimit}, or less where its
- * container has less beside the Java heap, what the JVM needs itself, and the shuffles' own memory.
+ * container has less beside the Java heap, what the JVM needs itself, the shuffles' own memory and the blocks that
+ * arrive one-sidedly.
  *
  * @param bytes 0 when there is no room: then map outputs go to files
  * @param warning that it is less than the setting, if it is
@@ -16,10 +17,14 @@ public record CacheLimit(long bytes, Optional<String> warning) {
   /**
    * @param set the setting
    * @param memoryLimit {@code spark.sluice.memory.limit}; empty for {@code auto}
+   * @param receivedBytes the most that blocks take which arrive one-sidedly
    */
-  static CacheLimit of(SparkConf conf, ProcessGrant process, Cores cores, long set, OptionalLong memoryLimit) {
+  static CacheLimit of(SparkConf conf, ProcessGrant process, Cores cores, long set, OptionalLong memoryLimit,
+      long receivedBytes) {
     Optional<ContainerGrant> grant = ContainerGrant.of(conf, process);
-    long room = grant.map(granted -> MemoryLimit.leftOf(granted, cores, memoryLimit)).orElse(Long.MAX_VALUE);
+    boolean offHeap = conf.getBoolean("spark.memory.offHeap.enabled", false);
+    long room = grant.map(granted -> MemoryLimit.leftOf(granted,
+        receivedBytes + (offHeap ? 0 : MemoryLimit.inContainer(granted, cores, memoryLimit)))).orElse(Long.MAX_VALUE);
     if (set <= room) {
       return new CacheLimit(set, Optional.empty());
     }

@@ -41,7 +41,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
     }
     if (grant.isEmpty()) {
       long machine = process.machineBytes() - process.heapBytes();
-      return new MemoryLimit(byCores(cores), Math.max(byCores(cores), machine),
+      return new MemoryLimit(byCores(cores), Math.max(byCores(cores), machine - cacheBytes),
           "auto: 96 MiB per core, at least 256 MiB; nothing says what the process may use beyond the Java heap",
           Optional.empty());
     }
@@ -63,9 +63,17 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
     return Math.min(byCores(cores), Math.max(Math.max(LEAST, LEAST_PER_TASK * cores.tasks()), granted / GRANT_SHARE));
   }
 
-  /** What a container has for other things when shuffles take their limit, and the JVM what it needs itself. */
-  static long leftOf(ContainerGrant grant, Cores cores, OptionalLong set) {
-    return Math.max(0, grant.bytes() - JVM_OWN - set.orElse(byGrant(grant.bytes(), cores)));
+  /**
+   * What a container has for other things when shuffles take their limit, and the JVM, Netty and Python as much as this
+   * class leaves them.
+   */
+  static long leftOf(ContainerGrant grant, long shuffleBytes) {
+    return Math.max(0, grant.bytes() - JVM_OWN - grant.bytes() / GRANT_SHARE - shuffleBytes);
+  }
+
+  /** The limit of shuffles in a container: the user's, or what {@code auto} is there. */
+  static long inContainer(ContainerGrant grant, Cores cores, OptionalLong set) {
+    return set.orElse(byGrant(grant.bytes(), cores));
   }
 
   private static String tooLarge(long bytes, ContainerGrant grant) {

@@ -48,14 +48,16 @@ public record Settings(
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);
-    StoreSettings store = store(conf, mode, codec, process, cores);
+    TransportSettings transport = transport(conf, mode, cores);
+    long receivedBytes = transport.oneSided() ? transport.receiveLimitBytes() : 0;
+    StoreSettings store = store(conf, mode, codec, process, cores, receivedBytes);
     return new Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         mode,
         codec,
         store,
-        transport(conf, mode),
+        transport,
         writer(conf, cores),
         reader(conf, cores),
         memory(conf, process, cores, store.kind() == Store.CACHE ? store.cacheLimit().bytes() : 0),
@@ -87,7 +89,7 @@ public record Settings(
   }
 
   private static StoreSettings store(
-      SparkConf conf, Mode mode, Codec codec, ProcessGrant process, Cores cores) {
+      SparkConf conf, Mode mode, Codec codec, ProcessGrant process, Cores cores, long receivedBytes) {
     Store store = axis(conf, SluiceSettings.STORE, mode.store());
     if (store == Store.CACHE && codec == Codec.SPARK) {
       throw new SluiceException("spark.sluice.store = cache needs spark.sluice.codec = sluice: Spark's own writers"
@@ -95,10 +97,10 @@ public record Settings(
           + mode + ")");
     }
     return new StoreSettings(store, CacheLimit.of(conf, process, cores, value(conf, SluiceSettings.CACHE_HOST_LIMIT),
-        value(conf, SluiceSettings.MEMORY_LIMIT)));
+        value(conf, SluiceSettings.MEMORY_LIMIT), receivedBytes));
   }
 
-  private static TransportSettings transport(SparkConf conf, Mode mode) {
+  private static TransportSettings transport(SparkConf conf, Mode mode, Cores cores) {
     return new TransportSettings(
         axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
         value(conf, SluiceSettings.UCX_LIBRARY),
@@ -107,7 +109,18 @@ public record Settings(
         value(conf, SluiceSettings.TRANSPORT_MAX_CONNECTIONS),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),
-        value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP));
+        value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP),
+        receiveLimit(conf, cores));
+  }
+
+  /**
+   * Spark's fetch iterators (two in a task that joins) bound what arrives too, but by the sizes that map tasks report:
+   * these are a little too small for every block, and with more than 2,000 partitions they are averages, while the
+   * blocks of one partition may be many times as large.
+   */
+  private static long receiveLimit(SparkConf conf, Cores cores) {
+    long maxInFlight = conf.getSizeAsMb("spark.reducer.maxSizeInFlight", "48m") << 20;
+    return cores.tasks() * 2L * (maxInFlight / 2 * 3);
   }
 
   /** The user's value, else the mode's. */

@@ -69,6 +69,7 @@ final class DecodeJob {
   /** Reads the current frame: a plain row, for which there was no memory, to the heap; else waits if it must. */
   void load(FrameReader frames, ReadMemory memory) throws IOException {
     if (frames.isPlainRow()) {
+      encoded.close();
       readToHeap(frames);
       return;
     }

@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.Platform;
  */
 final class DecodedBatch implements AutoCloseable {
   private final ReusedMemory memory = new ReusedMemory();
-  /** Kept for the next long row while it is not much too long for it; null before the first one. */
+  /** Kept from one long row to a next one that follows it and is not much shorter; else null. */
   private byte[] array;
   private boolean onHeap;
   private long rowBytes;
@@ -37,11 +37,13 @@ final class DecodedBatch implements AutoCloseable {
 
   /** Makes room for a frame, waiting for memory if needed. */
   void prepare(FrameHeader header, ReadMemory source) {
+    array = null;
     memory.ensure(bytesFor(header), source, "the rows of a shuffle frame");
   }
 
   /** As {@link #prepare}, but false when there is no memory at once; it then holds none. */
   boolean tryPrepare(FrameHeader header, ReadMemory source) {
+    array = null;
     return memory.tryEnsure(bytesFor(header), source);
   }
 
@@ -67,7 +69,6 @@ final class DecodedBatch implements AutoCloseable {
     onHeap = true;
     long bytes = rowBytes + Integer.BYTES;
     if (array == null || array.length < bytes || array.length / 2 > bytes) {
-      array = null;
       array = new byte[(int) bytes];
     }
     frames.readRow(array);

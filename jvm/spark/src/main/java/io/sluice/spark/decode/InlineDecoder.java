@@ -58,7 +58,11 @@ public final class InlineDecoder implements BatchSource {
 
   /** Whether there is memory for the current frame and its rows at once; it is taken then. */
   private boolean hasMemory(FrameHeader header) {
-    return encoded.tryEnsure(frames.frameBytes(), memory) && batch.tryPrepare(header, memory);
+    if (encoded.tryEnsure(frames.frameBytes(), memory) && batch.tryPrepare(header, memory)) {
+      return true;
+    }
+    encoded.close();
+    return false;
   }
 
   /** Takes memory for the current frame and its rows and reads the frame: where it is. */

@@ -23,7 +23,7 @@ import scala.collection.AbstractIterator;
  * <p><b>Lifetime.</b> Memory is freed when {@link #hasNext} has become false, after an error, or in {@link
  * #close}, which a completion listener calls. From then on {@link #hasNext} stays false if the rows had come
  * to their end, else it throws. Before memory is freed or overwritten, the row is pointed at an on-heap copy of itself,
- * so it never points at memory that is used for something else.
+ * so it never points at memory that is used for something else; a long row on the heap may be overwritten by the next.
  *
  * <p><b>Threads.</b> One consumer. A consumer on a thread that may still run when the task's listeners do gets each
  * batch as a copy on the heap, so the end of the task frees no row that it reads. If the consumer runs a method of this

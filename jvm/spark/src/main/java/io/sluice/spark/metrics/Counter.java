@@ -27,7 +27,7 @@ public enum Counter {
   WRITE_SPILLS("write.spills", Unit.COUNT, "times that the encoded rows of a task were moved to a spill file"),
   WRITE_SPILLED_BYTES("write.spilledBytes", Unit.BYTES, "bytes written to spill files"),
   WRITE_ROWS_TO_FILES("write.rowsToFiles", Unit.COUNT,
-      "long rows written to spill files as they are, because there was no memory to encode them"),
+      "rows written to spill files as they are, because they were too long for the memory to encode them in"),
   WRITE_DIRECTORY_RETRIES("write.directoryRetries", Unit.COUNT,
       "times that a full or unwritable local directory made a writer try the next one"),
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),

@@ -30,7 +30,7 @@ final class CachedOutputs {
   private final TreeSet<CachedOutput> committed = new TreeSet<>(CachedOutput.MOVE_ORDER);
   /** Of those, the ones {@link OutputState#IN_MEMORY}. */
   private final TreeSet<CachedOutput> inMemory = new TreeSet<>(CachedOutput.MOVE_ORDER);
-  /** By id. Spark gives each id to one shuffle. */
+  /** By id; Spark gives each id to one shuffle. */
   private final BitSet removedShuffles = new BitSet();
   private long usedBytes;
   /** Granted requests whose output has not been freed: each holds a descriptor, in memory or on the disk. */
@@ -49,10 +49,11 @@ final class CachedOutputs {
 
   /**
    * Counts {@code charge} bytes and a descriptor against the limits if they fit. If only the bytes do not fit, names
-   * the output to move.
+   * the output to move. Refuses outputs of a shuffle that was removed: Spark computes such a shuffle again when it is
+   * read again, but nothing says when it is removed again, and files then stay where they are, as Spark's own do.
    */
-  synchronized Room reserve(long charge) {
-    if (closed || charge > limitBytes || descriptors >= limitOutputs) {
+  synchronized Room reserve(int shuffleId, long charge) {
+    if (closed || removedShuffles.get(shuffleId) || charge > limitBytes || descriptors >= limitOutputs) {
       return Room.REFUSED;
     }
     if (usedBytes + charge <= limitBytes) {
@@ -81,7 +82,7 @@ final class CachedOutputs {
 
   /**
    * {@code WRITING → IN_MEMORY}, with the charge for its real size; false, and no change, after {@link #close}, and
-   * after the shuffle was removed: nothing would free the output of a task that went on all the same.
+   * when the shuffle was removed while the output was written.
    */
   synchronized boolean commit(CachedOutput output, long charge) {
     output.require(OutputState.WRITING);

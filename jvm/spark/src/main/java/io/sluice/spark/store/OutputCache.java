@@ -93,7 +93,7 @@ public final class OutputCache implements AutoCloseable {
    */
   public CachedOutput reserve(int shuffleId, long mapId, long maxBytes) {
     long charge = charge(maxBytes);
-    if (!makeRoom(charge)) {
+    if (!makeRoom(shuffleId, charge)) {
       counters.increment(Counter.CACHE_REFUSALS);
       return null;
     }
@@ -110,10 +110,10 @@ public final class OutputCache implements AutoCloseable {
   }
 
   /** Reserves {@code charge} bytes, for which this thread moves outputs to the disk; false if that is not enough. */
-  private boolean makeRoom(long charge) {
-    CachedOutputs.Room room = outputs.reserve(charge);
+  private boolean makeRoom(int shuffleId, long charge) {
+    CachedOutputs.Room room = outputs.reserve(shuffleId, charge);
     while (room.toMove() != null && moveToDisk(room.toMove())) {
-      room = outputs.reserve(charge);
+      room = outputs.reserve(shuffleId, charge);
     }
     return room.granted();
   }
@@ -150,7 +150,9 @@ public final class OutputCache implements AutoCloseable {
     counters.increment(Counter.CACHE_REFUSALS);
   }
 
-  /** Frees the committed outputs of a shuffle, after Spark's files of it have been deleted; refuses later ones. */
+  /**
+   * Frees the committed outputs of a shuffle, after Spark's files of it have been deleted; later ones go to the disk.
+   */
   public void removeShuffle(int shuffleId) {
     outputs.removeShuffle(shuffleId).forEach(this::free);
   }

@@ -130,27 +130,33 @@ final class MapOutputCommit {
     long realBytes = 0;
     long stockBytes = 0;
     for (int p = 0; p < sizes.length; p++) {
-      boolean hasRowInFile = output.hasRowInFile(p);
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
-      sizes[p] = lengths[p] == 0 ? 0 : Math.max(Math.max(1, sizes[p]), leastReported(lengths[p], hasRowInFile));
-      if (!hasRowInFile) {
+      sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, sizes[p]);
+      if (!output.hasRowInFile(p)) {
         realBytes += lengths[p];
         stockBytes += sizes[p];
       }
+    }
+    double share = stockBytes == 0 || plainFrames ? blocks.typicalShareOfStock()
+        : Math.min(blocks.typicalShareOfStock(), (double) realBytes / stockBytes);
+    for (int p = 0; p < sizes.length; p++) {
+      sizes[p] = Math.max(sizes[p], leastReported(lengths[p], output.hasRowInFile(p), share));
     }
     reportedBytes.add(shuffleId, realBytes, stockBytes);
     return sparkStatus(rowChecksum, sizes);
   }
 
   /**
-   * A reader takes a block's bytes for its reported size times what Sluice's frames usually have of stock's bytes.
-   * Plain frames have more. One that is larger than what Spark fetches to memory must not seem smaller than that,
-   * because it may be longer than any one message; and one with a long row not much smaller than it is, because a task
-   * would ask for too many of them at once.
+   * A reader takes a block's bytes for its reported size times what Sluice's frames have of stock's bytes. Plain frames
+   * have more. One that is larger than what Spark fetches to memory must not seem smaller than that, because it may be
+   * longer than any one message. One with a long row is reported as no less than it is: a task then asks for a few of
+   * them more at once than it means to, but not for many.
+   *
+   * @param share of stock's bytes that a reader may take the block for
    */
-  private long leastReported(long bytes, boolean hasRowInFile) {
+  private long leastReported(long bytes, boolean hasRowInFile, double share) {
     if ((plainFrames || hasRowInFile) && bytes > fetchedToMemory) {
-      return (long) Math.ceil(bytes / blocks.typicalShareOfStock());
+      return (long) Math.ceil(bytes / share);
     }
     return hasRowInFile ? bytes : 0;
   }

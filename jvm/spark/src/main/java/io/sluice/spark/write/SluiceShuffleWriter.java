@@ -215,7 +215,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
    * @return null for a large row that there is no memory for
    */
   private PageWriter startPage(int fields, int rowBytes) throws IOException {
-    if (isLarge(rowBytes) && rowBytes > memory.mostBytes() / LARGE_ROW_SHARE) {
+    if (rowBytes > Math.max(FIRST_PAGE_BYTES, memory.mostBytes() / LARGE_ROW_SHARE)) {
       return null;
     }
     long needed = PageWriter.bytesFor(rowBytes);

@@ -19,13 +19,18 @@ class CacheLimitTest {
     return Settings.from(conf);
   }
 
-  /** The JVM needs 256 MiB, shuffles a sixth of the overhead, at least 64 MiB, or what the user has set. */
+  /**
+   * The JVM needs 256 MiB and a sixth of the overhead, shuffles a sixth, at least 64 MiB, or what the user has set, and
+   * blocks that arrive one-sidedly 144 MiB.
+   */
   @ParameterizedTest
-  @CsvSource({"384, auto, 1g, 64", "300, auto, 1g, 0", "6144, auto, 1g, 1024", "1024, auto, 1g, 597",
-    "1024, 500m, 1g, 268", "1024, auto, 100m, 100"})
-  void limitIsWhatTheContainerHasLeft(String overheadMib, String memoryLimit, String hostLimit, long expectedMib) {
+  @CsvSource({"CACHE_ONLY, 384, auto, 1g, 0", "CACHE_ONLY, 300, auto, 1g, 0", "CACHE_ONLY, 6144, auto, 1g, 1024",
+    "CACHE_ONLY, 1024, auto, 1g, 426", "CACHE_ONLY, 1024, 500m, 1g, 97", "CACHE_ONLY, 1024, auto, 100m, 100",
+    "UCX, 1024, auto, 1g, 282"})
+  void limitIsWhatTheContainerHasLeft(String mode, String overheadMib, String memoryLimit, String hostLimit,
+      long expectedMib) {
     Settings settings = settings("spark.executor.memoryOverhead", overheadMib, "spark.sluice.memory.limit", memoryLimit,
-        "spark.sluice.cache.hostLimit", hostLimit);
+        "spark.sluice.cache.hostLimit", hostLimit, "spark.sluice.mode", mode);
     CacheLimit limit = settings.store().cacheLimit();
     assertEquals(expectedMib, limit.bytes() / MIB);
     assertEquals(!hostLimit.equals("100m") && expectedMib < 1024, limit.warning().isPresent());

@@ -143,7 +143,8 @@ class SettingsTest {
   @Test
   void transportSettingsAreReadWithTheirUnits() {
     TransportSettings defaults = settings().transport();
-    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024, 2048 * MIB, 16_384, false),
+    assertEquals(new TransportSettings(Transport.NETTY, "", 20_000, 30_000_000_000L, 1024, 2048 * MIB, 16_384, false,
+        144 * MIB * settings().cores().tasks()),
         defaults);
     assertFalse(defaults.oneSided());
     TransportSettings set = settings("spark.sluice.transport", "UCX", "spark.sluice.ucx.library", "/opt/ucx/lib",
@@ -151,7 +152,8 @@ class SettingsTest {
         "spark.sluice.transport.maxConnections", "7",
         "spark.sluice.transport.maxMappedBytes", "64m", "spark.sluice.transport.maxMappedRegions", "100",
         "spark.sluice.ucx.allowUnauthenticatedTcp", "true").transport();
-    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7, 64 * MIB, 100, true),
+    assertEquals(new TransportSettings(Transport.UCX, "/opt/ucx/lib", 1500, 5_000_000_000L, 7, 64 * MIB, 100, true,
+        144 * MIB * settings().cores().tasks()),
         set);
     assertTrue(set.oneSided());
   }

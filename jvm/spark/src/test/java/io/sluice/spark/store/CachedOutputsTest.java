@@ -30,7 +30,7 @@ class CachedOutputsTest {
   private final CachedOutputs outputs = new CachedOutputs(2 * CHARGE, 3);
 
   private CachedOutput reserve(int shuffleId) {
-    assertTrue(outputs.reserve(CHARGE).granted());
+    assertTrue(outputs.reserve(shuffleId, CHARGE).granted());
     return new CachedOutput(shuffleId, 1, outputs.nextNumber(), null, CHARGE);
   }
 
@@ -44,7 +44,7 @@ class CachedOutputsTest {
   private CachedOutput moving() {
     CachedOutput output = commit(1);
     commit(2);
-    assertSame(output, outputs.reserve(CHARGE).toMove());
+    assertSame(output, outputs.reserve(9, CHARGE).toMove());
     assertEquals(OutputState.MOVING, output.state());
     return output;
   }
@@ -122,12 +122,12 @@ class CachedOutputsTest {
     assertEquals(2 * CHARGE, outputs.usedBytes());
     assertFalse(outputs.moved(output, FILE));
     assertEquals(CHARGE, outputs.usedBytes());
-    assertTrue(outputs.reserve(CHARGE).granted());
+    assertTrue(outputs.reserve(9, CHARGE).granted());
     outputs.cancelReservation(CHARGE);
-    assertTrue(outputs.reserve(CHARGE).granted());
-    assertFalse(outputs.reserve(0).granted(), "three descriptors are the limit");
+    assertTrue(outputs.reserve(9, CHARGE).granted());
+    assertFalse(outputs.reserve(9, 0).granted(), "three descriptors are the limit");
     outputs.removeShuffle(1).forEach(outputs::freed);
-    assertTrue(outputs.reserve(0).granted());
+    assertTrue(outputs.reserve(9, 0).granted());
   }
 
   @Test
@@ -135,7 +135,7 @@ class CachedOutputsTest {
     CachedOutput output = moving();
     assertFalse(outputs.notMoved(output));
     assertEquals(OutputState.IN_MEMORY, output.state());
-    assertSame(output, outputs.reserve(CHARGE).toMove());
+    assertSame(output, outputs.reserve(9, CHARGE).toMove());
   }
 
   /** Whichever way the copy ends, exactly one thread is told to free the output, and until then it counts. */
@@ -143,10 +143,10 @@ class CachedOutputsTest {
   void anOutputRemovedWhileItMovesIsFreedByTheMovingThreadOnly() {
     for (boolean copied : new boolean[] {true, false}) {
       CachedOutputs cache = new CachedOutputs(CHARGE, 3);
-      assertTrue(cache.reserve(CHARGE).granted());
+      assertTrue(cache.reserve(1, CHARGE).granted());
       CachedOutput output = new CachedOutput(1, 1, 1, null, CHARGE);
       cache.commit(output, CHARGE);
-      assertSame(output, cache.reserve(CHARGE).toMove());
+      assertSame(output, cache.reserve(1, CHARGE).toMove());
       assertEquals(List.of(), cache.removeShuffle(1));
       assertEquals(List.of(), cache.close());
       assertTrue(copied ? cache.moved(output, FILE) : cache.notMoved(output));
@@ -161,7 +161,7 @@ class CachedOutputsTest {
   void anOutputBeingWrittenIsNeitherMovedNorRemoved() {
     CachedOutput output = reserve(1);
     reserve(1);
-    CachedOutputs.Room room = outputs.reserve(CHARGE);
+    CachedOutputs.Room room = outputs.reserve(9, CHARGE);
     assertFalse(room.granted());
     assertNull(room.toMove());
     assertEquals(List.of(), outputs.removeShuffle(1));
@@ -173,12 +173,10 @@ class CachedOutputsTest {
   void anOutputOfARemovedShuffleIsNotCommitted() {
     CachedOutput writing = reserve(1);
     outputs.removeShuffle(1);
-    CachedOutput later = reserve(1);
-    for (CachedOutput output : List.of(writing, later)) {
-      assertFalse(outputs.commit(output, CHARGE));
-      outputs.abandon(output);
-      outputs.freed(output);
-    }
+    assertFalse(outputs.commit(writing, CHARGE));
+    outputs.abandon(writing);
+    outputs.freed(writing);
+    assertFalse(outputs.reserve(1, CHARGE).granted(), "later outputs of it go to files");
     assertEquals(0, outputs.usedBytes());
     commit(2);
   }
@@ -189,7 +187,7 @@ class CachedOutputsTest {
     CachedOutput committed = commit(1);
     assertEquals(List.of(committed), outputs.close());
     assertEquals(List.of(), outputs.close());
-    assertFalse(outputs.reserve(0).granted());
+    assertFalse(outputs.reserve(9, 0).granted());
     assertFalse(outputs.commit(writing, CHARGE));
     outputs.abandon(writing);
     assertEquals(OutputState.REMOVED, writing.state());

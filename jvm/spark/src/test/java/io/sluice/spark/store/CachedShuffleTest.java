@@ -16,6 +16,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.MigratableResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.Dataset;
@@ -26,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import scala.Tuple2;
 
 /** Real tasks whose map output stays in memory. */
 @Timeout(180)
@@ -116,6 +120,22 @@ class CachedShuffleTest {
     assertEquals(0, cache.usedBytes());
     assertEquals(0, links("shuffle_"));
     assertEquals(List.of(), ShuffleFiles.all());
+  }
+
+  /** Spark computes its outputs again, under the same id; they are files, because nothing says when they may go. */
+  @Test
+  void aShuffleThatWasRemovedCanBeReadAgain() {
+    start("spark.task.maxFailures", "1", "spark.stage.maxConsecutiveAttempts", "1");
+    JavaPairRDD<Integer, Integer> shuffled = JavaSparkContext.fromSparkContext(spark.session().sparkContext())
+        .parallelize(List.of(1, 2, 3, 4, 5), 3).mapToPair(number -> new Tuple2<>(number, -number))
+        .partitionBy(new HashPartitioner(2));
+    List<Tuple2<Integer, Integer>> first = shuffled.collect();
+    assertEquals(3, links("shuffle_"));
+    shuffled.rdd().cleanShuffleDependencies(true);
+    Await.until("the shuffle is removed", () -> ShuffleFiles.all().isEmpty());
+    assertEquals(first, shuffled.collect());
+    assertEquals(0, links("shuffle_"));
+    assertEquals(3, spark.counter(Counter.CACHE_OUTPUTS));
   }
 
   @Test
