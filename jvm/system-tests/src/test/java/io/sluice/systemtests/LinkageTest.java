@@ -7,6 +7,7 @@ import io.sluice.spark.SluiceShuffleManager;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Modifier;
 import java.net.URISyntaxException;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -89,7 +90,7 @@ class LinkageTest {
           // A method that only forwards to Spark's method of the same name is called by Spark alone, on lines that have
           // the method.
           if (!member.equals(method) || !type.equals(descriptor)) {
-            checkMethod(user, owner, member, type);
+            checkMethod(user, owner, member, type, opcode == Opcodes.INVOKESTATIC, isInterface);
           }
         }
 
@@ -97,7 +98,8 @@ class LinkageTest {
         public void visitInvokeDynamicInsn(String member, String type, Handle bootstrap, Object... arguments) {
           for (Object argument : arguments) {
             if (argument instanceof Handle handle && handle.getTag() >= Opcodes.H_INVOKEVIRTUAL) {
-              checkMethod(user, handle.getOwner(), handle.getName(), handle.getDesc());
+              checkMethod(user, handle.getOwner(), handle.getName(), handle.getDesc(),
+                  handle.getTag() == Opcodes.H_INVOKESTATIC, handle.isInterface());
             }
           }
         }
@@ -120,14 +122,16 @@ class LinkageTest {
     }
   }
 
-  private void checkMethod(String user, String owner, String member, String descriptor) {
+  private void checkMethod(
+      String user, String owner, String member, String descriptor, boolean isStatic, boolean isInterface) {
     check(user, owner, found -> {
       boolean exists = member.equals("<init>")
           ? Arrays.stream(found.getDeclaredConstructors())
               .anyMatch(constructor -> Type.getConstructorDescriptor(constructor).equals(descriptor))
           : hierarchy(found).stream().flatMap(part -> Arrays.stream(part.getDeclaredMethods())).anyMatch(
-              method -> method.getName().equals(member) && Type.getMethodDescriptor(method).equals(descriptor));
-      if (!exists) {
+              method -> method.getName().equals(member) && Type.getMethodDescriptor(method).equals(descriptor)
+                  && Modifier.isStatic(method.getModifiers()) == isStatic);
+      if (!exists || found.isInterface() != isInterface) {
         missing.add(user + " calls " + owner + "." + member + descriptor);
       }
     });
