@@ -107,7 +107,7 @@ class EveryLineTest {
     Damage.BYTE_IN_THE_MIDDLE_FLIPPED.inflictBelow(application.localDir());
     assertEquals(stockRows, Fingerprint.of(rows).unordered());
     assertTrue(application.events().retriedStages() > retriesBefore, "no stage was retried");
-    NativeMemory.assertAllReturned();
+    NativeMemory.assertAllReturnedBy(application);
   }
 
   @Test
@@ -115,7 +115,7 @@ class EveryLineTest {
     Path marker = application.localDir().resolve("died");
     assertEquals(stockPairs, pairs(application, marker.toString()).collect());
     assertTrue(Files.exists(marker), "no executor died");
-    NativeMemory.assertAllReturned();
+    NativeMemory.assertAllReturnedBy(application);
   }
 
   /** Rows joined with totals of their groups. */
