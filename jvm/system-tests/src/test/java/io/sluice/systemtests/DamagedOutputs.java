@@ -73,7 +73,7 @@ abstract class DamagedOutputs {
         .toList();
     assertFalse(failures.isEmpty(), () -> "no fetch failure named a map output: " + events.fetchFailures());
     failures.forEach(this::assertNamesTheBlock);
-    NativeMemory.assertAllReturned();
+    NativeMemory.assertAllReturnedBy(application);
   }
 
   /**
