@@ -40,8 +40,8 @@ public final class SluiceSettings {
   public static final Setting<Long> CACHE_HOST_LIMIT = Setting.bytes("spark.sluice.cache.hostLimit", "1g", "1m", "16t",
       "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. This memory is outside "
           + "the Java heap and is not part of spark.sluice.memory.limit: add it to spark.executor.memoryOverhead. "
-          + "Where the container is known to have less beside what the JVM (256m) and shuffles take, the executor "
-          + "keeps as much as there is room for, and logs a warning.");
+          + "Where the container is known to have less beside what the JVM, shuffles and one-sided reads take, the "
+          + "executor keeps as much as there is room for, and logs a warning.");
 
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,

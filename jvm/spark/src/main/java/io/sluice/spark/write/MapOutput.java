@@ -115,6 +115,7 @@ final class MapOutput implements AutoCloseable {
       RowFile.write(rowFile, rowFileBytes, fields, base, offset, rowBytes);
       return true;
     } catch (IOException e) {
+      counters.increment(Counter.WRITE_DIRECTORY_RETRIES);
       LOG.warn("Writing a row of {} bytes to spill file {} failed, trying a new file: {}", rowBytes, rowFile,
           e.getMessage());
       return false;
