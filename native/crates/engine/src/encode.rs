@@ -10,7 +10,7 @@ use sluice_mem::Arena;
 
 use crate::error::{EngineError, ErrorKind};
 use crate::heap::HeapShare;
-use crate::row_checksums::BatchHashes;
+use crate::row_checksums::{BatchHasher, BatchHashes};
 use crate::run::{Chunks, Run, RunIndex};
 use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS, Sorter};
 
@@ -81,13 +81,14 @@ fn encode_with(
     let partitions = sorter.partitions_with_rows();
     let mut chunks = Chunks::new(pages.iter().map(|p| p.used).sum());
     let mut index = RunIndex::for_partitions(partitions);
-    let mut hashes = BatchHashes::for_partitions(if settings.hash_rows { partitions } else { 0 });
-    share.set(encoder.scratch_bound(sorter.longest_row(), fields) + hashes.heap_bytes());
+    let mut hasher = settings.hash_rows.then(|| BatchHasher::for_partitions(partitions));
+    let hash_bytes = hasher.as_ref().map_or(0, BatchHasher::heap_bytes);
+    share.set(encoder.scratch_bound(sorter.longest_row(), fields) + hash_bytes);
     let mut total = 0u64;
     sorter.for_each_partition(|partition, rows| {
         // Before the encoder, which then finds the rows in the cache.
-        if settings.hash_rows {
-            hashes.add(partition, rows);
+        if let Some(hasher) = &mut hasher {
+            hasher.add(partition, rows);
         }
         encoder.encode(rows, fields, |frame| {
             total += frame.len() as u64;
@@ -96,5 +97,6 @@ fn encode_with(
         index.extend(partition, total);
         Ok(())
     })?;
+    let hashes = hasher.map_or_else(BatchHashes::default, BatchHasher::finish);
     Ok(Encoded { run: Run::new(sequence, index, chunks), hashes })
 }

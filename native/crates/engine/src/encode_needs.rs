@@ -3,7 +3,7 @@
 use sluice_codec::{Encoder, HEADER_BYTES};
 
 use crate::encode::EncodeSettings;
-use crate::row_checksums::BatchHashes;
+use crate::row_checksums::BatchHasher;
 use crate::run::{Chunks, RunIndex};
 use crate::sort::{FEWEST_SORT_ROWS, SORT_ROWS};
 
@@ -39,7 +39,7 @@ impl EncodeNeeds {
     /// In words: a run takes at most its rows, 4 bytes a row more, and a header a frame; the sort takes 16 bytes for
     /// each of at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an eighth, or to 4
     /// KiB. The encoder takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB; the index 16
-    /// bytes for each partition that has rows, the hashes 24.
+    /// bytes for each partition that has rows, the hashes 24 and 11 KiB.
     pub(crate) fn of(batch: &BatchShape, settings: EncodeSettings) -> Self {
         let partitions = batch.rows.min(settings.partitions as usize);
         let sorted_rows = batch.rows.min(SORT_ROWS);
@@ -47,14 +47,16 @@ impl EncodeNeeds {
         let frames = partitions + windows + batch.rows / FRAME_ROWS + batch.row_bytes / FRAME_ROW_BYTES;
         let run = batch.row_bytes + batch.rows * ROW_LENGTH_BYTES + frames * HEADER_BYTES;
         let rounded = |bytes: usize| bytes + (bytes / 8).max(4096);
-        let hash_bytes = if settings.hash_rows { BatchHashes::BYTES_EACH } else { 0 };
+        let (hash_bytes, hasher_bytes) =
+            if settings.hash_rows { (BatchHasher::BYTES_EACH, BatchHasher::BYTES) } else { (0, 0) };
         let encoder = Encoder::new(settings.options);
         Self {
             arena_bytes: rounded(run.next_multiple_of(Chunks::chunk_bytes(batch.row_bytes)))
                 + rounded(sorted_rows * size_of::<&[u8]>())
                 + rounded((settings.partitions as usize + 1) * size_of::<u32>()),
             heap_bytes: encoder.scratch_bound(batch.longest_row, batch.fields)
-                + partitions * (RunIndex::BYTES_EACH + hash_bytes),
+                + partitions * (RunIndex::BYTES_EACH + hash_bytes)
+                + hasher_bytes,
         }
     }
 }

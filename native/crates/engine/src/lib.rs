@@ -20,6 +20,7 @@ mod memory_file;
 mod merge;
 mod phase;
 mod row_checksums;
+mod row_hash;
 mod run;
 mod sort;
 mod spill;

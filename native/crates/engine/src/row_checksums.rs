@@ -4,11 +4,9 @@
 //! a partition's value is the XOR of its rows' hashes, XOR their sum rotated by 27; a map task's value is the
 //! polynomial of its partitions' values in 31. Spark compares the values of a map task's attempts.
 
-use xxhash_rust::xxh64::xxh64;
-
 use crate::heap::HeapShare;
+use crate::row_hash::RowHasher;
 
-const SEED: u64 = 0;
 const ROTATION: u32 = 27;
 const FACTOR: u64 = 31;
 
@@ -38,16 +36,8 @@ pub(crate) struct Hashes {
 }
 
 impl Hashes {
-    pub(crate) fn of(rows: &[&[u8]]) -> Self {
-        let mut all = Self::default();
-        for (i, row) in rows.iter().enumerate() {
-            if let Some(ahead) = rows.get(i + PREFETCH_ROWS) {
-                prefetch(ahead);
-            }
-            let hash = xxh64(row, SEED);
-            all.add(Self { xor: hash, sum: hash });
-        }
-        all
+    fn of_row(hash: u64) -> Self {
+        Self { xor: hash, sum: hash }
     }
 
     fn add(&mut self, other: Self) {
@@ -64,26 +54,47 @@ impl Hashes {
 #[derive(Default)]
 pub(crate) struct BatchHashes(Vec<(u32, Hashes)>);
 
-impl BatchHashes {
-    /// Bytes of heap memory for each partition that has rows.
-    pub(crate) const BYTES_EACH: usize = size_of::<(u32, Hashes)>();
+/// Makes [`BatchHashes`] of a batch's rows.
+pub(crate) struct BatchHasher<'a> {
+    hashes: BatchHashes,
+    /// Each row's tag is its place in `hashes`.
+    rows: RowHasher<'a, u32>,
+}
 
-    /// Empty, with room for so many partitions.
+impl<'a> BatchHasher<'a> {
+    /// Bytes of heap memory for each partition that has rows, and once more for the rows that wait.
+    pub(crate) const BYTES_EACH: usize = size_of::<(u32, Hashes)>();
+    pub(crate) const BYTES: usize = RowHasher::<u32>::BYTES;
+
+    /// With room for so many partitions.
     pub(crate) fn for_partitions(count: usize) -> Self {
-        Self(Vec::with_capacity(count))
+        Self { hashes: BatchHashes(Vec::with_capacity(count)), rows: RowHasher::new() }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity() * Self::BYTES_EACH
+        self.hashes.0.capacity() * Self::BYTES_EACH + Self::BYTES
     }
 
     /// Adds rows of `partition`, which is the last one or comes after it.
-    pub(crate) fn add(&mut self, partition: u32, rows: &[&[u8]]) {
-        let hashes = Hashes::of(rows);
-        match self.0.last_mut() {
-            Some(last) if last.0 == partition => last.1.add(hashes),
-            _ => self.0.push((partition, hashes)),
+    pub(crate) fn add(&mut self, partition: u32, rows: &[&'a [u8]]) {
+        let sums = &mut self.hashes.0;
+        if sums.last().is_none_or(|last| last.0 != partition) {
+            sums.push((partition, Hashes::default()));
         }
+        let place = sums.len() as u32 - 1;
+        for (i, row) in rows.iter().enumerate() {
+            if let Some(ahead) = rows.get(i + PREFETCH_ROWS) {
+                prefetch(ahead);
+            }
+            self.rows.add(row, place, |place, hash| sums[place as usize].1.add(Hashes::of_row(hash)));
+        }
+    }
+
+    /// The hashes of all rows that were added.
+    pub(crate) fn finish(mut self) -> BatchHashes {
+        let sums = &mut self.hashes.0;
+        self.rows.finish(|place, hash| sums[place as usize].1.add(Hashes::of_row(hash)));
+        self.hashes
     }
 }
 
@@ -109,7 +120,7 @@ impl RowChecksums {
 
     /// Adds the hash of one row.
     pub(crate) fn add_row(&mut self, partition: u32, hash: u64) {
-        self.partitions[partition as usize].add(Hashes { xor: hash, sum: hash });
+        self.partitions[partition as usize].add(Hashes::of_row(hash));
     }
 
     /// The value of the whole map output.
@@ -121,6 +132,7 @@ impl RowChecksums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row_hash::of_row;
 
     /// A partition and its rows.
     type Part<'a> = (u32, &'a [&'a [u8]]);
@@ -128,9 +140,9 @@ mod tests {
     fn value(batches: &[&[Part<'_>]]) -> u64 {
         let mut all = RowChecksums::new(3);
         for batch in batches {
-            let mut hashes = BatchHashes::default();
-            batch.iter().for_each(|(partition, rows)| hashes.add(*partition, rows));
-            all.add(&hashes);
+            let mut hasher = BatchHasher::for_partitions(0);
+            batch.iter().for_each(|(partition, rows)| hasher.add(*partition, rows));
+            all.add(&hasher.finish());
         }
         all.aggregate()
     }
@@ -146,7 +158,7 @@ mod tests {
         let mut hashed_elsewhere = RowChecksums::new(3);
         [(2, c), (0, b), (0, a)]
             .iter()
-            .for_each(|(partition, row)| hashed_elsewhere.add_row(*partition, xxh64(row, SEED)));
+            .for_each(|(partition, row)| hashed_elsewhere.add_row(*partition, of_row(row)));
         assert_eq!(hashed_elsewhere.aggregate(), together);
     }
 }

@@ -212,7 +212,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
       ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
     }
     startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
-    startedExecutorState().ifPresent(state -> state.reportedBytes().forget(shuffleId));
+    startedExecutorState().ifPresent(state -> {
+      state.reportedBytes().forget(shuffleId);
+      state.orderGuesses().forget(shuffleId);
+    });
     return super.unregisterShuffle(shuffleId);
   }
 

@@ -14,6 +14,7 @@ import scala.Tuple2;
  *
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
+ * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
@@ -22,6 +23,7 @@ import scala.Tuple2;
 public record Settings(
     boolean enabled,
     boolean recordsEnabled,
+    boolean guessOrder,
     Mode mode,
     Codec codec,
     StoreSettings store,
@@ -54,6 +56,7 @@ public record Settings(
     return new Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
+        value(conf, SluiceSettings.RECORDS_GUESS_ORDER),
         mode,
         codec,
         store,

@@ -17,6 +17,13 @@ public final class SluiceSettings {
       "Whether shuffles of RDDs may use Sluice too. With false they use Spark's sort shuffle, and only shuffles of SQL "
           + "rows use Sluice.");
 
+  public static final Setting<Boolean> RECORDS_GUESS_ORDER = Setting.flag(
+      "spark.sluice.records.guessOrder", true, false,
+      "Whether shuffles of RDDs that sort by a comparator unknown to Sluice guess its order, from its answers for some "
+          + "keys. Records are sorted by the guess, and the comparator is then asked only whether neighbours are in "
+          + "order; if some are not, records are sorted with it as Spark does. Range partitioners are treated "
+          + "likewise. Set it to false for a comparator that does more than compare, such as counting its calls.");
+
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "
           + "takes precedence over it. MULTITHREADED is codec=sluice, store=files and transport=netty; UCX is "
@@ -172,7 +179,7 @@ public final class SluiceSettings {
           + "load the library encodes and decodes shuffle data in Java.");
 
   private static final List<Setting<?>> ALL =
-      List.of(ENABLED, RECORDS_ENABLED, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
+      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
           WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
           TRANSPORT, TRANSPORT_TIMEOUT,
           TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,

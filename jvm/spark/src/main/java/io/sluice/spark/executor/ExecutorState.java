@@ -27,6 +27,7 @@ public final class ExecutorState implements AutoCloseable {
   private final WorkerPool decoders;
   private final ReadAheadLimit readAheadBytes;
   private final ReportedBytes reportedBytes = new ReportedBytes();
+  private final OrderGuesses orderGuesses;
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
 
@@ -46,6 +47,7 @@ public final class ExecutorState implements AutoCloseable {
     this.decoders = new WorkerPool("sluice-decoder", settings.reader().threads());
     this.transport = transport;
     this.cache = cache;
+    this.orderGuesses = new OrderGuesses(settings.guessOrder());
     this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
   }
 
@@ -85,6 +87,11 @@ public final class ExecutorState implements AutoCloseable {
   /** How the sizes that map tasks of SQL rows report compare with their bytes. */
   public ReportedBytes reportedBytes() {
     return reportedBytes;
+  }
+
+  /** Whether orders are guessed. */
+  public OrderGuesses orderGuesses() {
+    return orderGuesses;
   }
 
   /** The transport that reads other executors' blocks one-sidedly; empty without one-sided reads. */

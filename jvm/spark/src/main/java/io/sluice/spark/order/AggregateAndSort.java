@@ -3,12 +3,14 @@ package io.sluice.spark.order;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.executor.OrderGuesses;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordIterator;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import org.apache.spark.InterruptibleIterator;
@@ -27,7 +29,8 @@ import scala.math.Ordering;
 /**
  * The reduce side of an RDD's shuffle: combines records by key, sorts them by key, both or neither. Spark's own classes
  * do it, as in Spark's own reader, so results, order, spilling and metrics are Spark's. Only records that are sorted
- * without being combined, by an order that numbers can express, are sorted as rows ({@link RecordSorter}).
+ * without being combined are sorted as rows: by an order that is known ({@link RecordSorter}), or by one that is guessed
+ * and then proven ({@link ProvenSorter}).
  *
  * <p>Used once, by one thread.
  */
@@ -39,6 +42,7 @@ public final class AggregateAndSort<K, V, C> {
   private final TaskMemory memory;
   private final long residentBytes;
   private final Counters counters;
+  private final OrderGuesses guesses;
   private final Iterator<Product2<Object, UnsafeRow>> rows;
   private final RecordIterator<K, Object> records;
   private final BooleanSupplier insideTask;
@@ -52,6 +56,7 @@ public final class AggregateAndSort<K, V, C> {
     this.memory = executor.memory().of(context);
     this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
     this.counters = executor.counters();
+    this.guesses = executor.orderGuesses();
     this.insideTask = insideTask;
     this.rows = rows;
     this.records = new RecordIterator<>(rows, dependency.serializer(), metrics);
@@ -90,7 +95,7 @@ public final class AggregateAndSort<K, V, C> {
    */
   private Iterator<Product2<K, C>> sortedAsRows(Ordering<K> ordering) throws IOException {
     RowKey key = new RowKey();
-    RecordSorter<K, C> sorter = null;
+    RowSorter<K, C> sorter = null;
     while (rows.hasNext()) {
       UnsafeRow row = rows.next()._2();
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
@@ -106,19 +111,28 @@ public final class AggregateAndSort<K, V, C> {
       // There was no row.
       return plain();
     }
+    Optional<Iterator<Product2<K, C>>> sorted = sorter.sorted();
+    if (!sorted.isPresent()) {
+      return sortedAsObjects(sorter);
+    }
     counters.increment(Counter.READ_PARTITIONS_SORTED_AS_ROWS);
-    Iterator<Product2<K, C>> sorted = sorter.sorted();
-    counters.add(Counter.READ_PARTITIONS_SORTED_BY_SPARK, sorter.isResident() ? 0 : 1);
-    return sorted;
+    return sorted.get();
   }
 
-  /** A sorter for keys like {@code sample}; null when the ordering is not known. */
-  private RecordSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
+  /** A sorter for keys like {@code sample}; null when they must be sorted as objects. */
+  private RowSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
     Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
+    List<KeyOrder> candidates = order.isPresent() || !guesses.areWorthwhile(dependency.shuffleId()) ? List.of()
+        : OrderGuess.candidates(sample);
     LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
-        order.isPresent() ? "rows" : "objects, because Sluice does not know its order", ordering.getClass().getName(),
-        sample.kind());
-    return order.map(known -> new RecordSorter<K, C>(context, memory, residentBytes, known)).orElse(null);
+        order.isPresent() ? "rows" : candidates.isEmpty() ? "objects, because Sluice does not know its order"
+            : "rows by a guess of its order", ordering.getClass().getName(), sample.kind());
+    if (order.isPresent()) {
+      return new RecordSorter<>(context, memory, residentBytes, order.get(), counters);
+    }
+    return candidates.isEmpty() ? null
+        : new ProvenSorter<>(context, memory, residentBytes, ordering, candidates, counters,
+            () -> guesses.refuted(dependency.shuffleId()));
   }
 
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.
@@ -135,10 +149,10 @@ public final class AggregateAndSort<K, V, C> {
     return objectSorter().insertAllAndUpdateMetrics(unsorted);
   }
 
-  private Iterator<Product2<K, C>> sortedAsObjects(RecordSorter<K, C> before) throws IOException {
+  private Iterator<Product2<K, C>> sortedAsObjects(RowSorter<K, C> before) throws IOException {
     ExternalSorter<K, C, C> sorter = objectSorter();
     if (before != null) {
-      sorter.insertAll(before.sorted());
+      sorter.insertAll(before.taken());
     }
     return sorter.insertAllAndUpdateMetrics(plain());
   }

@@ -61,6 +61,34 @@ interface KeyOrder {
     }
   }
 
+  /** The same kinds of keys, as unsigned numbers. */
+  record UnsignedNumbers(Kind kind) implements KeyOrder {
+    @Override
+    public boolean hasPrefix(RowKey key) {
+      return key.kind() == kind;
+    }
+
+    @Override
+    public long prefix(RowKey key, int depth) {
+      return key.number();
+    }
+
+    @Override
+    public boolean hasNextPrefix(long prefix) {
+      return false;
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix() {
+      return true;
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return Long.compareUnsigned(left.number(), right.number());
+    }
+  }
+
   /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. A prefix is eight bytes. */
   record UnsignedBytes() implements KeyOrder {
     @Override
@@ -86,6 +114,39 @@ interface KeyOrder {
     @Override
     public int compare(RowKey left, RowKey right) {
       return left.compareBytes(right);
+    }
+  }
+
+  /** Arrays of bytes, byte by byte, signed; a shorter one before its extensions. A prefix is eight bytes. */
+  record SignedBytes() implements KeyOrder {
+    private static final long SIGN_BITS = 0x8080808080808080L;
+
+    @Override
+    public boolean hasPrefix(RowKey key) {
+      return key.kind() == Kind.BYTES;
+    }
+
+    /** The least byte, -128, has the same number as a byte that is missing: then keys are compared. */
+    @Override
+    public long prefix(RowKey key, int depth) {
+      int missing = Math.max(0, (depth + 1) * Long.BYTES - key.length());
+      long bytes = key.eightBytes(depth * Long.BYTES) ^ SIGN_BITS;
+      return missing == 0 ? bytes : missing >= Long.BYTES ? 0 : bytes >>> Byte.SIZE * missing << Byte.SIZE * missing;
+    }
+
+    @Override
+    public boolean hasNextPrefix(long prefix) {
+      return true;
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix() {
+      return false;
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return left.compareSignedBytes(right);
     }
   }
 

@@ -3,9 +3,12 @@ package io.sluice.spark.order;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
+import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.array.LongArray;
@@ -26,28 +29,27 @@ import scala.collection.Iterator;
  * <p>In memory, equal keys keep the order in which they came. Used by one thread, the task's: it must have ended when
  * the task's completion listeners run, which free the remaining memory. Another thread may read the result.
  */
-final class RecordSorter<K, C> {
+final class RecordSorter<K, C> implements RowSorter<K, C> {
   private final TaskContext context;
   private final KeyOrder order;
+  private final Counters counters;
   private final RecordDecoder decoder = new RecordDecoder();
   private final ResidentRows resident;
   /** Null as long as all rows are resident. */
   private UnsafeExternalSorter spilling;
 
   /** @param residentBytes the most of the task's memory that rows may take */
-  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order) {
+  RecordSorter(TaskContext context, TaskMemory memory, long residentBytes, KeyOrder order, Counters counters) {
+    this.counters = counters;
     this.context = context;
     this.order = order;
-    this.resident = new ResidentRows(memory, residentBytes);
+    this.resident = new ResidentRows(memory, residentBytes, false);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> resident.close());
   }
 
-  /**
-   * Copies a record in; false, with nothing done, when its key has no number.
-   *
-   * @param key points to {@code row}
-   */
-  boolean insert(UnsafeRow row, RowKey key) throws IOException {
+  /** False when its key has no number. */
+  @Override
+  public boolean insert(UnsafeRow row, RowKey key) throws IOException {
     if (!order.hasPrefix(key)) {
       return false;
     }
@@ -63,6 +65,7 @@ final class RecordSorter<K, C> {
   }
 
   private void moveToSpark() throws IOException {
+    counters.increment(Counter.READ_PARTITIONS_SORTED_BY_SPARK);
     spilling = SparkLine.rowSorter(
         context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.canSortFullyWithPrefix());
     for (int i = 0; i < resident.size(); i++) {
@@ -77,8 +80,14 @@ final class RecordSorter<K, C> {
     return spilling == null;
   }
 
-  /** All records in order, as new objects; call once. */
-  Iterator<Product2<K, C>> sorted() throws IOException {
+  @Override
+  public Optional<Iterator<Product2<K, C>>> sorted() throws IOException {
+    return Optional.of(taken());
+  }
+
+  /** They are sorted, which keeps the order of equal keys. */
+  @Override
+  public Iterator<Product2<K, C>> taken() throws IOException {
     if (spilling == null) {
       LongArray scratch = resident.takeScratch();
       if (scratch != null) {

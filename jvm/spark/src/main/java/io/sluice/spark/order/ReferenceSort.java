@@ -18,6 +18,7 @@ final class ReferenceSort {
   /** The length of pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
   private static final int LAST_BYTE = Long.BYTES - 1;
+  private static final int ARRIVAL_LAST_BYTE = Integer.BYTES - 1;
 
   private final TaskContext context;
   private final ResidentRows rows;
@@ -39,6 +40,18 @@ final class ReferenceSort {
     if (rows.size() > 1) {
       sort(0, rows.size(), 0);
     }
+  }
+
+  /** Puts references into the order in which their rows were added. */
+  void sortByArrival(int from, int until) {
+    context.killTaskIfInterrupted();
+    int count = until - from;
+    for (int i = from; i < until; i++) {
+      rows.set(i, rows.address(i), ResidentRows.arrival(rows.address(i)));
+    }
+    rows.copyReferences(from, count, scratch);
+    int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, ARRIVAL_LAST_BYTE, false, false);
+    rows.takeReferences(scratch, sorted, from, count);
   }
 
   /** @param depth which eight bytes of the keys are the prefix; all bytes before are equal */

@@ -14,14 +14,18 @@ import org.apache.spark.unsafe.memory.MemoryBlock;
  * One thread, but for {@link #close} and readers that hold the object's monitor.
  *
  * <pre>
- *   page:     | length (8) | row | length | row | …         references:  | address, number | address, number | …
+ *   page:     | length (4), arrival (4) | row | length, arrival | row | …
+ *   references:  | address, number | address, number | …
  * </pre>
+ *
+ * <p>A row's arrival is how many were added before it.
  */
 final class ResidentRows implements AutoCloseable {
   /** Longs of a reference: Spark's radix sort wants the number second. */
   static final int LONGS = 2;
 
   private static final int WORD = Long.BYTES;
+  private static final int CACHE_LINE = 64;
   private static final int REFERENCE_BYTES = LONGS * WORD;
   private static final long FIRST_PAGE_BYTES = 64 * 1024;
   private static final long MAX_PAGE_BYTES = 1024 * 1024;
@@ -32,6 +36,7 @@ final class ResidentRows implements AutoCloseable {
 
   private final TaskMemory memory;
   private final long limitBytes;
+  private final boolean alwaysSortable;
   private final List<Lease> pages = new ArrayList<>();
   private Lease references;
   private Lease scratch;
@@ -43,10 +48,14 @@ final class ResidentRows implements AutoCloseable {
   private long free;
   private long pageEnd;
 
-  /** @param limitBytes the most memory that rows and references of all sorts of the task take together */
-  ResidentRows(TaskMemory memory, long limitBytes) {
+  /**
+   * @param limitBytes the most memory that rows and references of all sorts of the task take together
+   * @param alwaysSortable whether rows are only taken as long as there is memory for {@link #takeScratch} too
+   */
+  ResidentRows(TaskMemory memory, long limitBytes, boolean alwaysSortable) {
     this.memory = memory;
     this.limitBytes = limitBytes;
+    this.alwaysSortable = alwaysSortable;
   }
 
   /**
@@ -58,7 +67,7 @@ final class ResidentRows implements AutoCloseable {
     if (pageEnd - free < needed && !addPage(needed) || size == capacity && !addReferences()) {
       return false;
     }
-    Platform.putLong(null, free, bytes);
+    Platform.putLong(null, free, (long) size << Integer.SIZE | bytes);
     Platform.copyMemory(base, offset, null, free + WORD, bytes);
     set(size, free + WORD, number);
     free += needed;
@@ -78,6 +87,11 @@ final class ResidentRows implements AutoCloseable {
   /** Length of the row at {@code address}. */
   static int bytes(long address) {
     return (int) Platform.getLong(null, address - WORD);
+  }
+
+  /** How many rows were added before the row at {@code address}. */
+  static int arrival(long address) {
+    return (int) (Platform.getLong(null, address - WORD) >>> Integer.SIZE);
   }
 
   long number(int index) {
@@ -107,9 +121,15 @@ final class ResidentRows implements AutoCloseable {
 
   /** Takes memory for two times all references, for sorting them; null when there is none. */
   LongArray takeScratch() {
-    long bytes = Math.max(1, 2L * size * REFERENCE_BYTES);
-    scratch = lease(bytes);
-    return scratch == null ? null : new LongArray(new MemoryBlock(null, scratch.address(), bytes / WORD * WORD));
+    long bytes = scratchBytes(size);
+    if (scratch == null) {
+      scratch = lease(Math.max(1, bytes));
+    }
+    return scratch == null ? null : new LongArray(new MemoryBlock(null, scratch.address(), bytes));
+  }
+
+  private static long scratchBytes(int references) {
+    return 2L * references * REFERENCE_BYTES;
   }
 
   /** Frees the memory of {@link #takeScratch}. */
@@ -118,6 +138,29 @@ final class ResidentRows implements AutoCloseable {
       release(scratch);
       scratch = null;
     }
+  }
+
+  /** Bytes of rows and references. */
+  long heldBytes() {
+    return heldBytes;
+  }
+
+  /**
+   * Reads the start of each of some rows, of which the processor then fetches many at once: they lie all over the
+   * memory.
+   *
+   * @return nothing of meaning, for the caller to keep, so that the compiler does not remove the reads
+   */
+  long touch(int from, int until, int mostBytes) {
+    long sum = 0;
+    for (int i = from; i < until; i++) {
+      long address = address(i);
+      int end = Math.min(bytes(address), mostBytes);
+      for (int at = CACHE_LINE - Long.BYTES; at < end; at += CACHE_LINE) {
+        sum += Platform.getByte(null, address + at);
+      }
+    }
+    return sum;
   }
 
   /** The most memory it ever held, in bytes. */
@@ -144,7 +187,10 @@ final class ResidentRows implements AutoCloseable {
   private boolean addReferences() {
     int wanted = capacity == 0 ? FIRST_REFERENCES : 2 * capacity;
     Lease larger = wanted > MAX_ROWS ? null : lease((long) wanted * REFERENCE_BYTES);
-    if (larger == null) {
+    if (larger == null || alwaysSortable && !takeScratchFor(wanted)) {
+      if (larger != null) {
+        release(larger);
+      }
       return false;
     }
     if (references != null) {
@@ -153,6 +199,17 @@ final class ResidentRows implements AutoCloseable {
     }
     references = larger;
     capacity = wanted;
+    return true;
+  }
+
+  /** Memory to sort so many references; if there is none, what there was stays. */
+  private boolean takeScratchFor(int wanted) {
+    Lease larger = lease(scratchBytes(wanted));
+    if (larger == null) {
+      return false;
+    }
+    freeScratch();
+    scratch = larger;
     return true;
   }
 

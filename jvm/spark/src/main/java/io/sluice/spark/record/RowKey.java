@@ -126,6 +126,22 @@ public final class RowKey {
     return Integer.compare(length(), other.length());
   }
 
+  /** Compares two keys that are both {@link Kind#BYTES}, byte by byte, signed. */
+  public int compareSignedBytes(RowKey other) {
+    int common = Math.min(length(), other.length());
+    for (int i = 0; i < common; i++) {
+      int order = Byte.compare(byteAt(i), other.byteAt(i));
+      if (order != 0) {
+        return order;
+      }
+    }
+    return Integer.compare(length(), other.length());
+  }
+
+  private byte byteAt(int index) {
+    return Platform.getByte(base, start + (word >>> OFFSET_SHIFT) + index);
+  }
+
   /** Compares two keys that are text, unit by unit. */
   public int compareText(RowKey other) {
     if (kind == Kind.LATIN1 && other.kind == Kind.LATIN1) {

@@ -29,6 +29,9 @@ final class RecordRowWriter<K, V> {
     void append(int partition, int fields, byte[] row, int bytes, int records) throws IOException;
   }
 
+  /** After so many ranges that were wrong, a task guesses no more. */
+  private static final int MOST_REFUTED = 3;
+
   private final ShuffleDependency<?, ?, ?> dependency;
   private final Partitioner partitioner;
   private final int partitions;
@@ -37,10 +40,16 @@ final class RecordRowWriter<K, V> {
   private final Counters counters;
   private final boolean rowsMayReplace;
   private final RecordEncoder encoder = new RecordEncoder();
+  /** Null when each key is given to the partitioner. */
+  private RangeSearch ranges;
+  private long rangesProven;
+  private int rangesRefuted;
   /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
 
-  RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, TaskContext context, Counters counters) {
+  /** @param guessOrder whether a range partitioner's order may be guessed */
+  RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, TaskContext context, Counters counters,
+      boolean guessOrder) {
     this.dependency = dependency;
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
@@ -48,6 +57,7 @@ final class RecordRowWriter<K, V> {
     this.context = context;
     this.counters = counters;
     this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
+    this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
@@ -62,6 +72,8 @@ final class RecordRowWriter<K, V> {
         drain();
       }
     } finally {
+      counters.add(Counter.WRITE_RANGES_PROVEN, rangesProven);
+      counters.add(Counter.WRITE_RANGES_REFUTED, rangesRefuted);
       if (serialized != null) {
         serialized.close();
       }
@@ -101,8 +113,22 @@ final class RecordRowWriter<K, V> {
     }
   }
 
-  /** Partitioners of RDDs are users' code. */
   private int partitionOf(Object key) {
+    if (ranges != null) {
+      int partition = ranges.partitionOf(key);
+      if (partition != RangeSearch.REFUTED) {
+        rangesProven++;
+        return partition;
+      }
+      if (++rangesRefuted == MOST_REFUTED) {
+        ranges = null;
+      }
+    }
+    return askPartitioner(key);
+  }
+
+  /** Partitioners of RDDs are users' code. */
+  private int askPartitioner(Object key) {
     int partition = partitioner.getPartition(key);
     if (partition < 0 || partition >= partitions) {
       throw new SluiceException("shuffle " + dependency.shuffleId() + ": " + partitioner.getClass().getName()

@@ -62,6 +62,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final TaskMemory memory;
   private final SQLMetric dataSize;
   private final boolean rowChecksums;
+  private final boolean guessOrder;
   private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
@@ -93,6 +94,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.settings = all.writer();
     this.rowsMayMove = all.memory().offHeapEnabled();
     this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
+    this.guessOrder = all.guessOrder();
     this.counters = executor.counters();
     this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
@@ -121,7 +123,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
-      new RecordRowWriter<K, V>(dependency, this::append, context, counters).write(records);
+      new RecordRowWriter<K, V>(dependency, this::append, context, counters, guessOrder)
+          .write(records);
     }
     finish();
   }

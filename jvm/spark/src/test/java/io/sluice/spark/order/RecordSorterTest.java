@@ -8,6 +8,7 @@ import com.google.common.primitives.UnsignedBytes;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.memory.TaskMemory;
+import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
@@ -74,11 +75,12 @@ class RecordSorterTest {
           row.pointTo(encoder.buffer(), encoder.length());
           key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
           if (sorter == null) {
-            sorter = new RecordSorter<>(context, memory, residentBytes, KeyOrders.of(ordering, key).orElseThrow());
+            sorter = new RecordSorter<>(context, memory, residentBytes, KeyOrders.of(ordering, key).orElseThrow(),
+                new Counters());
           }
           assertTrue(sorter.insert(row, key));
         }
-        Iterator<Product2<K, Integer>> sorted = sorter.sorted();
+        Iterator<Product2<K, Integer>> sorted = sorter.sorted().orElseThrow();
         assertEquals(resident, sorter.isResident());
         return sorted;
       } catch (IOException e) {
