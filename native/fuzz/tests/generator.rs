@@ -6,7 +6,8 @@ use sluice_fuzz::{Choices, message, payload, payload_input, target};
 use sluice_testkit::xorshift;
 use sluice_transport::fuzzing::reencode_message;
 
-// How many inputs of each kind. `tools/verify-native planted` shows which of them finds each planted fault.
+// How many inputs of each kind. Each fault of `tools/verify-native planted`, which prints the input that finds it, is
+// found within the first 1,000.
 const PAYLOADS: u64 = 20_000;
 const RAW_PAYLOADS: u64 = 5_000;
 const FRAMES: u64 = 5_000;
