@@ -1,4 +1,4 @@
-"""Wraps comments of Java, Rust and shell that are longer than 120 columns; part of ./sluice format.
+"""Wraps comments of Java, Rust, Scala, Python and shell that are longer than 120 columns; part of ./sluice format.
 
 A word that does not fit goes to the next line of its paragraph, so that only what follows a long line changes. Tables
 and what stands between <pre> or ``` are left alone. With --check nothing is changed, and every line that is too long is
@@ -9,7 +9,7 @@ import re
 import sys
 
 WIDTH = 120
-JAVA_OR_RUST = re.compile(r"^(\s*(?:\*|///|//!|//)) (\s*)(.*)$")
+SLASHES = re.compile(r"^(\s*(?:\*|///|//!|//)) (\s*)(.*)$")
 SHELL = re.compile(r"^(\s*#) (\s*)(.*)$")
 ONE_LINE = re.compile(r"^(\s*)/\*\* (.*) \*/$")
 TABLE = re.compile(r"^\s*(?:(?:\*|///?|//!|#) *)?\|")
@@ -66,7 +66,7 @@ def main(arguments):
                     faults += 1
                     print(f"{path}:{number}: {len(line)} columns")
             continue
-        after = wrapped(lines, JAVA_OR_RUST if path.endswith((".java", ".rs")) else SHELL)
+        after = wrapped(lines, SLASHES if path.endswith((".java", ".rs", ".scala")) else SHELL)
         if after != lines:
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join(after))

@@ -2,12 +2,13 @@
 //! writes the inputs that are made from the golden vectors, the regressions and the generators; those that a fuzzer
 //! found are added by hand, as `corpus/<target>/found-<what>`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use sluice_codec::{FrameHeader, HEADER_BYTES};
-use sluice_fuzz::{TARGETS, payload};
+use sluice_fuzz::{TARGETS, payload, payload_input};
 use sluice_testkit::xorshift;
 
 /// Larger vectors teach a fuzzer nothing more.
@@ -40,6 +41,13 @@ fn every_input_passes() {
             assert!(outcome.is_ok(), "{} fails on {} (its panic is above)", target.name, path.display());
         }
     }
+}
+
+#[test]
+fn the_corpus_has_messages_of_every_kind() {
+    let kind = |path: &PathBuf| fs::read(path).expect("an input").first().copied();
+    let kinds: BTreeSet<u8> = files(&root().join("message")).iter().filter_map(kind).collect();
+    assert!(kinds.is_superset(&(1..=9).collect()), "{kinds:?}");
 }
 
 /// Inputs with a few bytes changed, always the same ones: a short run without coverage.
@@ -84,8 +92,8 @@ fn write_corpus() {
     for (name, frame) in vectors().into_iter().chain(regressions()) {
         write("frame", &name, &frame);
         let header = FrameHeader::parse(&frame).expect("a frame of ours");
-        if header.fields < 256 {
-            write("payload", &name, &payload_input(&header, &frame[HEADER_BYTES..]));
+        if let Some(input) = payload_input(&header, &frame[HEADER_BYTES..]) {
+            write("payload", &name, &input);
         }
     }
     for (name, message) in messages() {
@@ -105,7 +113,8 @@ fn write_corpus() {
     }
 }
 
-/// One message of each kind, as `transport::message` lays them out: kind, sender, body.
+/// A message of each kind, and a further one for blocks that are busy, as `transport::message` lays them out: kind,
+/// sender, body.
 fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let message = |kind: u8, body: &[&[u8]]| [&[kind][..], &7u64.to_le_bytes(), &body.concat()].concat();
     let (one, batch) = (1u16.to_le_bytes(), 9u64.to_le_bytes());
@@ -113,28 +122,19 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let key = [&5u64.to_le_bytes()[..], &3u16.to_le_bytes(), b"key"].concat();
     let range = [&[0, 0][..], &4096u64.to_le_bytes(), &100u64.to_le_bytes()].concat();
     let found = [&[1][..], &one, &range, &[0, 0, 0]].concat();
+    let busy = [2, 0, 0];
     vec![
         ("hello", message(1, &[&4u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address"])),
         ("challenge", message(2, &[&[1; 16], &[2; 16], &[3; 32]])),
         ("proof", message(3, &[&[4; 32]])),
         ("locate", message(4, &[&batch, &one, &batch, &block, &block])),
         ("located", message(5, &[&batch, &one, &key, &2u32.to_le_bytes(), &found])),
+        ("located-busy", message(5, &[&batch, &one, &key, &3u32.to_le_bytes(), &busy, &found])),
         ("done", message(6, &[&batch, &batch])),
         ("refused", message(7, &[&1u32.to_le_bytes(), &2u32.to_le_bytes(), "wrong version".as_bytes()])),
         ("sample", message(8, &[&batch, &[6; 64], b"key"])),
+        ("closing", message(9, &[&3u32.to_le_bytes()])),
     ]
-}
-
-/// The target `payload` takes the header's fields from 8 bytes.
-fn payload_input(header: &FrameHeader, payload: &[u8]) -> Vec<u8> {
-    let records = (header.records - 1) as u16;
-    let decoded = header.decoded_bytes.to_le_bytes();
-    let mut input = vec![header.encoding];
-    input.extend(records.to_le_bytes());
-    input.push(header.fields as u8);
-    input.extend(decoded);
-    input.extend(payload);
-    input
 }
 
 fn vectors() -> Vec<(String, Vec<u8>)> {

@@ -38,4 +38,5 @@ fn main() {
     copy("handles.rs", &["jni/src/handles.rs", "engine/src/handles.rs"]);
     copy("completions.rs", &["transport/src/completions.rs"]);
     copy("inbox.rs", &["transport/src/inbox.rs"]);
+    copy("mapped_budget.rs", &["transport/src/mapped_budget.rs"]);
 }

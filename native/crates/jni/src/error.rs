@@ -36,6 +36,8 @@ pub(crate) enum Reason {
     WrongPhase = -12,
     /// The directory is missing or not writable, or its device fails; another directory may work.
     DirectoryFailed = -13,
+    /// The peer has reached a limit of its own, or its disk does not answer in time.
+    Busy = -14,
 }
 
 /// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.

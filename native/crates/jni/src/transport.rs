@@ -23,9 +23,6 @@ const BLOCK_LONGS: usize = 4;
 /// `NativeTransport.COMPLETION_LONGS`
 const COMPLETION_LONGS: usize = 5;
 
-/// `NativeTransport.BUSY`
-const BUSY: i64 = -12;
-
 native_methods! {
     NativeTransport {
         startWithin = start(
@@ -194,7 +191,7 @@ fn completion(completion: Completion) -> [i64; COMPLETION_LONGS] {
                 Failure::NotRead => Reason::Io,
                 Failure::Peer => Reason::Peer,
                 Failure::Timeout => Reason::Timeout,
-                Failure::Busy => return [request, index, BUSY, 0, 0],
+                Failure::Busy => Reason::Busy,
             };
             [request, index, reason as i64, 0, 0]
         }

@@ -21,7 +21,7 @@ pub(crate) struct OutputId(u64);
 
 /// A committed map output: a file and where its partitions lie in it.
 #[derive(Debug)]
-pub(crate) struct MapOutput {
+pub(crate) struct PublishedOutput {
     pub(crate) id: OutputId,
     pub(crate) path: PathBuf,
     offsets: Offsets,
@@ -33,7 +33,7 @@ pub(crate) struct MapOutput {
 pub(crate) enum Extent {
     /// From the first byte to before the second; `None` if the output has no such partitions.
     Known(Option<(u64, u64)>),
-    /// To be read from Spark's index file ([`MapOutput::extent_in_file`]).
+    /// To be read from Spark's index file ([`PublishedOutput::extent_in_file`]).
     InFile,
 }
 
@@ -54,7 +54,7 @@ impl Offsets {
     }
 }
 
-impl MapOutput {
+impl PublishedOutput {
     /// Where the block lies in the file, if that is known without reading another file.
     pub(crate) fn extent(&self, block: &Block) -> Extent {
         match &self.offsets {
@@ -105,7 +105,7 @@ pub struct Catalog {
 
 #[derive(Debug, Default)]
 struct State {
-    shuffles: HashMap<u32, HashMap<u64, Arc<MapOutput>>>,
+    shuffles: HashMap<u32, HashMap<u64, Arc<PublishedOutput>>>,
     kept_bytes: usize,
 }
 
@@ -138,7 +138,7 @@ impl Catalog {
         path: PathBuf,
         index: Option<PathBuf>,
         offsets: Vec<u64>,
-    ) -> Result<Option<Arc<MapOutput>>, String> {
+    ) -> Result<Option<Arc<PublishedOutput>>, String> {
         let partitions = offsets.len().checked_sub(1).and_then(|partitions| u32::try_from(partitions).ok());
         let (Some(partitions), true) = (partitions, offsets.is_sorted()) else {
             return Err(format!("the offsets of map {map} of shuffle {shuffle} are empty, too many, or descend"));
@@ -152,26 +152,26 @@ impl Catalog {
         };
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         state.kept_bytes += offsets.kept_bytes();
-        let output = Arc::new(MapOutput { id, path, offsets, bytes });
+        let output = Arc::new(PublishedOutput { id, path, offsets, bytes });
         let replaced = state.shuffles.entry(shuffle).or_default().insert(map, output);
         state.forget(replaced.iter());
         Ok(replaced)
     }
 
     /// Publishes an output anew, because its file lies elsewhere now behind the same path. Returns the one replaced.
-    pub(crate) fn renew(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
+    pub(crate) fn renew(&self, shuffle: u32, map: u64) -> Option<Arc<PublishedOutput>> {
         let mut state = self.lock();
         let known = state.shuffles.get_mut(&shuffle)?.get_mut(&map)?;
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         let (path, offsets, bytes) = (known.path.clone(), known.offsets.clone(), known.bytes);
-        Some(std::mem::replace(known, Arc::new(MapOutput { id, path, offsets, bytes })))
+        Some(std::mem::replace(known, Arc::new(PublishedOutput { id, path, offsets, bytes })))
     }
 
-    pub(crate) fn find(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
+    pub(crate) fn find(&self, shuffle: u32, map: u64) -> Option<Arc<PublishedOutput>> {
         self.lock().shuffles.get(&shuffle)?.get(&map).cloned()
     }
 
-    pub(crate) fn withdraw(&self, shuffle: u32, map: u64) -> Option<Arc<MapOutput>> {
+    pub(crate) fn withdraw(&self, shuffle: u32, map: u64) -> Option<Arc<PublishedOutput>> {
         let mut state = self.lock();
         let outputs = state.shuffles.get_mut(&shuffle)?;
         let withdrawn = outputs.remove(&map);
@@ -182,7 +182,7 @@ impl Catalog {
         withdrawn
     }
 
-    pub(crate) fn withdraw_shuffle(&self, shuffle: u32) -> Vec<Arc<MapOutput>> {
+    pub(crate) fn withdraw_shuffle(&self, shuffle: u32) -> Vec<Arc<PublishedOutput>> {
         let mut state = self.lock();
         let outputs = state.shuffles.remove(&shuffle).unwrap_or_default();
         state.forget(outputs.values());
@@ -191,7 +191,7 @@ impl Catalog {
 }
 
 impl State {
-    fn forget<'a>(&mut self, outputs: impl Iterator<Item = &'a Arc<MapOutput>>) {
+    fn forget<'a>(&mut self, outputs: impl Iterator<Item = &'a Arc<PublishedOutput>>) {
         self.kept_bytes -= outputs.map(|output| output.offsets.kept_bytes()).sum::<usize>();
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     /// Where a block lies, wherever that is written.
-    fn extent(output: &MapOutput, block: &Block) -> Option<(u64, u64)> {
+    fn extent(output: &PublishedOutput, block: &Block) -> Option<(u64, u64)> {
         match output.extent(block) {
             Extent::Known(extent) => extent,
             Extent::InFile => output.extent_in_file(block),

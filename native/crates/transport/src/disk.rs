@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::catalog::MapOutput;
+use crate::catalog::PublishedOutput;
 use crate::mapped_budget::Reservation;
 use crate::mapping::{Filesystem, Mapping};
 use crate::message::Block;
@@ -27,7 +27,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Read from Spark's index file where a block lies.
-    Extent { output: Arc<MapOutput>, block: Block },
+    Extent { output: Arc<PublishedOutput>, block: Block },
     /// Map a part of a file, and bring what is needed of it into memory.
     Map(MapWork),
     /// Bring a part of a mapping into memory.
@@ -36,7 +36,7 @@ pub(crate) enum Work {
 
 #[derive(Debug)]
 pub(crate) struct MapWork {
-    pub(crate) output: Arc<MapOutput>,
+    pub(crate) output: Arc<PublishedOutput>,
     /// What to map of the file.
     pub(crate) part: Range<u64>,
     /// What of that part is needed in memory.

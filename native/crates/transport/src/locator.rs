@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answers::{BlockOf, Question, QuestionNumber};
-use crate::catalog::{Catalog, Extent, MapOutput};
+use crate::catalog::{Catalog, Extent, PublishedOutput};
 use crate::disk::{Disk, Ended, Job, MapWork, Outcome, Work};
 use crate::mapping::Mapping;
 use crate::message::{Block, InstanceId, Missing};
@@ -22,7 +22,7 @@ const MAX_POPULATED_BYTES: usize = 256 << 20;
 
 /// What a job is for.
 enum JobFor {
-    Extent { block: BlockOf, output: Arc<MapOutput> },
+    Extent { block: BlockOf, output: Arc<PublishedOutput> },
     Map(RegionNumber),
     Piece(BlockOf),
 }
@@ -122,7 +122,7 @@ impl Locator {
         &mut self,
         wire: &mut W,
         block: BlockOf,
-        output: &Arc<MapOutput>,
+        output: &Arc<PublishedOutput>,
         extent: (u64, u64),
         now: Instant,
     ) {
@@ -169,7 +169,7 @@ impl Locator {
         &mut self,
         wire: &mut W,
         block: BlockOf,
-        output: &Arc<MapOutput>,
+        output: &Arc<PublishedOutput>,
         needed: Range<usize>,
         map: ToMap,
         now: Instant,

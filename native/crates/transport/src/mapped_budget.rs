@@ -1,49 +1,58 @@
 //! How much of files this process may have mapped at once: bytes, and mappings. What is counted is everything that is
 //! mapped or about to be, whether or not it is in use; it is counted until it is unmapped.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The limits, and what has been taken of them. The agent's thread reserves; any thread may give back.
+/// The limits, and what is taken of them. Any thread may reserve and give back.
 #[derive(Debug)]
 pub(crate) struct MappedBudget {
     max_bytes: usize,
     max_regions: usize,
-    bytes: AtomicUsize,
-    regions: AtomicUsize,
-    peak_bytes: AtomicUsize,
+    /// Both numbers under one lock: a reservation is compared with both limits and taken in one step.
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    bytes: usize,
+    regions: usize,
+    peak_bytes: usize,
 }
 
 impl MappedBudget {
     pub(crate) fn new(max_bytes: usize, max_regions: usize) -> Arc<Self> {
-        let (bytes, regions, peak_bytes) = Default::default();
-        Arc::new(Self { max_bytes, max_regions, bytes, regions, peak_bytes })
+        Arc::new(Self { max_bytes, max_regions, taken: Mutex::new(Taken::default()) })
     }
 
-    /// Room for one mapping of so many bytes, or `None`. To be called by one thread only: it looks first and then
-    /// takes.
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        // Nothing under the lock panics, so a poisoned lock guards good numbers.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for one mapping of so many bytes, or `None`.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
-        let total = self.bytes().checked_add(bytes).filter(|total| *total <= self.max_bytes)?;
-        if self.regions() >= self.max_regions {
+        let mut taken = self.lock();
+        let total = taken.bytes.checked_add(bytes).filter(|total| *total <= self.max_bytes)?;
+        if taken.regions >= self.max_regions {
             return None;
         }
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.regions.fetch_add(1, Ordering::Relaxed);
-        self.peak_bytes.fetch_max(total, Ordering::Relaxed);
+        taken.bytes = total;
+        taken.regions += 1;
+        taken.peak_bytes = taken.peak_bytes.max(total);
         Some(Reservation { budget: Arc::clone(self), bytes })
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.lock().bytes
     }
 
     pub(crate) fn regions(&self) -> usize {
-        self.regions.load(Ordering::Relaxed)
+        self.lock().regions
     }
 
     /// The most bytes that there were at once.
     pub(crate) fn peak_bytes(&self) -> usize {
-        self.peak_bytes.load(Ordering::Relaxed)
+        self.lock().peak_bytes
     }
 }
 
@@ -56,8 +65,9 @@ pub(crate) struct Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.budget.regions.fetch_sub(1, Ordering::Relaxed);
+        let mut taken = self.budget.lock();
+        taken.bytes -= self.bytes;
+        taken.regions -= 1;
     }
 }
 

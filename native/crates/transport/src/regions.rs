@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use self::region::{MappedRegion, OutputRegions, State, is_large};
-use crate::catalog::{MapOutput, OutputId};
+use crate::catalog::{OutputId, PublishedOutput};
 use crate::mapped_budget::{MappedBudget, Reservation};
 use crate::mapping::{Filesystem, Mapping};
 use crate::unregistrable::UnregistrableFilesystems;
@@ -89,7 +89,7 @@ impl MappedRegions {
     pub(crate) fn pin<W: Wire>(
         &mut self,
         wire: &mut W,
-        output: &MapOutput,
+        output: &PublishedOutput,
         (start, end): (u64, u64),
         to_map: &mut Vec<ToMap>,
     ) -> Result<Vec<Piece>, LimitReached> {
@@ -117,7 +117,7 @@ impl MappedRegions {
     fn region_of<W: Wire>(
         &mut self,
         wire: &mut W,
-        output: &MapOutput,
+        output: &PublishedOutput,
         bytes: Range<u64>,
         to_map: &mut Vec<ToMap>,
     ) -> Result<RegionNumber, LimitReached> {
@@ -148,7 +148,7 @@ impl MappedRegions {
     fn open<W: Wire>(
         &mut self,
         wire: &mut W,
-        output: &MapOutput,
+        output: &PublishedOutput,
         part: Range<u64>,
         to_map: &mut Vec<ToMap>,
     ) -> Result<RegionNumber, LimitReached> {
@@ -293,7 +293,7 @@ impl MappedRegions {
     }
 
     /// Gives up the regions of an output: at once, or when their last pin is taken back.
-    pub(crate) fn withdraw<W: Wire>(&mut self, wire: &mut W, output: &MapOutput) {
+    pub(crate) fn withdraw<W: Wire>(&mut self, wire: &mut W, output: &PublishedOutput) {
         let Some(known) = self.outputs.remove(&output.id) else { return };
         for number in known.large.into_values().chain(known.small.into_values()) {
             let Some(region) = self.regions.get_mut(&number) else { continue };

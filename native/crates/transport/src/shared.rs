@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::catalog::{Catalog, MapOutput};
+use crate::catalog::{Catalog, PublishedOutput};
 use crate::completions::Completions;
 use crate::inbox::Inbox;
 use crate::message::Block;
@@ -16,7 +16,7 @@ pub(crate) enum Command {
     Connect { peer: PeerNumber, attempt: u64, address: Vec<u8> },
     Disconnect { peer: PeerNumber },
     Fetch { request: u64, peer: PeerNumber, blocks: Vec<Block> },
-    Withdraw(Vec<Arc<MapOutput>>),
+    Withdraw(Vec<Arc<PublishedOutput>>),
 }
 
 /// What an agent shares with its callers.

@@ -2,11 +2,13 @@
 //! decoder written from the specification alone gives.
 
 mod column;
+mod frame;
 mod grammar;
 mod mutate;
 mod oracle;
 mod reference;
 
+pub use frame::generate_frame;
 pub use grammar::{Case, generate};
 pub use oracle::{check, check_frame, check_round_trip, repair_checksums};
 

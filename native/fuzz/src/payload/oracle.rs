@@ -32,6 +32,11 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
             let decode =
                 |target: &mut [u8], lengths: &mut [u32]| decoder.decode_payload(header, payload, target, lengths).ok();
             compare(name, header, expected.as_deref(), decode);
+            if expected.is_some() {
+                refuse_without_room(name, header, |target, lengths| {
+                    decoder.decode_payload(header, payload, target, lengths).is_ok()
+                });
+            }
         }
     });
     if let Some(rows) = expected {
@@ -42,7 +47,9 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
 /// The same of a whole frame, header and checksums included.
 pub fn check_frame(frame: &[u8]) {
     let mut decoder = Decoder::new();
-    let Ok(header) = FrameHeader::parse(frame) else {
+    let header = reference::header(frame);
+    assert_eq!(FrameHeader::parse(frame).ok(), header, "a header, and what the specification says of its bytes");
+    let Some(header) = header else {
         assert!(decoder.decode(frame, &mut [0; 64], &mut [0; 64]).is_err(), "a header that cannot be read is an error");
         return;
     };
@@ -90,6 +97,16 @@ fn compare(
         assert_eq!(row.len(), *length as usize, "{name}: length of row {i}");
         assert!(target[at..at + row.len()] == row[..], "{name}: row {i} is not what the specification gives");
         at += row.len();
+    }
+}
+
+/// A payload that decodes must be an error where the room is one row length, or one byte, too small.
+fn refuse_without_room(name: &str, header: &FrameHeader, mut decodes: impl FnMut(&mut [u8], &mut [u32]) -> bool) {
+    let (bytes, records) = (header.decoded_bytes as usize, header.records as usize);
+    let (mut target, mut lengths) = (vec![0; bytes], vec![0; records]);
+    assert!(!decodes(&mut target, &mut lengths[1..]), "{name}: {records} rows, room for one length fewer");
+    if bytes > 0 {
+        assert!(!decodes(&mut target[1..], &mut lengths), "{name}: {bytes} bytes, room for one fewer");
     }
 }
 

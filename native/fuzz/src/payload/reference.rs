@@ -3,29 +3,31 @@
 use sluice_codec::FrameHeader;
 
 use super::{bits, packed_bytes, unpack, unzigzag};
+use crate::bytes::Bytes;
 
-/// The rest of a payload.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        Some(self.take(1)?[0])
-    }
-
-    /// A number in its `n` low bytes.
-    fn number(&mut self, n: usize) -> Option<u64> {
-        Some(self.take(n)?.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b)))
-    }
-
+impl Bytes<'_> {
     fn packed(&mut self, n: usize, width: usize) -> Option<Vec<u64>> {
         Some(unpack(self.take(packed_bytes(n, width))?, n, width))
     }
+}
+
+/// The header of a frame; `None` if one of its fields is not what it may be.
+pub(super) fn header(frame: &[u8]) -> Option<FrameHeader> {
+    let mut input = Bytes(frame);
+    let magic = input.take(4)?;
+    let (path, encoding, flags, reserved) = (input.byte()?, input.byte()?, input.byte()?, input.byte()?);
+    let mut number = || input.number(4).map(|value| value as u32);
+    let (records, fields, decoded_bytes) = (number()?, number()?, number()?);
+    let (encoded_bytes, payload_crc, header_crc) = (number()?, number()?, number()?);
+    let permitted = magic == b"SLF1"
+        && header_crc == crc32c::crc32c(&frame[..28])
+        && path == 1
+        && encoding <= 1
+        && (flags, reserved) == (0, 0)
+        && (1..=65_536).contains(&records)
+        && fields <= 1_048_576;
+    let header = FrameHeader { path, encoding, records, fields, decoded_bytes, encoded_bytes, payload_crc };
+    permitted.then_some(header)
 }
 
 /// The rows that a payload stands for; `None` if it is corrupt.

@@ -1,5 +1,5 @@
-//! Models for loom of the JVM's handle table, and of the transport's queues of commands and of completions: their own
-//! sources, with loom's locks (`build.rs`). See `tools/verify-native loom`.
+//! Models for loom of the JVM's handle table, of the transport's queues of commands and of completions, and of its
+//! limits on mapped files: their own sources, with loom's locks (`build.rs`). See `tools/verify-native loom`.
 #![cfg(loom)]
 #![allow(dead_code, reason = "the models use a part")]
 
@@ -51,11 +51,16 @@ mod inbox {
     include!(concat!(env!("OUT_DIR"), "/inbox.rs"));
 }
 
+mod mapped_budget {
+    include!(concat!(env!("OUT_DIR"), "/mapped_budget.rs"));
+}
+
 #[cfg(test)]
 mod tests {
     use crate::completions::{Completion, Completions};
     use crate::handles::HandleTable;
     use crate::inbox::Inbox;
+    use crate::mapped_budget::MappedBudget;
     use crate::sluice_mem::Lease;
     use crate::wire::Waker;
     use loom::sync::{Condvar, Mutex};
@@ -204,6 +209,41 @@ mod tests {
                 let of_caller: Vec<u32> = taken.iter().filter(|(by, _)| *by == caller).map(|(_, nth)| *nth).collect();
                 assert_eq!(of_caller, [0, 1]);
             }
+        });
+    }
+
+    /// Two threads want what only one of them can have: by bytes, then by mappings.
+    #[test]
+    fn reservations_of_two_threads_never_pass_a_limit() {
+        for (max_bytes, max_regions) in [(100, 9), (usize::MAX, 1)] {
+            model(move || {
+                let budget = MappedBudget::new(max_bytes, max_regions);
+                let other = {
+                    let budget = Arc::clone(&budget);
+                    thread::spawn(move || budget.reserve(60))
+                };
+                let (mine, other) = (budget.reserve(60), other.join().expect("no panic"));
+                assert_eq!(u32::from(mine.is_some()) + u32::from(other.is_some()), 1);
+                assert_eq!((budget.bytes(), budget.regions(), budget.peak_bytes()), (60, 1, 60));
+                drop((mine, other));
+                assert_eq!((budget.bytes(), budget.regions()), (0, 0));
+            });
+        }
+    }
+
+    #[test]
+    fn what_one_thread_gives_back_while_another_reserves_is_counted_once() {
+        model(|| {
+            let budget = MappedBudget::new(100, 2);
+            let held = budget.reserve(60);
+            let other = {
+                let budget = Arc::clone(&budget);
+                thread::spawn(move || budget.reserve(60))
+            };
+            drop(held);
+            drop(other.join().expect("no panic"));
+            assert_eq!((budget.bytes(), budget.regions(), budget.peak_bytes()), (0, 0, 60));
+            assert!(budget.reserve(100).is_some());
         });
     }
 }

@@ -12,7 +12,7 @@ use sluice_mem::Arena;
 
 use super::both_ways;
 use super::world::{Reads, TIMEOUT, World, block, bytes_of, failure_of};
-use crate::catalog::{Catalog, MapOutput};
+use crate::catalog::{Catalog, PublishedOutput};
 use crate::completions::{Completion, Failure};
 use crate::disk::{Disk, DiskThreads, Ended, Job, MapWork, Outcome, Work};
 use crate::loopback::Network;
@@ -177,7 +177,7 @@ fn take(reader: &Transport, blocks: usize) -> Vec<Completion> {
 /// Threads for disks, and a named pipe whose opening holds them.
 struct HeldThreads {
     disk: DiskThreads,
-    output: Arc<MapOutput>,
+    output: Arc<PublishedOutput>,
     jobs: u64,
     folder: PathBuf,
     /// When the test has failed.

@@ -83,7 +83,7 @@ impl Files {
         Self { wire, regions, catalog: Catalog::default(), folder, now: Instant::now() }
     }
 
-    fn publish(&self, map: u64, bytes: usize) -> Arc<MapOutput> {
+    fn publish(&self, map: u64, bytes: usize) -> Arc<PublishedOutput> {
         let path = self.folder.join(map.to_string());
         std::fs::File::create(&path).expect("created").set_len(bytes as u64).expect("sparse");
         self.catalog.publish(1, map, path, None, vec![0, bytes as u64]).expect("good");
@@ -91,7 +91,7 @@ impl Files {
     }
 
     /// Pins bytes of an output, and maps what is not mapped; the pieces that can be read then.
-    fn pin(&mut self, output: &MapOutput, from: usize, bytes: usize) -> Option<Vec<Piece>> {
+    fn pin(&mut self, output: &PublishedOutput, from: usize, bytes: usize) -> Option<Vec<Piece>> {
         let (mut to_map, extent) = (Vec::new(), (from as u64, (from + bytes) as u64));
         let pieces = self.regions.pin(&mut self.wire, output, extent, &mut to_map).ok()?;
         let mut is_there = true;
@@ -108,7 +108,7 @@ impl Files {
     }
 
     /// Pins and unpins.
-    fn touch(&mut self, output: &MapOutput, from: usize, bytes: usize) -> bool {
+    fn touch(&mut self, output: &PublishedOutput, from: usize, bytes: usize) -> bool {
         let Some(pieces) = self.pin(output, from, bytes) else { return false };
         self.unpin(pieces);
         true

@@ -28,6 +28,11 @@ public interface Arena {
     }
 
     @Override
+    public long touchedBytes() {
+      return NativeCore.arenaStatistics().touchedBytes() + NativeCore.receiveArenaStatistics().touchedBytes();
+    }
+
+    @Override
     public long scratchBytes() {
       return NativeCore.scratchBytes();
     }
@@ -54,6 +59,9 @@ public interface Arena {
 
   /** Bytes held from the operating system. */
   long reservedBytes();
+
+  /** Bytes of these that may be resident, at most. */
+  long touchedBytes();
 
   /**
    * Gives free memory back to the operating system: all of it, or what has not been used for a while.

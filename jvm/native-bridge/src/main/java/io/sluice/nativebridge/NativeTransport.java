@@ -28,7 +28,7 @@ public final class NativeTransport {
   public static final int TIMEOUT = -11;
 
   /** The peer has reached a limit of its own (mapped memory, open questions), or its disk does not answer in time. */
-  public static final int BUSY = -12;
+  public static final int BUSY = -14;
 
   /** Of {@link #peerState}: the peer may be read. */
   public static final int PEER_READY = 1;

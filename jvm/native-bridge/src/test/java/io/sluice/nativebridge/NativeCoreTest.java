@@ -3,14 +3,18 @@ package io.sluice.nativebridge;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,6 +57,20 @@ final class NativeCoreTest {
         NativeCore.writerCommit(writer, data, NativeCore.CHECKSUM_NONE, lengths, null));
     assertEquals(0, NativeCore.writerClose(writer));
     assertEquals(NativeCore.STALE_HANDLE, NativeCore.writerSpill(writer, data));
+  }
+
+  @Test
+  void everyReasonHasANumberOfItsOwn() throws ReflectiveOperationException {
+    Map<Integer, String> reasons = new HashMap<>();
+    for (Class<?> contract : new Class<?>[] {NativeCore.class, NativeTransport.class}) {
+      for (Field constant : contract.getFields()) {
+        if (constant.getType() == int.class && constant.getInt(null) < 0) {
+          String other = reasons.put(constant.getInt(null), constant.getName());
+          assertNull(other, constant.getName() + " has the number of " + other);
+        }
+      }
+    }
+    assertEquals("BUSY", reasons.get(NativeTransport.BUSY));
   }
 
   @Test

@@ -130,6 +130,19 @@ class SluiceShuffleManagerTest {
   }
 
   @Test
+  void fallbacksAreCountedByTheirReason() {
+    spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", "true"));
+    shuffledCount();
+    long encrypted = spark.manager().fallbacks(FallbackReason.ENCRYPTION);
+    assertTrue(encrypted > 0);
+    assertEquals(spark.counter(Counter.SHUFFLES_STOCK), encrypted);
+    var gauges = org.apache.spark.SparkEnv.get().metricsSystem()
+        .getSourcesByName("plugin." + SluicePlugin.class.getName()).apply(0).metricRegistry().getGauges();
+    assertEquals(encrypted, gauges.get(FallbackReason.ENCRYPTION.metric()).getValue());
+    assertEquals(0L, gauges.get(FallbackReason.DISABLED.metric()).getValue());
+  }
+
+  @Test
   void shufflesOfRddsUseTheRecordFormat() {
     spark = LocalSpark.start(Map.of());
     var context = org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark.session().sparkContext());

@@ -17,6 +17,8 @@ import org.apache.spark.sql.SparkSession;
  */
 final class AdaptiveQueries {
   static final int PARTITIONS = 40;
+  /** The {@link #mark} of a query whose final plan has no join left. */
+  static final String NO_JOIN = "no join";
   private static final String ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes";
   private static final String HASH_JOIN_LIMIT = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold";
   private static final String BROADCAST_LIMIT = "spark.sql.adaptive.autoBroadcastJoinThreshold";
@@ -128,7 +130,7 @@ final class AdaptiveQueries {
         skewSettings(5));
     add("skewed shuffled hash join", "skewed", "SELECT /*+ SHUFFLE_HASH(small) */ * FROM big JOIN small USING (k)",
         skewSettings(5));
-    add("skew join below an aggregate", "SortMergeJoin",
+    add("skew join below an aggregate, whose keys must stay together", "SortMergeJoin",
         "SELECT k, count(*), max(other) FROM big JOIN small USING (k) GROUP BY k", skewSettings(5));
   }
 
@@ -175,9 +177,9 @@ final class AdaptiveQueries {
     add("broadcast by size, read locally", "local", aggregated, BROADCAST_LIMIT, "300k");
     add("no broadcast of what is too large", "SortMergeJoin", aggregated,
         BROADCAST_LIMIT, "1k", ADVISORY, partitions("hexadecimal", 4.5));
-    add("empty relation", "",
+    add("empty relation", NO_JOIN,
         "SELECT * FROM words w JOIN (SELECT k, count(*) FROM bytes WHERE id < 0 GROUP BY k) b ON w.k = b.k");
-    add("anti join with an empty side", "", "SELECT * FROM words w LEFT ANTI JOIN"
+    add("anti join with an empty side", NO_JOIN, "SELECT * FROM words w LEFT ANTI JOIN"
         + " (SELECT k FROM bytes WHERE id < 0 GROUP BY k) b ON w.k = b.k");
   }
 

@@ -23,7 +23,6 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple2;
@@ -32,7 +31,6 @@ import scala.Tuple2;
  * Clusters in which some or all executors, or the driver, cannot load the native library: every shuffle is Sluice's
  * from job 0 on, no task fails, and the results are those of stock.
  */
-@Tag("once")
 class ExecutorsWithoutLibraryTest {
   private static final long ROWS = 30_000;
   private static final List<Query> QUERIES = List.of(

@@ -37,14 +37,14 @@ class FallbackTest {
   /** Settings that make every shuffle fall back, and a word of the reason that the log gives. */
   static List<Arguments> fallbacks() {
     return List.of(
-        Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false"),
-        Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption"),
-        Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec"));
+        Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false", Level.INFO),
+        Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption", Level.WARN),
+        Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec", Level.WARN));
   }
 
   @ParameterizedTest
   @MethodSource("fallbacks")
-  void fallbacksGiveStocksRowsAndAreCountedAndLoggedOnce(Map<String, String> settings, String word) {
+  void fallbacksGiveStocksRowsAndAreCountedAndLoggedOnce(Map<String, String> settings, String word, Level level) {
     SparkApplication.Builder builder = SparkApplication.on(Engine.UNDER_TEST).setAll(settings);
     try (LogCapture log = LogCapture.open(); SparkApplication application = builder.start()) {
       assertEquals(expected, QUERY.run(application.session()));
@@ -53,6 +53,7 @@ class FallbackTest {
         assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_ROWS));
         assertEquals(1, log.messages(Level.INFO, word).size(), () -> "logged: " + log.messages(Level.INFO, ""));
+        assertEquals(level == Level.WARN ? 1 : 0, log.messages(Level.WARN, word).size());
       }
     }
   }
@@ -69,19 +70,28 @@ class FallbackTest {
   }
 
   @Test
-  void pushBasedShuffleFallsBack() {
+  void pushBasedShuffleThatSparkWouldNotUseIsNoReason() {
     try (SparkApplication application =
         SparkApplication.on(Engine.UNDER_TEST).set("spark.shuffle.push.enabled", "true").start()) {
       assertEquals(expected, QUERY.run(application.session()));
+      assertFormat(1, 0);
     }
   }
 
   @Test
-  void rowChecksumsAreHonoured() {
+  void shufflesWithRowChecksumsAreNotLeftToSpark() {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .set("spark.sql.shuffle.orderIndependentChecksum.enabled", "true")
         .start()) {
       assertEquals(expected, QUERY.run(application.session()));
+      assertFormat(1, 0);
+    }
+  }
+
+  private static void assertFormat(long shufflesInSluicesFormat, long shufflesOnStock) {
+    if (Engine.writesFrames()) {
+      assertEquals(shufflesInSluicesFormat, ProcessCounters.here(Counter.SHUFFLES_ROWS));
+      assertEquals(shufflesOnStock, ProcessCounters.here(Counter.SHUFFLES_STOCK));
     }
   }
 

@@ -2,6 +2,7 @@ package io.sluice.systemtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
 import java.util.List;
@@ -45,6 +46,23 @@ class LargeRowsTest {
       assertEquals(rowsInFiles + 1, ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES));
       assertEquals(stock, rows);
       NativeMemory.assertAllReturned();
+    }
+  }
+
+  /** A block with such a row may be longer than any one message, so its reported size must not hide that. */
+  @Test
+  void aRowInAFileIsFetchedToTheDiskLikeAnyLargeBlock() {
+    assumeTrue(Engine.writesFrames() && !Engine.readsOneSidedly());
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).master("local-cluster[2,1,1024]")
+        .set("spark.sluice.memory.limit", "64m").set("spark.network.maxRemoteBlockSizeFetchToMem", "1m")
+        .set("spark.shuffle.readHostLocalDisk", "false").start().awaitExecutors(2)) {
+      Dataset<Row> rows = application.session().range(0, 12, 1, 12)
+          .map((MapFunction<Long, byte[]>) id -> bytes(20 << 20, id), Encoders.BINARY()).toDF("bytes").repartition(4);
+      assertEquals(12, Fingerprint.of(rows).rows());
+      long remote = Plans.metric(rows, "remoteBytesRead").get(0);
+      assertTrue(remote > 0);
+      assertEquals(remote, Plans.metric(rows, "remoteBytesReadToDisk").get(0));
+      assertEquals(12, ProcessCounters.ofExecutors(application.context()).get(Counter.WRITE_ROWS_TO_FILES));
     }
   }
 

@@ -6,11 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Random;
+import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,7 +32,7 @@ class LocalDiskTest {
 
   @Test
   void oneOfTwoLocalDirectoriesIsFull() throws IOException {
-    try (SmallDisk disk = mounted()) {
+    try (SmallDisk disk = mounted(1)) {
       Path roomy = Files.createDirectories(SparkApplication.workDir().resolve("roomy"));
       assertRightResult(disk.path() + "," + roomy);
       ShuffleFiles.deleteTree(roomy);
@@ -37,7 +41,7 @@ class LocalDiskTest {
 
   @Test
   void allLocalDirectoriesAreFull() throws IOException {
-    try (SmallDisk disk = mounted();
+    try (SmallDisk disk = mounted(1);
         SparkApplication application =
             SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", disk.path().toString())
                 .setAll(Map.of("spark.sluice.cache.hostLimit", "1m")).start()) {
@@ -51,7 +55,7 @@ class LocalDiskTest {
   @Test
   void oneOfTwoLocalDirectoriesBecomesReadOnly() throws IOException {
     Path sound = Files.createDirectories(SparkApplication.workDir().resolve("sound"));
-    try (SmallDisk disk = mounted();
+    try (SmallDisk disk = mounted(1);
         SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
             .master(MANY_ATTEMPTS)
             .set("spark.shuffle.sort.bypassMergeThreshold", "1")
@@ -64,6 +68,36 @@ class LocalDiskTest {
     } finally {
       ShuffleFiles.deleteTree(sound);
     }
+  }
+
+  /** Each task has three rows that go to a file; two of them fit the small directory. */
+  @Test
+  void rowsInAFileThatOutgrowsItsDirectoryGoOnInAnother() throws IOException {
+    Path roomy = Files.createDirectories(SparkApplication.workDir().resolve("roomy"));
+    try (SmallDisk disk = mounted(24);
+        SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+            .master(MANY_ATTEMPTS)
+            .set("spark.local.dir", disk.path() + "," + roomy)
+            .setAll(Map.of("spark.sluice.memory.limit", "24m"))
+            .start()) {
+      Dataset<Row> rows = application.session().range(0, 36, 1, 12)
+          .map((MapFunction<Long, byte[]>) LocalDiskTest::longRow, Encoders.BINARY()).toDF("bytes");
+      assertEquals(Fingerprint.of(rows).unordered(), Fingerprint.of(rows.repartition(5, col("bytes"))).unordered());
+      if (Engine.writesFrames()) {
+        assertTrue(ProcessCounters.here(Counter.WRITE_ROWS_TO_FILES) >= 36);
+        // Which directory a task begins in is drawn by lot, so one of twelve tasks finds the small one.
+        assertTrue(ProcessCounters.here(Counter.WRITE_DIRECTORY_RETRIES) > 0);
+      }
+      NativeMemory.assertAllReturned();
+    } finally {
+      ShuffleFiles.deleteTree(roomy);
+    }
+  }
+
+  private static byte[] longRow(long seed) {
+    byte[] bytes = new byte[10 << 20];
+    new Random(seed).nextBytes(bytes);
+    return bytes;
   }
 
   /**
@@ -89,8 +123,8 @@ class LocalDiskTest {
     }
   }
 
-  private static SmallDisk mounted() throws IOException {
-    SmallDisk disk = SmallDisk.mount(SparkApplication.workDir().resolve("small-disk"));
+  private static SmallDisk mounted(int mib) throws IOException {
+    SmallDisk disk = SmallDisk.mount(SparkApplication.workDir().resolve("small-disk"), mib);
     assumeTrue(disk != null, "mounting a small tmpfs needs root");
     return disk;
   }

@@ -28,11 +28,11 @@ final class OneSidedReads {
 
   private static boolean allCameOneSidedly(Map<Counter, Long> before, Map<Counter, Long> after) {
     return after.get(Counter.TRANSPORT_BLOCKS) > before.get(Counter.TRANSPORT_BLOCKS)
-        && leftToSpark(after) == leftToSpark(before);
+        && fetchedByNetty(after) == fetchedByNetty(before);
   }
 
   /** Blocks that were left to Spark's block transfer, for whatever reason. */
-  static long leftToSpark(Map<Counter, Long> counters) {
+  static long fetchedByNetty(Map<Counter, Long> counters) {
     return counters.entrySet().stream()
         .filter(entry -> entry.getKey().name().startsWith("TRANSPORT_NETTY_"))
         .mapToLong(Map.Entry::getValue)

@@ -215,6 +215,45 @@ class OneSidedTransportTest {
     }
   }
 
+  /** A reduce task asks an executor for blocks of 30 files at once, of which 16 may be mapped. */
+  @Tag("once")
+  @Test
+  void blocksBeyondTheLimitOfMappingsComeByNetty() {
+    assumeUcx();
+    Query manyFiles =
+        Query.moving("many files", spark -> Tables.events(spark, ROWS, 60), rows -> rows.repartition(11, col("k")));
+    Fingerprint stock = Query.onStock(List.of(manyFiles)).get(manyFiles.name());
+    try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx",
+        "spark.sluice.transport.maxMappedRegions", "16")).start().awaitExecutors(2)) {
+      awaitPeers(application);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(stock, manyFiles.run(application.session()));
+      assertTrue(counted(application, Counter.TRANSPORT_NETTY_PEER_BUSY) > 0,
+          () -> "all was mapped: " + ProcessCounters.byExecutor(application.context()));
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "nothing was mapped");
+      assertEquals(0, counted(application, Counter.TRANSPORT_PEER_FAILURES));
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  @Tag("once")
+  @Test
+  void aLimitOfMappingsThatTheSystemDoesNotAllowIsReducedWithAWarning() throws IOException {
+    assumeUcx();
+    long allowed = Long.parseLong(Files.readString(Path.of("/proc/sys/vm/max_map_count")).trim());
+    assumeTrue(allowed / 2 < 10_000_000, "this system allows ten million mappings");
+    ExecutorLogs logs = ExecutorLogs.in("too-many-mappings");
+    try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx",
+        "spark.sluice.transport.maxMappedRegions", "10000000")).setAll(logs.settings()).start().awaitExecutors(2)) {
+      awaitPeers(application);
+      ProcessCounters.byExecutor(application.context()).keySet().forEach(id -> {
+        List<String> warnings = logs.lines(id, "Limits of the one-sided transport were reduced");
+        assertEquals(1, warnings.size(), warnings::toString);
+        assertTrue(warnings.get(0).contains("vm.max_map_count"), warnings::toString);
+      });
+    }
+  }
+
   /**
    * With and without UCX: blocks that cannot be read one-sidedly are fetched by Netty, and each executor logs the
    * reason once.

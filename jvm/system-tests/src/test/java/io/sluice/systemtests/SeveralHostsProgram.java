@@ -69,7 +69,7 @@ final class SeveralHostsProgram {
     if (oneSided > 0) {
       OneSidedReads.await(application, () -> queries.get(0).run(application.session()));
     }
-    System.out.println(ONE_SIDED_AGAIN + (oneSided > 0 ? "yes" : "nobody was"));
+    System.out.println(ONE_SIDED_AGAIN + (oneSided > 0 ? "yes" : "no"));
     System.in.read();
     int failures = application.events().fetchFailures().size();
     long before = counted(engine, application, Counter.TRANSPORT_BLOCKS);

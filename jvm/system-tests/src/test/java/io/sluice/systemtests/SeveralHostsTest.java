@@ -49,7 +49,7 @@ class SeveralHostsTest {
           transport.equals("ucx") && Engine.UNDER_TEST.isSluice() && OneSidedTransportTest.whyNoUcx() == null;
       assertEquals(possible, oneSided, "whether blocks were read one-sidedly");
       assertEquals(Engine.UNDER_TEST.isSluice(), !tested.await(SeveralHostsProgram.IN_MEMORY).equals("0"));
-      assertEquals(possible ? "yes" : "nobody was", tested.await(SeveralHostsProgram.ONE_SIDED_AGAIN));
+      assertEquals(possible ? "yes" : "no", tested.await(SeveralHostsProgram.ONE_SIDED_AGAIN));
       losePackets(cluster);
       tested.goOn();
       assertEquals(expected.get(0), result(tested, SeveralHostsProgram.REPARTITION));

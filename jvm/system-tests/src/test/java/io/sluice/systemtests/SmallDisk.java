@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A file system of one mebibyte, mounted while it is open. */
+/** A small file system in memory, mounted while it is open. */
 final class SmallDisk implements AutoCloseable {
   private final Path path;
 
@@ -12,10 +12,11 @@ final class SmallDisk implements AutoCloseable {
     this.path = path;
   }
 
-  /** Mounts it at {@code path}; null when this user may not mount. */
-  static SmallDisk mount(Path path) throws IOException {
+  /** Mounts one of that many mebibytes at {@code path}; null when this user may not mount. */
+  static SmallDisk mount(Path path, int mib) throws IOException {
     Files.createDirectories(path);
-    boolean mounted = run("mount", "-t", "tmpfs", "-o", "size=1m", "sluice-system-tests", path.toString());
+    boolean mounted =
+        run("mount", "-t", "tmpfs", "-o", "size=" + mib + "m", "sluice-system-tests", path.toString());
     return mounted ? new SmallDisk(path) : null;
   }
 

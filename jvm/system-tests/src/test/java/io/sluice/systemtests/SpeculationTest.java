@@ -85,7 +85,7 @@ class SpeculationTest {
     @AfterEach
     void blocksCameOneSidedly() {
       Map<Counter, Long> after = counters();
-      assertEquals(OneSidedReads.leftToSpark(before), OneSidedReads.leftToSpark(after), after::toString);
+      assertEquals(OneSidedReads.fetchedByNetty(before), OneSidedReads.fetchedByNetty(after), after::toString);
     }
 
     final long grown(Counter counter) {

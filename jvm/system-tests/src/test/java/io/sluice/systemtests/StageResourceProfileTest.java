@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.sluice.spark.SluiceShuffleManager;
 import io.sluice.spark.conf.Settings;
@@ -16,7 +17,7 @@ import org.apache.spark.resource.ExecutorResourceRequests;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.ResourceProfileBuilder;
 import org.apache.spark.resource.TaskResourceRequests;
-import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import scala.Tuple2;
@@ -25,7 +26,6 @@ import scala.Tuple2;
  * Stage-level scheduling: a stage that reads one shuffle and writes another runs on an executor with more cores and
  * memory than {@code spark.executor.cores} and {@code spark.executor.memory} say.
  */
-@Tag("once")
 @Timeout(600)
 class StageResourceProfileTest {
   private static final int PROFILE_CORES = 3;
@@ -43,6 +43,11 @@ class StageResourceProfileTest {
       return new Sizing(SparkEnv.get().executorId(), settings.cores().tasks(), settings.cores().spare(),
           settings.writer().threads(), settings.reader().threads(), (int) poolThreads, settings.memory().totalBytes());
     }
+  }
+
+  @BeforeAll
+  static void onlyWhereALocalClusterHasProfiles() {
+    assumeFalse(Tables.isSpark33(), "Spark 3.3 has resource profiles on YARN and Kubernetes only");
   }
 
   private static SparkApplication start(Engine engine) {

@@ -32,7 +32,7 @@ final class TransportTestClient implements AutoCloseable {
   private static final String PEER = "owner";
 
   private final Counters counters = new Counters();
-  private final List<String> leftToSpark = new ArrayList<>();
+  private final List<String> fetchedByNetty = new ArrayList<>();
   private final TransportService service;
   private final PeerDiscovery discovery;
   private final BlockStoreClient client;
@@ -57,8 +57,8 @@ final class TransportTestClient implements AutoCloseable {
   }
 
   /** The blocks that Spark's block transfer was asked for. */
-  synchronized List<String> leftToSpark() {
-    return List.copyOf(leftToSpark);
+  synchronized List<String> fetchedByNetty() {
+    return List.copyOf(fetchedByNetty);
   }
 
   /** A block's bytes; empty when it could not be fetched. */
@@ -100,7 +100,7 @@ final class TransportTestClient implements AutoCloseable {
     public void fetchBlocks(String host, int port, String execId, String[] blockIds, BlockFetchingListener listener,
         DownloadFileManager downloads) {
       synchronized (TransportTestClient.this) {
-        leftToSpark.addAll(List.of(blockIds));
+        fetchedByNetty.addAll(List.of(blockIds));
       }
       for (String block : blockIds) {
         listener.onBlockFetchFailure(block, new IOException("refused"));

@@ -42,7 +42,7 @@ class WrongSecretTest {
       assertFalse(hasMapped(owner, data), "the owner has shown the block");
       try (TransportTestClient reader = TransportTestClient.of("the application's secret", address)) {
         assertArrayEquals(content, reader.read(BLOCK).orElseThrow());
-        assertEquals(List.of(), reader.leftToSpark());
+        assertEquals(List.of(), reader.fetchedByNetty());
       }
       assertTrue(hasMapped(owner, data));
       owner.goOn();
@@ -56,7 +56,7 @@ class WrongSecretTest {
       for (int i = 0; i < 2; i++) {
         assertEquals(Optional.empty(), reader.read(BLOCK));
       }
-      assertEquals(List.of(BLOCK, BLOCK), reader.leftToSpark());
+      assertEquals(List.of(BLOCK, BLOCK), reader.fetchedByNetty());
       assertEquals(0, reader.counted(Counter.TRANSPORT_BLOCKS));
       assertEquals(2, reader.counted(Counter.TRANSPORT_NETTY_PEER_FAILED));
       assertEquals(1, reader.counted(Counter.TRANSPORT_PEER_FAILURES));

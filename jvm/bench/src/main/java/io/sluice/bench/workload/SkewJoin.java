@@ -17,6 +17,7 @@ public final class SkewJoin extends DataFrameWorkload {
   @Override
   protected Dataset<Row> query(SparkSession spark, Sizing sizing) {
     SparkSession adaptive = spark.newSession();
+    adaptive.conf().set("spark.sql.shuffle.partitions", spark.conf().get("spark.sql.shuffle.partitions"));
     adaptive.conf().set("spark.sql.adaptive.enabled", "true");
     adaptive.conf().set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "16m");
     adaptive.conf().set("spark.sql.adaptive.advisoryPartitionSizeInBytes", "16m");

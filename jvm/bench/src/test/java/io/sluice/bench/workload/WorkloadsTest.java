@@ -131,6 +131,16 @@ class WorkloadsTest {
   }
 
   @Test
+  void sparkSplitsTheSkewedJoinsLargestPartition() {
+    Sizing sizing = new Sizing(4_000_000, 4, 40);
+    spark.conf().set("spark.sql.shuffle.partitions", "40");
+    Dataset<Row> join = new SkewJoin().query(spark, sizing);
+    assertEquals(sizing.rows(), join.queryExecution().toRdd().count());
+    String plan = join.queryExecution().executedPlan().toString();
+    assertTrue(plan.contains("SortMergeJoin(skew=true)"), plan);
+  }
+
+  @Test
   void rddWorkloadsLeaveNothingCached() {
     new PageRank().run(spark, SIZING);
     assertEquals(Map.of(), context.getPersistentRDDs());

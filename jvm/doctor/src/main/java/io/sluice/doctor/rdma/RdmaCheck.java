@@ -66,7 +66,7 @@ public final class RdmaCheck implements Check {
               + port.device() + " -p " + port.port() + " -m 2)");
     }
     if (noAddress(port, addresses)) {
-      return Finding.warning(RDMA_PORT, text + ": without an IP address RoCE reaches nobody",
+      return Finding.warning(RDMA_PORT, text + ": RoCE needs an IP address on the interface, and it has none",
           "ip addr add ADDRESS/PREFIX dev " + interfaceName(port));
     }
     return Finding.ok(RDMA_PORT, text);

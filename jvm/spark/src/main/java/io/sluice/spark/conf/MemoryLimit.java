@@ -30,9 +30,10 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
 
   /**
    * @param set the user's setting; empty for {@code auto}
-   * @param cacheBytes the most map output that the executor keeps in memory beside the shuffles' own
+   * @param otherBytes the most that the executor keeps in memory beside the shuffles' own: map outputs, and blocks that
+   *     arrive one-sidedly
    */
-  static MemoryLimit of(SparkConf conf, ProcessGrant process, Cores cores, OptionalLong set, long cacheBytes) {
+  static MemoryLimit of(SparkConf conf, ProcessGrant process, Cores cores, OptionalLong set, long otherBytes) {
     Optional<ContainerGrant> grant = ContainerGrant.of(conf, process);
     if (set.isPresent()) {
       long bytes = set.getAsLong();
@@ -41,7 +42,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
     }
     if (grant.isEmpty()) {
       long machine = process.machineBytes() - process.heapBytes();
-      return new MemoryLimit(byCores(cores), Math.max(byCores(cores), machine - cacheBytes),
+      return new MemoryLimit(byCores(cores), Math.max(byCores(cores), machine - otherBytes),
           "auto: 96 MiB per core, at least 256 MiB; nothing says what the process may use beyond the Java heap",
           Optional.empty());
     }
@@ -50,7 +51,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
     Optional<String> tight = bytes > granted / 2 ? Optional.of("shuffles need at least " + mib(bytes)
         + " beside what the JVM itself takes, but the container has " + mib(granted) + " beyond the Java heap ("
         + grant.get().source() + "): raise spark.executor.memoryOverhead") : Optional.empty();
-    return new MemoryLimit(bytes, Math.max(bytes, granted - JVM_OWN - cacheBytes),
+    return new MemoryLimit(bytes, Math.max(bytes, granted - JVM_OWN - otherBytes),
         "auto: of the " + mib(granted) + " that the container has beyond the Java heap (" + grant.get().source() + ")",
         tight);
   }
@@ -60,7 +61,12 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
   }
 
   private static long byGrant(long granted, Cores cores) {
-    return Math.min(byCores(cores), Math.max(Math.max(LEAST, LEAST_PER_TASK * cores.tasks()), granted / GRANT_SHARE));
+    return Math.min(byCores(cores), share(granted, cores));
+  }
+
+  /** What one use of memory may take of {@code granted} bytes: a sixth, but no less than tasks need to go on. */
+  static long share(long granted, Cores cores) {
+    return Math.max(Math.max(LEAST, LEAST_PER_TASK * cores.tasks()), granted / GRANT_SHARE);
   }
 
   /**

@@ -50,9 +50,10 @@ public record Settings(
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);
-    TransportSettings transport = transport(conf, mode, cores);
+    TransportSettings transport = transport(conf, mode, process, cores);
     long receivedBytes = transport.oneSided() ? transport.receiveLimitBytes() : 0;
     StoreSettings store = store(conf, mode, codec, process, cores, receivedBytes);
+    long cacheBytes = store.kind() == Store.CACHE ? store.cacheLimit().bytes() : 0;
     return new Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
@@ -63,7 +64,7 @@ public record Settings(
         transport,
         writer(conf, cores),
         reader(conf, cores),
-        memory(conf, process, cores, store.kind() == Store.CACHE ? store.cacheLimit().bytes() : 0),
+        memory(conf, process, cores, cacheBytes + receivedBytes),
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
@@ -82,9 +83,9 @@ public record Settings(
         value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT));
   }
 
-  private static MemorySettings memory(SparkConf conf, ProcessGrant process, Cores cores, long cacheBytes) {
+  private static MemorySettings memory(SparkConf conf, ProcessGrant process, Cores cores, long otherBytes) {
     return new MemorySettings(
-        MemoryLimit.of(conf, process, cores, value(conf, SluiceSettings.MEMORY_LIMIT), cacheBytes),
+        MemoryLimit.of(conf, process, cores, value(conf, SluiceSettings.MEMORY_LIMIT), otherBytes),
         value(conf, SluiceSettings.MEMORY_WAIT_TIMEOUT) * 1_000_000L,
         value(conf, SluiceSettings.MEMORY_FAIL_ON_LEAK),
         conf.getBoolean("spark.memory.offHeap.enabled", false),
@@ -103,7 +104,7 @@ public record Settings(
         value(conf, SluiceSettings.MEMORY_LIMIT), receivedBytes));
   }
 
-  private static TransportSettings transport(SparkConf conf, Mode mode, Cores cores) {
+  private static TransportSettings transport(SparkConf conf, Mode mode, ProcessGrant process, Cores cores) {
     return new TransportSettings(
         axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
         value(conf, SluiceSettings.UCX_LIBRARY),
@@ -113,17 +114,20 @@ public record Settings(
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_BYTES),
         value(conf, SluiceSettings.TRANSPORT_MAX_MAPPED_REGIONS),
         value(conf, SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP),
-        receiveLimit(conf, cores));
+        receiveLimit(conf, process, cores));
   }
 
   /**
    * Spark's fetch iterators (two in a task that joins) bound what arrives too, but by the sizes that map tasks report:
    * these are a little too small for every block, and with more than 2,000 partitions they are averages, while the
-   * blocks of one partition may be many times as large.
+   * blocks of one partition may be many times as large. In a container the limit is also a share of the container's
+   * memory beyond the heap.
    */
-  private static long receiveLimit(SparkConf conf, Cores cores) {
+  private static long receiveLimit(SparkConf conf, ProcessGrant process, Cores cores) {
     long maxInFlight = conf.getSizeAsMb("spark.reducer.maxSizeInFlight", "48m") << 20;
-    return cores.tasks() * 2L * (maxInFlight / 2 * 3);
+    long wanted = cores.tasks() * 2L * (maxInFlight / 2 * 3);
+    return ContainerGrant.of(conf, process)
+        .map(grant -> Math.min(wanted, MemoryLimit.share(grant.bytes(), cores))).orElse(wanted);
   }
 
   /** The user's value, else the mode's. */

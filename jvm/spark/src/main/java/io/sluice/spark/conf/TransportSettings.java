@@ -11,8 +11,8 @@ package io.sluice.spark.conf;
  * @param maxMappedBytes of map outputs that may be mapped at once
  * @param maxMappedRegions in how many mappings
  * @param allowUnauthenticatedTcp whether UCX may use TCP with {@code spark.authenticate}
- * @param receiveLimitBytes of blocks that an executor may have received one-sidedly and its tasks not yet read; blocks
- *     beyond it are fetched by Spark's block transfer
+ * @param receiveLimitBytes of blocks that an executor may have received one-sidedly and its tasks not yet read, at
+ *     most a share of what its container has beyond the heap; blocks beyond it are fetched by Spark's block transfer
  */
 public record TransportSettings(Transport transport, String ucxLibrary, long timeoutMillis, long retryDelayNanos,
     long maxConnections, long maxMappedBytes, long maxMappedRegions, boolean allowUnauthenticatedTcp,

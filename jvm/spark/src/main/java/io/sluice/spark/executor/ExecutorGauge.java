@@ -1,5 +1,6 @@
 package io.sluice.spark.executor;
 
+import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.metrics.Counter.Unit;
 import io.sluice.spark.store.OutputCache;
@@ -26,6 +27,8 @@ public enum ExecutorGauge {
   ARENA_RESERVED("memory.arenaReservedBytes", Unit.BYTES,
       "address space that the native arenas have mapped; free parts of it are given back to the system after a while",
       state -> state.memory().arena().reservedBytes()),
+  ARENA_TOUCHED("memory.arenaTouchedBytes", Unit.BYTES, "bytes of that address space that may be resident, at most",
+      state -> state.memory().arena().touchedBytes()),
   SCRATCH("memory.scratchBytes", Unit.BYTES, "native heap that encoders and decoders hold between frames",
       state -> state.memory().arena().scratchBytes()),
   READ_AHEAD("read.aheadBytes", Unit.BYTES, "decoded or being decoded ahead of the tasks that read",
@@ -39,6 +42,8 @@ public enum ExecutorGauge {
       transport(TransportStatistics::pinnedBytes)),
   GETS_IN_FLIGHT("transport.getsInFlight", Unit.COUNT, "one-sided reads under way",
       transport(TransportStatistics::getsInFlight)),
+  RECEIVED("transport.receivedBytes", Unit.BYTES, "blocks received one-sidedly that tasks have not released",
+      state -> state.transport().map(service -> NativeCore.receiveArenaStatistics().leasedBytes()).orElse(0L)),
   CONNECTIONS("transport.connections", Unit.COUNT, "connections for one-sided reads that are open",
       transport(TransportStatistics::connections)),
   DISK_JOBS("transport.diskJobs", Unit.COUNT, "requests of peers that wait for a disk",

@@ -74,6 +74,11 @@ public final class JavaArena implements Arena {
     return leased.get();
   }
 
+  @Override
+  public long touchedBytes() {
+    return leased.get();
+  }
+
   /** The C library decides when freed memory goes back to the operating system. */
   @Override
   public long purge(boolean all) {

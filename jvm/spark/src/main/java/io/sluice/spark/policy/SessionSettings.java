@@ -6,8 +6,8 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 
 /**
- * Settings that a running SQL session may change. Only SQL's shuffles ask, so applications without Spark SQL
- * never load this class.
+ * Settings that a running SQL session may change. {@link ShufflePolicy} asks for every shuffle, but only where Spark
+ * SQL is on the class path: applications without it never load this class.
  */
 final class SessionSettings {
   private SessionSettings() {}

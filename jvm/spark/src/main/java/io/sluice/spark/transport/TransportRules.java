@@ -25,7 +25,7 @@ public final class TransportRules {
     if (conf.getBoolean("spark.authenticate", false) && mayUseTcp(conf.get(UCX_TLS, "all"))
         && !SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.parse(
             conf.get(SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.key(), "false"))) {
-      return Optional.of("spark.authenticate is true, and UCX over TCP asks nobody who connects for a secret: who"
+      return Optional.of("spark.authenticate is true, and UCX over TCP does not ask for a secret: whoever"
           + " reaches an executor's port reads and writes that process's memory. Set "
           + SluiceSettings.UCX_ALLOW_UNAUTHENTICATED_TCP.key() + "=true where only this application's hosts reach the"
           + " executors' ports, or keep UCX from TCP by " + UCX_TLS);
@@ -41,13 +41,14 @@ public final class TransportRules {
 
   /**
    * Whether UCX may choose TCP with this {@code UCX_TLS}: a list of transports ({@code all} means every one), or
-   * {@code ^} and those that are excluded.
+   * {@code ^} and those that are excluded. {@code tcp:aux} is TCP for connecting only, {@code \tcp} TCP and no alias.
    */
   private static boolean mayUseTcp(String transports) {
     String list = transports.trim();
     boolean excludes = list.startsWith("^");
     boolean named = Arrays.stream((excludes ? list.substring(1) : list).split(",")).map(String::trim)
-        .anyMatch(name -> name.equals("tcp") || !excludes && (name.equals("all") || name.isEmpty()));
+        .map(name -> name.startsWith("\\") ? name.substring(1) : name).anyMatch(name -> name.equals("tcp")
+            || !excludes && (name.equals("all") || name.isEmpty() || name.startsWith("tcp:")));
     return named != excludes;
   }
 

@@ -40,7 +40,7 @@ public final class TransportService implements AutoCloseable {
   private final Counters counters;
   private final PeerTable peers;
   private final Publisher publisher;
-  private final NettyFetches leftToSpark = new NettyFetches();
+  private final NettyFetches nettyFetches = new NettyFetches();
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
@@ -251,7 +251,7 @@ public final class TransportService implements AutoCloseable {
   private void leaveMissedToSpark(OneSidedFetch fetch) {
     String[] missed = fetch.takeMissed();
     if (missed.length > 0) {
-      leftToSpark.add(fetch, missed);
+      nettyFetches.add(fetch, missed);
     }
   }
 
@@ -284,6 +284,6 @@ public final class TransportService implements AutoCloseable {
     }
     // The thread does it when it ends; it may still be in a listener that does not return.
     leavePendingToSpark();
-    leftToSpark.close();
+    nettyFetches.close();
   }
 }

@@ -10,9 +10,15 @@ import io.sluice.spark.SluiceException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.function.ToLongFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
+import org.apache.spark.network.util.JavaUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -86,6 +92,35 @@ class SettingsTest {
     assertTrue(message.contains(key) && message.contains('"' + value + '"') && message.contains(range), message);
   }
 
+  /** Every setting with a range refuses what is one below it and one above it, 0 if that is outside, and no number. */
+  @Test
+  void everyRangeIsEnforced() {
+    int ranges = 0;
+    for (Setting<?> setting : SluiceSettings.all()) {
+      Matcher range = Pattern.compile("from (\\S+) to (\\S+)").matcher(setting.range());
+      if (range.find()) {
+        ranges++;
+        setting.parse(range.group(1));
+        setting.parse(range.group(2));
+        boolean time = setting.range().contains("a time");
+        boolean size = setting.range().contains("a size");
+        String unit = time ? "ms" : size ? "b" : "";
+        ToLongFunction<String> number = text -> time ? JavaUtils.timeStringAsMs(text)
+            : size ? JavaUtils.byteStringAsBytes(text) : Long.parseLong(text);
+        long least = number.applyAsLong(range.group(1));
+        List<String> wrong = new ArrayList<>(List.of(least - 1 + unit, number.applyAsLong(range.group(2)) + 1 + unit,
+            "-1", "x", ""));
+        if (least > 0) {
+          wrong.add("0");
+        }
+        wrong.forEach(value -> valueOutOfRangeNamesKeyValueAndRange(setting.key(), value));
+      } else if (setting.range().startsWith("one of") || setting.range().startsWith("true")) {
+        valueOutOfRangeNamesKeyValueAndRange(setting.key(), "x");
+      }
+    }
+    assertTrue(ranges >= 11, ranges + " ranges");
+  }
+
   @ParameterizedTest
   @CsvSource({
     "spark.sluice.writer.pageBytes, 64k", "spark.sluice.writer.pageBytes, 64m",
@@ -113,6 +148,16 @@ class SettingsTest {
     assertEquals(codec, settings.codec());
     assertEquals(store, settings.store().kind());
     assertEquals(transport, settings.transport().transport());
+  }
+
+  /** Two tasks: what Spark lets them fetch at once, or a sixth of the overhead, and the rest is for a task alone. */
+  @ParameterizedTest
+  @CsvSource({"384m, 64, 64", "1200m, 200, 744", "9g, 288, 8672"})
+  void blocksThatArriveOneSidedlyFitTheContainer(String overhead, long receivedMib, long ceilingMib) {
+    Settings settings = settings("spark.master", "yarn", "spark.executor.memoryOverhead", overhead,
+        "spark.sluice.transport", "ucx");
+    assertEquals(receivedMib, settings.transport().receiveLimitBytes() / MIB);
+    assertEquals(ceilingMib, settings.memory().limit().ceilingBytes() / MIB);
   }
 
   @ParameterizedTest

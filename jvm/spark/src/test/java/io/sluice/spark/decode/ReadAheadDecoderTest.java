@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.Await;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockReadException;
@@ -40,6 +41,8 @@ class ReadAheadDecoderTest {
   void everythingIsBack() {
     pool.close();
     assertEquals(0, inFlight.usedBytes());
+    // A pool thread that still decoded at the close frees what it had when it ends.
+    Await.until("decoding threads have ended", () -> memory.live() == 0);
     memory.close();
   }
 

@@ -141,12 +141,12 @@ class MemoryBudgetTest {
     assertTrue(budget.peakBytes() <= budget.ceilingBytes());
   }
 
-  /** Each holds a window and needs a batch as large: without an order both would wait for the other. */
+  /** Each holds a frame and needs a batch as large: without an order both would wait for the other. */
   @Test
   void largeRequestsAreOneTasksAtATime() {
     assertTrue(reader(task, 400));
     assertFalse(reader(other, 400));
-    assertTrue(reader(other, 100), "small ones are everybody's");
+    assertTrue(reader(other, 100), "small requests of any task are granted");
     assertTrue(reader(task, 500));
     budget.release(task, 500);
     assertFalse(reader(other, 400), "one large piece is still there");
@@ -212,7 +212,7 @@ class MemoryBudgetTest {
     assertTrue(budget.peakBytes() <= budget.limitBytes(), () -> "peak " + budget.peakBytes());
   }
 
-  /** Two pieces at a time, as a reader holds a window and a batch. */
+  /** Two pieces at a time, as a reader holds a frame and a batch. */
   private int grantsOf(Share share) throws InterruptedException {
     int granted = 0;
     for (int i = 0; i < 2_000; i++) {

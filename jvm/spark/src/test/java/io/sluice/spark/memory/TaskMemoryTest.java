@@ -113,11 +113,20 @@ class TaskMemoryTest {
     Await.until("the arena has no pages again", () -> NativeCore.arenaStatistics().touchedBytes() == 0);
   }
 
+  /** With a timeout that is longer than this test may take. */
   @Test
-  void refusesBeyondTheLimitAndSaysWhatToRaise() {
-    start("spark.sluice.memory.waitTimeout", "100ms");
+  void whatCanNeverFitIsRefusedAtOnceWithTheSettingToRaise() {
+    start("spark.sluice.memory.waitTimeout", "1h");
     String tooLarge = failure((memory, executor) -> memory.lease(17 * MIB, "a test row"));
-    assertTrue(tooLarge.contains("a test row") && tooLarge.contains("spark.sluice.memory.limit"), tooLarge);
+    assertTrue(tooLarge.contains("a test row needs " + 17 * MIB + " bytes of memory at once")
+        && tooLarge.contains("raise spark.sluice.memory.limit"), tooLarge);
+    assertEquals(0, spark.counter(Counter.MEMORY_TIMEOUTS));
+    assertEquals(0, spark.counter(Counter.MEMORY_WAITS));
+  }
+
+  @Test
+  void aWaitThatIsOverSaysWhatToRaise() {
+    start("spark.sluice.memory.waitTimeout", "100ms");
     String timeout = failure((memory, executor) -> {
       Lease most = memory.tryLease(12 * MIB);
       Lease floor = memory.tryLease(2 * MIB);
@@ -192,9 +201,9 @@ class TaskMemoryTest {
     start("spark.sluice.memory.failOnLeak", "true");
     run((memory, executor) -> {
       memory.free(memory.lease(16 * MIB - 1, "a row as large as the limit"));
-      Lease window = memory.lease(8 * MIB, "a window");
+      Lease frame = memory.lease(8 * MIB, "a frame");
       memory.free(memory.lease(7 * MIB, "a batch"));
-      memory.free(window);
+      memory.free(frame);
     });
     assertEquals(0, spark.counter(Counter.MEMORY_BEYOND_LIMIT));
   }
@@ -206,11 +215,11 @@ class TaskMemoryTest {
   void whatCanNeverBeGrantedFailsWithoutTheTimeout() {
     start("spark.sluice.memory.waitTimeout", "1h");
     String message = failure((memory, executor) -> {
-      Lease window = memory.lease(10 * MIB, "a window");
+      Lease frame = memory.lease(10 * MIB, "a frame");
       try {
         memory.lease(8 * MIB, "a batch");
       } finally {
-        memory.free(window);
+        memory.free(frame);
       }
     });
     assertTrue(
@@ -275,7 +284,7 @@ class TaskMemoryTest {
     run((memory, executor) -> {
       NativeCore.setMemoryLimit(8 * MIB);
       Lease most = memory.tryLease(6 * MIB);
-      assertNull(memory.tryLease(5 * MIB), "nobody can be asked");
+      assertNull(memory.tryLease(5 * MIB), "there is no other task to spill");
       memory.setSpillable(bytes -> {
         assertEquals(5 * MIB, bytes);
         assertEquals(6 * MIB, executor.memory().budget().usedBytes(), "what was refused counts no more");

@@ -13,6 +13,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,10 +26,13 @@ import org.apache.spark.HashPartitioner;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskKilled;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,6 +53,8 @@ class UnresponsiveExecutorTest {
   private static final int MAPS = 3;
   private static final int PARTITIONS = 2;
   private static final long LIMIT_SECONDS = 30;
+  /** A killed task ends within this time. */
+  private static final long END_NANOS = TimeUnit.SECONDS.toNanos(2);
   /** Static, because tasks of a local Spark share this class with the test. */
   private static final AtomicInteger SEEN = new AtomicInteger();
 
@@ -113,9 +119,21 @@ class UnresponsiveExecutorTest {
       reading.count();
     });
     Await.until("the local records are read", () -> SEEN.get() == RECORDS / MAPS * (MAPS - 1));
+    CountDownLatch ended = new CountDownLatch(1);
+    context.sc().addSparkListener(new SparkListener() {
+      @Override
+      public void onTaskEnd(SparkListenerTaskEnd task) {
+        if (task.reason() instanceof TaskKilled) {
+          ended.countDown();
+        }
+      }
+    });
+    long killed = System.nanoTime();
     context.cancelJobGroup("to be killed");
     ExecutionException failure =
         assertThrows(ExecutionException.class, () -> doomed.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+    assertTrue(ended.await(Math.max(0, killed + END_NANOS - System.nanoTime()), TimeUnit.NANOSECONDS),
+        "the killed task still runs");
     assertTrue(failure.getMessage().contains("cancelled"), failure::getMessage);
   }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 class NettyFetchesTest {
   private static final int REQUESTS = 20;
 
-  private final NettyFetches leftToSpark = new NettyFetches();
+  private final NettyFetches nettyFetches = new NettyFetches();
   private final RecordingListener listener = new RecordingListener();
   private final CountDownLatch connected = new CountDownLatch(1);
   private final AtomicInteger connecting = new AtomicInteger();
@@ -32,12 +32,12 @@ class NettyFetchesTest {
   @AfterEach
   void stop() {
     connected.countDown();
-    leftToSpark.close();
+    nettyFetches.close();
   }
 
   private void add(String executorId, String block, OneSidedFetch.SparksFetch sparks) {
     String[] ids = {block};
-    leftToSpark.add(new OneSidedFetch(executorId, ids, BlockRange.ofAll(ids), listener, sparks), ids);
+    nettyFetches.add(new OneSidedFetch(executorId, ids, BlockRange.ofAll(ids), listener, sparks), ids);
   }
 
   private void addHealthy(String executorId, String block) {
@@ -99,8 +99,8 @@ class NettyFetchesTest {
   @Test
   void requestsAddedBeforeCloseAreStillSent() {
     addDead("dead", REQUESTS);
-    leftToSpark.close();
-    leftToSpark.close();
+    nettyFetches.close();
+    nettyFetches.close();
     addHealthy("dead", "shuffle_2_0_0");
     addHealthy("healthy", "shuffle_2_1_0");
     assertInstanceOf(IOException.class, listener.of("shuffle_2_0_0").failure());

@@ -59,7 +59,8 @@ class TransportRulesTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = ';', value = {"rc,self; true", "^tcp; true", " ^posix , tcp; true", "ib,cma; true",
-    "rc,tcp,self; false", "all; false", "^posix; false", "'  '; false", "tcp; false"})
+    "rc,tcp,self; false", "all; false", "^posix; false", "'  '; false", "tcp; false",
+    "rc,tcp:aux; false", "^tcp:aux; false", "\\tcp; false", "^\\tcp; true"})
   void withoutTcpNoAcknowledgementIsNeeded(String transports, boolean permitted) {
     SparkConf conf = conf().set("spark.authenticate", "true").set("spark.executorEnv.UCX_TLS", transports);
     assertEquals(permitted, TransportRules.refusal(conf).isEmpty());

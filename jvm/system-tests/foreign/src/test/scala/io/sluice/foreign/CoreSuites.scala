@@ -32,7 +32,8 @@ object CoreSuites {
   final class Decommission extends BlockManagerDecommissionIntegrationSuite with OnManagerUnderTest
 
   /**
-   * Its constructor reads `shuffleManager`, hence the early initializer; one of its tests makes a configuration with it.
+   * Its constructor reads `shuffleManager`, hence the early initializer; one of its tests makes a configuration with
+   * it.
    */
   final class ContextCleaner
       extends { override val shuffleManager: Class[_] = ManagerUnderTest.managerClass() }
