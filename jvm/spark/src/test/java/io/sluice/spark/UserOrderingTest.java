@@ -201,7 +201,8 @@ class UserOrderingTest {
     Comparator<String> byLength =
         (Comparator<String> & Serializable) (left, right) -> Integer.compare(left.length(), right.length());
     Comparator<String> order = byLength.thenComparing(Comparator.reverseOrder());
-    assertSame(false, context -> spark.numbers(20_000).mapToPair(n -> new Tuple2<>(Integer.toString(mixed(n), 36), n))
+    // In a partition whose keys all have the same length a guess is proven.
+    assertSame(true, context -> spark.numbers(20_000).mapToPair(n -> new Tuple2<>(Integer.toString(mixed(n), 36), n))
         .sortByKey(order, true, 6).map(String::valueOf).collect());
   }
 
@@ -222,7 +223,8 @@ class UserOrderingTest {
   @Test
   void nullKeysWithAnOrderingThatComparesThem() {
     Comparator<Integer> nullsLast = Comparator.nullsLast(Comparator.<Integer>naturalOrder());
-    assertSame(false, within(nullsLast,
+    // In the partitions without the null a guess is proven.
+    assertSame(true, within(nullsLast,
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n == 9999 ? null : (Integer) mixed(n), n == 5 ? null : n))));
   }
 

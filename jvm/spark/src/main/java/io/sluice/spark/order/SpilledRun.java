@@ -61,7 +61,7 @@ final class SpilledRun {
 
   /** The records, as new objects; the file is deleted after the last. */
   <K, C> Iterator<Product2<K, C>> records() throws IOException {
-    return new Records<>(spill.getReader(SparkEnv.get().serializerManager()));
+    return new Records<>(this, spill.getReader(SparkEnv.get().serializerManager()));
   }
 
   /** Deletes the file if it is still there. */
@@ -73,10 +73,12 @@ final class SpilledRun {
   }
 
   private static final class Records<K, C> extends AbstractIterator<Product2<K, C>> {
+    private final SpilledRun run;
     private final UnsafeSorterSpillReader rows;
     private final RecordDecoder decoder = new RecordDecoder();
 
-    Records(UnsafeSorterSpillReader rows) {
+    Records(SpilledRun run, UnsafeSorterSpillReader rows) {
+      this.run = run;
       this.rows = rows;
     }
 
@@ -91,6 +93,10 @@ final class SpilledRun {
         rows.loadNext();
       } catch (IOException e) {
         throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
+      }
+      if (!rows.hasNext()) {
+        // The reader has closed the file.
+        run.delete();
       }
       return decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
     }
