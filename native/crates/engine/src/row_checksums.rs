@@ -156,9 +156,7 @@ mod tests {
         assert_ne!(value(&[&[(0, &[a, b, b, b]), (2, &[c])]]), together);
         assert_eq!(value(&[]), 0);
         let mut hashed_elsewhere = RowChecksums::new(3);
-        [(2, c), (0, b), (0, a)]
-            .iter()
-            .for_each(|(partition, row)| hashed_elsewhere.add_row(*partition, of_row(row)));
+        [(2, c), (0, b), (0, a)].iter().for_each(|(partition, row)| hashed_elsewhere.add_row(*partition, of_row(row)));
         assert_eq!(hashed_elsewhere.aggregate(), together);
     }
 }

@@ -179,9 +179,7 @@ mod lanes {
         hash = map(hash, |h| h.wrapping_add((words * WORD) as u64));
         for at in stripes * STRIPE..words {
             let input = round([0; LANES], word(at));
-            hash = zip(hash, input, |h, i| {
-                (h ^ i).rotate_left(27).wrapping_mul(PRIMES[0]).wrapping_add(PRIMES[3])
-            });
+            hash = zip(hash, input, |h, i| (h ^ i).rotate_left(27).wrapping_mul(PRIMES[0]).wrapping_add(PRIMES[3]));
         }
         map(hash, |h| {
             let h = (h ^ (h >> 33)).wrapping_mul(PRIMES[1]);

@@ -4,8 +4,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Whether reduce tasks of this executor guess the order of comparators that are not known: as long as the setting allows
- * it, and a shuffle's guesses have not been refuted several times. Any thread.
+ * Whether reduce tasks of this executor guess the order of comparators that are not known: as long as the setting
+ * allows it, and a shuffle's guesses have not been refuted several times. Any thread.
  */
 public final class OrderGuesses {
   private static final int MOST_REFUTED = 3;

@@ -29,8 +29,8 @@ import scala.math.Ordering;
 /**
  * The reduce side of an RDD's shuffle: combines records by key, sorts them by key, both or neither. Spark's own classes
  * do it, as in Spark's own reader, so results, order, spilling and metrics are Spark's. Only records that are sorted
- * without being combined are sorted as rows: by an order that is known ({@link RecordSorter}), or by one that is guessed
- * and then proven ({@link ProvenSorter}).
+ * without being combined are sorted as rows: by an order that is known ({@link RecordSorter}), or by one that is
+ * guessed and then proven ({@link ProvenSorter}).
  *
  * <p>Used once, by one thread.
  */
@@ -126,7 +126,8 @@ public final class AggregateAndSort<K, V, C> {
         : OrderGuess.candidates(sample);
     LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
         order.isPresent() ? "rows" : candidates.isEmpty() ? "objects, because Sluice does not know its order"
-            : "rows by a guess of its order", ordering.getClass().getName(), sample.kind());
+            : "rows by a guess of its order",
+        ordering.getClass().getName(), sample.kind());
     if (order.isPresent()) {
       return new RecordSorter<>(context, memory, residentBytes, order.get(), counters);
     }

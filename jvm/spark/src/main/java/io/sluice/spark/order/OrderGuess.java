@@ -31,7 +31,7 @@ final class OrderGuess {
         orders.add(new KeyOrder.Numbers(key.kind()));
         orders.add(new KeyOrder.UnsignedNumbers(key.kind()));
       }
-      default -> { }
+      default -> {}
     }
     List<KeyOrder> all = new ArrayList<>();
     for (KeyOrder order : orders) {

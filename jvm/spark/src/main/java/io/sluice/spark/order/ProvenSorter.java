@@ -155,8 +155,8 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   }
 
   /**
-   * Compares neighbours by the comparator; false at the first pair that is out of order. Keys that are equal for it, but
-   * not for the guess, are put back into the order in which they came.
+   * Compares neighbours by the comparator; false at the first pair that is out of order. Keys that are equal for it,
+   * but not for the guess, are put back into the order in which they came.
    */
   @SuppressWarnings("unchecked") // Keys are of the class that the shuffle's are.
   private boolean isProven(KeyOrder guess, ReferenceSort sort) {

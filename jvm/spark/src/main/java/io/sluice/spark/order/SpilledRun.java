@@ -16,8 +16,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorted rows in a file of Spark's row sorter: in Spark's local directories, compressed and encrypted as its spills are.
- * One thread.
+ * Sorted rows in a file of Spark's row sorter: in Spark's local directories, compressed and encrypted as its spills
+ * are. One thread.
  */
 final class SpilledRun {
   private static final Logger LOG = LoggerFactory.getLogger(SpilledRun.class);

@@ -15,8 +15,8 @@ import scala.math.Ordering;
 /**
  * Finds the range of a key among the bounds of a {@link RangePartitioner}, which compares the key with one bound after
  * the other, or by a binary search where there are more than 128. Here a usual order that agrees with the bounds finds
- * the place, and the partitioner's ordering is asked only about the two bounds beside it: if the key is above the one and
- * not above the other, it is the place that the partitioner finds. One thread.
+ * the place, and the partitioner's ordering is asked only about the two bounds beside it: if the key is above the one
+ * and not above the other, it is the place that the partitioner finds. One thread.
  */
 final class RangeSearch {
   /** Returned where the ordering does not confirm the place. */
