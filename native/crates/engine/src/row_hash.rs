@@ -95,7 +95,7 @@ fn eight(hash_eight: HashEight, rows: &[&[u8]; LANES]) -> [u64; LANES] {
     let bytes = rows[0].len();
     assert!(bytes.is_multiple_of(WORD) && rows.iter().all(|row| row.len() == bytes));
     // SAFETY: each row has `bytes` bytes, which is a whole number of words; `detect` gives out only a function whose
-    // instructions this processor has, and `portable` needs none.
+    // instructions this processor has (tests also pass one that needs no special ones).
     unsafe { hash_eight(&rows.map(<[u8]>::as_ptr), bytes / WORD) }
 }
 

@@ -1,11 +1,9 @@
 package io.sluice.spark.order;
 
-import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
-import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
 import java.util.Optional;
@@ -18,7 +16,6 @@ import org.apache.spark.util.collection.unsafe.sort.RecordComparator;
 import org.apache.spark.util.collection.unsafe.sort.UnsafeExternalSorter;
 import org.apache.spark.util.collection.unsafe.sort.UnsafeSorterIterator;
 import scala.Product2;
-import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
@@ -33,7 +30,6 @@ final class RecordSorter<K, C> implements RowSorter<K, C> {
   private final TaskContext context;
   private final KeyOrder order;
   private final Counters counters;
-  private final RecordDecoder decoder = new RecordDecoder();
   private final ResidentRows resident;
   /** Null as long as all rows are resident. */
   private UnsafeExternalSorter spilling;
@@ -100,35 +96,7 @@ final class RecordSorter<K, C> implements RowSorter<K, C> {
     }
     UnsafeSorterIterator rows = spilling.getSortedIterator();
     context.taskMetrics().incPeakExecutionMemory(spilling.getPeakMemoryUsedBytes());
-    return new Spilled(rows);
-  }
-
-  /** Returns the rows of Spark's sorter. */
-  private final class Spilled extends AbstractIterator<Product2<K, C>> {
-    private final UnsafeSorterIterator rows;
-
-    Spilled(UnsafeSorterIterator rows) {
-      this.rows = rows;
-    }
-
-    @Override
-    public boolean hasNext() {
-      return rows.hasNext();
-    }
-
-    @Override
-    public Product2<K, C> next() {
-      try {
-        rows.loadNext();
-      } catch (IOException e) {
-        throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
-      }
-      Product2<K, C> record = decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
-      if (!rows.hasNext()) {
-        spilling.cleanupResources();
-      }
-      return record;
-    }
+    return new SpilledRecords<>(rows, spilling::cleanupResources);
   }
 
   /** Compares the keys of two rows, for where their numbers are equal. */

@@ -1,7 +1,5 @@
 package io.sluice.spark.order;
 
-import io.sluice.spark.SluiceException;
-import io.sluice.spark.record.RecordDecoder;
 import java.io.File;
 import java.io.IOException;
 import org.apache.spark.SparkEnv;
@@ -12,7 +10,6 @@ import org.apache.spark.util.collection.unsafe.sort.UnsafeSorterSpillWriter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Product2;
-import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
@@ -25,6 +22,8 @@ final class SpilledRun {
   private static final int KILL_CHECK_ROWS = 4096;
 
   private final UnsafeSorterSpillWriter spill;
+  /** Null before {@link #records}. */
+  private UnsafeSorterSpillReader reader;
 
   private SpilledRun(UnsafeSorterSpillWriter spill) {
     this.spill = spill;
@@ -59,46 +58,24 @@ final class SpilledRun {
     return run;
   }
 
-  /** The records, as new objects; the file is deleted after the last. */
+  /** The records, as new objects; the file is deleted after the last. Call once. */
   <K, C> Iterator<Product2<K, C>> records() throws IOException {
-    return new Records<>(this, spill.getReader(SparkEnv.get().serializerManager()));
+    reader = spill.getReader(SparkEnv.get().serializerManager());
+    return new SpilledRecords<>(reader, this::delete);
   }
 
-  /** Deletes the file if it is still there. */
+  /** Closes and deletes the file if it is still there: a consumer may have stopped before the last record. */
   void delete() {
+    try {
+      if (reader != null) {
+        reader.close();
+      }
+    } catch (IOException e) {
+      LOG.warn("Could not close spill file {}", spill.getFile(), e);
+    }
     File file = spill.getFile();
     if (file.exists() && !file.delete()) {
       LOG.warn("Could not delete spill file {}", file);
-    }
-  }
-
-  private static final class Records<K, C> extends AbstractIterator<Product2<K, C>> {
-    private final SpilledRun run;
-    private final UnsafeSorterSpillReader rows;
-    private final RecordDecoder decoder = new RecordDecoder();
-
-    Records(SpilledRun run, UnsafeSorterSpillReader rows) {
-      this.run = run;
-      this.rows = rows;
-    }
-
-    @Override
-    public boolean hasNext() {
-      return rows.hasNext();
-    }
-
-    @Override
-    public Product2<K, C> next() {
-      try {
-        rows.loadNext();
-      } catch (IOException e) {
-        throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
-      }
-      if (!rows.hasNext()) {
-        // The reader has closed the file.
-        run.delete();
-      }
-      return decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
     }
   }
 }
