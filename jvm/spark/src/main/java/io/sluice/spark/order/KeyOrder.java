@@ -33,26 +33,31 @@ interface KeyOrder {
   /** Compares two keys that {@link #hasPrefix}, as the job's comparator would. */
   int compare(RowKey left, RowKey right);
 
-  /** Keys that are numbers or characters of one class, in their natural order. */
-  record Numbers(Kind kind) implements KeyOrder {
+  /** Keys that are numbers or characters of one class. */
+  interface OfNumbers extends KeyOrder {
+    Kind kind();
+
     @Override
-    public boolean hasPrefix(RowKey key) {
-      return key.kind() == kind;
+    default boolean hasPrefix(RowKey key) {
+      return key.kind() == kind();
     }
 
     @Override
-    public long prefix(RowKey key, int depth) {
-      return key.number() ^ Long.MIN_VALUE;
-    }
-
-    @Override
-    public boolean hasNextPrefix(long prefix) {
+    default boolean hasNextPrefix(long prefix) {
       return false;
     }
 
     @Override
-    public boolean canSortFullyWithPrefix() {
+    default boolean canSortFullyWithPrefix() {
       return true;
+    }
+  }
+
+  /** Numbers in their natural order. */
+  record Numbers(Kind kind) implements OfNumbers {
+    @Override
+    public long prefix(RowKey key, int depth) {
+      return key.number() ^ Long.MIN_VALUE;
     }
 
     @Override
@@ -61,26 +66,11 @@ interface KeyOrder {
     }
   }
 
-  /** The same kinds of keys, as unsigned numbers. */
-  record UnsignedNumbers(Kind kind) implements KeyOrder {
-    @Override
-    public boolean hasPrefix(RowKey key) {
-      return key.kind() == kind;
-    }
-
+  /** Numbers as if they had no sign. */
+  record UnsignedNumbers(Kind kind) implements OfNumbers {
     @Override
     public long prefix(RowKey key, int depth) {
       return key.number();
-    }
-
-    @Override
-    public boolean hasNextPrefix(long prefix) {
-      return false;
-    }
-
-    @Override
-    public boolean canSortFullyWithPrefix() {
-      return true;
     }
 
     @Override
