@@ -62,6 +62,11 @@ public final class WorkerPool implements AutoCloseable {
     }
   }
 
+  /** Whether a thread is idle now; another caller may be faster to give it work. */
+  public boolean hasIdle() {
+    return idle.availablePermits() > 0;
+  }
+
   /** Refuses new work; work that runs is finished. */
   @Override
   public void close() {

@@ -7,15 +7,19 @@ import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.TaskContext;
 
 /**
- * One frame on its way to rows: its bytes, and the batch that they become. A pool thread or the task's thread decodes
- * it, whichever takes it first. The object is reused for later frames.
+ * One frame, or several small ones that follow each other, on their way to rows: their bytes, and the batch that they
+ * become. A pool thread or the task's thread decodes them, whichever takes the job first. The object is reused for
+ * later frames.
  *
  * <pre>
  *   EMPTY ─load─► READY ─(one thread)─► RUNNING ─► DONE ─recycle─► EMPTY        any ─close─► CLOSED
- *         ──(a plain row read to the heap)───────────▲
+ *         │      append ▲                            ▲
+ *         └────(a plain row read to the heap)────────┘
  * </pre>
  *
  * All methods but {@link #runOnPool} belong to the consuming thread. A job that is closed while a pool thread
@@ -29,9 +33,11 @@ final class DecodeJob {
   private final FrameDecoder decoder;
   private final DecodedBatch batch = new DecodedBatch();
   private final ReusedMemory encoded = new ReusedMemory();
-  private FrameHeader header;
-  private BlockInput input;
-  private long offset;
+  private final List<Part> parts = new ArrayList<>();
+  /** Of all parts. */
+  private long encodedBytes;
+  private long rowBytes;
+  private long records;
   private long permitBytes;
   private boolean submitted;
 
@@ -40,6 +46,15 @@ final class DecodeJob {
   private boolean byPool;
   private long nanos;
   private Throwable failure;
+  /** Parts that became rows. */
+  private int decodedParts;
+
+  /** A frame of the job, and where it comes from. */
+  private record Part(FrameHeader header, BlockInput input, long offset) {
+    long frameBytes() {
+      return FrameHeader.BYTES + header.encodedBytes();
+    }
+  }
 
   DecodeJob(FrameDecoder decoder) {
     this.decoder = decoder;
@@ -79,6 +94,24 @@ final class DecodeJob {
     read(frames);
   }
 
+  /**
+   * Reads the current frame to behind those that were read before, if it has as many fields and there is room; it asks
+   * for no memory. The job has not been given to a pool.
+   *
+   * @return false if the frame was not read
+   */
+  boolean tryAppend(FrameReader frames) throws IOException {
+    FrameHeader next = frames.header();
+    boolean fits = !parts.isEmpty() && next.fields() == parts.get(0).header().fields()
+        && encodedBytes + frames.frameBytes() <= encoded.bytes()
+        && batch.hasRoom(rowBytes + next.decodedBytes(), records + next.records());
+    if (fits) {
+      frames.readTo(encoded.address() + encodedBytes);
+      add(frames);
+    }
+    return fits;
+  }
+
   private void read(FrameReader frames) throws IOException {
     frames.readTo(encoded.address());
     loaded(frames, State.READY);
@@ -88,29 +121,46 @@ final class DecodeJob {
   private void readToHeap(FrameReader frames) throws IOException {
     batch.readToHeap(frames);
     loaded(frames, State.DONE);
+    decodedParts = 1;
+    // Nothing can be appended.
+    encodedBytes = Long.MAX_VALUE / 2;
   }
 
   private synchronized void loaded(FrameReader frames, State next) {
-    header = frames.header();
-    input = frames.input();
-    offset = frames.offset();
+    add(frames);
     submitted = next == State.DONE;
     failure = null;
+    decodedParts = 0;
     nanos = 0;
     byPool = false;
     state = next;
   }
 
+  private void add(FrameReader frames) {
+    FrameHeader header = frames.header();
+    parts.add(new Part(header, frames.input(), frames.offset()));
+    encodedBytes += frames.frameBytes();
+    rowBytes += header.decodedBytes();
+    records += header.records();
+  }
+
+  /** Bytes of the rows that the frames become. */
+  long rowBytes() {
+    return rowBytes;
+  }
+
+  /** Whether a pool thread has the job or will have it, or there is nothing to decode. */
+  boolean isSubmitted() {
+    return submitted;
+  }
+
   /**
-   * Gives the job to an idle thread of {@code pool}, if its rows are worth it.
+   * Gives the job to an idle thread of {@code pool}.
    *
-   * @param minBytes of rows
    * @return whether a pool thread has it or will have it
    */
-  boolean submit(WorkerPool pool, long minBytes) {
-    if (!submitted && header.decodedBytes() >= minBytes) {
-      submitted = pool.trySubmit(this::runOnPool) != null;
-    }
+  boolean submit(WorkerPool pool) {
+    submitted = submitted || pool.trySubmit(this::runOnPool) != null;
     return submitted;
   }
 
@@ -127,17 +177,27 @@ final class DecodeJob {
     return mine;
   }
 
+  /** Decodes one frame after the other; those before one that cannot be decoded become rows. */
   private void decode(boolean onPool) {
     long start = System.nanoTime();
     Throwable thrown = null;
+    int decoded = 0;
     try {
-      batch.decode(decoder, header, encoded.address(), FrameHeader.BYTES + header.encodedBytes());
+      batch.start(parts.get(0).header());
+      long frame = encoded.address();
+      for (Part part : parts) {
+        batch.append(decoder, part.header(), frame, part.frameBytes(), rowBytes);
+        frame += part.frameBytes();
+        decoded++;
+      }
     } catch (IOException | RuntimeException | Error e) {
       thrown = e;
+      batch.endEarly(rowBytes);
     }
     synchronized (this) {
       encoded.freeIfLarge();
       failure = thrown;
+      decodedParts = decoded;
       nanos = System.nanoTime() - start;
       byPool = onPool;
       if (state == State.CLOSED) {
@@ -150,27 +210,43 @@ final class DecodeJob {
   }
 
   /**
-   * The decoded rows: decodes them now unless another thread has begun to.
+   * The decoded rows: decodes them now unless another thread has begun to. If a frame cannot be decoded, these are the
+   * rows of those before it, and {@link #failIfCutShort} is to be called when they have been consumed.
    *
-   * @throws BlockReadException when the frame is corrupt
+   * @throws BlockReadException when the first frame is corrupt
    */
   DecodedBatch finish(TaskContext context, ReadCounts counts) throws IOException {
     if (claim()) {
       decode(false);
     }
     awaitDone(context);
+    if (decodedParts == 0) {
+      failIfCutShort();
+    }
+    for (int i = 0; i < decodedParts; i++) {
+      counts.decoded(parts.get(i).header(), i == 0 ? nanos : 0, byPool);
+    }
+    return batch;
+  }
+
+  /**
+   * Fails if one of the frames could not be decoded. The job has finished.
+   *
+   * @throws BlockReadException when the frame is corrupt
+   */
+  void failIfCutShort() throws IOException {
+    if (failure == null) {
+      return;
+    }
+    Part part = parts.get(decodedParts);
     if (failure instanceof IOException corrupt) {
-      throw new BlockReadException(input.block(), offset, corrupt, input.diagnose(corrupt));
+      throw new BlockReadException(part.input().block(), part.offset(), corrupt, part.input().diagnose(corrupt));
     }
     if (failure instanceof Error error) {
       throw error;
     }
-    if (failure != null) {
-      throw new SluiceException("decoding a frame of block " + input.block().id() + " at byte " + offset
-          + " failed: " + failure.getMessage(), failure);
-    }
-    counts.decoded(header, nanos, byPool);
-    return batch;
+    throw new SluiceException("decoding a frame of block " + part.input().block().id() + " at byte " + part.offset()
+        + " failed: " + failure.getMessage(), failure);
   }
 
   private synchronized void awaitDone(TaskContext context) {
@@ -202,7 +278,10 @@ final class DecodeJob {
     }
     state = State.EMPTY;
     batch.recycle();
-    input = null;
+    parts.clear();
+    encodedBytes = 0;
+    rowBytes = 0;
+    records = 0;
   }
 
   synchronized void close() {

@@ -6,9 +6,9 @@ import java.io.IOException;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * The decoded rows of one frame, in memory that is kept from frame to frame while it fits. A frame that is one long row
- * as it is may go to an array on the heap instead, as the rows of Spark's own readers do: its writer may have had no
- * memory outside the heap for it, and so the reader needs none.
+ * The decoded rows of one frame, or of several small ones, in memory that is kept from batch to batch while it fits. A
+ * frame that is one long row as it is may go to an array on the heap instead, as the rows of Spark's own readers do:
+ * its writer may have had no memory outside the heap for it, and so the reader needs none.
  *
  * <pre>
  *   offset ├── rows, back to back, each a multiple of 8 bytes ──┤ ├── one int per row: its length ──┤
@@ -47,18 +47,47 @@ final class DecodedBatch implements AutoCloseable {
     return memory.tryEnsure(bytesFor(header), source);
   }
 
+  /** Whether there is room for so many rows in all. */
+  boolean hasRoom(long bytes, long records) {
+    return bytes + Integer.BYTES * records <= memory.bytes();
+  }
+
   /** Decodes the frame that it was prepared for. */
   void decode(FrameDecoder decoder, FrameHeader header, long source, long sourceBytes)
       throws CorruptFrameException {
-    long decoded = header.decodedBytes();
+    start(header);
+    append(decoder, header, source, sourceBytes, header.decodedBytes());
+  }
+
+  /** The batch is empty then; {@link #append} fills it with frames of as many fields as {@code first}. */
+  void start(FrameHeader first) {
+    rowBytes = 0;
+    rows = 0;
+    fields = first.fields();
+  }
+
+  /**
+   * Decodes a frame to where the rows of those before it end.
+   *
+   * @param allRowBytes bytes of the rows of all frames of the batch, for which there {@link #hasRoom}; their lengths
+   *     are written behind that
+   */
+  void append(FrameDecoder decoder, FrameHeader header, long source, long sourceBytes, long allRowBytes)
+      throws CorruptFrameException {
+    long lengths = memory.address() + allRowBytes + (long) Integer.BYTES * rows;
     long decodedRows = decoder.decode(
-        source, sourceBytes, memory.address(), decoded, memory.address() + decoded, header.records());
+        source, sourceBytes, memory.address() + rowBytes, header.decodedBytes(), lengths, header.records());
     if (decodedRows != header.records()) {
       throw new CorruptFrameException("frame holds " + decodedRows + " rows, its header says " + header.records());
     }
-    rowBytes = decoded;
-    rows = header.records();
-    fields = header.fields();
+    rowBytes += header.decodedBytes();
+    rows += header.records();
+  }
+
+  /** The batch ends with the frames that were appended: the lengths move behind their rows. */
+  void endEarly(long allRowBytes) {
+    long start = memory.address();
+    Platform.copyMemory(null, start + allRowBytes, null, start + rowBytes, (long) Integer.BYTES * rows);
   }
 
   /** Reads the current frame, which is a plain row, to the heap. */

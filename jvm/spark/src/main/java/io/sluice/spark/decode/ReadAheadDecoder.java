@@ -11,17 +11,18 @@ import org.apache.spark.TaskContext;
  * Has the next frames decoded by pool threads while the consumer works on the current one, in order.
  *
  * <pre>
- *   FrameReader ─► spare job ─► ahead: [ job, job, … ] ─► served ─► spare
+ *   FrameReader ─► spare job ─► ahead: [ job, job, … ] ─► served ─► spare        a job: a frame, or several small ones
  *                                 │ an idle pool thread decodes it, else the task does when its turn comes
  * </pre>
  *
  * <p>It reads ahead only blocks that have arrived, only while the executor-wide {@link
- * ReadAheadLimit} and the task's memory allow it, and gives the pool only frames that take longer than a thread
- * switch. The first frame is always decoded, after a wait for memory if needed. An error in a later frame is thrown
- * when the consumer reaches that frame. Only the consuming thread touches memory accounts and blocks.
+ * ReadAheadLimit} and the task's memory allow it, and gives the pool only what takes longer to decode than a thread
+ * switch: a job has one frame, or small ones, of one block or of several, up to that size. The first frame is always
+ * decoded, after a wait for memory if needed. An error in a later frame is thrown when the consumer reaches that frame.
+ * Only the consuming thread touches memory accounts and blocks.
  */
 public final class ReadAheadDecoder implements BatchSource {
-  /** Frames that decode faster than a thread wakes up are left to the task. */
+  /** Rows of so many bytes take longer to decode than a thread takes to wake up. */
   public static final long MIN_POOL_BYTES = 32 * 1024;
 
   private final FrameReader frames;
@@ -41,8 +42,8 @@ public final class ReadAheadDecoder implements BatchSource {
   private IOException laterFailure;
 
   /**
-   * @param depth most frames ahead of the one being consumed
-   * @param minPoolBytes smallest frame, in bytes of rows, that is given to the pool
+   * @param depth most jobs ahead of the one being consumed
+   * @param minPoolBytes smallest job, in bytes of rows, that is given to the pool
    */
   public ReadAheadDecoder(FrameReader frames, FrameDecoder decoder, ReadMemory memory, TaskContext context,
       WorkerPool pool, ReadAheadLimit inFlight, ReadCounts counts, int depth, long minPoolBytes) {
@@ -59,6 +60,9 @@ public final class ReadAheadDecoder implements BatchSource {
 
   @Override
   public boolean hasNext() throws IOException {
+    if (served != null) {
+      served.failIfCutShort();
+    }
     if (!ahead.isEmpty()) {
       return true;
     }
@@ -93,18 +97,51 @@ public final class ReadAheadDecoder implements BatchSource {
   }
 
   private void readAhead() {
-    for (DecodeJob waiting : ahead) {
-      waiting.submit(pool, minPoolBytes);
-    }
     try {
-      while (ahead.size() < depth && (frameWaits || frames.nextHasArrived()) && advanceToFrame()) {
-        if (!loadAhead()) {
+      while (submitAll() && arrivedFrame()) {
+        DecodeJob last = ahead.peekLast();
+        if ((last == null || last.isSubmitted() || !appendTo(last)) && (ahead.size() >= depth || !loadAhead())) {
           return;
         }
       }
     } catch (IOException e) {
       laterFailure = e;
     }
+  }
+
+  /** Gives the pool the jobs that are worth it; false when no thread is idle, so that reading ahead is no use. */
+  private boolean submitAll() {
+    for (DecodeJob waiting : ahead) {
+      if (!waiting.isSubmitted() && waiting.rowBytes() >= minPoolBytes && !waiting.submit(pool)) {
+        return false;
+      }
+    }
+    return pool.hasIdle();
+  }
+
+  /** Moves to the next frame if it has arrived. */
+  private boolean arrivedFrame() throws IOException {
+    return (frameWaits || frames.nextHasArrived()) && advanceToFrame();
+  }
+
+  private boolean appendTo(DecodeJob job) throws IOException {
+    long bytes = DecodeJob.bytesFor(frames);
+    if (!inFlight.tryAcquire(bytes)) {
+      return false;
+    }
+    boolean appended = false;
+    try {
+      appended = job.tryAppend(frames);
+    } finally {
+      if (!appended) {
+        inFlight.release(bytes);
+      }
+    }
+    if (appended) {
+      frameWaits = false;
+      job.setPermitBytes(job.permitBytes() + bytes);
+    }
+    return appended;
   }
 
   private boolean loadAhead() throws IOException {
@@ -127,7 +164,7 @@ public final class ReadAheadDecoder implements BatchSource {
       job.setPermitBytes(bytes);
       ahead.add(job);
     }
-    return loaded && job.submit(pool, minPoolBytes);
+    return loaded;
   }
 
   private boolean advanceToFrame() throws IOException {

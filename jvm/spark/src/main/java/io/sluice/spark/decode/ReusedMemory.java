@@ -46,6 +46,11 @@ final class ReusedMemory implements AutoCloseable {
     return piece.address();
   }
 
+  /** Bytes that there is room for without asking for memory. */
+  long bytes() {
+    return piece == null ? 0 : piece.bytes();
+  }
+
   /** The frame is done with: frees memory that only an unusually large one needs. */
   void freeIfLarge() {
     if (piece != null && piece.bytes() > LARGE_BYTES) {

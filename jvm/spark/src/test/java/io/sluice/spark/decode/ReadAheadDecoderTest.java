@@ -12,7 +12,6 @@ import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
-import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -47,8 +46,7 @@ class ReadAheadDecoderTest {
   }
 
   private ReadAheadDecoder batches(TestBlocks blocks, FrameDecoder decoder) {
-    return new ReadAheadDecoder(new FrameReader(blocks, memory), decoder, memory, context, pool, inFlight,
-        new ReadCounts(counters), 4, 0);
+    return batches(blocks, decoder, 0);
   }
 
   private static TestBlocks manyBlocks() {
@@ -199,14 +197,64 @@ class ReadAheadDecoderTest {
     }
   }
 
+  private ReadAheadDecoder batches(TestBlocks blocks, FrameDecoder decoder, long minPoolBytes) {
+    return new ReadAheadDecoder(new FrameReader(blocks, memory), decoder, memory, context, pool, inFlight,
+        new ReadCounts(counters), 4, minPoolBytes);
+  }
+
   @Test
-  void smallFramesAreDecodedByTheTasksThread() throws Exception {
-    FrameReader frames = new FrameReader(manyBlocks(), memory);
-    try (ReadAheadDecoder batches = new ReadAheadDecoder(frames, PlainFrames.DECODER, memory, context, pool,
-        inFlight, new ReadCounts(counters), 4, 1601)) {
-      assertEquals(List.of(0L, 1L), PlainFrames.values(batches).subList(0, 2));
+  void framesThatAreTooSmallEvenTogetherAreDecodedByTheTasksThread() throws Exception {
+    TestBlocks blocks = TestBlocks.of(PlainFrames.block(0, 3, 100));
+    try (ReadAheadDecoder batches = batches(blocks, PlainFrames.DECODER, 1_000_000)) {
+      assertEquals(PlainFrames.range(0, 300), PlainFrames.values(batches));
     }
-    assertEquals(200, counters.get(Counter.READ_FRAMES_BY_TASK));
+    assertEquals(3, counters.get(Counter.READ_FRAMES_BY_TASK));
+  }
+
+  /** 20 blocks of ten frames of 1,600 bytes of rows: a job has ten, of two blocks if the first one was read alone. */
+  @Test
+  void smallFramesOfSeveralBlocksAreGivenToAPoolThreadTogether() throws Exception {
+    CountDownLatch byPool = new CountDownLatch(15);
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+      if (Thread.currentThread() != consumer) {
+        byPool.countDown();
+      } else {
+        await(byPool);
+      }
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+    };
+    try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask, 16_000)) {
+      assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES));
+    assertTrue(counters.get(Counter.READ_FRAMES_BY_POOL) >= 15);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 1", "1, 1", "3, 1", "3, 100000", "3, 1073741824"})
+  void rowsOfSmallFramesComeInOrderWhicheverThreadDecodesThem(int threads, long inFlightBytes) throws Exception {
+    pool = new WorkerPool("test-decoder", threads);
+    inFlight = new ReadAheadLimit(inFlightBytes);
+    try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER, 5_000)) {
+      assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES));
+  }
+
+  @Test
+  void anErrorInASmallFrameIsThrownAfterTheRowsOfThoseBeforeIt() throws Exception {
+    byte[] bad = PlainFrames.block(500, 5, 100);
+    bad[bad.length / 5 * 3 + 40] ^= 1;
+    TestBlocks blocks = TestBlocks.of(PlainFrames.block(0, 5, 100), bad);
+    try (ReadAheadDecoder batches = batches(blocks, PlainFrames.DECODER, 1_000_000)) {
+      long rows = 0;
+      rows += next(batches).rows();
+      rows += next(batches).rows();
+      assertEquals(800, rows, "the first frame alone, then the seven that follow it");
+      BlockReadException failure = assertThrows(BlockReadException.class, () -> next(batches));
+      assertEquals(TestBlocks.block(1), failure.block());
+      assertEquals(bad.length / 5 * 3, failure.offset());
+    }
   }
 
   @Test
