@@ -1,0 +1,471 @@
+package io.sluice.spark.sql;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.SparkOutOfMemoryError;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.memory.TooLargePageException;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.array.LongArray;
+import org.apache.spark.unsafe.memory.MemoryBlock;
+import org.apache.spark.util.TaskCompletionListener;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/**
+ * Sorts the binary rows of one task, in Spark's execution memory, as Spark's {@code UnsafeExternalRowSorter} does: when
+ * Spark has no more memory for it, it writes what it has as a sorted run to Spark's local directories, and merges the
+ * runs at the end. The difference is how rows in memory are sorted ({@link ReferenceSort}).
+ *
+ * <pre>
+ *   insertRow ─► pages: | length (8) | row | length | row | …      references: | address, number | …
+ *                  │ no memory
+ *                  ▼
+ *               sorted, SpilledRows … ─┐
+ *   sort ──────► sorted, ResidentRows ─┴─► MergedRows ─► one UnsafeRow, pointed to each row in turn
+ * </pre>
+ *
+ * <p>Rows that are equal come in the order in which they were inserted; for a single column whose nulls Spark keeps
+ * apart, in the order in which Spark's own sorter returns them.
+ *
+ * <p>One thread inserts and reads; Spark's memory manager may call {@link #spill} on another one. Memory and files are
+ * freed after the last row, by {@link #cleanupResources}, or at the task's end.
+ */
+public final class BinaryRowSorter extends MemoryConsumer {
+  private static final int FIRST_REFERENCES = 1024;
+  /** Rows whose first bytes are fetched into the cache together. */
+  private static final int TOUCHED_ROWS = 32;
+
+  private final TaskContext context;
+  private final TaskMemoryManager memory;
+  private final RowOrder order;
+  private final RowOrder.Part firstPart;
+  private final int mostRows;
+  /** Whether rows without a value of the only column are kept before the others: Spark's radix sort does. */
+  private final boolean nullsApart;
+  private final List<MemoryBlock> pages = new ArrayList<>();
+  private final List<SpilledRows> spilled = new ArrayList<>();
+  /** Null when no row is in memory. */
+  private References references;
+  private int nulls;
+  private MemoryBlock page;
+  /** Offset in the page. */
+  private long free;
+  private long peakBytes;
+  private long sortNanos;
+  /** Null as long as rows are inserted. */
+  private ResidentRows resident;
+  private boolean closed;
+  /** Written so that the JIT compiler does not remove the loads that fetch cache lines. */
+  private long touched;
+
+  private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows) {
+    super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(),
+        context.taskMemoryManager().getTungstenMemoryMode());
+    this.context = context;
+    this.memory = context.taskMemoryManager();
+    this.order = order;
+    this.mostRows = mostRows;
+    this.nullsApart = radixSort && order.isOneNumber();
+    this.firstPart = nullsApart ? new RowOrder.Part(0, 0, false) : order.first();
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> cleanupResources());
+  }
+
+  /**
+   * A sorter of the running task.
+   *
+   * @param radixSort whether Spark's own sorter would use its radix sort ({@code spark.sql.sort.enableRadixSort}): it
+   *     decides about the order of rows that are equal
+   */
+  public static BinaryRowSorter create(RowOrder order, boolean radixSort) {
+    SparkConf conf = SparkEnv.get().conf();
+    return create(order, radixSort,
+        conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE));
+  }
+
+  /** @param mostRows in memory; a sorted run is written when there are so many */
+  static BinaryRowSorter create(RowOrder order, boolean radixSort, int mostRows) {
+    return new BinaryRowSorter(TaskContext.get(), order, radixSort, Math.min(mostRows, References.MOST));
+  }
+
+  /** Where the row at {@code address} starts in its page. */
+  static long row(TaskMemoryManager memory, long address) {
+    return memory.getOffsetInPage(address) + Long.BYTES;
+  }
+
+  /** Inserts all rows, which are {@link UnsafeRow}s. */
+  public void insertAll(Iterator<?> rows) throws IOException {
+    while (rows.hasNext()) {
+      insertRow((UnsafeRow) rows.next());
+    }
+  }
+
+  /** Copies a row in. */
+  public void insertRow(UnsafeRow row) throws IOException {
+    if (references != null && references.size() >= mostRows) {
+      spillInserted();
+    }
+    int bytes = row.getSizeInBytes();
+    makeRoomForReference();
+    makeRoom(bytes + Long.BYTES);
+    Object base = page.getBaseObject();
+    long address = memory.encodePageNumberAndOffset(page, free);
+    Platform.putLong(base, free, bytes);
+    Platform.copyMemory(row.getBaseObject(), row.getBaseOffset(), base, free + Long.BYTES, bytes);
+    long start = free + Long.BYTES;
+    free += bytes + Long.BYTES;
+    if (nullsApart && order.isNull(base, start)) {
+      references.addAt(nulls, address, 0);
+      nulls++;
+    } else {
+      references.add(address, order.number(firstPart, base, start));
+    }
+  }
+
+  private void makeRoom(long bytes) {
+    if (page == null || free + bytes > page.getBaseOffset() + page.size()) {
+      // May spill what there is, with the references: room for one is made again then.
+      MemoryBlock fresh = allocatePage(bytes);
+      pages.add(fresh);
+      page = fresh;
+      free = fresh.getBaseOffset();
+      if (references == null) {
+        references = new References(allocateArray(2L * References.LONGS * FIRST_REFERENCES));
+      }
+    }
+  }
+
+  private void makeRoomForReference() throws IOException {
+    if (references == null) {
+      references = new References(allocateArray(2L * References.LONGS * FIRST_REFERENCES));
+    } else if (references.size() == references.capacity()) {
+      growReferences();
+    }
+  }
+
+  private void growReferences() throws IOException {
+    LongArray larger = null;
+    try {
+      // May spill what there is, with the references.
+      larger = allocateArray(2 * references.array().size());
+    } catch (TooLargePageException e) {
+      spillInserted();
+    } catch (SparkOutOfMemoryError e) {
+      if (references != null) {
+        throw e;
+      }
+    }
+    if (references == null) {
+      if (larger != null) {
+        freeArray(larger);
+      }
+      references = new References(allocateArray(2L * References.LONGS * FIRST_REFERENCES));
+      return;
+    }
+    References grown = new References(larger);
+    grown.takeFrom(references);
+    freeArray(references.array());
+    references = grown;
+  }
+
+  /**
+   * Asked by Spark's memory manager: while rows are inserted, only for this sorter's own needs (as Spark's sorter does);
+   * when they are read, for everybody's.
+   */
+  @Override
+  public long spill(long size, MemoryConsumer trigger) throws IOException {
+    if (resident != null) {
+      return trigger == this ? 0 : resident.spill();
+    }
+    return trigger == this ? spillInserted() : 0;
+  }
+
+  private long spillInserted() throws IOException {
+    if (references == null || references.size() == 0) {
+      return 0;
+    }
+    updatePeak();
+    sortReferences();
+    spilled.add(SpilledRows.write(new ResidentRows(), references.size(), context));
+    long freed = freeMemory();
+    context.taskMetrics().incMemoryBytesSpilled(freed);
+    return freed;
+  }
+
+  private void sortReferences() {
+    long start = System.nanoTime();
+    if (references.size() - nulls > 1) {
+      new ReferenceSort(context, memory, order, references).sort(nulls, references.size(), firstPart);
+    }
+    sortNanos += System.nanoTime() - start;
+  }
+
+  /** Sorts; no row may be inserted any more. */
+  public Iterator<UnsafeRow> sort() throws IOException {
+    updatePeak();
+    List<SortedRows> runs = new ArrayList<>();
+    for (SpilledRows run : spilled) {
+      run.open();
+      runs.add(run);
+    }
+    if (references != null && references.size() > 0) {
+      sortReferences();
+      resident = new ResidentRows();
+      runs.add(resident);
+    }
+    if (runs.isEmpty()) {
+      cleanupResources();
+    }
+    return new Rows(runs.size() == 1 ? runs.get(0) : new MergedRows(order, runs));
+  }
+
+  /** Sorts all rows, which are {@link UnsafeRow}s. */
+  public Iterator<UnsafeRow> sort(Iterator<?> rows) throws IOException {
+    insertAll(rows);
+    return sort();
+  }
+
+  /** Time of sorting in memory, that of spilled runs included. */
+  public long getSortTimeNanos() {
+    return sortNanos;
+  }
+
+  /** The most memory it ever held, in bytes. */
+  public long getPeakMemoryUsage() {
+    updatePeak();
+    return peakBytes;
+  }
+
+  private void updatePeak() {
+    peakBytes = Math.max(peakBytes, getUsed());
+  }
+
+  /** Frees memory and files; there are no more rows then. Twice is fine. */
+  public void cleanupResources() {
+    updatePeak();
+    closed = true;
+    synchronized (this) {
+      if (resident != null) {
+        resident.ended = true;
+      }
+    }
+    freeMemory();
+    spilled.forEach(SpilledRows::delete);
+    spilled.clear();
+  }
+
+  private long freeMemory() {
+    long before = getUsed();
+    pages.forEach(this::freePage);
+    pages.clear();
+    page = null;
+    free = 0;
+    if (references != null) {
+      freeArray(references.array());
+      references = null;
+    }
+    nulls = 0;
+    return before - getUsed();
+  }
+
+  /**
+   * The rows in memory, in the order of their references, which are sorted. Another thread may move those that were not
+   * read to a file at any time.
+   */
+  private final class ResidentRows implements SortedRows {
+    /** Nulls are stored first but may come last. */
+    private final int shift = order.areNullsFirst() ? 0 : nulls;
+    private final int count = references.size();
+    /** Changed by the reading thread only, so that it needs no lock to look at it. */
+    private int left = count;
+    private boolean ended;
+    private Object base;
+    private long offset;
+    private int bytes;
+    // Guarded by the sorter.
+    private int next;
+    /** The rest of the rows, when they had to be spilled. */
+    private SpilledRows rest;
+    /** The page of the current row, when all others are free. */
+    private MemoryBlock kept;
+
+    @Override
+    public boolean hasNext() {
+      return left > 0 && !ended;
+    }
+
+    @Override
+    public void loadNext() throws IOException {
+      left--;
+      MemoryBlock unused;
+      synchronized (BinaryRowSorter.this) {
+        if (rest == null) {
+          pointTo(reference(next));
+          next++;
+          return;
+        }
+        unused = kept;
+        kept = null;
+      }
+      if (unused != null) {
+        // Not under the lock, because Spark's memory manager calls spill under its own.
+        pages.remove(unused);
+        freePage(unused);
+      }
+      rest.loadNext();
+      base = rest.base();
+      offset = rest.offset();
+      bytes = rest.bytes();
+    }
+
+    private void pointTo(long address) {
+      base = memory.getPage(address);
+      offset = row(memory, address);
+      bytes = (int) Platform.getLong(base, offset - Long.BYTES);
+    }
+
+    /** The address of the row at a position of the order. */
+    private long reference(int position) {
+      if (position % TOUCHED_ROWS == 0) {
+        context.killTaskIfInterrupted();
+        touch(position, Math.min(position + TOUCHED_ROWS, count));
+      }
+      return address(position);
+    }
+
+    private long address(int position) {
+      int at = position + shift;
+      return references.address(at < count ? at : at - count);
+    }
+
+    /** The processor fetches rows that lie all over the memory at once when none waits for another. */
+    private void touch(int from, int until) {
+      for (int i = from; i < until; i++) {
+        long address = address(i);
+        touched += Platform.getByte(memory.getPage(address), memory.getOffsetInPage(address));
+      }
+    }
+
+    /** Writes the rows that were not read to a file and frees the memory, but for the page of the current row. */
+    private long spill() throws IOException {
+      synchronized (BinaryRowSorter.this) {
+        if (ended || rest != null || next == count) {
+          return 0;
+        }
+        updatePeak();
+        boolean hasCurrent = next > 0;
+        SpilledRows written = SpilledRows.write(new Unread(), count - next, context);
+        spilled.add(written);
+        written.open();
+        rest = written;
+        kept = hasCurrent ? pageOfCurrent() : null;
+        pages.remove(kept);
+        long freed = freeMemory();
+        if (kept != null) {
+          pages.add(kept);
+        }
+        context.taskMetrics().incMemoryBytesSpilled(freed);
+        return freed;
+      }
+    }
+
+    private MemoryBlock pageOfCurrent() {
+      for (MemoryBlock candidate : pages) {
+        if (candidate.getBaseObject() == base && offset >= candidate.getBaseOffset()
+            && offset < candidate.getBaseOffset() + candidate.size()) {
+          return candidate;
+        }
+      }
+      throw new IllegalStateException("the current row is in no page of its sorter");
+    }
+
+    /** The rows that were not read yet; the current one stays where it is. */
+    private final class Unread implements SortedRows {
+      private long address;
+
+      @Override
+      public boolean hasNext() {
+        return next < count;
+      }
+
+      @Override
+      public void loadNext() {
+        address = reference(next);
+        next++;
+      }
+
+      @Override
+      public Object base() {
+        return memory.getPage(address);
+      }
+
+      @Override
+      public long offset() {
+        return row(memory, address);
+      }
+
+      @Override
+      public int bytes() {
+        return (int) Platform.getLong(base(), offset() - Long.BYTES);
+      }
+    }
+
+    @Override
+    public Object base() {
+      return base;
+    }
+
+    @Override
+    public long offset() {
+      return offset;
+    }
+
+    @Override
+    public int bytes() {
+      return bytes;
+    }
+  }
+
+  /** What the consumer reads. */
+  private final class Rows extends AbstractIterator<UnsafeRow> {
+    private final SortedRows rows;
+    private final UnsafeRow row = new UnsafeRow(order.fields());
+
+    Rows(SortedRows rows) {
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return !closed && rows.hasNext();
+    }
+
+    @Override
+    public UnsafeRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException("no more sorted rows");
+      }
+      try {
+        rows.loadNext();
+      } catch (IOException e) {
+        throw new UncheckedIOException("reading back sorted rows that were spilled failed", e);
+      }
+      row.pointTo(rows.base(), rows.offset(), rows.bytes());
+      if (rows.hasNext()) {
+        return row;
+      }
+      // Consumers use the last row after they were told that there is none left, when the memory is free.
+      UnsafeRow last = row.copy();
+      cleanupResources();
+      return last;
+    }
+  }
+}

@@ -1,0 +1,270 @@
+package io.sluice.spark.sql;
+
+import io.sluice.spark.sql.RowOrder.Part;
+import java.util.Arrays;
+import org.apache.spark.TaskContext;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.array.LongArray;
+
+/**
+ * Sorts references to rows by the numbers of one part of their order after the other: by radix, as many of the highest
+ * bytes that differ as tell most rows apart, and again among those that they do not tell apart. Short runs of equal
+ * numbers are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
+ * size. Stops when the task is killed. One thread.
+ */
+final class ReferenceSort {
+  /** Up to this many references are sorted by insertion. */
+  private static final int FEW = 32;
+  /** Runs of equal numbers up to this length are sorted by comparing rows. */
+  private static final int SHORT_RUN = 64;
+  /** Pieces that are sorted by insertion before they are merged. */
+  private static final int PIECE = 16;
+  private static final int VALUES = 1 << Byte.SIZE;
+  private static final int REFERENCE_BYTES = References.LONGS * Long.BYTES;
+
+  private final TaskContext context;
+  private final TaskMemoryManager memory;
+  private final RowOrder order;
+  private final References references;
+  private final Object base;
+  private final long start;
+  /** Where the second half of the array is. */
+  private final long half;
+  private final int[][] counts = new int[Long.BYTES][VALUES];
+
+  ReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
+    this.context = context;
+    this.memory = memory;
+    this.order = order;
+    this.references = references;
+    LongArray array = references.array();
+    this.base = array.getBaseObject();
+    this.start = array.getBaseOffset();
+    this.half = start + (long) references.capacity() * REFERENCE_BYTES;
+  }
+
+  /** Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. */
+  void sort(int from, int until, Part part) {
+    context.killTaskIfInterrupted();
+    if (until - from <= FEW) {
+      insertByNumber(from, until);
+      eachRun(from, until, 0, part);
+      return;
+    }
+    long differing = differing(from, until);
+    if (differing == 0) {
+      equal(from, until, part);
+      return;
+    }
+    int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing)) / Byte.SIZE;
+    int low = Math.max(0, high + 1 - bytesFor(until - from));
+    radix(from, until, low, high);
+    eachRun(from, until, low, part);
+  }
+
+  /** So many bytes that, were they random, few references would have the same. */
+  private static int bytesFor(int count) {
+    int bits = Integer.SIZE - Integer.numberOfLeadingZeros(count) + 4;
+    return (bits + Byte.SIZE - 1) / Byte.SIZE;
+  }
+
+  private long differing(int from, int until) {
+    long differing = 0;
+    long first = references.number(from);
+    for (int i = from + 1; i < until; i++) {
+      differing |= first ^ references.number(i);
+    }
+    return differing;
+  }
+
+  /** Goes on with each run of references that are sorted by the bytes of their numbers from {@code low} on. */
+  private void eachRun(int from, int until, int low, Part part) {
+    int shift = low * Byte.SIZE;
+    int run = from;
+    for (int i = from + 1; i <= until; i++) {
+      if (i == until || references.number(i) >>> shift != references.number(run) >>> shift) {
+        if (i - run > 1) {
+          if (low == 0) {
+            equal(run, i, part);
+          } else {
+            sort(run, i, part);
+          }
+        }
+        run = i;
+      }
+    }
+  }
+
+  private void insertByNumber(int from, int until) {
+    for (int i = from + 1; i < until; i++) {
+      long address = references.address(i);
+      long number = references.number(i);
+      int at = i;
+      while (at > from && Long.compareUnsigned(references.number(at - 1), number) > 0) {
+        references.set(at, references.address(at - 1), references.number(at - 1));
+        at--;
+      }
+      references.set(at, address, number);
+    }
+  }
+
+  /** Sorts by bytes {@code low} to {@code high} of the numbers, the lowest byte first. */
+  private void radix(int from, int until, int low, int high) {
+    long source = start + (long) from * REFERENCE_BYTES;
+    long target = half + (long) from * REFERENCE_BYTES;
+    long bytes = (long) (until - from) * REFERENCE_BYTES;
+    count(source, source + bytes, low, high);
+    boolean moved = false;
+    for (int at = low; at <= high; at++) {
+      int shift = at * Byte.SIZE;
+      int[] places = counts[at];
+      if (places[(int) (Platform.getLong(base, source + Long.BYTES) >>> shift) & VALUES - 1] == until - from) {
+        continue;
+      }
+      int place = 0;
+      for (int value = 0; value < VALUES; value++) {
+        int count = places[value];
+        places[value] = place;
+        place += count;
+      }
+      for (long reference = source; reference < source + bytes; reference += REFERENCE_BYTES) {
+        long number = Platform.getLong(base, reference + Long.BYTES);
+        long to = target + (long) places[(int) (number >>> shift) & VALUES - 1]++ * REFERENCE_BYTES;
+        Platform.putLong(base, to, Platform.getLong(base, reference));
+        Platform.putLong(base, to + Long.BYTES, number);
+      }
+      long swap = source;
+      source = target;
+      target = swap;
+      moved = !moved;
+    }
+    if (moved) {
+      Platform.copyMemory(base, source, base, target, bytes);
+    }
+  }
+
+  private void count(long from, long until, int low, int high) {
+    for (int at = low; at <= high; at++) {
+      Arrays.fill(counts[at], 0);
+    }
+    for (long reference = from; reference < until; reference += REFERENCE_BYTES) {
+      long number = Platform.getLong(base, reference + Long.BYTES);
+      for (int at = low; at <= high; at++) {
+        counts[at][(int) (number >>> at * Byte.SIZE) & VALUES - 1]++;
+      }
+    }
+  }
+
+  /** Sorts references with the same number of {@code part} by what comes after it. */
+  private void equal(int from, int until, Part part) {
+    int column = order.undecided(part);
+    if (order.isEnd(column)) {
+      return;
+    }
+    if (until - from <= SHORT_RUN) {
+      compareAll(from, until, column);
+      return;
+    }
+    Part next = column > part.column() ? new Part(column, 0, true)
+        : order.isOfBytes(part) ? afterBytes(from, until, part)
+        : new Part(column, 0, false);
+    if (next == null) {
+      compareAll(from, until, column);
+    } else if (!order.isEnd(next.column())) {
+      number(from, until, next);
+      sort(from, until, next);
+    }
+  }
+
+  /** The next bytes of the column, or the next column if these were the last; null if comparing must tell. */
+  private Part afterBytes(int from, int until, Part part) {
+    int end = part.from() + Long.BYTES;
+    int first = length(from, part);
+    boolean same = true;
+    boolean more = false;
+    for (int i = from; i < until; i++) {
+      int length = length(i, part);
+      same &= length == first;
+      more |= length > end;
+    }
+    return more ? new Part(part.column(), end, false) : same ? new Part(part.column() + 1, 0, true) : null;
+  }
+
+  private int length(int index, Part part) {
+    long address = references.address(index);
+    return order.length(part, memory.getPage(address), BinaryRowSorter.row(memory, address));
+  }
+
+  private void number(int from, int until, Part part) {
+    for (int i = from; i < until; i++) {
+      long address = references.address(i);
+      long number = order.number(part, memory.getPage(address), BinaryRowSorter.row(memory, address));
+      references.set(i, address, number);
+    }
+  }
+
+  /** Sorts references by comparing their rows from a column on: a merge sort of the addresses in the second half. */
+  private void compareAll(int from, int until, int column) {
+    context.killTaskIfInterrupted();
+    int count = until - from;
+    for (int i = 0; i < count; i++) {
+      put(i, references.address(from + i));
+    }
+    for (int piece = 0; piece < count; piece += PIECE) {
+      insertByRow(piece, Math.min(piece + PIECE, count), column);
+    }
+    int source = 0;
+    int target = count;
+    for (int width = PIECE; width < count && width > 0; width *= 2) {
+      context.killTaskIfInterrupted();
+      for (int left = 0; left < count; left += 2 * width) {
+        int middle = Math.min(left + width, count);
+        merge(source + left, source + middle, source + Math.min(middle + width, count), target + left, column);
+      }
+      int swap = source;
+      source = target;
+      target = swap;
+    }
+    for (int i = 0; i < count; i++) {
+      references.set(from + i, get(source + i), 0);
+    }
+  }
+
+  private long get(int index) {
+    return Platform.getLong(base, half + (long) index * Long.BYTES);
+  }
+
+  private void put(int index, long address) {
+    Platform.putLong(base, half + (long) index * Long.BYTES, address);
+  }
+
+  private void insertByRow(int from, int until, int column) {
+    for (int i = from + 1; i < until; i++) {
+      long moved = get(i);
+      int at = i;
+      while (at > from && compare(get(at - 1), moved, column) > 0) {
+        put(at, get(at - 1));
+        at--;
+      }
+      put(at, moved);
+    }
+  }
+
+  /** Merges two sorted pieces that follow each other to {@code to}; of equal rows the left one's come first. */
+  private void merge(int from, int middle, int until, int to, int column) {
+    int left = from;
+    int right = middle;
+    boolean inOrder = middle >= until || compare(get(middle - 1), get(middle), column) <= 0;
+    for (int at = to; at < to + until - from; at++) {
+      boolean takeLeft = left < middle
+          && (inOrder || right >= until || compare(get(left), get(right), column) <= 0);
+      put(at, get(takeLeft ? left++ : right++));
+    }
+  }
+
+  private int compare(long left, long right, int column) {
+    return order.compare(memory.getPage(left), BinaryRowSorter.row(memory, left),
+        memory.getPage(right), BinaryRowSorter.row(memory, right), column);
+  }
+}

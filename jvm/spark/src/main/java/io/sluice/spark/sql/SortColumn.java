@@ -1,0 +1,243 @@
+package io.sluice.spark.sql;
+
+import java.io.Serializable;
+import java.util.Optional;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DayTimeIntervalType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.bitset.BitSetMethods;
+
+/**
+ * One column of an order of binary rows: where its values are, how they compare, where nulls go. Immutable; any thread.
+ *
+ * <p>A value is seen as unsigned bits, the highest first, that compare as Spark compares the values: for numbers as
+ * many bits as the type has, for strings, binary values and long decimals their bytes. In descending order all bits are
+ * inverted. A null has no bits; it is told apart by a marker of its own, whose order does not depend on the direction.
+ */
+public final class SortColumn implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** How the values of a type lie in a row. The bits of those with a variable number are bytes. */
+  private enum Kind {
+    BOOLEAN(1), BYTE(8), SHORT(16), INT(32), LONG(64), FLOAT(32), DOUBLE(64), BYTES(0), DECIMAL(0);
+
+    final int bits;
+
+    Kind(int bits) {
+      this.bits = bits;
+    }
+  }
+
+  private static final int LONG_DECIMAL_BYTES = 16;
+
+  private final Kind kind;
+  private final int ordinal;
+  private final boolean nullable;
+  private final boolean descending;
+  private final boolean nullsFirst;
+
+  private SortColumn(Kind kind, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
+    this.kind = kind;
+    this.ordinal = ordinal;
+    this.nullable = nullable;
+    this.descending = descending;
+    this.nullsFirst = nullsFirst;
+  }
+
+  /**
+   * A column of the given type; empty for types whose order is left to Spark: strings with a collation, nested and
+   * user-defined types, calendar intervals.
+   *
+   * @param ordinal of the field
+   * @param nullable if false, Spark does not look at the row's null bit, and so this does not either
+   */
+  public static Optional<SortColumn> of(
+      DataType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
+    return kind(type).map(kind -> new SortColumn(kind, ordinal, nullable, descending, nullsFirst));
+  }
+
+  private static Optional<Kind> kind(DataType type) {
+    if (type instanceof BooleanType) {
+      return Optional.of(Kind.BOOLEAN);
+    }
+    if (type instanceof ByteType) {
+      return Optional.of(Kind.BYTE);
+    }
+    if (type instanceof ShortType) {
+      return Optional.of(Kind.SHORT);
+    }
+    if (type instanceof IntegerType || type instanceof DateType || type instanceof YearMonthIntervalType) {
+      return Optional.of(Kind.INT);
+    }
+    if (type instanceof LongType || type instanceof TimestampType || type instanceof DayTimeIntervalType
+        || isLongOfNewerLines(type)) {
+      return Optional.of(Kind.LONG);
+    }
+    if (type instanceof FloatType) {
+      return Optional.of(Kind.FLOAT);
+    }
+    if (type instanceof DoubleType) {
+      return Optional.of(Kind.DOUBLE);
+    }
+    // Equal only without a collation and without a limit of the length.
+    if (DataTypes.StringType.equals(type) || type instanceof BinaryType) {
+      return Optional.of(Kind.BYTES);
+    }
+    if (type instanceof DecimalType decimal) {
+      return Optional.of(decimal.precision() <= 18 ? Kind.LONG : Kind.DECIMAL);
+    }
+    return Optional.empty();
+  }
+
+  /** TIMESTAMP_NTZ and TIME: the first lines have no such class. */
+  private static boolean isLongOfNewerLines(DataType type) {
+    String name = type.getClass().getName();
+    return name.equals("org.apache.spark.sql.types.TimestampNTZType$")
+        || name.equals("org.apache.spark.sql.types.TimeType");
+  }
+
+  /** Bits of a value; 0 for bytes, of which there are {@link #length}. */
+  int bits() {
+    return kind.bits;
+  }
+
+  boolean hasBytes() {
+    return kind.bits == 0;
+  }
+
+  boolean isNullable() {
+    return nullable;
+  }
+
+  boolean areNullsFirst() {
+    return nullsFirst;
+  }
+
+  boolean isNull(Object base, long row) {
+    return nullable && BitSetMethods.isSet(base, row, ordinal);
+  }
+
+  /** The marker of a row: 0 or 1, the lower one first. */
+  long marker(boolean isNull) {
+    return isNull == nullsFirst ? 0 : 1;
+  }
+
+  /**
+   * The value's bits, from the highest bit of the result on; the bits below them are zeros. The value is not null.
+   *
+   * @param fields where the row's first field is
+   */
+  long number(Object base, long row, long fields) {
+    long at = fields + (long) ordinal * Long.BYTES;
+    long number = switch (kind) {
+      case BOOLEAN -> Platform.getByte(base, at) == 0 ? 0 : Long.MIN_VALUE;
+      case BYTE -> (long) Platform.getByte(base, at) << 56 ^ Long.MIN_VALUE;
+      case SHORT -> (long) Platform.getShort(base, at) << 48 ^ Long.MIN_VALUE;
+      case INT -> (long) Platform.getInt(base, at) << 32 ^ Long.MIN_VALUE;
+      case LONG -> Platform.getLong(base, at) ^ Long.MIN_VALUE;
+      case FLOAT -> (long) ordered(Platform.getFloat(base, at)) << 32;
+      case DOUBLE -> ordered(Platform.getDouble(base, at));
+      case BYTES, DECIMAL -> bytes(base, row, Platform.getLong(base, at), 0);
+    };
+    return descending ? ~number & mask() : number;
+  }
+
+  private long mask() {
+    return kind.bits == 0 ? -1L : -1L << Long.SIZE - kind.bits;
+  }
+
+  /** As an unsigned number. Spark's order: zeros are equal, all NaNs are equal and the greatest. */
+  private static int ordered(float value) {
+    int bits = value == 0 ? 0 : Float.floatToIntBits(value);
+    return bits ^ (bits >> Integer.SIZE - 1 | Integer.MIN_VALUE);
+  }
+
+  private static long ordered(double value) {
+    long bits = value == 0 ? 0 : Double.doubleToLongBits(value);
+    return bits ^ (bits >> Long.SIZE - 1 | Long.MIN_VALUE);
+  }
+
+  /** Eight bytes of the value from {@code from} on, as {@link #number}; zeros where it has no more. It is not null. */
+  long bytesFrom(Object base, long row, long fields, int from) {
+    long number = bytes(base, row, Platform.getLong(base, fields + (long) ordinal * Long.BYTES), from);
+    return descending ? ~number : number;
+  }
+
+  /** Bytes of the value; it is not null. */
+  int length(Object base, long fields) {
+    return kind == Kind.DECIMAL ? LONG_DECIMAL_BYTES
+        : (int) Platform.getLong(base, fields + (long) ordinal * Long.BYTES);
+  }
+
+  private long bytes(Object base, long row, long offsetAndLength, int from) {
+    long at = row + (offsetAndLength >>> Integer.SIZE);
+    int length = (int) offsetAndLength;
+    return kind == Kind.DECIMAL ? decimalBytes(base, at, length, from) : word(base, at + from, length - from);
+  }
+
+  /** Up to eight bytes, the first one the highest; zeros where there are fewer. */
+  private static long word(Object base, long at, int length) {
+    if (length >= Long.BYTES) {
+      return Long.reverseBytes(Platform.getLong(base, at));
+    }
+    long word = 0;
+    for (int i = 0; i < length; i++) {
+      word |= (Platform.getByte(base, at + i) & 0xFFL) << Long.SIZE - Byte.SIZE * (i + 1);
+    }
+    return word;
+  }
+
+  /** Of a two's complement number, the highest byte first, as if it had 16 bytes, with its sign inverted. */
+  private static long decimalBytes(Object base, long at, int length, int from) {
+    boolean negative = length > 0 && Platform.getByte(base, at) < 0;
+    long word = 0;
+    for (int i = from; i < from + Long.BYTES; i++) {
+      int source = i - (LONG_DECIMAL_BYTES - length);
+      long digit = i >= LONG_DECIMAL_BYTES ? 0 : source >= 0 ? Platform.getByte(base, at + source) & 0xFF
+          : negative ? 0xFF : 0;
+      word = word << Byte.SIZE | (i == 0 ? digit ^ 0x80 : digit);
+    }
+    return word;
+  }
+
+  /** Compares the values of two rows as Spark does. */
+  int compare(Object leftBase, long left, Object rightBase, long right, int bitSetBytes) {
+    boolean leftNull = isNull(leftBase, left);
+    boolean rightNull = isNull(rightBase, right);
+    if (leftNull || rightNull) {
+      return leftNull && rightNull ? 0 : Long.compare(marker(leftNull), marker(rightNull));
+    }
+    long leftFields = left + bitSetBytes;
+    long rightFields = right + bitSetBytes;
+    int compared = Long.compareUnsigned(
+        number(leftBase, left, leftFields), number(rightBase, right, rightFields));
+    return compared != 0 || !hasBytes() ? compared : compareBytes(leftBase, left, rightBase, right, bitSetBytes);
+  }
+
+  /** The first eight bytes are equal, or both have fewer. */
+  private int compareBytes(Object leftBase, long left, Object rightBase, long right, int bitSetBytes) {
+    int leftLength = length(leftBase, left + bitSetBytes);
+    int rightLength = length(rightBase, right + bitSetBytes);
+    for (int from = Long.BYTES; from < Math.min(leftLength, rightLength); from += Long.BYTES) {
+      int compared = Long.compareUnsigned(bytesFrom(leftBase, left, left + bitSetBytes, from),
+          bytesFrom(rightBase, right, right + bitSetBytes, from));
+      if (compared != 0) {
+        return compared;
+      }
+    }
+    return descending ? Integer.compare(rightLength, leftLength) : Integer.compare(leftLength, rightLength);
+  }
+}

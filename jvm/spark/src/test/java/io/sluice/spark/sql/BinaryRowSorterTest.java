@@ -1,0 +1,292 @@
+package io.sluice.spark.sql;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import java.io.Serializable;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.sql.Date;
+import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.apache.spark.TaskContext;
+import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.MemoryMode;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.SortExec;
+import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import scala.collection.Iterator;
+
+/** Rows come in exactly the order in which Spark's own sorter returns them: every type, direction and place of nulls. */
+@Timeout(300)
+class BinaryRowSorterTest {
+  private static final int ROWS = 3_000;
+  private static final int MANY_COLUMNS = 60;
+  private static final List<DataType> TYPES = List.of(DataTypes.BooleanType, DataTypes.ByteType, DataTypes.ShortType,
+      DataTypes.IntegerType, DataTypes.LongType, DataTypes.FloatType, DataTypes.DoubleType, DataTypes.StringType,
+      DataTypes.BinaryType, DataTypes.createDecimalType(10, 2), DataTypes.createDecimalType(30, 5),
+      DataTypes.DateType, DataTypes.TimestampType);
+  private static LocalSpark spark;
+  private static Dataset<Row> table;
+
+  @BeforeAll
+  static void start() {
+    spark = LocalSpark.start(Map.of("spark.sluice.enabled", "true"));
+    StructType schema = new StructType().add("id", DataTypes.LongType, false);
+    for (int i = 0; i < TYPES.size(); i++) {
+      schema = schema.add("n" + i, TYPES.get(i), true).add("v" + i, TYPES.get(i), false);
+    }
+    Random random = new Random(42);
+    List<Row> rows = new ArrayList<>();
+    for (long id = 0; id < ROWS; id++) {
+      List<Object> row = new ArrayList<>();
+      row.add(id);
+      for (DataType type : TYPES) {
+        row.add(random.nextInt(5) == 0 ? null : value(type, random));
+        row.add(value(type, random));
+      }
+      rows.add(RowFactory.create(row.toArray()));
+    }
+    table = spark.session().createDataFrame(rows, schema).coalesce(1);
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  /** Few values of each type, so that many are equal; with those that compare in special ways. */
+  private static Object value(DataType type, Random random) {
+    boolean few = random.nextBoolean();
+    int small = random.nextInt(4) - 2;
+    if (type.equals(DataTypes.BooleanType)) {
+      return random.nextBoolean();
+    } else if (type.equals(DataTypes.ByteType)) {
+      return (byte) (few ? small : random.nextInt());
+    } else if (type.equals(DataTypes.ShortType)) {
+      return (short) (few ? small : random.nextInt());
+    } else if (type.equals(DataTypes.IntegerType)) {
+      return few ? small : random.nextInt();
+    } else if (type.equals(DataTypes.LongType)) {
+      return few ? small : random.nextLong();
+    } else if (type.equals(DataTypes.FloatType)) {
+      float[] special = {0f, -0f, Float.NaN, Float.intBitsToFloat(0xFFC00001), Float.NEGATIVE_INFINITY, 1e-40f};
+      return few ? special[random.nextInt(special.length)] : Float.intBitsToFloat(random.nextInt());
+    } else if (type.equals(DataTypes.DoubleType)) {
+      double[] special = {0d, -0d, Double.NaN, Double.longBitsToDouble(-1L), Double.POSITIVE_INFINITY, -1e-310};
+      return few ? special[random.nextInt(special.length)] : Double.longBitsToDouble(random.nextLong());
+    } else if (type.equals(DataTypes.StringType)) {
+      return text(random);
+    } else if (type.equals(DataTypes.BinaryType)) {
+      byte[] bytes = new byte[random.nextInt(20)];
+      if (!few) {
+        random.nextBytes(bytes);
+      }
+      return bytes;
+    } else if (type.equals(DataTypes.DateType)) {
+      return new Date(86_400_000L * (few ? small : random.nextInt(40_000) - 20_000));
+    } else if (type.equals(DataTypes.TimestampType)) {
+      return new Timestamp(few ? small : random.nextInt() * 1000L);
+    } else if (type.equals(DataTypes.createDecimalType(10, 2))) {
+      return new BigDecimal(BigInteger.valueOf(few ? small : random.nextInt()), 2);
+    }
+    return new BigDecimal(few ? BigInteger.valueOf(small) : new BigInteger(90, random).subtract(BigInteger.ONE.shiftLeft(
+        89)), 5);
+  }
+
+  private static String text(Random random) {
+    String[] starts = {"", "a", "ab", "prefix-of-many-", "prefix-of-many-strings-that-differ-late-", "\0", "\0\0", "é"};
+    String start = starts[random.nextInt(starts.length)];
+    return switch (random.nextInt(4)) {
+      case 0 -> start;
+      case 1 -> start + "\0".repeat(random.nextInt(12));
+      case 2 -> start + random.nextInt(3);
+      default -> start + Long.toString(random.nextLong(), 36);
+    };
+  }
+
+  static Stream<Arguments> orders() {
+    List<Arguments> orders = new ArrayList<>();
+    for (int i = 0; i < TYPES.size(); i++) {
+      for (String kind : List.of("n", "v")) {
+        Column column = functions.col(kind + i);
+        for (Column order : List.of(column.asc(), column.desc(), column.asc_nulls_last(), column.desc_nulls_first())) {
+          orders.add(Arguments.of(order.toString(), new Column[] {order}));
+        }
+      }
+    }
+    Random random = new Random(7);
+    for (int i = 0; i < MANY_COLUMNS; i++) {
+      Column[] columns = new Column[2 + random.nextInt(4)];
+      for (int at = 0; at < columns.length; at++) {
+        Column column = functions.col((random.nextBoolean() ? "n" : "v") + random.nextInt(TYPES.size()));
+        columns[at] = switch (random.nextInt(4)) {
+          case 0 -> column.asc();
+          case 1 -> column.desc();
+          case 2 -> column.asc_nulls_last();
+          default -> column.desc_nulls_first();
+        };
+      }
+      orders.add(Arguments.of(List.of(columns).toString(), columns));
+    }
+    return orders.stream();
+  }
+
+  /** What happens to the sorter under test. */
+  private enum Memory { ENOUGH, SPILLS, SPILLED_WHILE_READ }
+
+  /** Sorts one partition by both sorters, in a task. */
+  private record BothSorters(SortExec stock, RowOrder order, Memory memory) implements Serializable {
+    private static BothSorters of(Column[] columns, Memory memory) {
+      SortExec stock = (SortExec) table.sortWithinPartitions(columns).queryExecution().sparkPlan();
+      return new BothSorters(stock, orderOf(stock), memory);
+    }
+
+    private static RowOrder orderOf(SortExec sort) {
+      List<SortColumn> columns = new ArrayList<>();
+      for (int i = 0; i < sort.sortOrder().length(); i++) {
+        SortOrder order = sort.sortOrder().apply(i);
+        AttributeReference key = (AttributeReference) order.child();
+        int ordinal = 0;
+        while (!sort.output().apply(ordinal).exprId().equals(key.exprId())) {
+          ordinal++;
+        }
+        Optional<SortColumn> column = SortColumn.of(key.dataType(), ordinal, key.nullable(),
+            order.direction() != Ascending$.MODULE$, order.nullOrdering() == NullsFirst$.MODULE$);
+        columns.add(column.orElseThrow());
+      }
+      return new RowOrder(columns, sort.output().length());
+    }
+
+    /** The ids of the rows in the order of stock's sorter, then in that of the other; and whether that has spilled. */
+    private List<Long> ids() {
+      return stock.child().execute().toJavaRDD().mapPartitions(rows -> {
+        List<UnsafeRow> copies = new ArrayList<>();
+        rows.forEachRemaining(row -> copies.add(((UnsafeRow) row).copy()));
+        List<Long> ids = new ArrayList<>();
+        UnsafeExternalRowSorter stocks = stock.createSorter();
+        for (UnsafeRow row : copies) {
+          stocks.insertRow(row);
+        }
+        Iterator<InternalRow> expected = stocks.sort();
+        while (expected.hasNext()) {
+          ids.add(expected.next().getLong(0));
+        }
+        long spilledBefore = TaskContext.get().taskMetrics().diskBytesSpilled();
+        BinaryRowSorter sorter = BinaryRowSorter.create(order, true, memory == Memory.SPILLS ? ROWS / 7 : ROWS + 1);
+        for (UnsafeRow row : copies) {
+          sorter.insertRow(row);
+        }
+        Iterator<UnsafeRow> sorted = sorter.sort();
+        while (sorted.hasNext()) {
+          ids.add(sorted.next().getLong(0));
+          if (ids.size() == ROWS + ROWS / 3 && memory == Memory.SPILLED_WHILE_READ) {
+            assertTrue(sorter.spill(1, new Other()) > 0);
+          }
+        }
+        assertEquals(memory != Memory.ENOUGH, TaskContext.get().taskMetrics().diskBytesSpilled() > spilledBefore);
+        assertEquals(0, sorter.getUsed());
+        return ids.iterator();
+      }).collect();
+    }
+  }
+
+  private static final class Other extends MemoryConsumer {
+    Other() {
+      super(TaskContext.get().taskMemoryManager(), 1 << 20, MemoryMode.ON_HEAP);
+    }
+
+    @Override
+    public long spill(long size, MemoryConsumer trigger) {
+      return 0;
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("orders")
+  void rowsComeInStocksOrder(String name, Column[] columns) {
+    List<Long> ids = BothSorters.of(columns, Memory.ENOUGH).ids();
+    assertEquals(2 * ROWS, ids.size());
+    assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("orders")
+  void rowsThatAreSpilledWhileReadComeInStocksOrder(String name, Column[] columns) {
+    List<Long> ids = BothSorters.of(columns, Memory.SPILLED_WHILE_READ).ids();
+    assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
+  }
+
+  /** With a second key that tells all rows apart, because Spark's order of equal rows depends on where it spills. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("orders")
+  void spilledRunsAreMergedInOrder(String name, Column[] columns) {
+    Column[] unique = Stream.concat(Stream.of(columns), Stream.of(functions.col("id"))).toArray(Column[]::new);
+    List<Long> ids = BothSorters.of(unique, Memory.SPILLS).ids();
+    assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
+    List<Long> one = BothSorters.of(columns, Memory.SPILLS).ids();
+    List<Long> all = new ArrayList<>(one.subList(ROWS, 2 * ROWS));
+    Collections.sort(all);
+    for (long id = 0; id < ROWS; id++) {
+      assertEquals(id, all.get((int) id));
+    }
+  }
+
+  @Test
+  void noRowsNoMemory() {
+    List<Boolean> more = spark.session().range(1).toJavaRDD().mapPartitions(ignored -> {
+      SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
+      BinaryRowSorter sorter = BinaryRowSorter.create(new RowOrder(List.of(column), 1), true);
+      boolean any = sorter.sort().hasNext();
+      assertEquals(0, sorter.getUsed());
+      return List.of(any).iterator();
+    }).collect();
+    assertFalse(more.contains(true));
+  }
+
+  @Test
+  void afterCleanUpThereAreNoRows() {
+    List<Boolean> more = spark.session().range(1).toJavaRDD().mapPartitions(ignored -> {
+      SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
+      BinaryRowSorter sorter = BinaryRowSorter.create(new RowOrder(List.of(column), 1), true);
+      UnsafeRow row = new UnsafeRow(1);
+      row.pointTo(new byte[16], 16);
+      sorter.insertRow(row);
+      sorter.insertRow(row);
+      Iterator<UnsafeRow> sorted = sorter.sort();
+      assertTrue(sorted.hasNext());
+      sorter.cleanupResources();
+      assertEquals(0, sorter.getUsed());
+      return List.of(sorted.hasNext()).iterator();
+    }).collect();
+    assertFalse(more.contains(true));
+  }
+}
