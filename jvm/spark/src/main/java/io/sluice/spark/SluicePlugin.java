@@ -6,6 +6,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
+import io.sluice.spark.sql.SessionExtension;
 import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
@@ -66,6 +67,9 @@ public final class SluicePlugin implements SparkPlugin {
             settings.memory().offHeapEnabled() ? "shuffles use Spark's off-heap memory"
                 : settings.memory().limit().describe());
         settings.memory().limit().warning().ifPresent(LOG::warn);
+        if (settings.sqlSort()) {
+          SessionExtension.addTo(plugin.conf());
+        }
       } else {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());

@@ -10,6 +10,7 @@
  *   fetch     blocks of map output → bytes of frames          transport  one-sided reads from other executors
  *   decode    bytes of frames → rows
  *   order     rows → combined by key, sorted by key
+ *   sql       rows of Spark SQL's sorts; where Spark is told of Sluice's plan nodes
  *   read      puts fetch, decode and order together behind Spark's ShuffleReader
  *
  *   executor  one per process: thread pools, memory, transport, cache

@@ -118,9 +118,10 @@ final class ApiRewriter {
         .flatMap(parent -> replacement(parent, name, descriptor, false).stream()).findFirst();
   }
 
-  /** java/util/List becomes io/sluice/java8/JavaUtilList. */
+  /** java/util/List becomes io/sluice/java8/JavaUtilList. Names of Scala have several dollar signs in a row. */
   private static String nameOfReplacement(String owner) {
-    return Arrays.stream(owner.split("[/$]")).map(part -> Character.toUpperCase(part.charAt(0)) + part.substring(1))
+    return Arrays.stream(owner.split("[/$]+")).filter(part -> !part.isEmpty())
+        .map(part -> Character.toUpperCase(part.charAt(0)) + part.substring(1))
         .collect(Collectors.joining("", REPLACEMENTS, ""));
   }
 

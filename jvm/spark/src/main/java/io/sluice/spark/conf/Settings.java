@@ -15,6 +15,7 @@ import scala.Tuple2;
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
+ * @param sqlSort the application's default of {@code spark.sluice.sql.sort}; a session may differ
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
@@ -24,6 +25,7 @@ public record Settings(
     boolean enabled,
     boolean recordsEnabled,
     boolean guessOrder,
+    boolean sqlSort,
     Mode mode,
     Codec codec,
     StoreSettings store,
@@ -58,6 +60,7 @@ public record Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         value(conf, SluiceSettings.RECORDS_GUESS_ORDER),
+        value(conf, SluiceSettings.SQL_SORT),
         mode,
         codec,
         store,

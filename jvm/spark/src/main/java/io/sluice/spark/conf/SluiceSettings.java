@@ -24,6 +24,11 @@ public final class SluiceSettings {
           + "order; if some are not, records are sorted with it as Spark does. Range partitioners are treated "
           + "likewise. Set it to false for a comparator that does more than compare, such as counting its calls.");
 
+  public static final Setting<Boolean> SQL_SORT = Setting.flag("spark.sluice.sql.sort", true, true,
+      "Whether sorts in SQL plans may be Sluice's, which are then shown as SluiceSort. With false they are Spark's. A "
+          + "session can change it at run time for the plans that it makes from then on, but only if it was not false "
+          + "when the application started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
+
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "
           + "takes precedence over it. MULTITHREADED is codec=sluice, store=files and transport=netty; UCX is "
@@ -179,7 +184,7 @@ public final class SluiceSettings {
           + "load the library encodes and decodes shuffle data in Java.");
 
   private static final List<Setting<?>> ALL =
-      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
+      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
           WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
           TRANSPORT, TRANSPORT_TIMEOUT,
           TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,

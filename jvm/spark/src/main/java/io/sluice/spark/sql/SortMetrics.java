@@ -1,0 +1,33 @@
+package io.sluice.spark.sql;
+
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.TaskContext;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+
+/**
+ * What a sort adds to its plan node's metrics and to its task's, as {@code SortExec} does. Java, because Scala's
+ * compiler does not let other packages than Spark's change a task's metrics. Called by generated code. Task threads.
+ */
+public final class SortMetrics {
+  private SortMetrics() {}
+
+  /** Bytes that the task of this thread has spilled so far. */
+  public static long bytesSpilled() {
+    return TaskContext.get().taskMetrics().memoryBytesSpilled();
+  }
+
+  /**
+   * Called once, after {@link BinaryRowSorter#sort}.
+   *
+   * @param spilledBefore {@link #bytesSpilled} before the first row was inserted
+   */
+  public static void add(
+      BinaryRowSorter sorter, long spilledBefore, SQLMetric sortTime, SQLMetric peakMemory, SQLMetric spillSize) {
+    TaskMetrics task = TaskContext.get().taskMetrics();
+    sortTime.add(TimeUnit.NANOSECONDS.toMillis(sorter.getSortTimeNanos()));
+    peakMemory.add(sorter.getPeakMemoryUsage());
+    spillSize.add(task.memoryBytesSpilled() - spilledBefore);
+    task.incPeakExecutionMemory(sorter.getPeakMemoryUsage());
+  }
+}

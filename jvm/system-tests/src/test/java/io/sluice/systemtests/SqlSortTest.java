@@ -1,0 +1,194 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Sorts in SQL plans are Sluice's where they may be; beside them the plans are stock's, and so are the rows. */
+@Tag("everyLine")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class SqlSortTest {
+  private static final long ROWS = 20_000;
+  private static final int SLICES = 3;
+  private static final String SLUICES = "SluiceSort";
+  private static final String STOCKS = "Sort";
+  private static final String SETTING = "spark.sluice.sql.sort";
+
+  private final List<Query> queries = List.of(
+      Query.ordered("global sort", spark -> events(spark).orderBy("k", "id")),
+      Query.ordered("sort below a projection", spark -> sortedBelow(events(spark))),
+      Query.of("sort-merge join", SqlSortTest::join),
+      Query.of("window over a join", spark -> window(join(spark))),
+      Query.of("join of the same rows", SqlSortTest::selfJoin));
+
+  private Map<String, Fingerprint> expected;
+  private SparkApplication application;
+
+  @BeforeAll
+  void start() {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "stock has no other sorts");
+    expected = Query.onStock(queries);
+    application = SparkApplication.on(Engine.UNDER_TEST).set("spark.sql.extensions", UserExtension.class.getName())
+        .start();
+  }
+
+  @AfterAll
+  void stop() {
+    if (application != null) {
+      application.close();
+    }
+  }
+
+  @Test
+  void sortsAreReplacedBelowOtherNodesToo() {
+    assertSorts(1, 0, events(session()).orderBy("k", "id"));
+    assertSorts(1, 0, sortedBelow(events(session())));
+    assertSorts(2, 0, join(session()));
+    assertSorts(3, 0, window(join(session())));
+    assertSorts(1, 0, events(session()).sortWithinPartitions("name"));
+  }
+
+  @Test
+  void sortsByExpressionsStaySparks() {
+    assertSorts(0, 1, events(session()).orderBy(expr("id % 7")));
+    assertSorts(0, 1, events(session()).orderBy(col("k"), expr("id % 7")));
+  }
+
+  @Test
+  void settingsOfTheSessionTakeSparksSorts() {
+    for (String key : List.of(SETTING, "spark.sluice.enabled")) {
+      with(key, "false", () -> {
+        assertSorts(0, 1, events(session()).orderBy("k", "id"));
+        assertSorts(0, 2, join(session()));
+        return null;
+      });
+    }
+  }
+
+  @Test
+  void otherSessionsOfTheApplicationHaveTheSorts() {
+    assertSorts(1, 0, events(session().newSession()).orderBy("k", "id"));
+  }
+
+  @Test
+  void extensionsOfTheUserStay() {
+    String names = application.context().getConf().get("spark.sql.extensions");
+    assertTrue(names.endsWith("plan.SluiceExtensions," + UserExtension.class.getName()), names);
+    assertTrue(UserExtension.applied(), "Spark did not apply the user's extension");
+  }
+
+  /** But for the name, and for the numbers that Spark gives to expressions and plans. */
+  @Test
+  void explainedPlansDifferInTheNameOnly() {
+    for (Query query : queries) {
+      String ours = explained(query.body());
+      String stocks = with(SETTING, "false", () -> explained(query.body()));
+      assertTrue(ours.contains(SLUICES) && !stocks.contains(SLUICES), () -> query + "\n" + ours + "\n" + stocks);
+      assertEquals(stocks, ours.replace(SLUICES, STOCKS), query.name());
+    }
+    String plan = Plans.queryExecution(events(session()).orderBy("k", "id")).toString();
+    assertTrue(plan.matches("(?s).*\\*\\(\\d\\) SluiceSort \\[k#\\d+L ASC NULLS FIRST, id#\\d+L ASC NULLS FIRST\\],"
+        + " true, 0\n.*"), plan);
+  }
+
+  @Test
+  void exchangesAboveSortsAreReusedAsOften() {
+    assertSorts(3, 0, selfJoin(session()));
+    assertEquals(1, count("ReusedExchange", selfJoin(session())));
+    assertEquals(1L, with(SETTING, "false", () -> count("ReusedExchange", selfJoin(session()))));
+  }
+
+  @Test
+  void rowsAreStocks() {
+    assertRowsAreStocks(Map.of());
+  }
+
+  @Test
+  void rowsAreStocksWithoutGeneratedCode() {
+    assertRowsAreStocks(Map.of("spark.sql.codegen.wholeStage", "false"));
+  }
+
+  @Test
+  void rowsAreStocksWithAdaptiveExecution() {
+    assertRowsAreStocks(Map.of("spark.sql.adaptive.enabled", "true"));
+  }
+
+  private void assertRowsAreStocks(Map<String, String> settings) {
+    for (Query query : queries) {
+      Query here = query;
+      for (Map.Entry<String, String> setting : settings.entrySet()) {
+        here = here.with(setting.getKey(), setting.getValue());
+      }
+      assertEquals(expected.get(query.name()), here.run(session()), query.name());
+      List<String> shape = here.runForShape(session());
+      assertTrue(shape.stream().anyMatch(line -> line.trim().equals(SLUICES)), () -> query + ": " + shape);
+    }
+    NativeMemory.assertAllReturned();
+  }
+
+  private SparkSession session() {
+    return application.session();
+  }
+
+  private <T> T with(String key, String value, Supplier<T> action) {
+    session().conf().set(key, value);
+    try {
+      return action.get();
+    } finally {
+      session().conf().unset(key);
+    }
+  }
+
+  /** The physical plan as {@code explain} shows it. */
+  private String explained(Function<SparkSession, Dataset<Row>> query) {
+    return Plans.queryExecution(query.apply(session())).executedPlan().toString().replaceAll("#\\d+|plan_id=\\d+", "");
+  }
+
+  private static void assertSorts(long sluices, long stocks, Dataset<Row> data) {
+    List<String> shape = Plans.shape(data);
+    assertEquals(List.of(sluices, stocks), List.of(count(SLUICES, data), count(STOCKS, data)), shape::toString);
+  }
+
+  private static long count(String node, Dataset<Row> data) {
+    return Plans.shape(data).stream().filter(line -> line.trim().equals(node)).count();
+  }
+
+  private static Dataset<Row> events(SparkSession spark) {
+    return Tables.events(spark, ROWS, SLICES);
+  }
+
+  private static Dataset<Row> sortedBelow(Dataset<Row> data) {
+    return data.orderBy(col("k").desc(), col("id")).selectExpr("id + k AS sum", "name");
+  }
+
+  private static Dataset<Row> join(SparkSession spark) {
+    Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("id AS k", "concat('right ', id) AS right");
+    return events(spark).join(right, "k");
+  }
+
+  private static Dataset<Row> window(Dataset<Row> data) {
+    return data.selectExpr("id", "right", "row_number() OVER (PARTITION BY d ORDER BY id) AS n");
+  }
+
+  /** A window needs a sort; both sides of the join read its rows through one exchange. */
+  private static Dataset<Row> selfJoin(SparkSession spark) {
+    Dataset<Row> totals = events(spark).selectExpr("id", "sum(id) OVER (PARTITION BY d ORDER BY id) AS total");
+    return totals.as("a").join(totals.as("b"), col("a.total").equalTo(col("b.total")))
+        .selectExpr("a.id AS a", "b.id AS b");
+  }
+}
