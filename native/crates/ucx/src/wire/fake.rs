@@ -18,6 +18,38 @@ struct State {
     requests: Vec<(StatusPtr, SendCallback, *mut c_void)>,
     /// What the next call of progress does.
     planned: Vec<Planned>,
+    /// What happened to memory since the last look.
+    memory: Vec<MemoryCall>,
+    /// Registrations so far, and whether they fail from now on.
+    registered: usize,
+    refuses_memory: bool,
+    /// What another thread does just before the context ends.
+    before_cleanup: Option<Box<dyn FnOnce()>>,
+}
+
+/// What UCX, or the test itself, does with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MemoryCall {
+    /// A registration: its handle, none if it was refused.
+    Register {
+        address: usize,
+        bytes: usize,
+        prot: c_uint,
+        mem: Option<usize>,
+    },
+    Unregister {
+        mem: usize,
+    },
+    /// A get: the handle that it was given.
+    Get {
+        mem: Option<usize>,
+    },
+    /// The end of the context.
+    Cleanup,
+    /// The end of a mapping.
+    Munmap {
+        address: usize,
+    },
 }
 
 /// What happens inside a call of progress.
@@ -44,6 +76,25 @@ pub(super) fn take_calls() -> Vec<&'static str> {
 
 pub(super) fn plan(planned: Planned) {
     STATE.with_borrow_mut(|state| state.planned.push(planned));
+}
+
+pub(super) fn note(call: MemoryCall) {
+    STATE.with_borrow_mut(|state| state.memory.push(call));
+}
+
+/// What happened to memory, on this thread, since the last look.
+pub(super) fn take_memory_calls() -> Vec<MemoryCall> {
+    STATE.with_borrow_mut(|state| std::mem::take(&mut state.memory))
+}
+
+/// From now on no memory can be registered, or all.
+pub(super) fn refuse_memory(refuses: bool) {
+    STATE.with_borrow_mut(|state| state.refuses_memory = refuses);
+}
+
+/// The next context's end begins with this.
+pub(super) fn before_cleanup(action: impl FnOnce() + 'static) {
+    STATE.with_borrow_mut(|state| state.before_cleanup = Some(Box::new(action)));
 }
 
 /// An object that UCX gives out: a number that is no status and no address.
@@ -75,7 +126,11 @@ unsafe extern "C" fn init(
     sys::OK
 }
 
-unsafe extern "C" fn cleanup(_: sys::Context) {}
+unsafe extern "C" fn cleanup(_: sys::Context) {
+    let action = STATE.with_borrow_mut(|state| state.before_cleanup.take());
+    action.into_iter().for_each(|action| action());
+    note(MemoryCall::Cleanup);
+}
 
 unsafe extern "C" fn worker_create(_: sys::Context, _: *const sys::WorkerParams, worker: *mut sys::Worker) -> Status {
     // SAFETY: the caller's out-parameter.
@@ -160,13 +215,22 @@ unsafe extern "C" fn ep_close(_: sys::Ep, _: *const sys::RequestParam) -> Status
     null_mut()
 }
 
-unsafe extern "C" fn mem_map(_: sys::Context, _: *const sys::MemMapParams, mem: *mut sys::Mem) -> Status {
+unsafe extern "C" fn mem_map(_: sys::Context, params: *const sys::MemMapParams, mem: *mut sys::Mem) -> Status {
+    // SAFETY: the caller's parameters, valid during the call.
+    let (address, bytes, prot) = unsafe { ((*params).address.addr(), (*params).length, (*params).prot) };
+    let made = STATE.with_borrow_mut(|state| {
+        state.registered += 1;
+        (!state.refuses_memory).then(|| object(1000 + state.registered))
+    });
+    note(MemoryCall::Register { address, bytes, prot, mem: made.map(<*mut c_void>::addr) });
+    let Some(made) = made else { return -12 };
     // SAFETY: the caller's out-parameter.
-    unsafe { *mem = object(3) };
+    unsafe { *mem = made };
     sys::OK
 }
 
-unsafe extern "C" fn mem_unmap(_: sys::Context, _: sys::Mem) -> Status {
+unsafe extern "C" fn mem_unmap(_: sys::Context, mem: sys::Mem) -> Status {
+    note(MemoryCall::Unregister { mem: mem.addr() });
     sys::OK
 }
 
@@ -207,6 +271,10 @@ unsafe extern "C" fn get(
     _: sys::Rkey,
     param: *const sys::RequestParam,
 ) -> StatusPtr {
+    // SAFETY: the caller's parameters, valid during the call.
+    let (mask, mem) = unsafe { ((*param).op_attr_mask, (*param).memh) };
+    // The bit of `UCP_OP_ATTR_FIELD_MEMH` in ucp.h.
+    note(MemoryCall::Get { mem: (mask & (1 << 8) != 0).then(|| mem.addr()) });
     begin(param)
 }
 
