@@ -124,7 +124,7 @@ impl UcxWire {
     ) -> Result<Self, WireError> {
         let wakeup = Arc::new(EventFd::new()?);
         let inbox: Rc<Inbox> = Rc::default();
-        let worker = Worker::new(ucx, Rc::clone(&inbox))?;
+        let worker = Worker::new(ucx, Rc::clone(&inbox), has_rdma_device)?;
         let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
         let waker = Arc::clone(&wakeup);
         let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));

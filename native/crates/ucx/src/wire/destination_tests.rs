@@ -229,6 +229,26 @@ fn handles_that_a_get_may_need_go_with_the_context_and_regions_after_it() {
     assert_eq!(setting.arena.reserved_bytes(), SEGMENT_BYTES, "that of the get stays");
 }
 
+#[test]
+fn ucx_caches_no_registrations_with_an_rdma_device() {
+    const NAME: &std::ffi::CStr = c"RCACHE_ENABLE";
+    for (has_rdma_device, expected) in [(false, None), (true, Some("n"))] {
+        fake::take_settings();
+        drop(Setting::new(has_rdma_device));
+        let settings = fake::take_settings();
+        let value = settings.iter().find(|[name, _]| NAME.to_str() == Ok(name)).map(|[_, value]| value.as_str());
+        assert_eq!(value, expected, "{settings:?}");
+    }
+    let Some(ucx) = common::ucx() else { return };
+    let mut config = null_mut();
+    // SAFETY: no prefix and no file are given; the out-parameter is valid during the call.
+    assert_eq!(unsafe { (ucx.calls.config_read)(null(), null(), &mut config) }, sys::OK);
+    // SAFETY: the configuration is live, and both strings end with 0.
+    assert_eq!(unsafe { (ucx.calls.config_modify)(config, NAME.as_ptr(), c"n".as_ptr()) }, sys::OK, "it is known");
+    // SAFETY: read above, and released once.
+    unsafe { (ucx.calls.config_release)(config) };
+}
+
 /// What a read through handles brings on a real UCX, whose transports here need none.
 #[test]
 fn a_real_ucx_reads_into_registered_regions() {

@@ -2,7 +2,7 @@
 //! state is of the test's thread.
 
 use std::cell::RefCell;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 use crate::sys::{self, AmCallback, Functions, SendCallback, Status, StatusPtr};
@@ -23,6 +23,8 @@ struct State {
     /// Registrations so far, and whether they fail from now on.
     registered: usize,
     refuses_memory: bool,
+    /// Names and values that were set in the configuration.
+    settings: Vec<[String; 2]>,
     /// What another thread does just before the context ends.
     before_cleanup: Option<Box<dyn FnOnce()>>,
 }
@@ -92,6 +94,11 @@ pub(super) fn refuse_memory(refuses: bool) {
     STATE.with_borrow_mut(|state| state.refuses_memory = refuses);
 }
 
+/// What was set in the configuration since the last look.
+pub(super) fn take_settings() -> Vec<[String; 2]> {
+    STATE.with_borrow_mut(|state| std::mem::take(&mut state.settings))
+}
+
 /// The next context's end begins with this.
 pub(super) fn before_cleanup(action: impl FnOnce() + 'static) {
     STATE.with_borrow_mut(|state| state.before_cleanup = Some(Box::new(action)));
@@ -108,7 +115,10 @@ unsafe extern "C" fn config_read(_: *const c_char, _: *const c_char, config: *mu
     sys::OK
 }
 
-unsafe extern "C" fn config_modify(_: sys::Config, _: *const c_char, _: *const c_char) -> Status {
+unsafe extern "C" fn config_modify(_: sys::Config, name: *const c_char, value: *const c_char) -> Status {
+    // SAFETY: the caller's strings, valid during the call.
+    let setting = [name, value].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    STATE.with_borrow_mut(|state| state.settings.push(setting));
     sys::OK
 }
 
