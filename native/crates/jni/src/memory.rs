@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use jni::objects::JLongArray;
 use jni::sys::{jboolean, jint, jlong, jstring};
 use sluice_engine::heap_bytes;
-use sluice_mem::{Arena, ArenaOptions, HostProvider, Statistics, trace_file_of_environment};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, RegistrableProvider, Statistics, trace_file_of_environment};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -38,11 +38,20 @@ pub(crate) fn arena() -> &'static Arc<Arena> {
     })
 }
 
+/// The regions of the [`receive_arena`]: a transport registers them with an RDMA device.
+pub(crate) fn receive_regions() -> &'static Arc<RegistrableProvider> {
+    static REGIONS: OnceLock<Arc<RegistrableProvider>> = OnceLock::new();
+    REGIONS.get_or_init(|| Arc::new(RegistrableProvider::new(HostProvider::default())))
+}
+
 /// The arena of blocks that were read one-sidedly, until they are released. It has a limit of its own, because how much
 /// arrives follows from other executors' estimates and must not use up the memory that tasks were promised.
 pub(crate) fn receive_arena() -> &'static Arc<Arena> {
     static ARENA: OnceLock<Arc<Arena>> = OnceLock::new();
-    ARENA.get_or_init(|| Arena::host(DEFAULT_LIMIT))
+    ARENA.get_or_init(|| {
+        let regions = Arc::clone(receive_regions());
+        Arena::with_provider(regions, &ArenaOptions::with_limit(DEFAULT_LIMIT))
+    })
 }
 
 fn arenas() -> [&'static Arc<Arena>; 2] {

@@ -14,7 +14,7 @@ use crate::arguments::{Call, number};
 use crate::error::{CallError, Reason};
 use crate::exports::native_methods;
 use crate::handles::HandleTable;
-use crate::memory::receive_arena;
+use crate::memory::{receive_arena, receive_regions};
 
 static TRANSPORTS: HandleTable<Running> = HandleTable::new();
 
@@ -83,7 +83,7 @@ fn start(
     let description = ucx.describe();
     let cma_bytes = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&cma_bytes);
-    let make = move || sluice_ucx::wire(ucx, counted, timeout);
+    let make = move || sluice_ucx::wire(ucx, Arc::clone(receive_regions()), counted, timeout);
     let transport = Transport::start(make, receive_arena().clone(), options).map_err(unavailable)?;
     Ok(TRANSPORTS.insert(Running { transport, description, cma_bytes }))
 }

@@ -55,7 +55,8 @@ pub(crate) unsafe fn unmap(address: usize, bytes: usize) {
 /// memory).
 ///
 /// `MADV_DONTNEED` rather than `MADV_FREE`: resident memory falls at once, which is what resource managers measure, and
-/// UCX's memory hooks see it, so that no registration of the old pages stays in its cache.
+/// UCX's memory hooks see it, so that no registration of the old pages stays in its cache. (Of a region that is
+/// registered by [`crate::RegisteredRegion`] nothing is given back.)
 ///
 /// # Safety
 /// `start .. start + bytes` is part of a mapping that [`map_aligned`] made, in whole pages, and nothing refers to it

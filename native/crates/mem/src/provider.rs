@@ -1,7 +1,8 @@
 //! Where regions come from. The arena above is the same for every kind of memory.
 //!
-//! A [`Provider`] maps and unmaps whole regions; it never sees a lease. Host memory is here ([`crate::HostProvider`]);
-//! registered, pinned and device memory implement the same trait later.
+//! A [`Provider`] maps and unmaps whole regions; it never sees a lease. Host memory is here ([`crate::HostProvider`]),
+//! also such that may be registered with a device ([`crate::RegistrableProvider`]); pinned and device memory implement
+//! the same trait later.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -73,7 +74,7 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// [`MapError`] when there is no such memory now; the arena answers `OutOfMemory`.
     fn map(&self, bytes: usize) -> Result<MappedRegion, MapError>;
 
-    /// Takes a region back that this provider mapped; no lease lies in it.
+    /// Takes a region back that this provider mapped; no lease lies in it. It may be unmapped later.
     fn unmap(&self, region: MappedRegion);
 
     /// Gives the physical pages behind part of a region back to the system. The part (whole units of 2 MiB) stays

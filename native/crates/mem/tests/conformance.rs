@@ -3,7 +3,7 @@
 
 mod support;
 
-use sluice_mem::{Arena, ArenaOptions, HostProvider, MemError, Provider, SEGMENT_BYTES};
+use sluice_mem::{Arena, ArenaOptions, HostProvider, MemError, Provider, RegistrableProvider, SEGMENT_BYTES};
 use std::sync::Arc;
 use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, options};
 
@@ -185,4 +185,5 @@ conformance! {
     host_without_huge_pages => PLAIN_HOST;
     fixed => FixedProvider::new(1 << 30);
     adjacent => AdjacentProvider::new(16);
+    registrable => RegistrableProvider::new(FixedProvider::new(1 << 30));
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_mem::Arena;
+use sluice_mem::{Arena, ArenaOptions, HostProvider, RegistrableProvider};
 use sluice_transport::{Transport, TransportOptions};
 use sluice_ucx::Ucx;
 
@@ -28,8 +28,10 @@ const LISTENING: &str = "listening at ";
 fn start(library: Option<&Path>) -> Result<Transport, String> {
     let ucx = Ucx::open(library, None).map_err(|e| e.to_string())?;
     let options = TransportOptions { timeout: TIMEOUT, ..TransportOptions::default() };
-    let make = move || sluice_ucx::wire(ucx, Arc::default(), TIMEOUT);
-    Transport::start(make, Arena::host(ARENA_BYTES), options).map_err(|e| e.to_string())
+    let regions = Arc::new(RegistrableProvider::new(HostProvider::default()));
+    let arena = Arena::with_provider(regions.clone(), &ArenaOptions::with_limit(ARENA_BYTES));
+    let make = move || sluice_ucx::wire(ucx, regions, Arc::default(), TIMEOUT);
+    Transport::start(make, arena, options).map_err(|e| e.to_string())
 }
 
 /// A file that is removed with this value.

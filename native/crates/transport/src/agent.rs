@@ -185,6 +185,7 @@ impl<W: Wire> Agent<W> {
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
         let (idle, idle_bytes) = locator.regions().idle();
         let (regions, bytes) = (budget.regions(), budget.bytes());
+        let failed_registrations = locator.regions().failed_registrations() + self.wire.failed_registrations();
         let numbers = [
             (Statistic::MappedRegions, regions as u64),
             (Statistic::MappedBytes, bytes as u64),
@@ -198,7 +199,7 @@ impl<W: Wire> Agent<W> {
             (Statistic::RefusedQuestions, refusals.questions),
             (Statistic::RefusedDisk, refusals.disk),
             (Statistic::DiskTimeouts, refusals.disk_timeouts),
-            (Statistic::FailedRegistrations, locator.regions().failed_registrations()),
+            (Statistic::FailedRegistrations, failed_registrations),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }

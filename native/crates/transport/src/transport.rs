@@ -317,6 +317,7 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cma::CmaWire;
     use crate::wire::{Endpoint, Event, Get, Region};
 
     /// A wire of which only `progress` does something.
@@ -343,6 +344,10 @@ mod tests {
 
         unsafe fn register(&mut self, _: usize, _: usize) -> Result<(Region, Vec<u8>), WireError> {
             Err(WireError("never".into()))
+        }
+
+        fn failed_registrations(&self) -> u64 {
+            3
         }
 
         fn unregister(&mut self, _: Region) {}
@@ -383,6 +388,17 @@ mod tests {
     fn an_agent_without_a_turn_for_the_timeout_is_stuck() {
         let (ended, time) = end_of(|| std::thread::sleep(Duration::from_secs(13)));
         assert!(matches!(ended, Ended::Stuck(stuck) if stuck >= SHORTEST_STUCK && stuck <= time), "{ended:?}");
+    }
+
+    #[test]
+    fn the_wires_failed_registrations_are_counted() {
+        let make = || Ok(CmaWire::new(Odd(|| {}), false, Arc::default()));
+        let transport = Transport::start(make, Arena::host(1 << 20), TransportOptions::default()).expect("started");
+        let end = Instant::now() + Duration::from_secs(10);
+        while transport.statistics()[Statistic::FailedRegistrations as usize] != 3 {
+            assert!(Instant::now() < end, "{:?}", transport.statistics());
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]

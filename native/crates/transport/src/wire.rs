@@ -123,6 +123,12 @@ pub trait Wire {
         false
     }
 
+    /// How often memory that gets write to could not be registered, of which the caller does not learn otherwise: the
+    /// gets are made without.
+    fn failed_registrations(&self) -> u64 {
+        0
+    }
+
     /// Ends what `register` began. Unknown ones are ignored.
     fn unregister(&mut self, region: Region);
 

@@ -37,6 +37,10 @@ const DEFAULTS: [((u32, u32), &str, &str); 2] = [
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
 ];
+/// The same, where the machine has an RDMA device: no cache of registrations. What is large is registered by Sluice,
+/// once; the cache would keep such a registration after `ucp_mem_unmap`, until UCX's hooks see that the memory is
+/// unmapped, and one that they miss would be used for other memory at the same address.
+const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n");
 
 /// An opened UCX.
 pub struct Ucx {
@@ -147,9 +151,10 @@ impl Ucx {
 
     /// The settings to change in UCX's configuration, as names and values, without those that the user's environment
     /// sets.
-    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub(crate) fn defaults(&self, has_rdma_device: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
-        let known = DEFAULTS.into_iter().filter(move |(since, _, _)| *since <= (major, minor));
+        let all = DEFAULTS.into_iter().chain(has_rdma_device.then_some(DEFAULT_WITH_RDMA));
+        let known = all.filter(move |(since, _, _)| *since <= (major, minor));
         known
             .map(|(_, name, value)| (name, value))
             .filter(|(name, _)| std::env::var_os(format!("UCX_{name}")).is_none())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use sluice_mem::RegistrableProvider;
 use sluice_transport::{CmaWire, WireError, longest_step};
 
 use crate::library::Ucx;
@@ -14,15 +15,21 @@ use crate::wire::UcxWire;
 /// transport of shared memory, and when it excludes neither `cma` nor a group that contains it.
 ///
 /// On more than one core a second thread reads too; a read of its that takes longer than a step of a transport with
-/// this `timeout` may is reported as stuck. `read_bytes` counts the bytes read by CMA. To be called on the thread that
-/// uses the wire.
+/// this `timeout` may is reported as stuck. `received` has the regions of the arena that is read into, see
+/// [`UcxWire::with_received`]. `read_bytes` counts the bytes read by CMA. To be called on the thread that uses the
+/// wire.
 ///
 /// # Errors
 /// Those of [`UcxWire::new`] and [`CmaWire::with_helper`].
-pub fn wire(ucx: Arc<Ucx>, read_bytes: Arc<AtomicU64>, timeout: Duration) -> Result<CmaWire<UcxWire>, WireError> {
+pub fn wire(
+    ucx: Arc<Ucx>,
+    received: Arc<RegistrableProvider>,
+    read_bytes: Arc<AtomicU64>,
+    timeout: Duration,
+) -> Result<CmaWire<UcxWire>, WireError> {
     let transports = std::env::var_os("UCX_TLS").map(|value| value.to_string_lossy().into_owned());
     let enabled = transports.as_deref().is_none_or(allows_cma);
-    let cma = CmaWire::new(UcxWire::new(ucx)?, enabled, read_bytes);
+    let cma = CmaWire::new(UcxWire::with_received(ucx, received)?, enabled, read_bytes);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     if cores > 1 { cma.with_helper(longest_step(timeout)) } else { Ok(cma) }
 }

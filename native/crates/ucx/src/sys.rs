@@ -96,6 +96,7 @@ pub const MEM_MAP_PARAM_FIELD_FLAGS: u64 = 1 << 2;
 pub const MEM_MAP_PARAM_FIELD_PROT: u64 = 1 << 3;
 pub const MEM_MAP_NONBLOCK: c_uint = 1 << 0;
 pub const MEM_MAP_PROT_LOCAL_READ: c_uint = 1 << 0;
+pub const MEM_MAP_PROT_LOCAL_WRITE: c_uint = 1 << 1;
 pub const MEM_MAP_PROT_REMOTE_READ: c_uint = 1 << 8;
 
 #[repr(C)]
@@ -112,6 +113,7 @@ pub struct MemMapParams {
 pub const OP_ATTR_FIELD_CALLBACK: u32 = 1 << 1;
 pub const OP_ATTR_FIELD_USER_DATA: u32 = 1 << 2;
 pub const OP_ATTR_FIELD_FLAGS: u32 = 1 << 4;
+pub const OP_ATTR_FIELD_MEMH: u32 = 1 << 8;
 pub const EP_CLOSE_FLAG_FORCE: u32 = 1 << 0;
 pub const AM_SEND_FLAG_EAGER: u32 = 1 << 1;
 

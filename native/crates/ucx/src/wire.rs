@@ -2,12 +2,13 @@
 //! failure.
 //!
 //! ```text
-//!   UcxWire ── Worker      context and worker: made, driven, destroyed
-//!           ├─ Endpoints   connections to other workers
-//!           ├─ KeyCache    unpacked remote keys, one limit for all endpoints
-//!           ├─ Memory      what peers may read
-//!           ├─ Requests    what has begun and not ended
-//!           └─ Inbox       what the callbacks leave: messages, failures, ended requests
+//!   UcxWire ── Worker        context and worker: made, driven, destroyed
+//!           ├─ Endpoints     connections to other workers
+//!           ├─ KeyCache      unpacked remote keys, one limit for all endpoints
+//!           ├─ Memory        what peers may read
+//!           ├─ Destinations  what gets write to, where there is an RDMA device
+//!           ├─ Requests      what has begun and not ended
+//!           └─ Inbox         what the callbacks leave: messages, failures, ended requests
 //! ```
 //!
 //! # Access and ordering: on what the proofs beside `unsafe` rely
@@ -24,8 +25,12 @@
 //!    UCX.
 //! 5. **A remote key stays until no get needs it** (`keys.rs`), and those of a closed endpoint until the close has
 //!    ended, too.
-//! 6. **Order at the end**: endpoints, requests, memory, keys, worker, context. What has not ended then is leaked.
+//! 6. **A handle that a get passes stays until that get has ended**: a region of received blocks is unregistered when
+//!    the arena has given it up, so that no get's lease lies in it, or at the end, when no get is under way.
+//! 7. **Order at the end**: endpoints, requests, memory, keys, worker, context, and then the regions of received
+//!    blocks. What has not ended then is leaked; handles that it may need go with the context.
 
+mod destinations;
 mod endpoints;
 mod event_fd;
 mod inbox;
@@ -40,8 +45,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_mem::{RegistrableProvider, Registrar};
 use sluice_transport::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
+use self::destinations::Destinations;
 use self::endpoints::{Endpoints, PADDING};
 use self::event_fd::EventFd;
 use self::inbox::Inbox;
@@ -56,6 +63,8 @@ use crate::sys;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[cfg(test)]
+mod destination_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
@@ -73,11 +82,13 @@ const MAX_KEYS: usize = 65_536;
 
 /// One UCP worker. Made, used and dropped on one thread.
 pub struct UcxWire {
+    // Before `destinations`, whose regions may be unmapped only when no context has them registered.
     worker: Worker,
     inbox: Rc<Inbox>,
     endpoints: Endpoints,
     keys: KeyCache<sys::Rkey>,
     memory: Memory,
+    destinations: Destinations,
     requests: Requests,
     /// Events that a call other than `progress` has brought about.
     pending: Vec<Event>,
@@ -89,15 +100,35 @@ pub struct UcxWire {
 }
 
 impl UcxWire {
-    /// Makes a context and a worker.
+    /// Makes a context and a worker. UCX itself registers, where it has to, the memory that reads write to.
     ///
     /// # Errors
     /// UCX refuses: no transport it was allowed to use works here, say.
     pub fn new(ucx: Arc<Ucx>) -> Result<Self, WireError> {
+        Self::make(ucx, None, has_rdma_device())
+    }
+
+    /// The same; where the machine has an RDMA device, the regions of `received` that reads write to are registered by
+    /// the wire, once each and as a whole, so that their pages stay until the wire has unregistered them.
+    ///
+    /// # Errors
+    /// As [`UcxWire::new`].
+    pub fn with_received(ucx: Arc<Ucx>, received: Arc<RegistrableProvider>) -> Result<Self, WireError> {
+        Self::make(ucx, Some(received), has_rdma_device())
+    }
+
+    fn make(
+        ucx: Arc<Ucx>,
+        received: Option<Arc<RegistrableProvider>>,
+        has_rdma_device: bool,
+    ) -> Result<Self, WireError> {
         let wakeup = Arc::new(EventFd::new()?);
         let inbox: Rc<Inbox> = Rc::default();
-        let worker = Worker::new(ucx, Rc::clone(&inbox))?;
+        let worker = Worker::new(ucx, Rc::clone(&inbox), has_rdma_device)?;
         let (requests, keys) = (Requests::new(Rc::clone(&inbox)), KeyCache::new(MAX_KEYS));
+        let waker = Arc::clone(&wakeup);
+        let registrar = received.filter(|_| has_rdma_device).map(|it| Registrar::new(it, move || waker.wake()));
+        let destinations = Destinations::new(registrar);
         let (endpoints, memory, pending, next) = Default::default();
         Ok(Self {
             worker,
@@ -105,11 +136,12 @@ impl UcxWire {
             endpoints,
             keys,
             memory,
+            destinations,
             requests,
             pending,
             next,
             wakeup,
-            has_rdma_device: has_rdma_device(),
+            has_rdma_device,
         })
     }
 
@@ -247,8 +279,13 @@ impl Wire for UcxWire {
         let begun = key.and_then(|(ep, key)| Ok((ep, key, self.keys.begin(key).ok_or_else(closed)?)));
         match begun {
             Ok((ep, key, rkey)) => {
-                let param = self.requests.param(0);
-                // SAFETY: the endpoint is live, the key is kept until this get has ended, and so is `local` (contract).
+                let mut param = self.requests.param(0);
+                if let Some(mem) = self.destinations.handle(&self.worker, local.addr(), bytes) {
+                    param.op_attr_mask |= sys::OP_ATTR_FIELD_MEMH;
+                    param.memh = mem;
+                }
+                // SAFETY: the endpoint is live; the key and the handle, of a region that has all of `local`, are kept
+                // until this get has ended (5 and 6 above), and so is `local` (contract).
                 let answer = unsafe { (self.worker.calls().get)(ep, local.cast(), bytes, remote, rkey, &param) };
                 self.begun(answer, End::Got { token, key });
             }
@@ -257,6 +294,7 @@ impl Wire for UcxWire {
     }
 
     fn progress(&mut self, events: &mut Vec<Event>) {
+        self.destinations.unregister_given_up(&self.worker);
         self.worker.progress(PROGRESS_CALLS);
         events.append(&mut self.pending);
         self.collect_ended(events);
@@ -268,6 +306,10 @@ impl Wire for UcxWire {
 
     fn wants_writable(&self) -> bool {
         self.has_rdma_device
+    }
+
+    fn failed_registrations(&self) -> u64 {
+        self.destinations.failures()
     }
 
     fn wait(&mut self, longest: Duration) {
@@ -300,9 +342,10 @@ impl Drop for UcxWire {
         if self.requests.is_empty() {
             let keys = self.keys.drain();
             self.destroy_keys(keys);
+            self.destinations.unregister_all(&self.worker);
         }
         self.memory.unregister_all(&self.worker);
         self.requests.leak();
-        // The worker and its context go with the field.
+        // The worker and its context go with the field, then the regions with theirs.
     }
 }

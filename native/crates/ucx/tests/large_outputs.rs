@@ -110,10 +110,10 @@ const SAMPLE_BYTES: u64 = 64;
 #[test]
 fn large_outputs_are_read_near() {
     let Some(ucx) = common::ucx() else { return };
-    let (arena, cma_bytes) = (Arena::host(64 << 20), Arc::new(AtomicU64::new(0)));
+    let ((arena, regions), cma_bytes) = (common::receive_arena(64 << 20), Arc::new(AtomicU64::new(0)));
     let [owner, reader] = [(); 2].map(|()| {
-        let (ucx, counted) = (Arc::clone(&ucx), Arc::clone(&cma_bytes));
-        start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), &arena)
+        let (ucx, regions, counted) = (Arc::clone(&ucx), Arc::clone(&regions), Arc::clone(&cma_bytes));
+        start(move || sluice_ucx::wire(ucx, regions, counted, TIMEOUT), &arena)
     });
     read(&owner, &reader, "cma");
     let all = STARTS.len() as u64 * BLOCK_BYTES;

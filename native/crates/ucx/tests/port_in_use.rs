@@ -9,7 +9,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sluice_mem::Arena;
 use sluice_transport::{Transport, TransportOptions};
 
 const LONGEST: Duration = Duration::from_secs(20);
@@ -20,8 +19,9 @@ const SKIPPED: &str = "skipped";
 #[ignore = "the other process of the tests here"]
 fn starts_a_transport() {
     let Some(ucx) = common::ucx() else { return println!("\n{SKIPPED}") };
-    let make = move || sluice_ucx::wire(ucx, Arc::default(), LONGEST);
-    match Transport::start(make, Arena::host(1 << 20), TransportOptions::default()) {
+    let (arena, regions) = common::receive_arena(1 << 20);
+    let make = move || sluice_ucx::wire(ucx, regions, Arc::default(), LONGEST);
+    match Transport::start(make, arena, TransportOptions::default()) {
         Ok(_) => println!("{STARTED}"),
         Err(why) => println!("{why}"),
     }

@@ -23,10 +23,11 @@ const FILE: &str = "SLUICE_TEST_OWNERS_FILE";
 const ADDRESS: &str = "address ";
 
 fn start(ucx: Arc<Ucx>) -> (Transport, Arc<Arena>, Arc<AtomicU64>) {
-    let (arena, cma_bytes) = (Arena::host(1 << 30), Arc::new(AtomicU64::new(0)));
+    let ((arena, regions), cma_bytes) = (common::receive_arena(1 << 30), Arc::new(AtomicU64::new(0)));
     let options = TransportOptions { secret: b"s".to_vec(), timeout: TIMEOUT, ..TransportOptions::default() };
     let counted = Arc::clone(&cma_bytes);
-    let transport = Transport::start(move || sluice_ucx::wire(ucx, counted, TIMEOUT), Arc::clone(&arena), options);
+    let make = move || sluice_ucx::wire(ucx, regions, counted, TIMEOUT);
+    let transport = Transport::start(make, Arc::clone(&arena), options);
     (transport.expect("started"), arena, cma_bytes)
 }
 

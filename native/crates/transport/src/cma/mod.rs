@@ -241,6 +241,10 @@ impl<W: Wire> Wire for CmaWire<W> {
         self.inner.wants_writable()
     }
 
+    fn failed_registrations(&self) -> u64 {
+        self.inner.failed_registrations()
+    }
+
     fn unregister(&mut self, region: Region) {
         // First: what is reported after this was read before.
         drop(self.words.remove(&region));

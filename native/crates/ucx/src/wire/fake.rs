@@ -2,7 +2,7 @@
 //! state is of the test's thread.
 
 use std::cell::RefCell;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
 use crate::sys::{self, AmCallback, Functions, SendCallback, Status, StatusPtr};
@@ -18,6 +18,40 @@ struct State {
     requests: Vec<(StatusPtr, SendCallback, *mut c_void)>,
     /// What the next call of progress does.
     planned: Vec<Planned>,
+    /// What happened to memory since the last look.
+    memory: Vec<MemoryCall>,
+    /// Registrations so far, and whether they fail from now on.
+    registered: usize,
+    refuses_memory: bool,
+    /// Names and values that were set in the configuration.
+    settings: Vec<[String; 2]>,
+    /// What another thread does just before the context ends.
+    before_cleanup: Option<Box<dyn FnOnce()>>,
+}
+
+/// What UCX, or the test itself, does with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MemoryCall {
+    /// A registration: its handle, none if it was refused.
+    Register {
+        address: usize,
+        bytes: usize,
+        prot: c_uint,
+        mem: Option<usize>,
+    },
+    Unregister {
+        mem: usize,
+    },
+    /// A get: the handle that it was given.
+    Get {
+        mem: Option<usize>,
+    },
+    /// The end of the context.
+    Cleanup,
+    /// The end of a mapping.
+    Munmap {
+        address: usize,
+    },
 }
 
 /// What happens inside a call of progress.
@@ -46,6 +80,30 @@ pub(super) fn plan(planned: Planned) {
     STATE.with_borrow_mut(|state| state.planned.push(planned));
 }
 
+pub(super) fn note(call: MemoryCall) {
+    STATE.with_borrow_mut(|state| state.memory.push(call));
+}
+
+/// What happened to memory, on this thread, since the last look.
+pub(super) fn take_memory_calls() -> Vec<MemoryCall> {
+    STATE.with_borrow_mut(|state| std::mem::take(&mut state.memory))
+}
+
+/// From now on no memory can be registered, or all.
+pub(super) fn refuse_memory(refuses: bool) {
+    STATE.with_borrow_mut(|state| state.refuses_memory = refuses);
+}
+
+/// What was set in the configuration since the last look.
+pub(super) fn take_settings() -> Vec<[String; 2]> {
+    STATE.with_borrow_mut(|state| std::mem::take(&mut state.settings))
+}
+
+/// The next context's end begins with this.
+pub(super) fn before_cleanup(action: impl FnOnce() + 'static) {
+    STATE.with_borrow_mut(|state| state.before_cleanup = Some(Box::new(action)));
+}
+
 /// An object that UCX gives out: a number that is no status and no address.
 fn object(number: usize) -> *mut c_void {
     std::ptr::without_provenance_mut(0x1000 + 16 * number)
@@ -57,7 +115,10 @@ unsafe extern "C" fn config_read(_: *const c_char, _: *const c_char, config: *mu
     sys::OK
 }
 
-unsafe extern "C" fn config_modify(_: sys::Config, _: *const c_char, _: *const c_char) -> Status {
+unsafe extern "C" fn config_modify(_: sys::Config, name: *const c_char, value: *const c_char) -> Status {
+    // SAFETY: the caller's strings, valid during the call.
+    let setting = [name, value].map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    STATE.with_borrow_mut(|state| state.settings.push(setting));
     sys::OK
 }
 
@@ -75,7 +136,11 @@ unsafe extern "C" fn init(
     sys::OK
 }
 
-unsafe extern "C" fn cleanup(_: sys::Context) {}
+unsafe extern "C" fn cleanup(_: sys::Context) {
+    let action = STATE.with_borrow_mut(|state| state.before_cleanup.take());
+    action.into_iter().for_each(|action| action());
+    note(MemoryCall::Cleanup);
+}
 
 unsafe extern "C" fn worker_create(_: sys::Context, _: *const sys::WorkerParams, worker: *mut sys::Worker) -> Status {
     // SAFETY: the caller's out-parameter.
@@ -160,13 +225,22 @@ unsafe extern "C" fn ep_close(_: sys::Ep, _: *const sys::RequestParam) -> Status
     null_mut()
 }
 
-unsafe extern "C" fn mem_map(_: sys::Context, _: *const sys::MemMapParams, mem: *mut sys::Mem) -> Status {
+unsafe extern "C" fn mem_map(_: sys::Context, params: *const sys::MemMapParams, mem: *mut sys::Mem) -> Status {
+    // SAFETY: the caller's parameters, valid during the call.
+    let (address, bytes, prot) = unsafe { ((*params).address.addr(), (*params).length, (*params).prot) };
+    let made = STATE.with_borrow_mut(|state| {
+        state.registered += 1;
+        (!state.refuses_memory).then(|| object(1000 + state.registered))
+    });
+    note(MemoryCall::Register { address, bytes, prot, mem: made.map(<*mut c_void>::addr) });
+    let Some(made) = made else { return -12 };
     // SAFETY: the caller's out-parameter.
-    unsafe { *mem = object(3) };
+    unsafe { *mem = made };
     sys::OK
 }
 
-unsafe extern "C" fn mem_unmap(_: sys::Context, _: sys::Mem) -> Status {
+unsafe extern "C" fn mem_unmap(_: sys::Context, mem: sys::Mem) -> Status {
+    note(MemoryCall::Unregister { mem: mem.addr() });
     sys::OK
 }
 
@@ -207,6 +281,10 @@ unsafe extern "C" fn get(
     _: sys::Rkey,
     param: *const sys::RequestParam,
 ) -> StatusPtr {
+    // SAFETY: the caller's parameters, valid during the call.
+    let (mask, mem) = unsafe { ((*param).op_attr_mask, (*param).memh) };
+    // The bit of `UCP_OP_ATTR_FIELD_MEMH` in ucp.h.
+    note(MemoryCall::Get { mem: (mask & (1 << 8) != 0).then(|| mem.addr()) });
     begin(param)
 }
 

@@ -1,6 +1,7 @@
 //! Memory that peers may read.
 
 use std::collections::HashMap;
+use std::ffi::c_uint;
 use std::ptr::null_mut;
 
 use sluice_transport::{Region, WireError};
@@ -27,22 +28,11 @@ impl Memory {
         address: usize,
         bytes: usize,
     ) -> Result<Vec<u8>, WireError> {
-        // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
-        let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
-        params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
-            | sys::MEM_MAP_PARAM_FIELD_LENGTH
-            | sys::MEM_MAP_PARAM_FIELD_FLAGS
-            | sys::MEM_MAP_PARAM_FIELD_PROT;
-        params.address = std::ptr::with_exposed_provenance_mut(address);
-        params.length = bytes;
         // Little of what is registered may ever be read: a device that pages on demand brings only that into memory.
-        params.flags = sys::MEM_MAP_NONBLOCK;
-        params.prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
-        let mut mem = null_mut();
-        // SAFETY: the context is live as long as `worker`; `params` and `mem` are valid during the call; the memory is
-        // mapped and stays so (contract).
-        let status = unsafe { (worker.calls().mem_map)(worker.context(), &params, &mut mem) };
-        check("registering memory", status)?;
+        let flags = sys::MEM_MAP_NONBLOCK;
+        let prot = sys::MEM_MAP_PROT_LOCAL_READ | sys::MEM_MAP_PROT_REMOTE_READ;
+        // SAFETY: the memory is mapped and stays so until it is unregistered (contract).
+        let mem = unsafe { map(worker, address, bytes, flags, prot) }?;
         match pack_key(worker, mem) {
             Ok(key) => {
                 self.regions.insert(region, mem);
@@ -79,8 +69,37 @@ fn pack_key(worker: &Worker, mem: sys::Mem) -> Result<Vec<u8>, sys::Status> {
     Ok(key)
 }
 
-/// Ends a mapping that has left (or never entered) the table, so that it is ended once.
-fn unmap(worker: &Worker, mem: sys::Mem) {
+/// Registers memory.
+///
+/// # Safety
+/// The memory is mapped, and stays so until [`unmap`] or the end of the worker's context.
+pub(super) unsafe fn map(
+    worker: &Worker,
+    address: usize,
+    bytes: usize,
+    flags: c_uint,
+    prot: c_uint,
+) -> Result<sys::Mem, WireError> {
+    // SAFETY: integers and raw pointers, all of which may be zero; the mask says which of them UCX looks at.
+    let mut params: sys::MemMapParams = unsafe { std::mem::zeroed() };
+    params.field_mask = sys::MEM_MAP_PARAM_FIELD_ADDRESS
+        | sys::MEM_MAP_PARAM_FIELD_LENGTH
+        | sys::MEM_MAP_PARAM_FIELD_FLAGS
+        | sys::MEM_MAP_PARAM_FIELD_PROT;
+    params.address = std::ptr::with_exposed_provenance_mut(address);
+    params.length = bytes;
+    params.flags = flags;
+    params.prot = prot;
+    let mut mem = null_mut();
+    // SAFETY: the context is live as long as `worker`; `params` and `mem` are valid during the call; the memory is
+    // mapped and stays so (contract).
+    let status = unsafe { (worker.calls().mem_map)(worker.context(), &params, &mut mem) };
+    check("registering memory", status)?;
+    Ok(mem)
+}
+
+/// Ends a mapping that has left (or never entered) its table, so that it is ended once.
+pub(super) fn unmap(worker: &Worker, mem: sys::Mem) {
     // SAFETY: `mem` was mapped in this context, which is live, and is not in the table any more, so it is not unmapped
     // again.
     unsafe { (worker.calls().mem_unmap)(worker.context(), mem) };

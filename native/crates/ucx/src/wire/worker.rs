@@ -31,8 +31,8 @@ pub(super) struct Worker {
 impl Worker {
     /// # Errors
     /// UCX refuses: no transport that it was allowed to use works here, say.
-    pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>) -> Result<Self, WireError> {
-        let context = new_context(&ucx)?;
+    pub(super) fn new(ucx: Arc<Ucx>, inbox: Rc<Inbox>, has_rdma_device: bool) -> Result<Self, WireError> {
+        let context = new_context(&ucx, has_rdma_device)?;
         let mut made = Self { ucx, context, worker: null_mut(), inbox, address: Vec::new(), event_fd: -1 };
         made.make_worker()?;
         made.take_messages()?;
@@ -137,12 +137,12 @@ impl Drop for Worker {
     }
 }
 
-fn new_context(ucx: &Ucx) -> Result<sys::Context, WireError> {
+fn new_context(ucx: &Ucx, has_rdma_device: bool) -> Result<sys::Context, WireError> {
     let calls = &ucx.calls;
     let mut config = null_mut();
     // SAFETY: no prefix and no file are given; the out-parameter is valid during the call.
     check("its configuration", unsafe { (calls.config_read)(null(), null(), &mut config) })?;
-    for (name, value) in ucx.defaults() {
+    for (name, value) in ucx.defaults(has_rdma_device) {
         let (name, value) = (c_string(name)?, c_string(value)?);
         // A release that does not know a name has nothing that would have to be switched off: its refusal is no
         // failure. SAFETY: the configuration was read above and is live; both strings end with 0 and are copied by the
