@@ -177,8 +177,8 @@ public final class BinaryRowSorter extends MemoryConsumer {
   }
 
   /**
-   * Asked by Spark's memory manager: while rows are inserted, only for this sorter's own needs (as Spark's sorter does);
-   * when they are read, for everybody's.
+   * Asked by Spark's memory manager: while rows are inserted, only for this sorter's own needs (as Spark's sorter
+   * does); when they are read, for everybody's.
    */
   @Override
   public long spill(long size, MemoryConsumer trigger) throws IOException {

@@ -168,7 +168,7 @@ final class ReferenceSort {
     }
     Part next = column > part.column() ? new Part(column, 0, true)
         : order.isOfBytes(part) ? afterBytes(from, until, part)
-        : new Part(column, 0, false);
+            : new Part(column, 0, false);
     if (next == null) {
       compareAll(from, until, column);
     } else if (!order.isEnd(next.column())) {

@@ -87,7 +87,9 @@ public final class RowOrder implements Serializable {
     return number;
   }
 
-  /** The first column of which two rows with the same number of {@code part} may differ; the number of columns if none. */
+  /**
+   * The first column of which two rows with the same number of {@code part} may differ; the number of columns if none.
+   */
   int undecided(Part part) {
     int free = Long.SIZE;
     for (int i = part.column(); i < columns.length; i++) {

@@ -45,7 +45,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import scala.collection.Iterator;
 
-/** Rows come in exactly the order in which Spark's own sorter returns them: every type, direction and place of nulls. */
+/**
+ * Rows come in exactly the order in which Spark's own sorter returns them: every type, direction and place of nulls.
+ */
 @Timeout(300)
 class BinaryRowSorterTest {
   private static final int ROWS = 3_000;
@@ -118,8 +120,10 @@ class BinaryRowSorterTest {
     } else if (type.equals(DataTypes.createDecimalType(10, 2))) {
       return new BigDecimal(BigInteger.valueOf(few ? small : random.nextInt()), 2);
     }
-    return new BigDecimal(few ? BigInteger.valueOf(small) : new BigInteger(90, random).subtract(BigInteger.ONE.shiftLeft(
-        89)), 5);
+    return new BigDecimal(
+        few ? BigInteger.valueOf(small) : new BigInteger(90, random).subtract(BigInteger.ONE.shiftLeft(
+            89)),
+        5);
   }
 
   private static String text(Random random) {
