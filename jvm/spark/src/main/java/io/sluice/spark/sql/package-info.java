@@ -3,7 +3,7 @@
  *
  * <pre>
  *   RowOrder ── SortColumn: the order of rows, and 64-bit numbers that stand for parts of it
- *   BinaryRowSorter: rows in Spark's memory ─► ReferenceSort ─► sorted rows; SpilledRows, MergedRows when memory is short
+ *   BinaryRowSorter: rows ─► ReferenceSort ─► sorted rows; SpilledRows, MergedRows when memory is short
  * </pre>
  */
 package io.sluice.spark.sql;
