@@ -3,6 +3,7 @@ package io.sluice.spark.sql.plan
 import io.sluice.spark.SluiceShuffleManager
 import io.sluice.spark.policy.SessionSettings
 import java.util.concurrent.atomic.AtomicBoolean
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.slf4j.LoggerFactory
@@ -23,9 +24,9 @@ final class ReplaceSorts extends Rule[SparkPlan] {
       case e: LinkageError => unchanged(plan, e)
     }
 
-  /** The node's memory is that of the shuffle manager. */
+  /** The manager is asked for in the application's settings: a session's need not have them all. */
   private def enabled: Boolean =
-    conf.getConfString("spark.shuffle.manager", "sort") == classOf[SluiceShuffleManager].getName &&
+    SparkEnv.get.conf.get("spark.shuffle.manager", "sort") == classOf[SluiceShuffleManager].getName &&
       SessionSettings.sortsRows()
 
   private def replaceable(sort: SortExec): Boolean =
