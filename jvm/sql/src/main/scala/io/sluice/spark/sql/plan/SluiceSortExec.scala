@@ -140,8 +140,8 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
 
 object SluiceSortExec {
   /**
-   * The order in the terms of [[BinaryRowSorter]]. Empty if one of the keys is no column of the rows, or of a type whose
-   * order only Spark knows.
+   * The order in the terms of [[BinaryRowSorter]]. Empty if one of the keys is no column of the rows, or of a type
+   * whose order only Spark knows.
    *
    * @param columns of the rows. They decide whether a key may be null, as they do in Spark's generated comparisons
    */
