@@ -115,6 +115,20 @@ class SqlSortTest {
   }
 
   @Test
+  void metricsOfTheNodeAreReported() {
+    for (String generated : List.of("true", "false")) {
+      Dataset<Row> data = with("spark.sql.codegen.wholeStage", generated, () -> {
+        Dataset<Row> sorted = events(session()).sortWithinPartitions("name");
+        assertEquals(ROWS, Fingerprint.of(sorted).rows());
+        return sorted;
+      });
+      List<Long> peak = Plans.metric(data, "peakMemory");
+      assertTrue(peak.size() == 1 && peak.get(0) > 0, () -> "peak memory " + peak);
+      assertEquals(List.of(0L), Plans.metric(data, "spillSize"));
+    }
+  }
+
+  @Test
   void rowsAreStocks() {
     assertRowsAreStocks(Map.of());
   }

@@ -24,7 +24,8 @@ public final class SessionExtension {
    */
   public static void addTo(SparkConf conf) {
     try {
-      Class.forName(POINT, false, Thread.currentThread().getContextClassLoader());
+      ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
+      Class.forName(POINT, false, ofThread == null ? SessionExtension.class.getClassLoader() : ofThread);
       String others = conf.get(KEY, "").trim();
       String own = className(scala.util.Properties$.MODULE$.versionNumberString());
       if (!("," + others.replaceAll("\\s", "") + ",").contains("," + own + ",")) {
