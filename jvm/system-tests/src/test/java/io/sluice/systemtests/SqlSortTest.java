@@ -13,7 +13,6 @@ import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.execution.SparkPlan;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -141,31 +140,6 @@ class SqlSortTest {
   @Test
   void rowsAreStocksWithAdaptiveExecution() {
     assertRowsAreStocks(Map.of("spark.sql.adaptive.enabled", "true"));
-  }
-
-  @Test
-  void metricsAreFilled() {
-    Dataset<Row> sorted = events(session()).orderBy("k", "id");
-    assertEquals(ROWS, sorted.collectAsList().size());
-    SparkPlan sort = find(SLUICES, Plans.queryExecution(sorted).executedPlan());
-    assertTrue(metric(sort, "peakMemory") > ROWS * Long.BYTES, sort::toString);
-    assertTrue(metric(sort, "sortTime") >= 0, sort::toString);
-    assertEquals(0, metric(sort, "spillSize"));
-  }
-
-  private static SparkPlan find(String node, SparkPlan plan) {
-    if (plan.nodeName().equals(node)) {
-      return plan;
-    }
-    SparkPlan found = null;
-    for (int i = 0; i < plan.children().length() && found == null; i++) {
-      found = find(node, plan.children().apply(i));
-    }
-    return found;
-  }
-
-  private static long metric(SparkPlan plan, String name) {
-    return plan.metrics().apply(name).value();
   }
 
   private void assertRowsAreStocks(Map<String, String> settings) {
