@@ -16,6 +16,7 @@ import scala.Tuple2;
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
  * @param sqlSort the application's default of {@code spark.sluice.sql.sort}; a session may differ
+ * @param sqlExchange the application's default of {@code spark.sluice.sql.exchange}; a session may differ
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
@@ -26,6 +27,7 @@ public record Settings(
     boolean recordsEnabled,
     boolean guessOrder,
     boolean sqlSort,
+    boolean sqlExchange,
     Mode mode,
     Codec codec,
     StoreSettings store,
@@ -61,6 +63,7 @@ public record Settings(
         value(conf, SluiceSettings.RECORDS_ENABLED),
         value(conf, SluiceSettings.RECORDS_GUESS_ORDER),
         value(conf, SluiceSettings.SQL_SORT),
+        value(conf, SluiceSettings.SQL_EXCHANGE),
         mode,
         codec,
         store,

@@ -26,8 +26,14 @@ public final class SluiceSettings {
 
   public static final Setting<Boolean> SQL_SORT = Setting.flag("spark.sluice.sql.sort", true, true,
       "Whether sorts in SQL plans may be Sluice's, which are then shown as SluiceSort. With false they are Spark's. A "
-          + "session can change it at run time for the plans that it makes from then on, but only if it was not false "
-          + "when the application started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
+          + "session can change it at run time for the plans that it makes from then on, but only if it or "
+          + "spark.sluice.sql.exchange was not false when the application started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
+
+  public static final Setting<Boolean> SQL_EXCHANGE = Setting.flag("spark.sluice.sql.exchange", true, true,
+      "Whether exchanges in SQL plans may get the partitions of their rows from Sluice; their input is then shown as "
+          + "SluicePartitions. With false, Spark's expressions find them, row by row. A session can change it at run "
+          + "time for the plans that it makes from then on, but only if it or spark.sluice.sql.sort was not false when "
+          + "the application started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "
@@ -184,7 +190,7 @@ public final class SluiceSettings {
           + "load the library encodes and decodes shuffle data in Java.");
 
   private static final List<Setting<?>> ALL =
-      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
+      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, MODE, CODEC, CODEC_LEVEL, WRITER_THREADS,
           WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
           TRANSPORT, TRANSPORT_TIMEOUT,
           TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,

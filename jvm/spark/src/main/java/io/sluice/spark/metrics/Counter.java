@@ -22,6 +22,13 @@ public enum Counter {
       "records whose range was found by a guess of the range partitioner's order, and confirmed by its ordering"),
   WRITE_RANGES_REFUTED("write.rangesRefuted", Unit.COUNT,
       "records for which the ordering refuted the range that was found; the partitioner found theirs"),
+  WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
+      "rows of SQL exchanges whose partition Sluice found without Spark's expressions"),
+  WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
+      "rows of the same exchanges whose partition Spark's expressions found: the first of each task, and rows beside "
+          + "the bounds of ranges"),
+  WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
+      "tasks in which Spark's expressions disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),

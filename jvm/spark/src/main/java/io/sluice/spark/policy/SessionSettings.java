@@ -20,8 +20,17 @@ public final class SessionSettings {
 
   /** Whether the session that is making a plan on this thread wants Sluice's sorts in it. */
   public static boolean sortsRows() {
+    return enabledWith(SluiceSettings.SQL_SORT);
+  }
+
+  /** Whether the session that is making a plan on this thread wants Sluice to find the partitions of rows. */
+  public static boolean findsPartitions() {
+    return enabledWith(SluiceSettings.SQL_EXCHANGE);
+  }
+
+  private static boolean enabledWith(Setting<Boolean> setting) {
     return value(SluiceSettings.ENABLED, SluiceSettings.ENABLED.defaultText())
-        && value(SluiceSettings.SQL_SORT, SluiceSettings.SQL_SORT.defaultText());
+        && value(setting, setting.defaultText());
   }
 
   private static boolean value(Setting<Boolean> setting, String defaultText) {

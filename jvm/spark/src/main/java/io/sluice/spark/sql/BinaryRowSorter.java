@@ -101,6 +101,11 @@ public final class BinaryRowSorter extends MemoryConsumer {
     return memory.getOffsetInPage(address) + Long.BYTES;
   }
 
+  /** Length of the row at {@code row}. */
+  static int bytes(Object base, long row) {
+    return (int) Platform.getLong(base, row - Long.BYTES);
+  }
+
   /** Inserts all rows, which are {@link UnsafeRow}s. */
   public void insertAll(Iterator<?> rows) throws IOException {
     while (rows.hasNext()) {
@@ -126,7 +131,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
       references.addAt(nulls, address, 0);
       nulls++;
     } else {
-      references.add(address, order.number(firstPart, base, start));
+      references.add(address, order.number(firstPart, base, start, bytes));
     }
   }
 
@@ -329,7 +334,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     private void pointTo(long address) {
       base = memory.getPage(address);
       offset = row(memory, address);
-      bytes = (int) Platform.getLong(base, offset - Long.BYTES);
+      bytes = BinaryRowSorter.bytes(base, offset);
     }
 
     /** The address of the row at a position of the order. */
@@ -414,7 +419,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
 
       @Override
       public int bytes() {
-        return (int) Platform.getLong(base(), offset() - Long.BYTES);
+        return BinaryRowSorter.bytes(base(), offset());
       }
     }
 

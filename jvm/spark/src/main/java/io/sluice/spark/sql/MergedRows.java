@@ -38,8 +38,8 @@ final class MergedRows implements SortedRows {
   private int compare(Head left, Head right) {
     int compared = Long.compareUnsigned(left.first, right.first);
     if (compared == 0) {
-      compared = order.compare(
-          left.rows.base(), left.rows.offset(), right.rows.base(), right.rows.offset(), 0);
+      compared = order.compare(left.rows.base(), left.rows.offset(), left.rows.bytes(),
+          right.rows.base(), right.rows.offset(), right.rows.bytes(), 0);
     }
     return compared != 0 ? compared : Integer.compare(left.number, right.number);
   }
@@ -47,7 +47,7 @@ final class MergedRows implements SortedRows {
   private void advance(Head head) throws IOException {
     if (head.rows.hasNext()) {
       head.rows.loadNext();
-      head.first = order.number(part, head.rows.base(), head.rows.offset());
+      head.first = order.number(part, head.rows.base(), head.rows.offset(), head.rows.bytes());
       heads.add(head);
     }
   }

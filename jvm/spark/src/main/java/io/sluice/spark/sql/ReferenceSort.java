@@ -162,7 +162,7 @@ final class ReferenceSort {
     if (order.isEnd(column)) {
       return;
     }
-    if (until - from <= SHORT_RUN) {
+    if (until - from <= SHORT_RUN || order.hasOnePart()) {
       compareAll(from, until, column);
       return;
     }
@@ -199,8 +199,9 @@ final class ReferenceSort {
   private void number(int from, int until, Part part) {
     for (int i = from; i < until; i++) {
       long address = references.address(i);
-      long number = order.number(part, memory.getPage(address), BinaryRowSorter.row(memory, address));
-      references.set(i, address, number);
+      Object base = memory.getPage(address);
+      long row = BinaryRowSorter.row(memory, address);
+      references.set(i, address, order.number(part, base, row, BinaryRowSorter.bytes(base, row)));
     }
   }
 
@@ -264,7 +265,11 @@ final class ReferenceSort {
   }
 
   private int compare(long left, long right, int column) {
-    return order.compare(memory.getPage(left), BinaryRowSorter.row(memory, left),
-        memory.getPage(right), BinaryRowSorter.row(memory, right), column);
+    Object leftBase = memory.getPage(left);
+    long leftRow = BinaryRowSorter.row(memory, left);
+    Object rightBase = memory.getPage(right);
+    long rightRow = BinaryRowSorter.row(memory, right);
+    return order.compare(leftBase, leftRow, BinaryRowSorter.bytes(leftBase, leftRow),
+        rightBase, rightRow, BinaryRowSorter.bytes(rightBase, rightRow), column);
   }
 }

@@ -6,6 +6,7 @@ import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.WriterSettings;
+import io.sluice.spark.exchange.PartitionedRows;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportedBytes;
 import io.sluice.spark.memory.Spillable;
@@ -130,17 +131,31 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private void writeRows(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
+    if (records instanceof PartitionedRows) {
+      writeRows((PartitionedRows<?>) (scala.collection.Iterator<?>) records);
+      return;
+    }
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
-      UnsafeRow row = (UnsafeRow) record._2();
-      int partition = partitioner.getPartition(record._1());
-      int bytes = row.getSizeInBytes();
-      stockSizes.add(partition, bytes);
-      // Row and batch must agree in fields; everything unusual takes the slow way.
-      if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
-          || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
-        appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes, rowsMayMove);
-      }
+      append(partitioner.getPartition(record._1()), (UnsafeRow) record._2());
+    }
+  }
+
+  /** The partitions are the exchange's, whose partitioner passes them on. */
+  private void writeRows(PartitionedRows<?> rows) throws IOException {
+    while (rows.advance()) {
+      append(rows.partition(), rows.row());
+    }
+    rows.count(counters);
+  }
+
+  private void append(int partition, UnsafeRow row) throws IOException {
+    int bytes = row.getSizeInBytes();
+    stockSizes.add(partition, bytes);
+    // Row and batch must agree in fields; everything unusual takes the slow way.
+    if (page == null || row.numFields() != batch.fields() || bytes % ROW_ALIGNMENT != 0
+        || !page.append(partition, row.getBaseObject(), row.getBaseOffset(), bytes)) {
+      appendToNewPage(partition, row.numFields(), row.getBaseObject(), row.getBaseOffset(), bytes, rowsMayMove);
     }
   }
 

@@ -187,7 +187,7 @@ class BinaryRowSorterTest {
             order.direction() != Ascending$.MODULE$, order.nullOrdering() == NullsFirst$.MODULE$);
         columns.add(column.orElseThrow());
       }
-      return new RowOrder(columns, sort.output().length());
+      return new ColumnOrder(columns, sort.output().length());
     }
 
     /** The ids of the rows in the order of stock's sorter, then in that of the other; and whether that has spilled. */
@@ -268,7 +268,7 @@ class BinaryRowSorterTest {
   void noRowsNoMemory() {
     List<Boolean> more = spark.session().range(1).toJavaRDD().mapPartitions(ignored -> {
       SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
-      BinaryRowSorter sorter = BinaryRowSorter.create(new RowOrder(List.of(column), 1), true);
+      BinaryRowSorter sorter = BinaryRowSorter.create(new ColumnOrder(List.of(column), 1), true);
       boolean any = sorter.sort().hasNext();
       assertEquals(0, sorter.getUsed());
       return List.of(any).iterator();
@@ -280,7 +280,7 @@ class BinaryRowSorterTest {
   void afterCleanUpThereAreNoRows() {
     List<Boolean> more = spark.session().range(1).toJavaRDD().mapPartitions(ignored -> {
       SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
-      BinaryRowSorter sorter = BinaryRowSorter.create(new RowOrder(List.of(column), 1), true);
+      BinaryRowSorter sorter = BinaryRowSorter.create(new ColumnOrder(List.of(column), 1), true);
       UnsafeRow row = new UnsafeRow(1);
       row.pointTo(new byte[16], 16);
       sorter.insertRow(row);

@@ -3,7 +3,14 @@ package io.sluice.spark.sql.plan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 
-/** The point at which Spark runs [[ReplaceSorts]]; it has nothing to do with columns. */
+/**
+ * Runs Sluice's rules at the point at which Spark lets extensions change how rows become columns: after all rules that
+ * decide by sorts and exchanges, and before the generation of code. It has nothing to do with columns.
+ */
 final class SluiceColumnarRule extends ColumnarRule {
-  override def postColumnarTransitions: Rule[SparkPlan] = new ReplaceSorts
+  override def postColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    private val rules = Seq(new ReplaceSorts, new FindPartitions)
+
+    override def apply(plan: SparkPlan): SparkPlan = rules.foldLeft(plan)((changed, rule) => rule(changed))
+  }
 }

@@ -1,6 +1,6 @@
 package io.sluice.spark.sql.plan
 
-import io.sluice.spark.sql.{BinaryRowSorter, RowOrder, SortColumn, SortMetrics}
+import io.sluice.spark.sql.{BinaryRowSorter, ColumnOrder, RowOrder, SortColumn, SortMetrics}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Descending, NullsFirst, SortOrder}
@@ -148,7 +148,7 @@ object SluiceSortExec {
   def rowOrder(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowOrder] = {
     val found = new java.util.ArrayList[SortColumn](keys.length)
     keys.foreach(key => sortColumn(key, columns).foreach(column => found.add(column)))
-    if (keys.nonEmpty && found.size == keys.length) Some(new RowOrder(found, columns.length)) else None
+    if (keys.nonEmpty && found.size == keys.length) Some(new ColumnOrder(found, columns.length)) else None
   }
 
   private def sortColumn(key: SortOrder, columns: Seq[Attribute]): Option[SortColumn] = key.child match {

@@ -1,0 +1,80 @@
+package io.sluice.spark.exchange;
+
+import io.sluice.spark.sql.BinaryRowSorter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.spark.Partition;
+import org.apache.spark.Partitioner;
+import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import scala.Function1;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * The rows that an exchange shuffles: those of its child, in partitions and an order that are the child's.
+ *
+ * <p>Before Spark deals rows out in turn it sorts them, so that a task that runs again deals them out as before; it
+ * does so by {@link #mapPartitionsInternal}, which nobody else calls on this RDD then. Here that gives the same order,
+ * sorted by {@link BinaryRowSorter}.
+ */
+public final class ExchangeInput extends RDD<InternalRow> {
+  private static final long serialVersionUID = 1;
+  private static final ClassTag<InternalRow> ROWS = ClassTag$.MODULE$.apply(InternalRow.class);
+
+  private final RowPartitioning partitioning;
+  private final boolean sorted;
+
+  /** @param rows of the exchange's child */
+  public ExchangeInput(RDD<InternalRow> rows, RowPartitioning partitioning) {
+    this(rows, partitioning, false);
+  }
+
+  private ExchangeInput(RDD<InternalRow> rows, RowPartitioning partitioning, boolean sorted) {
+    super(rows, ROWS);
+    this.partitioning = partitioning;
+    this.sorted = sorted;
+  }
+
+  @Override
+  public Partition[] getPartitions() {
+    return parent().partitions();
+  }
+
+  @Override
+  public Option<Partitioner> partitioner() {
+    return parent().partitioner();
+  }
+
+  @Override
+  public Iterator<InternalRow> compute(Partition split, TaskContext context) {
+    Iterator<InternalRow> rows = parent().iterator(split, context);
+    PartitionFinder finder = partitioning.newFinder();
+    return new ExchangeRows(sorted ? sort(rows) : rows, finder);
+  }
+
+  private Iterator<? extends InternalRow> sort(Iterator<InternalRow> rows) {
+    try {
+      return BinaryRowSorter.create(partitioning.sortedBy(), false).sort(rows);
+    } catch (IOException e) {
+      throw new UncheckedIOException("sorting rows before they are repartitioned failed", e);
+    }
+  }
+
+  private RDD<InternalRow> parent() {
+    return firstParent(ROWS);
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // The function is Spark's sort, from rows to rows.
+  public <U> RDD<U> mapPartitionsInternal(Function1<Iterator<InternalRow>, Iterator<U>> function,
+      boolean preservesPartitioning, ClassTag<U> type) {
+    if (partitioning.sortedBy() == null || sorted) {
+      return super.mapPartitionsInternal(function, preservesPartitioning, type);
+    }
+    return (RDD<U>) new ExchangeInput(parent(), partitioning, true);
+  }
+}

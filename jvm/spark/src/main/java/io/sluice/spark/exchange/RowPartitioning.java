@@ -1,0 +1,55 @@
+package io.sluice.spark.exchange;
+
+import io.sluice.spark.sql.RowOrder;
+import java.io.Serializable;
+import java.util.List;
+
+/** How an exchange divides its rows into partitions. Made on the driver, sent with the plan. Immutable; any thread. */
+public abstract class RowPartitioning implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private RowPartitioning() {}
+
+  /** By Spark's hash of some columns. */
+  public static RowPartitioning hash(List<HashColumn> columns, int fields, int partitions) {
+    HashColumn[] all = columns.toArray(new HashColumn[0]);
+    return new RowPartitioning() {
+      @Override
+      PartitionFinder newFinder() {
+        return new HashFinder(all, fields, partitions);
+      }
+    };
+  }
+
+  /** By ranges of an order; where they begin is learned from Spark's function. */
+  public static RowPartitioning range(RowOrder order) {
+    return new RowPartitioning() {
+      @Override
+      PartitionFinder newFinder() {
+        return new RangeFinder(order);
+      }
+    };
+  }
+
+  /** In turn, after rows were sorted as Spark sorts them before. */
+  public static RowPartitioning roundRobin(RowOrder sortedBy, int partitions) {
+    return new RowPartitioning() {
+      @Override
+      PartitionFinder newFinder() {
+        return new RoundRobinFinder(partitions);
+      }
+
+      @Override
+      RowOrder sortedBy() {
+        return sortedBy;
+      }
+    };
+  }
+
+  abstract PartitionFinder newFinder();
+
+  /** The order that Spark brings a task's rows into before it divides them; null if it leaves them as they come. */
+  RowOrder sortedBy() {
+    return null;
+  }
+}

@@ -1,0 +1,128 @@
+package io.sluice.spark.sql;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * The order of a sort of binary rows by columns; a part of it is numbered by as many columns as fit 64 bits.
+ *
+ * <pre>
+ *   columns   a: int, b: long nullable, c: string
+ *   parts     (a)   |a 32|b's marker 1|b 31|      equal: a is decided
+ *             (b)   |marker 1|b 63|                equal: nothing more is decided, so without the marker:
+ *             (b')  |b 64|                         equal: b is decided
+ *             (c'), (c' 8), (c' 16) …              eight bytes of c each
+ * </pre>
+ *
+ * <p>Immutable; any thread.
+ */
+public final class ColumnOrder implements RowOrder {
+  private static final long serialVersionUID = 1;
+
+  private final SortColumn[] columns;
+  private final int fields;
+  private final int bitSetBytes;
+
+  /** @param fields of the rows, also those that are no columns of the order */
+  public ColumnOrder(List<SortColumn> columns, int fields) {
+    this.columns = columns.toArray(new SortColumn[0]);
+    this.fields = fields;
+    this.bitSetBytes = UnsafeRow.calculateBitSetWidthInBytes(fields);
+  }
+
+  @Override
+  public int fields() {
+    return fields;
+  }
+
+  @Override
+  public Part first() {
+    return new Part(0, 0, true);
+  }
+
+  @Override
+  public boolean hasOnePart() {
+    return false;
+  }
+
+  @Override
+  public boolean isOneNumber() {
+    return columns.length == 1 && !columns[0].hasBytes();
+  }
+
+  @Override
+  public boolean isNull(Object base, long row) {
+    return columns[0].isNull(base, row);
+  }
+
+  @Override
+  public boolean areNullsFirst() {
+    return columns[0].areNullsFirst();
+  }
+
+  @Override
+  public long number(Part part, Object base, long row, int bytes) {
+    long fields = row + bitSetBytes;
+    SortColumn first = columns[part.column()];
+    if (part.from() > 0) {
+      return first.isNull(base, row) ? 0 : first.bytesFrom(base, row, fields, part.from());
+    }
+    long number = 0;
+    int free = Long.SIZE;
+    for (int i = part.column(); i < columns.length && free > 0; i++) {
+      SortColumn column = columns[i];
+      boolean isNull = column.isNull(base, row);
+      if (column.isNullable() && (part.marked() || i > part.column())) {
+        free--;
+        number |= column.marker(isNull) << free;
+      }
+      if (free > 0 && !isNull) {
+        number |= column.number(base, row, fields) >>> Long.SIZE - free;
+      }
+      free -= column.hasBytes() ? free : column.bits();
+    }
+    return number;
+  }
+
+  @Override
+  public int undecided(Part part) {
+    int free = Long.SIZE;
+    for (int i = part.column(); i < columns.length; i++) {
+      SortColumn column = columns[i];
+      free -= column.isNullable() && (part.marked() || i > part.column()) ? 1 : 0;
+      if (column.hasBytes() || column.bits() > free) {
+        return i;
+      }
+      free -= column.bits();
+    }
+    return columns.length;
+  }
+
+  @Override
+  public boolean isEnd(int column) {
+    return column == columns.length;
+  }
+
+  @Override
+  public boolean isOfBytes(Part part) {
+    return !part.marked() && columns[part.column()].hasBytes();
+  }
+
+  @Override
+  public int length(Part part, Object base, long row) {
+    SortColumn column = columns[part.column()];
+    return column.isNull(base, row) ? 0 : column.length(base, row + bitSetBytes);
+  }
+
+  @Override
+  public int compare(
+      Object leftBase, long left, int leftBytes, Object rightBase, long right, int rightBytes, int from) {
+    for (int i = from; i < columns.length; i++) {
+      int compared = columns[i].compare(leftBase, left, rightBase, right, bitSetBytes);
+      if (compared != 0) {
+        return compared;
+      }
+    }
+    return 0;
+  }
+}

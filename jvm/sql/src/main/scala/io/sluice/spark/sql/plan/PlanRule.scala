@@ -1,0 +1,42 @@
+package io.sluice.spark.sql.plan
+
+import io.sluice.spark.SluiceShuffleManager
+import java.util.concurrent.atomic.AtomicBoolean
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.slf4j.LoggerFactory
+import scala.util.control.NonFatal
+
+/** A rule that leaves the plan as it is when it cannot change it, and warns of that once. */
+abstract class PlanRule extends Rule[SparkPlan] {
+  final override def apply(plan: SparkPlan): SparkPlan =
+    try {
+      if (managerIsSluices && isWanted) change(plan) else plan
+    } catch {
+      case NonFatal(e) => unchanged(plan, e)
+      // A Spark whose plan nodes are other ones: Sluice's cannot be loaded.
+      case e: LinkageError => unchanged(plan, e)
+    }
+
+  /** Whether the session that makes the plan wants this rule. */
+  protected def isWanted: Boolean
+
+  protected def change(plan: SparkPlan): SparkPlan
+
+  /** The manager is asked for in the application's settings: a session's need not have them all. */
+  private def managerIsSluices: Boolean =
+    SparkEnv.get.conf.get("spark.shuffle.manager", "sort") == classOf[SluiceShuffleManager].getName
+
+  private def unchanged(plan: SparkPlan, e: Throwable): SparkPlan = {
+    if (PlanRule.failed.compareAndSet(false, true)) {
+      LoggerFactory.getLogger(getClass)
+        .warn("Sluice's nodes are not in this plan, because Spark's could not be replaced; said once", e)
+    }
+    plan
+  }
+}
+
+object PlanRule {
+  private val failed = new AtomicBoolean()
+}

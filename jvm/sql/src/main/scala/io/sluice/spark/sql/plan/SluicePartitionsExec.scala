@@ -1,0 +1,40 @@
+package io.sluice.spark.sql.plan
+
+import io.sluice.spark.exchange.{ExchangeInput, RowPartitioning}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
+
+/**
+ * The input of an exchange, whose rows are the child's; Sluice's shuffle writer asks it for their partitions. Shown as
+ * `SluicePartitions`. It is a projection that changes nothing, and equals its child in canonical form, so that exchanges
+ * are reused as without it.
+ *
+ * @param columns the child's output. `ProjectExec`'s parameters come first, because Spark copies nodes through the
+ *                constructor
+ */
+class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, partitioning: RowPartitioning)
+  extends ProjectExec(columns, input) {
+
+  override def nodeName: String = "SluicePartitions"
+
+  /** What the constructor takes beside `ProjectExec`'s parameters. */
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(partitioning)
+
+  /** Rows come from an iterator, which generated code would hide from the exchange. */
+  override def supportCodegen: Boolean = false
+
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[SluicePartitionsExec]
+
+  override def equals(other: Any): Boolean = other.isInstanceOf[SluicePartitionsExec] && super.equals(other)
+
+  override def hashCode(): Int = super.hashCode()
+
+  override protected def doCanonicalize(): SparkPlan = child.canonicalized
+
+  override protected def withNewChildInternal(newChild: SparkPlan): ProjectExec =
+    new SluicePartitionsExec(projectList, newChild, partitioning)
+
+  override protected def doExecute(): RDD[InternalRow] = new ExchangeInput(child.execute(), partitioning)
+}
