@@ -56,23 +56,35 @@ final class Plans {
   /** The plan that ran, with every adaptive stage opened, as node names in depth-first order with their depth. */
   static List<String> shape(Dataset<?> data) {
     List<String> lines = new ArrayList<>();
-    visit(queryExecution(data).executedPlan(), 0, lines);
+    visit(queryExecution(data).executedPlan(), 0, lines, false);
     return lines;
   }
 
-  private static void visit(SparkPlan plan, int depth, List<String> lines) {
+  /** The same without what Sluice puts into plans: its sorts have Spark's name, its inputs of exchanges are left out. */
+  static List<String> shapeWithoutSluice(Dataset<?> data) {
+    List<String> lines = new ArrayList<>();
+    visit(queryExecution(data).executedPlan(), 0, lines, true);
+    return lines;
+  }
+
+  private static void visit(SparkPlan plan, int depth, List<String> lines, boolean withoutSluice) {
     if (plan instanceof AdaptiveSparkPlanExec adaptive) {
-      visit(adaptive.executedPlan(), depth, lines);
+      visit(adaptive.executedPlan(), depth, lines, withoutSluice);
       return;
     }
     if (plan instanceof QueryStageExec stage) {
-      visit(stage.plan(), depth, lines);
+      visit(stage.plan(), depth, lines, withoutSluice);
       return;
     }
-    lines.add("  ".repeat(depth) + label(plan));
+    if (withoutSluice && plan.nodeName().equals("SluicePartitions")) {
+      visit(plan.children().head(), depth, lines, true);
+      return;
+    }
+    String label = label(plan);
+    lines.add("  ".repeat(depth) + (withoutSluice && label.equals("SluiceSort") ? "Sort" : label));
     Iterator<SparkPlan> children = plan.children().iterator();
     while (children.hasNext()) {
-      visit(children.next(), depth + 1, lines);
+      visit(children.next(), depth + 1, lines, withoutSluice);
     }
   }
 

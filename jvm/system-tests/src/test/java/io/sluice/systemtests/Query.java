@@ -56,10 +56,19 @@ record Query(
 
   /** Runs the query and returns the shape of the plan that ran. */
   List<String> runForShape(SparkSession spark) {
+    return run(spark, Plans::shape);
+  }
+
+  /** The same without what Sluice puts into plans. */
+  List<String> runForShapeWithoutSluice(SparkSession spark) {
+    return run(spark, Plans::shapeWithoutSluice);
+  }
+
+  private List<String> run(SparkSession spark, Function<Dataset<Row>, List<String>> shape) {
     return inSession(spark, () -> {
       Dataset<Row> data = body.apply(spark);
       Fingerprint.of(data);
-      return Plans.shape(data);
+      return shape.apply(data);
     });
   }
 

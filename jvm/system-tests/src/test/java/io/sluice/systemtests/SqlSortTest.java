@@ -44,7 +44,7 @@ class SqlSortTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "stock has no other sorts");
     expected = Query.onStock(queries);
     application = SparkApplication.on(Engine.UNDER_TEST).set("spark.sql.extensions", UserExtension.class.getName())
-        .start();
+        .set("spark.sluice.sql.exchange", "false").start();
   }
 
   @AfterAll

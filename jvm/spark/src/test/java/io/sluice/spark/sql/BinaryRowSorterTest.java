@@ -6,10 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
 import java.io.Serializable;
-import java.math.BigDecimal;
-import java.math.BigInteger;
-import java.sql.Date;
-import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -23,7 +19,6 @@ import org.apache.spark.memory.MemoryMode;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -33,9 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
 import org.apache.spark.sql.functions;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -52,32 +45,13 @@ import scala.collection.Iterator;
 class BinaryRowSorterTest {
   private static final int ROWS = 3_000;
   private static final int MANY_COLUMNS = 60;
-  private static final List<DataType> TYPES = List.of(DataTypes.BooleanType, DataTypes.ByteType, DataTypes.ShortType,
-      DataTypes.IntegerType, DataTypes.LongType, DataTypes.FloatType, DataTypes.DoubleType, DataTypes.StringType,
-      DataTypes.BinaryType, DataTypes.createDecimalType(10, 2), DataTypes.createDecimalType(30, 5),
-      DataTypes.DateType, DataTypes.TimestampType);
   private static LocalSpark spark;
   private static Dataset<Row> table;
 
   @BeforeAll
   static void start() {
     spark = LocalSpark.start(Map.of("spark.sluice.enabled", "true"));
-    StructType schema = new StructType().add("id", DataTypes.LongType, false);
-    for (int i = 0; i < TYPES.size(); i++) {
-      schema = schema.add("n" + i, TYPES.get(i), true).add("v" + i, TYPES.get(i), false);
-    }
-    Random random = new Random(42);
-    List<Row> rows = new ArrayList<>();
-    for (long id = 0; id < ROWS; id++) {
-      List<Object> row = new ArrayList<>();
-      row.add(id);
-      for (DataType type : TYPES) {
-        row.add(random.nextInt(5) == 0 ? null : value(type, random));
-        row.add(value(type, random));
-      }
-      rows.add(RowFactory.create(row.toArray()));
-    }
-    table = spark.session().createDataFrame(rows, schema).coalesce(1);
+    table = TypedRows.table(spark.session(), ROWS);
   }
 
   @AfterAll
@@ -85,61 +59,9 @@ class BinaryRowSorterTest {
     spark.close();
   }
 
-  /** Few values of each type, so that many are equal; with those that compare in special ways. */
-  private static Object value(DataType type, Random random) {
-    boolean few = random.nextBoolean();
-    int small = random.nextInt(4) - 2;
-    if (type.equals(DataTypes.BooleanType)) {
-      return random.nextBoolean();
-    } else if (type.equals(DataTypes.ByteType)) {
-      return (byte) (few ? small : random.nextInt());
-    } else if (type.equals(DataTypes.ShortType)) {
-      return (short) (few ? small : random.nextInt());
-    } else if (type.equals(DataTypes.IntegerType)) {
-      return few ? small : random.nextInt();
-    } else if (type.equals(DataTypes.LongType)) {
-      return few ? small : random.nextLong();
-    } else if (type.equals(DataTypes.FloatType)) {
-      float[] special = {0f, -0f, Float.NaN, Float.intBitsToFloat(0xFFC00001), Float.NEGATIVE_INFINITY, 1e-40f};
-      return few ? special[random.nextInt(special.length)] : Float.intBitsToFloat(random.nextInt());
-    } else if (type.equals(DataTypes.DoubleType)) {
-      double[] special = {0d, -0d, Double.NaN, Double.longBitsToDouble(-1L), Double.POSITIVE_INFINITY, -1e-310};
-      return few ? special[random.nextInt(special.length)] : Double.longBitsToDouble(random.nextLong());
-    } else if (type.equals(DataTypes.StringType)) {
-      return text(random);
-    } else if (type.equals(DataTypes.BinaryType)) {
-      byte[] bytes = new byte[random.nextInt(20)];
-      if (!few) {
-        random.nextBytes(bytes);
-      }
-      return bytes;
-    } else if (type.equals(DataTypes.DateType)) {
-      return new Date(86_400_000L * (few ? small : random.nextInt(40_000) - 20_000));
-    } else if (type.equals(DataTypes.TimestampType)) {
-      return new Timestamp(few ? small : random.nextInt() * 1000L);
-    } else if (type.equals(DataTypes.createDecimalType(10, 2))) {
-      return new BigDecimal(BigInteger.valueOf(few ? small : random.nextInt()), 2);
-    }
-    return new BigDecimal(
-        few ? BigInteger.valueOf(small) : new BigInteger(90, random).subtract(BigInteger.ONE.shiftLeft(
-            89)),
-        5);
-  }
-
-  private static String text(Random random) {
-    String[] starts = {"", "a", "ab", "prefix-of-many-", "prefix-of-many-strings-that-differ-late-", "\0", "\0\0", "é"};
-    String start = starts[random.nextInt(starts.length)];
-    return switch (random.nextInt(4)) {
-      case 0 -> start;
-      case 1 -> start + "\0".repeat(random.nextInt(12));
-      case 2 -> start + random.nextInt(3);
-      default -> start + Long.toString(random.nextLong(), 36);
-    };
-  }
-
   static Stream<Arguments> orders() {
     List<Arguments> orders = new ArrayList<>();
-    for (int i = 0; i < TYPES.size(); i++) {
+    for (int i = 0; i < TypedRows.TYPES.size(); i++) {
       for (String kind : List.of("n", "v")) {
         Column column = functions.col(kind + i);
         for (Column order : List.of(column.asc(), column.desc(), column.asc_nulls_last(), column.desc_nulls_first())) {
@@ -151,7 +73,7 @@ class BinaryRowSorterTest {
     for (int i = 0; i < MANY_COLUMNS; i++) {
       Column[] columns = new Column[2 + random.nextInt(4)];
       for (int at = 0; at < columns.length; at++) {
-        Column column = functions.col((random.nextBoolean() ? "n" : "v") + random.nextInt(TYPES.size()));
+        Column column = functions.col((random.nextBoolean() ? "n" : "v") + random.nextInt(TypedRows.TYPES.size()));
         columns[at] = switch (random.nextInt(4)) {
           case 0 -> column.asc();
           case 1 -> column.desc();

@@ -1,0 +1,291 @@
+package io.sluice.spark.exchange;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.sql.BinaryOrder;
+import io.sluice.spark.sql.ColumnOrder;
+import io.sluice.spark.sql.SortColumn;
+import io.sluice.spark.sql.TypedRows;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec$;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import scala.Product2;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Rows get the partitions that Spark's exchange gives them, in the same order: every type, null and number of
+ * partitions, by hash, by range and in turn.
+ */
+@Timeout(300)
+class PartitionedRowsTest {
+  private static final int ROWS = 6_000;
+  /** Of a map stage over the table. */
+  private static final int TASKS = 2;
+  private static LocalSpark spark;
+  private static Dataset<Row> table;
+
+  @BeforeAll
+  static void start() {
+    spark = LocalSpark.start(Map.of("spark.sluice.enabled", "true", "spark.sql.adaptive.enabled", "false",
+        // All rows are sampled, so that bounds do not depend on the sample.
+        "spark.sql.execution.rangeExchange.sampleSizePerPartition", "10000"));
+    table = TypedRows.table(spark.session(), ROWS);
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  /** Ids of the rows, their partitions and what was counted. */
+  private record Partitioned(List<Long> ids, List<Integer> partitions, long found, long asked, long refuted)
+      implements Serializable {
+    /** With those of the next task. */
+    private Partitioned and(Partitioned next) {
+      return new Partitioned(Stream.of(ids, next.ids).flatMap(List::stream).toList(),
+          Stream.of(partitions, next.partitions).flatMap(List::stream).toList(),
+          found + next.found, asked + next.asked, refuted + next.refuted);
+    }
+  }
+
+  /** Runs over the pairs of one task as Spark's own writers do. */
+  private static final class AsPairs<T> extends AbstractFunction1<Iterator<T>, Partitioned> implements Serializable {
+    @Override
+    public Partitioned apply(Iterator<T> pairs) {
+      List<Long> ids = new ArrayList<>();
+      List<Integer> partitions = new ArrayList<>();
+      while (pairs.hasNext()) {
+        Product2<?, ?> pair = (Product2<?, ?>) pairs.next();
+        ids.add(((InternalRow) pair._2()).getLong(0));
+        partitions.add((Integer) pair._1());
+      }
+      return new Partitioned(ids, partitions, 0, 0, 0);
+    }
+  }
+
+  /** Runs over the rows of one task as Sluice's writer does. */
+  private static final class AsRows<T> extends AbstractFunction1<Iterator<T>, Partitioned> implements Serializable {
+    @Override
+    public Partitioned apply(Iterator<T> pairs) {
+      PartitionedRows<?> rows = (PartitionedRows<?>) pairs;
+      List<Long> ids = new ArrayList<>();
+      List<Integer> partitions = new ArrayList<>();
+      while (rows.advance()) {
+        ids.add(rows.row().getLong(0));
+        partitions.add(rows.partition());
+      }
+      Counters counters = new Counters();
+      rows.count(counters);
+      return new Partitioned(ids, partitions, counters.get(Counter.WRITE_PARTITIONS_FOUND),
+          counters.get(Counter.WRITE_PARTITIONS_ASKED), counters.get(Counter.WRITE_PARTITIONS_REFUTED));
+    }
+  }
+
+  private static ShuffleExchangeExec exchange(Dataset<Row> data) {
+    SparkPlan plan = data.queryExecution().executedPlan();
+    return (ShuffleExchangeExec) plan;
+  }
+
+  private static Partitioned stocks(ShuffleExchangeExec exchange) {
+    return run(exchange, exchange.child().execute(), new AsPairs<>());
+  }
+
+  private static Partitioned ours(ShuffleExchangeExec exchange, RowPartitioning partitioning) {
+    return run(exchange, new ExchangeInput(exchange.child().execute(), partitioning), new AsRows<>());
+  }
+
+  private static Partitioned run(ShuffleExchangeExec exchange, RDD<InternalRow> input,
+      AbstractFunction1<Iterator<Product2<Object, InternalRow>>, Partitioned> function) {
+    Serializer serializer = new UnsafeRowSerializer(exchange.output().length(), null);
+    RDD<Product2<Object, InternalRow>> pairs = ShuffleExchangeExec$.MODULE$.prepareShuffleDependency(
+        input, exchange.child().output(), exchange.outputPartitioning(), serializer, exchange.metrics()).rdd();
+    Partitioned[] results = (Partitioned[]) spark.session().sparkContext()
+        .runJob(pairs, function, ClassTag$.MODULE$.apply(Partitioned.class));
+    return Stream.of(results).reduce(Partitioned::and).orElseThrow();
+  }
+
+  private static void assertSame(ShuffleExchangeExec exchange, RowPartitioning partitioning, long mostAsked) {
+    Partitioned expected = stocks(exchange);
+    Partitioned actual = ours(exchange, partitioning);
+    assertEquals(expected.ids(), actual.ids());
+    assertEquals(expected.partitions(), actual.partitions());
+    assertEquals(0, actual.refuted());
+    assertEquals(ROWS, actual.found() + actual.asked());
+    assertTrue(actual.asked() <= mostAsked, () -> actual.asked() + " rows were asked for");
+  }
+
+  private static int ordinal(ShuffleExchangeExec exchange, Expression column) {
+    int ordinal = 0;
+    while (!exchange.output().apply(ordinal).exprId().equals(((Attribute) column).exprId())) {
+      ordinal++;
+    }
+    return ordinal;
+  }
+
+  private static RowPartitioning hash(ShuffleExchangeExec exchange) {
+    HashPartitioning partitioning = (HashPartitioning) exchange.outputPartitioning();
+    List<HashColumn> columns = new ArrayList<>();
+    for (int i = 0; i < partitioning.expressions().length(); i++) {
+      Attribute column = (Attribute) partitioning.expressions().apply(i);
+      columns.add(HashColumn.of(column.dataType(), ordinal(exchange, column), column.nullable()).orElseThrow());
+    }
+    return RowPartitioning.hash(columns, exchange.output().length(), partitioning.numPartitions());
+  }
+
+  private static RowPartitioning range(ShuffleExchangeExec exchange) {
+    RangePartitioning partitioning = (RangePartitioning) exchange.outputPartitioning();
+    List<SortColumn> columns = new ArrayList<>();
+    for (int i = 0; i < partitioning.ordering().length(); i++) {
+      SortOrder order = partitioning.ordering().apply(i);
+      Attribute column = (Attribute) order.child();
+      columns.add(SortColumn.of(column.dataType(), ordinal(exchange, column), column.nullable(),
+          order.direction() != Ascending$.MODULE$, order.nullOrdering() == NullsFirst$.MODULE$).orElseThrow());
+    }
+    return RowPartitioning.range(new ColumnOrder(columns, exchange.output().length()));
+  }
+
+  /** Each column alone, then several at random. */
+  static Stream<Arguments> columns() {
+    List<Arguments> all = new ArrayList<>();
+    for (int i = 0; i < TypedRows.TYPES.size(); i++) {
+      for (String kind : List.of("n", "v")) {
+        all.add(Arguments.of(kind + i, new Column[] {functions.col(kind + i)}));
+      }
+    }
+    Random random = new Random(11);
+    for (int i = 0; i < 20; i++) {
+      Column[] columns = new Column[2 + random.nextInt(4)];
+      for (int at = 0; at < columns.length; at++) {
+        columns[at] = functions.col((random.nextBoolean() ? "n" : "v") + random.nextInt(TypedRows.TYPES.size()));
+      }
+      all.add(Arguments.of(List.of(columns).toString(), columns));
+    }
+    return all.stream();
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("columns")
+  void rowsHashedByColumnsHaveSparksPartitions(String name, Column[] columns) {
+    for (int partitions : new int[] {2, 7, 200, 10_007}) {
+      ShuffleExchangeExec exchange = exchange(table.repartition(partitions, columns));
+      assertSame(exchange, hash(exchange), 64 * TASKS);
+    }
+  }
+
+  static Stream<Arguments> orders() {
+    Random random = new Random(13);
+    return columns().map(arguments -> {
+      Column[] columns = (Column[]) arguments.get()[1];
+      Column[] orders = new Column[columns.length];
+      for (int i = 0; i < columns.length; i++) {
+        orders[i] = switch (random.nextInt(4)) {
+          case 0 -> columns[i].asc();
+          case 1 -> columns[i].desc();
+          case 2 -> columns[i].asc_nulls_last();
+          default -> columns[i].desc_nulls_first();
+        };
+      }
+      return Arguments.of(List.of(orders).toString(), orders);
+    });
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("orders")
+  void rowsInRangesHaveSparksPartitions(String name, Column[] orders) {
+    for (int partitions : new int[] {2, 7, 200}) {
+      ShuffleExchangeExec exchange = exchange(table.repartitionByRange(partitions, orders));
+      assertSame(exchange, range(exchange), partitions == 200 ? ROWS : 600);
+    }
+  }
+
+  @Test
+  void rowsBetweenBoundsOfWideRangesAreSeldomAskedFor() {
+    ShuffleExchangeExec exchange = exchange(table.repartitionByRange(50, functions.col("id")));
+    assertSame(exchange, range(exchange), ROWS);
+    ShuffleExchangeExec shuffled = exchange(table.repartitionByRange(50, functions.col("v4")));
+    assertSame(shuffled, range(shuffled), 1_000);
+  }
+
+  @Test
+  void rowsDealtOutInTurnComeInSparksOrder() {
+    for (int partitions : new int[] {2, 3, 200}) {
+      ShuffleExchangeExec exchange = exchange(table.repartition(partitions));
+      RowPartitioning inTurn =
+          RowPartitioning.roundRobin(new BinaryOrder(exchange.output().length()), partitions);
+      assertSame(exchange, inTurn, 64 * TASKS);
+    }
+  }
+
+  @Test
+  void manyEqualRowsAreDealtOutInTurn() {
+    Dataset<Row> equal = spark.session().range(0, ROWS, 1, 1).selectExpr("id % 3 AS id", "'x' AS text");
+    ShuffleExchangeExec exchange = exchange(equal.repartition(7));
+    assertSame(exchange, RowPartitioning.roundRobin(new BinaryOrder(2), 7), 64 * TASKS);
+  }
+
+  @Test
+  void aFinderThatDisagreesIsNotUsed() {
+    ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.col("v4")));
+    HashColumn other = HashColumn.of(exchange.output().apply(0).dataType(), 0, false).orElseThrow();
+    Partitioned actual = ours(exchange, RowPartitioning.hash(List.of(other), exchange.output().length(), 7));
+    assertEquals(stocks(exchange).partitions(), actual.partitions());
+    assertEquals(TASKS, actual.refuted());
+    assertEquals(0, actual.found());
+  }
+
+  @Test
+  void anOrderThatDisagreesIsNotUsed() {
+    ShuffleExchangeExec exchange = exchange(table.repartitionByRange(7, functions.col("v4")));
+    RangePartitioning other =
+        (RangePartitioning) exchange(table.repartitionByRange(7, functions.col("v3"))).outputPartitioning();
+    Attribute column = (Attribute) other.ordering().apply(0).child();
+    SortColumn wrong = SortColumn.of(column.dataType(), 8, false, false, true).orElseThrow();
+    Partitioned actual =
+        ours(exchange, RowPartitioning.range(new ColumnOrder(List.of(wrong), exchange.output().length())));
+    assertEquals(stocks(exchange).partitions(), actual.partitions());
+    assertEquals(TASKS, actual.refuted());
+  }
+
+  /** Whoever maps or iterates over the input without a writer of Sluice sees Spark's pairs. */
+  @Test
+  void asAnIteratorItHasSparksPairs() {
+    ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.col("v4")));
+    Partitioned actual =
+        run(exchange, new ExchangeInput(exchange.child().execute(), hash(exchange)), new AsPairs<>());
+    assertEquals(stocks(exchange), actual);
+  }
+}
