@@ -10,13 +10,13 @@ import org.apache.spark.unsafe.array.LongArray;
 /**
  * Sorts references to rows by the numbers of one part of their order after the other: by radix, as many of the highest
  * bytes that differ as tell most rows apart, and again among those that they do not tell apart. Short runs of equal
- * numbers are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
+ * bytes are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
  * size. Stops when the task is killed. One thread.
  */
 final class ReferenceSort {
   /** Up to this many references are sorted by insertion. */
   private static final int FEW = 32;
-  /** Runs of equal numbers up to this length are sorted by comparing rows. */
+  /** Runs of equal bytes up to this length are sorted by comparing rows, which may be equal in many more bytes. */
   private static final int SHORT_RUN = 64;
   /** Pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
@@ -46,12 +46,12 @@ final class ReferenceSort {
 
   /** Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. */
   void sort(int from, int until, Part part) {
-    context.killTaskIfInterrupted();
     if (until - from <= FEW) {
       insertByNumber(from, until);
       eachRun(from, until, 0, part);
       return;
     }
+    context.killTaskIfInterrupted();
     long differing = differing(from, until);
     if (differing == 0) {
       equal(from, until, part);
@@ -162,11 +162,12 @@ final class ReferenceSort {
     if (order.isEnd(column)) {
       return;
     }
-    if (until - from <= SHORT_RUN || order.hasOnePart()) {
+    boolean nextColumn = column > part.column();
+    if (order.hasOnePart() || until - from <= SHORT_RUN && !nextColumn && order.isOfBytes(part)) {
       compareAll(from, until, column);
       return;
     }
-    Part next = column > part.column() ? new Part(column, 0, true)
+    Part next = nextColumn ? new Part(column, 0, true)
         : order.isOfBytes(part) ? afterBytes(from, until, part)
             : new Part(column, 0, false);
     if (next == null) {
