@@ -41,6 +41,8 @@ class SqlExchangeTest {
       placed("one partition", data -> data.repartition(1)),
       Query.ordered("global sort", spark -> events(spark).orderBy("d", "id")),
       Query.of("join", SqlExchangeTest::join),
+      Query.of("join of an int and a long", SqlExchangeTest::joinOfTypes),
+      Query.of("join of doubles", SqlExchangeTest::joinOfDoubles),
       Query.of("aggregate of a join", spark -> join(spark).groupBy("name").count()),
       Query.of("rebalance", spark -> events(spark).hint("rebalance")));
 
@@ -75,6 +77,8 @@ class SqlExchangeTest {
     assertNodes(1, events(session()).repartitionByRange(7, col("name")));
     assertNodes(1, events(session()).repartition(7));
     assertNodes(2, join(session()));
+    assertNodes(2, joinOfTypes(session()));
+    assertNodes(2, joinOfDoubles(session()));
   }
 
   @Test
@@ -177,5 +181,19 @@ class SqlExchangeTest {
   private static Dataset<Row> join(SparkSession spark) {
     Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("id AS k", "concat('right ', id) AS right");
     return events(spark).join(right, "k");
+  }
+
+  private static Dataset<Row> joinOfTypes(SparkSession spark) {
+    Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("CAST(id AS INT) AS number", "id AS right");
+    return events(spark).join(right, col("k").equalTo(col("number")));
+  }
+
+  /** Zeros of both signs are equal, and NaNs. */
+  private static Dataset<Row> joinOfDoubles(SparkSession spark) {
+    Dataset<Row> left = events(spark).selectExpr("id", "name",
+        "CASE WHEN k % 50 = 0 THEN CAST('NaN' AS DOUBLE) WHEN k % 50 = 1 THEN -0.0D ELSE CAST(k AS DOUBLE) END AS x");
+    Dataset<Row> right = spark.range(0, 100, 1, SLICES).selectExpr(
+        "CASE WHEN id = 3 THEN CAST('NaN' AS DOUBLE) ELSE CAST(id AS DOUBLE) END AS y", "id AS right");
+    return left.join(right, col("x").equalTo(col("y")));
   }
 }

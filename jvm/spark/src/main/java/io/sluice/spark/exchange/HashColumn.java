@@ -30,7 +30,7 @@ public final class HashColumn implements Serializable {
 
   /** What is hashed of a value, by types that are stored alike. */
   private enum Kind {
-    BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, BYTES
+    BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, BYTES, BYTE_AS_LONG, SHORT_AS_LONG, INT_AS_LONG
   }
 
   private final Kind kind;
@@ -47,11 +47,29 @@ public final class HashColumn implements Serializable {
    * A column of the given type; empty for types whose hash is left to Spark: strings with a collation, nested and
    * user-defined types, calendar intervals.
    *
+   * @param stored the column's type
+   * @param hashed the type that its values are hashed as; a whole number may be stored in a narrower type
    * @param ordinal of the field
    * @param nullable if false, Spark does not look at the row's null bit, and so this does not either
    */
-  public static Optional<HashColumn> of(DataType type, int ordinal, boolean nullable) {
-    return kind(type).map(kind -> new HashColumn(kind, ordinal, nullable));
+  public static Optional<HashColumn> of(DataType stored, DataType hashed, int ordinal, boolean nullable) {
+    return kind(stored).flatMap(from -> kind(hashed).flatMap(to -> widened(from, to)))
+        .map(kind -> new HashColumn(kind, ordinal, nullable));
+  }
+
+  /** Bytes, shorts and ints are hashed alike, longs in another way. */
+  private static Optional<Kind> widened(Kind stored, Kind hashed) {
+    if (stored == hashed) {
+      return Optional.of(stored);
+    }
+    return switch (stored) {
+      case BYTE -> hashed == Kind.SHORT || hashed == Kind.INT ? Optional.of(Kind.BYTE)
+          : hashed == Kind.LONG ? Optional.of(Kind.BYTE_AS_LONG) : Optional.empty();
+      case SHORT -> hashed == Kind.INT ? Optional.of(Kind.SHORT)
+          : hashed == Kind.LONG ? Optional.of(Kind.SHORT_AS_LONG) : Optional.empty();
+      case INT -> hashed == Kind.LONG ? Optional.of(Kind.INT_AS_LONG) : Optional.empty();
+      default -> Optional.empty();
+    };
   }
 
   private static Optional<Kind> kind(DataType type) {
@@ -112,6 +130,9 @@ public final class HashColumn implements Serializable {
       case SHORT -> Murmur3_x86_32.hashInt(Platform.getShort(base, at), seed);
       case INT -> Murmur3_x86_32.hashInt(Platform.getInt(base, at), seed);
       case LONG -> Murmur3_x86_32.hashLong(Platform.getLong(base, at), seed);
+      case BYTE_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getByte(base, at), seed);
+      case SHORT_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getShort(base, at), seed);
+      case INT_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getInt(base, at), seed);
       case FLOAT -> Murmur3_x86_32.hashInt(bits(Platform.getFloat(base, at)), seed);
       case DOUBLE -> Murmur3_x86_32.hashLong(bits(Platform.getDouble(base, at)), seed);
       case BYTES -> hashBytes(base, row, Platform.getLong(base, at), seed);

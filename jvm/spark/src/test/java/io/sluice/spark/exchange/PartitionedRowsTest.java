@@ -34,12 +34,14 @@ import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec$;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -161,7 +163,8 @@ class PartitionedRowsTest {
     List<HashColumn> columns = new ArrayList<>();
     for (int i = 0; i < partitioning.expressions().length(); i++) {
       Attribute column = (Attribute) partitioning.expressions().apply(i);
-      columns.add(HashColumn.of(column.dataType(), ordinal(exchange, column), column.nullable()).orElseThrow());
+      columns.add(HashColumn.of(column.dataType(), column.dataType(), ordinal(exchange, column), column.nullable())
+          .orElseThrow());
     }
     return RowPartitioning.hash(columns, exchange.output().length(), partitioning.numPartitions());
   }
@@ -204,6 +207,21 @@ class PartitionedRowsTest {
       ShuffleExchangeExec exchange = exchange(table.repartition(partitions, columns));
       assertSame(exchange, hash(exchange), 64 * TASKS);
     }
+  }
+
+  /** As joins of columns of different types hash them. */
+  @ParameterizedTest
+  @CsvSource({"tinyint,smallint", "tinyint,int", "tinyint,bigint", "smallint,int", "smallint,bigint", "int,bigint"})
+  void wholeNumbersAreHashedInWiderTypes(String stored, String hashed) {
+    Dataset<Row> data = table.selectExpr("id", "CAST(n4 AS " + stored + ") AS a", "CAST(v3 AS " + stored + ") AS b");
+    ShuffleExchangeExec exchange =
+        exchange(data.repartition(13, functions.col("a").cast(hashed), functions.col("b").cast(hashed)));
+    List<HashColumn> columns = new ArrayList<>();
+    for (int ordinal : new int[] {1, 2}) {
+      columns.add(HashColumn.of(DataType.fromDDL(stored), DataType.fromDDL(hashed), ordinal, ordinal == 1)
+          .orElseThrow());
+    }
+    assertSame(exchange, RowPartitioning.hash(columns, 3, 13), 64 * TASKS);
   }
 
   static Stream<Arguments> orders() {
@@ -260,7 +278,8 @@ class PartitionedRowsTest {
   @Test
   void aFinderThatDisagreesIsNotUsed() {
     ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.col("v4")));
-    HashColumn other = HashColumn.of(exchange.output().apply(0).dataType(), 0, false).orElseThrow();
+    DataType type = exchange.output().apply(0).dataType();
+    HashColumn other = HashColumn.of(type, type, 0, false).orElseThrow();
     Partitioned actual = ours(exchange, RowPartitioning.hash(List.of(other), exchange.output().length(), 7));
     assertEquals(stocks(exchange).partitions(), actual.partitions());
     assertEquals(TASKS, actual.refuted());

@@ -46,21 +46,15 @@ final class FindPartitions extends PlanRule {
     if (found.size == keys.length) Some(RowPartitioning.hash(found, columns.length, partitions)) else None
   }
 
-  private def hashColumn(key: Expression, columns: Seq[Attribute]): Option[HashColumn] = key match {
-    case attribute: Attribute =>
-      val ordinal = columns.indexWhere(_.exprId == attribute.exprId)
-      if (ordinal < 0) {
-        None
-      } else {
-        val column = HashColumn.of(attribute.dataType, ordinal, columns(ordinal).nullable)
-        if (column.isPresent) Some(column.get) else None
-      }
-    case _ => None
-  }
+  private def hashColumn(key: Expression, columns: Seq[Attribute]): Option[HashColumn] =
+    KeyColumn.of(key, columns).flatMap { found =>
+      val column = HashColumn.of(found.storedType, found.keyType, found.ordinal, found.nullable)
+      if (column.isPresent) Some(column.get) else None
+    }
 
   /** Spark compares keys by what the order says of null, which a row's column may say otherwise. */
   private def range(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowPartitioning] = {
-    val agree = keys.forall(key => columns.find(_.semanticEquals(key.child)).forall(_.nullable == key.child.nullable))
+    val agree = keys.forall(key => KeyColumn.of(key.child, columns).forall(_.nullable == key.child.nullable))
     if (agree) SluiceSortExec.rowOrder(keys, columns).map(order => RowPartitioning.range(order)) else None
   }
 }

@@ -151,16 +151,10 @@ object SluiceSortExec {
     if (keys.nonEmpty && found.size == keys.length) Some(new ColumnOrder(found, columns.length)) else None
   }
 
-  private def sortColumn(key: SortOrder, columns: Seq[Attribute]): Option[SortColumn] = key.child match {
-    case attribute: Attribute =>
-      val ordinal = columns.indexWhere(_.exprId == attribute.exprId)
-      if (ordinal < 0) {
-        None
-      } else {
-        val column = SortColumn.of(attribute.dataType, ordinal, columns(ordinal).nullable,
-          key.direction == Descending, key.nullOrdering == NullsFirst)
-        if (column.isPresent) Some(column.get) else None
-      }
-    case _ => None
-  }
+  private def sortColumn(key: SortOrder, columns: Seq[Attribute]): Option[SortColumn] =
+    KeyColumn.of(key.child, columns).flatMap { found =>
+      val column = SortColumn.of(found.storedType, found.ordinal, found.nullable,
+        key.direction == Descending, key.nullOrdering == NullsFirst)
+      if (column.isPresent) Some(column.get) else None
+    }
 }
