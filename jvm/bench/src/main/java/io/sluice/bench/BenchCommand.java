@@ -2,6 +2,7 @@ package io.sluice.bench;
 
 import io.sluice.bench.page.ReportPage;
 import io.sluice.bench.protocol.Json;
+import io.sluice.bench.report.AccountingText;
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.BenchTableText;
 import io.sluice.bench.report.BuildsText;
@@ -106,6 +107,11 @@ final class BenchCommand implements Callable<Integer> {
 
   @Mixin private ClusterOptions clusterOptions;
 
+  @Option(names = "--accounting",
+      description = "Also prints, for every stage, how many nanoseconds a row the executors' task, encoder, decoder, "
+          + "compiler and collector threads and the kernel took. Encoder and decoder get a thread each, to be told "
+          + "from the task's.") private boolean accounting;
+
   @Option(names = "--conf", paramLabel = "KEY=VALUE",
       description = "A Spark setting for every engine; can be repeated.") private List<String> conf = List.of();
 
@@ -175,7 +181,10 @@ final class BenchCommand implements Callable<Integer> {
 
   private Plan plan() {
     checkRounds();
-    Map<String, String> settings = SparkConfArguments.parse(conf);
+    Map<String, String> settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
+    if (accounting) {
+      AccountingText.SETTINGS.forEach(settings::putIfAbsent);
+    }
     return new Plan(sizings(), engines(), settings,
         Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
         oldJar());
@@ -307,6 +316,9 @@ final class BenchCommand implements Callable<Integer> {
     TpchSummary.of(comparisons)
         .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     BuildsText.render(comparisons).ifPresent(text -> System.out.println("\n" + text));
+    if (accounting) {
+      System.out.println("\n" + AccountingText.render(results));
+    }
     if (potential) {
       System.out.println("\n" + PotentialText.render(comparisons));
     }

@@ -60,7 +60,9 @@ final class Plans {
     return lines;
   }
 
-  /** The same without what Sluice puts into plans: its sorts have Spark's name, its inputs of exchanges are left out. */
+  /**
+   * The same without what Sluice puts into plans: its sorts have Spark's name, its inputs of exchanges are left out.
+   */
   static List<String> shapeWithoutSluice(Dataset<?> data) {
     List<String> lines = new ArrayList<>();
     visit(queryExecution(data).executedPlan(), 0, lines, true);

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.stream.Stream;
 
 /**
  * CPU time of the executor processes as the operating system counts it (user and system, every thread).
@@ -25,11 +26,16 @@ final class ExecutorCpu {
 
   /** Seconds since the processes started. */
   double seconds() {
+    return processes().mapToDouble(ExecutorCpu::seconds).sum();
+  }
+
+  /** The executors' processes that can be seen from here. */
+  Stream<ProcessHandle> processes() {
     if (master.startsWith("local-cluster")) {
-      return ProcessHandle.current().descendants().mapToDouble(ExecutorCpu::seconds).sum();
+      return ProcessHandle.current().descendants();
     }
-    return master.startsWith("local") ? seconds(ProcessHandle.current())
-        : ProcessHandle.allProcesses().filter(this::isExecutor).mapToDouble(ExecutorCpu::seconds).sum();
+    return master.startsWith("local") ? Stream.of(ProcessHandle.current())
+        : ProcessHandle.allProcesses().filter(this::isExecutor);
   }
 
   /** Not by {@link ProcessHandle.Info#arguments}, which cuts arguments as long as a class path. */

@@ -21,6 +21,8 @@ final class SparkApplication {
   private final TaskTotals totals;
   private final ShuffleFiles shuffleFiles;
   private final ExecutorCpu executorCpu;
+  /** Null where nobody has asked for it. */
+  private final CostAccounting accounting;
 
   private SparkApplication(SparkSession spark, SparkSession plain, TaskTotals totals) {
     this.spark = spark;
@@ -28,6 +30,11 @@ final class SparkApplication {
     this.totals = totals;
     this.shuffleFiles = new ShuffleFiles(spark.sparkContext().getConf().get("spark.local.dir", ""));
     this.executorCpu = new ExecutorCpu(spark.sparkContext().master(), spark.sparkContext().applicationId());
+    this.accounting = spark.sparkContext().getConf().getBoolean(CostAccounting.SETTING, false)
+        ? new CostAccounting(executorCpu::processes) : null;
+    if (accounting != null) {
+      spark.sparkContext().addSparkListener(accounting);
+    }
   }
 
   /** Starts the application as {@code request} says; {@code progress} hears of finished tasks. */
@@ -74,6 +81,9 @@ final class SparkApplication {
   private RunMetrics measure(Workload workload, SparkSession session, Sizing sizing) {
     drainListeners();
     totals.reset();
+    if (accounting != null) {
+      accounting.reset();
+    }
     long fallbacks = SluiceFallbacks.count();
     double processCpuS = executorCpu.seconds();
     long start = System.nanoTime();
@@ -81,7 +91,8 @@ final class SparkApplication {
     double wallS = (System.nanoTime() - start) / 1e9;
     processCpuS = executorCpu.seconds() - processCpuS;
     drainListeners();
-    return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks);
+    return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
+        accounting == null ? null : accounting.costs());
   }
 
   /**

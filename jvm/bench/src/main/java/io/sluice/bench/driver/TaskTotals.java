@@ -2,6 +2,8 @@ package io.sluice.bench.driver;
 
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.protocol.StageCosts;
+import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -51,10 +53,10 @@ final class TaskTotals extends SparkListener {
   }
 
   /** The totals so far, with what the caller measured itself. */
-  synchronized RunMetrics metrics(double wallS, double processCpuS, long fallbacks) {
+  synchronized RunMetrics metrics(double wallS, double processCpuS, long fallbacks, List<StageCosts> costs) {
     return new RunMetrics(wallS, writeBytes, readBytes, records, spilledBytes, cpuNanos / 1e9, gcMillis / 1e3,
         failedTasks, processCpuS, fallbacks,
-        stages.values().stream().filter(StageTotals::ran).map(StageTotals::metrics).toList());
+        stages.values().stream().filter(StageTotals::ran).map(StageTotals::metrics).toList(), costs);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.sluice.bench.report;
 
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.protocol.RunMetrics;
+import io.sluice.bench.protocol.StageCosts;
 import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Measurement;
@@ -27,13 +28,14 @@ import java.util.stream.IntStream;
  * @param stages the same by stage, each figure a median; null in results of before they were recorded
  * @param ratioVsOld the engine sluice-old's median over this one's: above 1 is faster than the older build; null
  *     without that engine
+ * @param costs the executors' CPU by stage and kind of thread, means over the runs; null unless asked for
  * @param startS seconds until an application was up, for workloads of which every run has a new one; else null
  */
 public record BenchResult(String workload, String engine, String spark, long rows, List<Double> runsS, double medianS,
     Double ratioVsStock, long shuffleWriteBytes, long shuffleReadBytes, long spilledBytes, double cpuS, double gcS,
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
-    Double ratioVsOld, Double startS, Environment environment) {
+    Double ratioVsOld, Double startS, List<StageCosts> costs, Environment environment) {
 
   /** The results of one workload, one per measurement. */
   public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
@@ -63,7 +65,7 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median(one, RunMetrics::fetchWaitS)), stages(one.runs()),
         old.map(seconds -> rounded(seconds / medianS)).orElse(null),
         one.startsS().isEmpty() ? null : rounded(Statistics.of(one.startsS(), Double::doubleValue).median()),
-        environment);
+        costs(one.runs()), environment);
   }
 
   /** How many times as fast as stock Sluice has to be in this workload; 0 where that is not asked. */
@@ -94,6 +96,26 @@ public record BenchResult(String workload, String engine, String spark, long row
         rounded(median.applyAsDouble(StageMetrics::gcS)),
         Math.round(median.applyAsDouble(StageMetrics::shuffleWriteBytes)),
         Math.round(median.applyAsDouble(StageMetrics::shuffleReadBytes)));
+  }
+
+  /** Means of the stages at the same place of every run. */
+  private static List<StageCosts> costs(List<RunMetrics> runs) {
+    if (runs.stream().anyMatch(run -> run.costs() == null)) {
+      return null;
+    }
+    int common = runs.stream().mapToInt(run -> run.costs().size()).min().orElse(0);
+    return IntStream.range(0, common)
+        .mapToObj(place -> cost(runs.stream().map(run -> run.costs().get(place)).toList())).toList();
+  }
+
+  private static StageCosts cost(List<StageCosts> runs) {
+    ToDoubleFunction<ToDoubleFunction<StageCosts>> mean =
+        figure -> rounded(runs.stream().mapToDouble(figure).average().orElse(0));
+    return new StageCosts(runs.get(0).name(), runs.get(0).writes(), runs.get(0).rows(),
+        mean.applyAsDouble(StageCosts::taskS), mean.applyAsDouble(StageCosts::encoderS),
+        mean.applyAsDouble(StageCosts::decoderS), mean.applyAsDouble(StageCosts::jitS),
+        mean.applyAsDouble(StageCosts::gcS), mean.applyAsDouble(StageCosts::otherS),
+        mean.applyAsDouble(StageCosts::kernelS), mean.applyAsDouble(StageCosts::waitS));
   }
 
   private static double median(Measurement one, ToDoubleFunction<RunMetrics> figure) {

@@ -154,6 +154,6 @@ class BenchResultTest {
 
   private static RunMetrics run(double wallS, long writeBytes, double cpuS) {
     return new RunMetrics(wallS, writeBytes, writeBytes, 10, 0, cpuS, 0, 0, cpuS, 0,
-        List.of(stage("map", wallS, writeBytes, 0), stage("reduce", 2 * wallS, 0, writeBytes)));
+        List.of(stage("map", wallS, writeBytes, 0), stage("reduce", 2 * wallS, 0, writeBytes)), null);
   }
 }

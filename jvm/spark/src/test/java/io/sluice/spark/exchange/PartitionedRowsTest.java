@@ -75,7 +75,8 @@ class PartitionedRowsTest {
 
   /** Ids of the rows, their partitions and what was counted. */
   private record Partitioned(List<Long> ids, List<Integer> partitions, long found, long asked, long refuted)
-      implements Serializable {
+      implements
+        Serializable {
     /** With those of the next task. */
     private Partitioned and(Partitioned next) {
       return new Partitioned(Stream.of(ids, next.ids).flatMap(List::stream).toList(),

@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 
 /**
  * The input of an exchange, whose rows are the child's; Sluice's shuffle writer asks it for their partitions. Shown as
- * `SluicePartitions`. It is a projection that changes nothing, and equals its child in canonical form, so that exchanges
- * are reused as without it.
+ * `SluicePartitions`. It is a projection that changes nothing, and equals its child in canonical form, so that
+ * exchanges are reused as without it.
  *
  * @param columns the child's output. `ProjectExec`'s parameters come first, because Spark copies nodes through the
  *                constructor
