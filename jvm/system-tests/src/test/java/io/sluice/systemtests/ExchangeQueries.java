@@ -1,0 +1,69 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
+
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/** Queries whose exchanges divide rows in every way. */
+final class ExchangeQueries {
+  private static final long ROWS = 20_000;
+  private static final int SLICES = 3;
+  /** So that Spark samples all rows, and bounds of ranges do not depend on the sample. */
+  private static final String SAMPLE = "spark.sql.execution.rangeExchange.sampleSizePerPartition";
+
+  /** Those whose name is that of a partitioning have the partition of every row in their result. */
+  static List<Query> all() {
+    return List.of(
+      placed("hash of a long", data -> data.repartition(7, col("k"))),
+      placed("hash of several columns", data -> data.repartition(13, col("name"), col("d"), col("k"))),
+      placed("hash of an expression", data -> data.repartition(7, expr("k % 5"))),
+      placed("range of a string", data -> data.repartitionByRange(9, col("name").desc(), col("id"))),
+      placed("range of a number", data -> data.repartitionByRange(40, col("d"))),
+      placed("in turn", data -> data.repartition(11)),
+      placed("one partition", data -> data.repartition(1)),
+      Query.ordered("global sort", spark -> events(spark).orderBy("d", "id")),
+      Query.of("join", ExchangeQueries::join),
+      Query.of("join of an int and a long", ExchangeQueries::joinOfTypes),
+      Query.of("join of doubles", ExchangeQueries::joinOfDoubles),
+      Query.of("aggregate of a join", spark -> join(spark).groupBy("name").count()),
+      Query.of("rebalance", spark -> events(spark).hint("rebalance")));
+  }
+
+  private ExchangeQueries() {}
+
+  private static Query placed(String name, UnaryOperator<Dataset<Row>> shuffle) {
+    return Query.of(name, spark -> {
+      // On stock too, which runs queries without their settings.
+      spark.conf().set(SAMPLE, "10000");
+      return shuffle.apply(events(spark)).withColumn("p", expr("spark_partition_id()"));
+    });
+  }
+
+  static Dataset<Row> events(SparkSession spark) {
+    return Tables.events(spark, ROWS, SLICES);
+  }
+
+  static Dataset<Row> join(SparkSession spark) {
+    Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("id AS k", "concat('right ', id) AS right");
+    return events(spark).join(right, "k");
+  }
+
+  static Dataset<Row> joinOfTypes(SparkSession spark) {
+    Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("CAST(id AS INT) AS number", "id AS right");
+    return events(spark).join(right, col("k").equalTo(col("number")));
+  }
+
+  /** Zeros of both signs are equal, and NaNs. */
+  static Dataset<Row> joinOfDoubles(SparkSession spark) {
+    Dataset<Row> left = events(spark).selectExpr("id", "name",
+        "CASE WHEN k % 50 = 0 THEN CAST('NaN' AS DOUBLE) WHEN k % 50 = 1 THEN -0.0D ELSE CAST(k AS DOUBLE) END AS x");
+    Dataset<Row> right = spark.range(0, 100, 1, SLICES).selectExpr(
+        "CASE WHEN id = 3 THEN CAST('NaN' AS DOUBLE) ELSE CAST(id AS DOUBLE) END AS y", "id AS right");
+    return left.join(right, col("x").equalTo(col("y")));
+  }
+}
