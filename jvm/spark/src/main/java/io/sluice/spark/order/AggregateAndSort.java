@@ -74,7 +74,7 @@ public final class AggregateAndSort<K, V, C> {
   }
 
   private Iterator<Product2<K, C>> combined() {
-    return CombinedRecords.of(dependency, records, context);
+    return CombinedRecords.of(dependency, rows, records, context, counters);
   }
 
   private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {

@@ -1,0 +1,145 @@
+package io.sluice.spark.order;
+
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.record.DistinctKeys;
+import java.util.NoSuchElementException;
+import java.util.function.Supplier;
+import org.apache.spark.TaskContext;
+import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.util.collection.ExternalAppendOnlyMap;
+import scala.Product2;
+import scala.Tuple2;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+
+/**
+ * Hands out combined records by the number of their key. While it does, the task's other operators may need the memory:
+ * then Spark's map writes what was not handed out to disk and reads it back, as it does with its own records.
+ *
+ * <p>The consumer takes a chunk of records at a time under the object's monitor, and has them for itself. One consumer;
+ * {@link #spill} on any thread.
+ */
+final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
+  private static final int CHUNK = 64;
+
+  private final CombinerMemory memory;
+  private final TaskContext context;
+  private final Supplier<ExternalAppendOnlyMap<K, C, C>> sparkMap;
+  private final Object[] chunk = new Object[CHUNK];
+  private int chunkNext;
+  private int chunkEnd;
+  /** Null when all was handed out or spilled. */
+  private DistinctKeys keys;
+  private Object[] combiners;
+  private int next;
+  /** Null as long as nothing was spilled. */
+  private volatile Iterator<? extends Product2<K, C>> spilled;
+  /** Whether a spill failed half-way, so that records are lost. */
+  private boolean broken;
+
+  /** @param sparkMap makes an empty map, which is given nothing but what it spills */
+  CombinedInMemory(DistinctKeys keys, Object[] combiners, CombinerMemory memory, TaskContext context,
+      Supplier<ExternalAppendOnlyMap<K, C, C>> sparkMap) {
+    this.keys = keys;
+    this.combiners = combiners;
+    this.memory = memory;
+    this.context = context;
+    this.sparkMap = sparkMap;
+  }
+
+  @Override
+  public boolean hasNext() {
+    return chunkNext < chunkEnd || takeChunk();
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // The chunk holds records.
+  public Product2<K, C> next() {
+    if (chunkNext == chunkEnd && !takeChunk()) {
+      throw new NoSuchElementException("no more combined records in this shuffle partition");
+    }
+    Object record = chunk[chunkNext];
+    chunk[chunkNext++] = null;
+    return (Product2<K, C>) record;
+  }
+
+  private boolean takeChunk() {
+    chunkNext = 0;
+    chunkEnd = 0;
+    takeFromMemory();
+    Iterator<? extends Product2<K, C>> rest = spilled;
+    if (rest != null) {
+      while (chunkEnd < CHUNK && rest.hasNext()) {
+        chunk[chunkEnd++] = rest.next();
+      }
+    }
+    if (chunkEnd == 0) {
+      // Not under the monitor: spills take it while they hold Spark's lock of the task's memory.
+      memory.release();
+    }
+    return chunkEnd > 0;
+  }
+
+  private synchronized void takeFromMemory() {
+    if (broken) {
+      throw new SluiceException("task attempt " + context.taskAttemptId()
+          + " could not write combined shuffle records to disk: see the log for the reason");
+    }
+    while (spilled == null && chunkEnd < CHUNK && isInMemory()) {
+      chunk[chunkEnd++] = takeNext();
+    }
+  }
+
+  private boolean isInMemory() {
+    if (keys != null && next == keys.size()) {
+      keys = null;
+      combiners = null;
+    }
+    return keys != null;
+  }
+
+  @SuppressWarnings("unchecked") // Keys and combiners are the shuffle's.
+  private Tuple2<K, C> takeNext() {
+    Tuple2<K, C> record = new Tuple2<>((K) keys.key(next), (C) combiners[next]);
+    next++;
+    return record;
+  }
+
+  /**
+   * Writes what was not handed out to disk.
+   *
+   * @return bytes of memory that were given back
+   */
+  synchronized long spill(long bytes, MemoryConsumer trigger) {
+    if (broken || spilled != null || !isInMemory()) {
+      return 0;
+    }
+    ExternalAppendOnlyMap<K, C, C> map = sparkMap.get();
+    broken = true;
+    Iterator<Tuple2<K, C>> rest = map.destructiveIterator(new AbstractIterator<>() {
+      @Override
+      public boolean hasNext() {
+        return next < keys.size();
+      }
+
+      @Override
+      public Tuple2<K, C> next() {
+        return takeNext();
+      }
+    });
+    map.spill(bytes, trigger);
+    broken = false;
+    spilled = rest;
+    if (next < keys.size()) {
+      // Spark's map spills for the same operators only as Spark's own.
+      return 0;
+    }
+    keys = null;
+    combiners = null;
+    context.taskMetrics().incMemoryBytesSpilled(memory.heldBytes());
+    context.taskMetrics().incDiskBytesSpilled(map.diskBytesSpilled());
+    long held = memory.heldBytes();
+    memory.release();
+    return held;
+  }
+}
