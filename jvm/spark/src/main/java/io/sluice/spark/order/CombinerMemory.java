@@ -22,7 +22,7 @@ final class CombinerMemory {
   private static final String INITIAL_THRESHOLD = "spark.shuffle.spill.initialMemoryThreshold";
   private static final String FORCED_BY_ELEMENTS = "spark.shuffle.spill.numElementsForceSpillThreshold";
   private static final String FORCED_BY_SIZE = "spark.shuffle.spill.maxSizeInBytesForSpillThreshold";
-  private static final long DEFAULT_INITIAL_BYTES = 5L << 20;
+  private static final String DEFAULT_INITIAL_BYTES = "5m";
   private static final double GROWTH_WHILE_UNCOUNTED = 2;
   private static final double GROWTH = 1.2;
 
@@ -51,7 +51,7 @@ final class CombinerMemory {
     this.context = context;
     this.estimate = estimate;
     this.quota = new HeapQuota(context.taskMemoryManager(), spill);
-    this.initialBytes = SparkEnv.get().conf().getLong(INITIAL_THRESHOLD, DEFAULT_INITIAL_BYTES);
+    this.initialBytes = SparkEnv.get().conf().getSizeAsBytes(INITIAL_THRESHOLD, DEFAULT_INITIAL_BYTES);
     this.thresholdBytes = initialBytes;
     context.addTaskCompletionListener((TaskCompletionListener) done -> {
       ended = true;

@@ -24,11 +24,12 @@ import scala.collection.Iterator;
 final class Combiners<K, V, C> {
   private static final int FIRST_KEYS = 32;
 
-  private final DistinctKeys keys;
   private final Combining<V, C> functions;
   private final Serializer serializer;
   private final TaskContext context;
   private final CombinerMemory memory;
+  /** Null, as the combiners, when values are no longer combined: the task's listeners keep this object. */
+  private DistinctKeys keys;
   private Object[] combiners = new Object[FIRST_KEYS];
   /** Null as long as values are combined. */
   private volatile CombinedInMemory<K, C> records;
@@ -73,6 +74,8 @@ final class Combiners<K, V, C> {
   Iterator<Product2<K, C>> records() {
     context.taskMetrics().incPeakExecutionMemory(memory.peakBytes());
     records = new CombinedInMemory<>(keys, combiners, memory, context, this::emptySparkMap);
+    keys = null;
+    combiners = null;
     return records;
   }
 
@@ -102,14 +105,16 @@ final class Combiners<K, V, C> {
 
   /** What was combined, in the order of the keys; each is forgotten when it is taken. */
   private Iterator<Product2<K, Object>> taken() {
+    DistinctKeys taken = keys;
     Object[] left = combiners;
+    keys = null;
     combiners = null;
     return new AbstractIterator<>() {
       private int next;
 
       @Override
       public boolean hasNext() {
-        return next < keys.size();
+        return next < taken.size();
       }
 
       @Override
@@ -117,7 +122,7 @@ final class Combiners<K, V, C> {
       public Product2<K, Object> next() {
         Object combiner = left[next];
         left[next] = null;
-        return new Tuple2<>((K) keys.key(next++), new Partial(combiner));
+        return new Tuple2<>((K) taken.key(next++), new Partial(combiner));
       }
     };
   }
