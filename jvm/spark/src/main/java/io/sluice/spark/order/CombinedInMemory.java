@@ -6,6 +6,7 @@ import java.util.NoSuchElementException;
 import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.MemoryMode;
 import org.apache.spark.util.collection.ExternalAppendOnlyMap;
 import scala.Product2;
 import scala.Tuple2;
@@ -66,21 +67,21 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
   private boolean takeChunk() {
     chunkNext = 0;
     chunkEnd = 0;
-    takeFromMemory();
+    if (takeFromMemory()) {
+      // Not under the monitor: spills take it while they hold Spark's lock of the task's memory.
+      memory.release();
+    }
     Iterator<? extends Product2<K, C>> rest = spilled;
     if (rest != null) {
       while (chunkEnd < CHUNK && rest.hasNext()) {
         chunk[chunkEnd++] = rest.next();
       }
     }
-    if (chunkEnd == 0) {
-      // Not under the monitor: spills take it while they hold Spark's lock of the task's memory.
-      memory.release();
-    }
     return chunkEnd > 0;
   }
 
-  private synchronized void takeFromMemory() {
+  /** Whether nothing is left in memory. */
+  private synchronized boolean takeFromMemory() {
     if (broken) {
       throw new SluiceException("task attempt " + context.taskAttemptId()
           + " could not write combined shuffle records to disk: see the log for the reason");
@@ -88,6 +89,7 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
     while (spilled == null && chunkEnd < CHUNK && isInMemory()) {
       chunk[chunkEnd++] = takeNext();
     }
+    return !isInMemory();
   }
 
   private boolean isInMemory() {
@@ -106,12 +108,14 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
   }
 
   /**
-   * Writes what was not handed out to disk.
+   * Writes what was not handed out to disk. As Spark's map, for operators that work on the heap, and not where Spark's
+   * binary rows are outside of it.
    *
    * @return bytes of memory that were given back
    */
   synchronized long spill(long bytes, MemoryConsumer trigger) {
-    if (broken || spilled != null || !isInMemory()) {
+    if (broken || spilled != null || !isInMemory()
+        || context.taskMemoryManager().getTungstenMemoryMode() != MemoryMode.ON_HEAP) {
       return 0;
     }
     ExternalAppendOnlyMap<K, C, C> map = sparkMap.get();
@@ -128,17 +132,13 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
       }
     });
     map.spill(bytes, trigger);
-    broken = false;
+    broken = next < keys.size();
     spilled = rest;
-    if (next < keys.size()) {
-      // Spark's map spills for the same operators only as Spark's own.
-      return 0;
-    }
     keys = null;
     combiners = null;
-    context.taskMetrics().incMemoryBytesSpilled(memory.heldBytes());
-    context.taskMetrics().incDiskBytesSpilled(map.diskBytesSpilled());
     long held = memory.heldBytes();
+    context.taskMetrics().incMemoryBytesSpilled(held);
+    context.taskMetrics().incDiskBytesSpilled(map.diskBytesSpilled());
     memory.release();
     return held;
   }
