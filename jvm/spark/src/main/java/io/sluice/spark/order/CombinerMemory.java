@@ -15,8 +15,9 @@ import org.apache.spark.util.TaskCompletionListener;
  * Spark's is not.
  *
  * <p>Estimates are rarer than Spark's, which follow each other when there are a tenth more updates, because each of them
- * walks the objects of a sample of the keys: while the table is too small to be counted they come at each doubling. One
- * thread, but for {@link #release} and {@link #askToEnd}.
+ * walks the objects of a sample of the keys: while the table is too small to be counted they come at each doubling, and
+ * when the rows since the last one are so large that they could fill it. One thread, but for {@link #release} and {@link
+ * #askToEnd}.
  */
 final class CombinerMemory {
   private static final String INITIAL_THRESHOLD = "spark.shuffle.spill.initialMemoryThreshold";
@@ -38,6 +39,9 @@ final class CombinerMemory {
   private long nextSample = 1;
   private long sampledAt;
   private long sampledBytes;
+  /** Bytes of rows since the last estimate, and how many make another one due. */
+  private long rowBytes;
+  private long mostRowBytes;
   private double bytesPerUpdate;
   private long peakBytes;
   private volatile boolean askedToEnd;
@@ -64,9 +68,14 @@ final class CombinerMemory {
     return conf.contains(FORCED_BY_ELEMENTS) || conf.contains(FORCED_BY_SIZE);
   }
 
-  /** Counts one record that was combined; false when the table is to take no more, because memory is short. */
-  boolean covers() {
-    return ++updates < nextCheck || check();
+  /**
+   * Counts one record that was combined; false when the table is to take no more, because memory is short.
+   *
+   * @param bytes of its row; 0 if it was none
+   */
+  boolean covers(int bytes) {
+    rowBytes += bytes;
+    return ++updates < nextCheck && rowBytes <= mostRowBytes || check();
   }
 
   private boolean check() {
@@ -76,7 +85,7 @@ final class CombinerMemory {
     if (askedToEnd) {
       return false;
     }
-    if (updates >= nextSample) {
+    if (updates >= nextSample || rowBytes > mostRowBytes) {
       sample();
     }
     long bytes = bytes();
@@ -98,6 +107,8 @@ final class CombinerMemory {
     bytesPerUpdate = Math.max(0, (double) (bytes - sampledBytes) / (updates - sampledAt));
     sampledBytes = bytes;
     sampledAt = updates;
+    rowBytes = 0;
+    mostRowBytes = Math.max(initialBytes, bytes) / 2;
     double growth = 2 * bytes < initialBytes ? GROWTH_WHILE_UNCOUNTED : GROWTH;
     nextSample = (long) Math.ceil(updates * growth);
   }

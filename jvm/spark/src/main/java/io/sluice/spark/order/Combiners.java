@@ -50,10 +50,11 @@ final class Combiners<K, V, C> {
    * Combines a value.
    *
    * @param found the number of its key; of a new key the bitwise complement
+   * @param rowBytes of the record's row; 0 if it was none
    * @return false when this must take no more values
    */
   @SuppressWarnings("unchecked") // The array holds what the functions return.
-  boolean combine(int found, V value) {
+  boolean combine(int found, V value, int rowBytes) {
     if (found >= 0) {
       combiners[found] = functions.add().apply((C) combiners[found], value);
     } else {
@@ -63,7 +64,7 @@ final class Combiners<K, V, C> {
       }
       combiners[number] = functions.create().apply(value);
     }
-    return memory.covers();
+    return memory.covers(rowBytes);
   }
 
   private long estimatedBytes() {

@@ -44,7 +44,7 @@ public final class RecordCombiner<K, V, C> {
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
       int found = keys.find(record._1());
-      if (!combiners.combine(found, record._2()) || keys.isFull()) {
+      if (!combiners.combine(found, record._2(), 0) || keys.isFull()) {
         counters.increment(Counter.COMBINED_BY_SPARK);
         return combiners.moveToSpark(records);
       }
@@ -73,7 +73,7 @@ public final class RecordCombiner<K, V, C> {
       }
       @SuppressWarnings("unchecked") // The values are of the class that the shuffle's are.
       V value = (V) decoder.value(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
-      if (!combiners.combine(found, value)) {
+      if (!combiners.combine(found, value, row.getSizeInBytes())) {
         return moveToSpark(combiners, records);
       }
     }

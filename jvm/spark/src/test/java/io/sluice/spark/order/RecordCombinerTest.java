@@ -42,7 +42,7 @@ import scala.collection.Iterator;
 /** Combining by the bytes of keys gives what Spark's aggregator gives. In real tasks. */
 @Timeout(180)
 class RecordCombinerTest {
-  private static final int COUNT = 20_000;
+  private static final int COUNT = 10_000;
   private static LocalSpark spark;
 
   /** Tables are counted in Spark's memory from 32 KiB on. */
@@ -226,7 +226,7 @@ class RecordCombinerTest {
 
   /** The first of the other keys comes after thousands of usual ones, or at once. */
   @ParameterizedTest
-  @ValueSource(ints = {0, 1, 12_345, COUNT - 1})
+  @ValueSource(ints = {0, 1, 6_789, COUNT - 1})
   void keysThatTheirBytesDoNotStandFor(int from) {
     List<IntFunction<Object>> others = List.of(
         n -> new Tuple2<>((long) (n % 10), "k"), n -> new Tuple2<>(1.0 * (n % 10), "k"), n -> new TestRecords.Point(n % 9),
@@ -443,7 +443,7 @@ class RecordCombinerTest {
   /** Though listeners of the task know the table until it ends. */
   @Test
   void whatWasReadCanBeCollected() {
-    TestRecords records = records(n -> n % 100);
+    TestRecords records = records(n -> n % 2000);
     for (boolean moved : new boolean[] {false, true}) {
       inTask(context -> {
         List<WeakReference<Object>> made = new ArrayList<>();
@@ -461,7 +461,7 @@ class RecordCombinerTest {
         }, (left, right) -> left);
         TestRecords.Rows all = records.rows(context);
         Counters counters = new Counters();
-        assertEquals(100, combiner(aggregator, context, counters).combineRows(all, all.records(context)).size());
+        assertEquals(2000, combiner(aggregator, context, counters).combineRows(all, all.records(context)).size());
         assertEquals(moved ? 1 : 0, counters.get(Counter.COMBINED_BY_SPARK));
         Await.until("the combiners are collected", () -> {
           System.gc();
