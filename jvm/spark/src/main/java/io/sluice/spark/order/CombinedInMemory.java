@@ -14,7 +14,7 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Hands out combined records by the number of their key. While it does, the task's other operators may need the memory:
+ * Hands out combined records. While it does, the task's other operators may need the memory:
  * then Spark's map writes what was not handed out to disk and reads it back, as it does with its own records.
  *
  * <p>The consumer takes a chunk of records at a time under the object's monitor, and has them for itself. One consumer;
@@ -32,17 +32,23 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
   /** Null when all was handed out or spilled. */
   private DistinctKeys keys;
   private Object[] combiners;
+  /** Null for that of the numbers. */
+  private int[] order;
   private int next;
   /** Null as long as nothing was spilled. */
   private volatile Iterator<? extends Product2<K, C>> spilled;
   /** Whether a spill failed half-way, so that records are lost. */
   private boolean broken;
 
-  /** @param sparkMap makes an empty map, which is given nothing but what it spills */
-  CombinedInMemory(DistinctKeys keys, Object[] combiners, CombinerMemory memory, TaskContext context,
+  /**
+   * @param order numbers of the keys; null for that of the numbers
+   * @param sparkMap makes an empty map, which is given nothing but what it spills
+   */
+  CombinedInMemory(DistinctKeys keys, Object[] combiners, int[] order, CombinerMemory memory, TaskContext context,
       Supplier<ExternalAppendOnlyMap<K, C, C>> sparkMap) {
     this.keys = keys;
     this.combiners = combiners;
+    this.order = order;
     this.memory = memory;
     this.context = context;
     this.sparkMap = sparkMap;
@@ -94,17 +100,22 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
 
   private boolean isInMemory() {
     if (keys != null && next == keys.size()) {
-      keys = null;
-      combiners = null;
+      forget();
     }
     return keys != null;
   }
 
   @SuppressWarnings("unchecked") // Keys and combiners are the shuffle's.
   private Tuple2<K, C> takeNext() {
-    Tuple2<K, C> record = new Tuple2<>((K) keys.key(next), (C) combiners[next]);
+    int number = order == null ? next : order[next];
     next++;
-    return record;
+    return new Tuple2<>((K) keys.key(number), (C) combiners[number]);
+  }
+
+  private void forget() {
+    keys = null;
+    combiners = null;
+    order = null;
   }
 
   /**
@@ -134,8 +145,7 @@ final class CombinedInMemory<K, C> extends AbstractIterator<Product2<K, C>> {
     map.spill(bytes, trigger);
     broken = next < keys.size();
     spilled = rest;
-    keys = null;
-    combiners = null;
+    forget();
     long held = memory.heldBytes();
     context.taskMetrics().incMemoryBytesSpilled(held);
     context.taskMetrics().incDiskBytesSpilled(map.diskBytesSpilled());

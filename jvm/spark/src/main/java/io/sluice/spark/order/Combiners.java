@@ -71,10 +71,15 @@ final class Combiners<K, V, C> {
     return keys.heapBytes() + SizeEstimator.estimate(new Object[] {keys.objects(), combiners});
   }
 
-  /** The combined records, in the order in which their keys came. No more values are combined. */
-  Iterator<Product2<K, C>> records() {
+  /**
+   * The combined records. No more values are combined.
+   *
+   * @param likeSpark whether they are in the order that Spark's map has, or in that in which their keys came
+   */
+  Iterator<Product2<K, C>> records(boolean likeSpark) {
     context.taskMetrics().incPeakExecutionMemory(memory.peakBytes());
-    records = new CombinedInMemory<>(keys, combiners, memory, context, this::emptySparkMap);
+    int[] order = likeSpark ? SparkMapOrder.of(keys) : null;
+    records = new CombinedInMemory<>(keys, combiners, order, memory, context, this::emptySparkMap);
     keys = null;
     combiners = null;
     return records;

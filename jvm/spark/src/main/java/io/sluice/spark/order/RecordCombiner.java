@@ -15,7 +15,7 @@ import scala.collection.Iterator;
 
 /**
  * Combines the records of a task by key. Where the records are rows whose keys can be compared by their bytes, no object
- * is made of a record's key; else keys are objects. The result has the keys in the order in which they first came.
+ * is made of a record's key; else keys are objects.
  *
  * <p>Everything is in memory. When Spark has no memory for it, or a row comes whose key cannot be compared by its bytes,
  * what was combined and what follows is combined by Spark's {@code ExternalAppendOnlyMap}. Used once, by one thread.
@@ -34,8 +34,12 @@ public final class RecordCombiner<K, V, C> {
     this.counters = counters;
   }
 
-  /** Combines records that are objects. */
+  /** Combines records that are objects; the result has the keys in the order in which they first came. */
   public Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records) {
+    return combine(records, false);
+  }
+
+  private Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records, boolean likeSpark) {
     if (CombinerMemory.spillsAreForced(SparkEnv.get().conf())) {
       return Combiners.inSparkMap(records, functions, serializer, context);
     }
@@ -49,11 +53,11 @@ public final class RecordCombiner<K, V, C> {
         return combiners.moveToSpark(records);
       }
     }
-    return combiners.records();
+    return combiners.records(likeSpark);
   }
 
   /**
-   * Combines records that are rows.
+   * Combines records that are rows; the result has the order that it has on stock, as long as nothing is spilled.
    *
    * @param records the records of {@code rows}, for when objects must be made
    */
@@ -69,7 +73,7 @@ public final class RecordCombiner<K, V, C> {
       int found = keys.find(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (found == RowKeyTable.REFUSED) {
         records.putBack(row);
-        return keys.size() == 0 ? combine(records) : moveToSpark(combiners, records);
+        return keys.size() == 0 ? combine(records, true) : moveToSpark(combiners, records);
       }
       @SuppressWarnings("unchecked") // The values are of the class that the shuffle's are.
       V value = (V) decoder.value(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
@@ -78,7 +82,7 @@ public final class RecordCombiner<K, V, C> {
       }
     }
     counters.increment(Counter.READ_PARTITIONS_COMBINED_AS_ROWS);
-    return combiners.records();
+    return combiners.records(true);
   }
 
   private Iterator<Product2<K, C>> moveToSpark(Combiners<K, V, C> combiners, RecordIterator<K, V> records) {

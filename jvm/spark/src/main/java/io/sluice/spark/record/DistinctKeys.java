@@ -8,6 +8,12 @@ public interface DistinctKeys {
   /** The key of a number: of those that are equal, the one that was added. */
   Object key(int number);
 
+  /** What {@code hashCode} of each key returns, by number; 0 for null. */
+  int[] hashCodes();
+
+  /** The number of the key that is null; -1 when none is. */
+  int nullNumber();
+
   /** Bytes of the set's own arrays on the heap. */
   long heapBytes();
 

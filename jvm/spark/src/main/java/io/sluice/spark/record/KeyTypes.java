@@ -82,6 +82,11 @@ final class KeyTypes {
     return key;
   }
 
+  /** Whether the key is null. */
+  boolean isNull() {
+    return RecordShape.key(key) == PartType.NULL && RecordShape.key2(key) == PartType.NONE;
+  }
+
   /** The type of the key's part 0 or 1. */
   int part(int index) {
     return index == 0 ? RecordShape.key(key) : RecordShape.key2(key);

@@ -20,6 +20,7 @@ public final class ObjectKeyTable implements DistinctKeys {
   private long[] slots = new long[2 * FIRST_KEYS];
   private Object[] keys = new Object[FIRST_KEYS];
   private int size;
+  private int nullNumber = -1;
 
   /**
    * Looks for {@code key}; not when the table {@link #isFull}.
@@ -27,9 +28,9 @@ public final class ObjectKeyTable implements DistinctKeys {
    * @return its number; if it is new, the bitwise complement of the number that it now has
    */
   public int find(Object key) {
-    int hash = key == null ? 0 : mix(key.hashCode());
+    int hash = key == null ? 0 : key.hashCode();
     int mask = slots.length - 1;
-    int at = hash & mask;
+    int at = mix(hash) & mask;
     for (long slot = slots[at]; slot != 0; slot = slots[at]) {
       if ((int) (slot >>> HASH_SHIFT) == hash) {
         int number = (int) slot - 1;
@@ -59,6 +60,9 @@ public final class ObjectKeyTable implements DistinctKeys {
       keys = Arrays.copyOf(keys, 2 * size);
     }
     keys[size] = key;
+    if (key == null) {
+      nullNumber = size;
+    }
     size++;
     slots[at] = (long) hash << HASH_SHIFT | size;
     if (2 * size > slots.length) {
@@ -73,7 +77,7 @@ public final class ObjectKeyTable implements DistinctKeys {
     int mask = slots.length - 1;
     for (long slot : old) {
       if (slot != 0) {
-        int at = (int) (slot >>> HASH_SHIFT) & mask;
+        int at = mix((int) (slot >>> HASH_SHIFT)) & mask;
         while (slots[at] != 0) {
           at = at + 1 & mask;
         }
@@ -90,6 +94,22 @@ public final class ObjectKeyTable implements DistinctKeys {
   @Override
   public Object key(int number) {
     return keys[number];
+  }
+
+  @Override
+  public int[] hashCodes() {
+    int[] hashes = new int[size];
+    for (long slot : slots) {
+      if (slot != 0) {
+        hashes[(int) slot - 1] = (int) (slot >>> HASH_SHIFT);
+      }
+    }
+    return hashes;
+  }
+
+  @Override
+  public int nullNumber() {
+    return nullNumber;
   }
 
   @Override

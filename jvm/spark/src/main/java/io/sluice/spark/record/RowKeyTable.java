@@ -40,6 +40,7 @@ public final class RowKeyTable implements DistinctKeys {
   private byte[] bytes = new byte[FIRST_BYTES];
   private int bytesUsed;
   private int size;
+  private int nullNumber = -1;
   /** The pair that is looked for, as it is stored; in {@link #key}, the row that is decoded. */
   private byte[] scratch = new byte[FIRST_BYTES];
 
@@ -148,6 +149,9 @@ public final class RowKeyTable implements DistinctKeys {
     }
     entries[2 * size] = types.ofKey();
     entries[2 * size + 1] = word;
+    if (types.isNull()) {
+      nullNumber = size;
+    }
     size++;
     slots[at] = (long) hash << HASH_SHIFT | size;
     if (2 * size > slots.length) {
@@ -209,6 +213,52 @@ public final class RowKeyTable implements DistinctKeys {
   @Override
   public int size() {
     return size;
+  }
+
+  @Override
+  public int nullNumber() {
+    return nullNumber;
+  }
+
+  @Override
+  public int[] hashCodes() {
+    int[] hashes = new int[size];
+    for (int number = 0; number < size; number++) {
+      hashes[number] = hashCode(number);
+    }
+    return hashes;
+  }
+
+  private int hashCode(int number) {
+    long keyTypes = entries[2 * number];
+    long word = entries[2 * number + 1];
+    if (RecordShape.key2(keyTypes) != PartType.NONE) {
+      return key(number).hashCode();
+    }
+    return switch (RecordShape.key(keyTypes)) {
+      case PartType.LATIN1 -> hashOfLatin1((int) (word >>> OFFSET_SHIFT), (int) word);
+      case PartType.UTF16 -> hashOfUtf16((int) (word >>> OFFSET_SHIFT), (int) word);
+      case PartType.INTEGER, PartType.SHORT, PartType.BYTE, PartType.CHARACTER -> (int) word;
+      case PartType.LONG, PartType.DOUBLE -> Long.hashCode(word);
+      case PartType.NULL -> 0;
+      default -> key(number).hashCode();
+    };
+  }
+
+  private int hashOfLatin1(int from, int length) {
+    int hash = 0;
+    for (int i = from; i < from + length; i++) {
+      hash = 31 * hash + (bytes[i] & 0xFF);
+    }
+    return hash;
+  }
+
+  private int hashOfUtf16(int from, int length) {
+    int hash = 0;
+    for (int i = from; i < from + length; i += Character.BYTES) {
+      hash = 31 * hash + (Platform.getShort(bytes, ARRAY + i) & 0xFFFF);
+    }
+    return hash;
   }
 
   @Override

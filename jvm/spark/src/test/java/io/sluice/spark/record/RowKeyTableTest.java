@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.stream.IntStream;
 import net.jqwik.api.Arbitraries;
@@ -78,6 +80,8 @@ class RowKeyTableTest {
     for (int i = 0; i < distinct.size(); i++) {
       assertSameObject(distinct.get(i), fresh.key(i));
     }
+    assertArrayEquals(distinct.stream().mapToInt(Objects::hashCode).toArray(), fresh.hashCodes());
+    assertEquals(distinct.indexOf(null), fresh.nullNumber());
   }
 
   @Provide
