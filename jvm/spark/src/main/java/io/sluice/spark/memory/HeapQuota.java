@@ -7,8 +7,8 @@ import org.apache.spark.memory.TaskMemoryManager;
 
 /**
  * Counts buffers on the Java heap in Spark's execution memory, so that the task's other operators get less while the
- * buffers exist. When the task's other operators need memory, Spark asks the owner to spill, if it can; without that the
- * owner frees the buffers when {@link #cover} returns false. One thread, but for {@link #release} and spills.
+ * buffers exist. When the task's other operators need memory, Spark asks the owner to spill, if it can; without that
+ * the owner frees the buffers when {@link #cover} returns false. One thread, but for {@link #release} and spills.
  */
 public final class HeapQuota extends MemoryConsumer {
   private static final long STEP_BYTES = 1 << 20;

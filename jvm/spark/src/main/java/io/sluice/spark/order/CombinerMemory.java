@@ -10,13 +10,14 @@ import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * The size of a hash table of combiners on the heap, and its share of Spark's execution memory. The combiners are the
- * user's objects, so their size is estimated from time to time, as Spark's {@code SizeTracker} does, and assumed to grow
- * evenly between two estimates. Up to {@code spark.shuffle.spill.initialMemoryThreshold} the table is not counted, as
- * Spark's is not.
+ * user's objects, so their size is estimated from time to time, as Spark's {@code SizeTracker} does, and assumed to
+ * grow evenly between two estimates. Up to {@code spark.shuffle.spill.initialMemoryThreshold} the table is not counted,
+ * as Spark's is not.
  *
- * <p>Estimates are rarer than Spark's, which follow each other when there are a tenth more updates, because each of them
- * walks the objects of a sample of the keys: while the table is too small to be counted they come at each doubling, and
- * when the rows since the last one are so large that they could fill it. One thread, but for {@link #release} and {@link
+ * <p>Estimates are rarer than Spark's, which follow each other when there are a tenth more updates, because each of
+ * them walks the objects of a sample of the keys: while the table is too small to be counted they come at each
+ * doubling, and when the rows since the last one are so large that they could fill it. One thread, but for
+ * {@link #release} and {@link
  * #askToEnd}.
  */
 final class CombinerMemory {
@@ -96,9 +97,9 @@ final class CombinerMemory {
         return false;
       }
     }
-    long untilThreshold = bytesPerUpdate == 0 ? Long.MAX_VALUE / 2
-        : (long) ((thresholdBytes - sampledBytes) / bytesPerUpdate) + 1;
-    nextCheck = Math.max(updates + 1, Math.min(nextSample, sampledAt + untilThreshold));
+    double untilThreshold = (thresholdBytes - sampledBytes) / bytesPerUpdate + 1;
+    nextCheck = Math.max(updates + 1, untilThreshold < nextSample - sampledAt ? sampledAt + (long) untilThreshold
+        : nextSample);
     return true;
   }
 

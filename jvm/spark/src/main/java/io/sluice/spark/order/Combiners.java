@@ -74,11 +74,12 @@ final class Combiners<K, V, C> {
   /**
    * The combined records. No more values are combined.
    *
-   * @param likeSpark whether they are in the order that Spark's map has, or in that in which their keys came
+   * @param likeSpark whether they are in the order that Spark's map has, unless they are too many for that; else they
+   *     are in the order in which their keys came
    */
   Iterator<Product2<K, C>> records(boolean likeSpark) {
     context.taskMetrics().incPeakExecutionMemory(memory.peakBytes());
-    int[] order = likeSpark ? SparkMapOrder.of(keys) : null;
+    int[] order = likeSpark && keys.size() <= SparkMapOrder.MOST_KEYS ? SparkMapOrder.of(keys) : null;
     records = new CombinedInMemory<>(keys, combiners, order, memory, context, this::emptySparkMap);
     keys = null;
     combiners = null;

@@ -14,11 +14,12 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Combines the records of a task by key. Where the records are rows whose keys can be compared by their bytes, no object
- * is made of a record's key; else keys are objects.
+ * Combines the records of a task by key. Where the records are rows whose keys can be compared by their bytes, no
+ * object is made of a record's key; else keys are objects.
  *
- * <p>Everything is in memory. When Spark has no memory for it, or a row comes whose key cannot be compared by its bytes,
- * what was combined and what follows is combined by Spark's {@code ExternalAppendOnlyMap}. Used once, by one thread.
+ * <p>Everything is in memory. When Spark has no memory for it, or a row comes whose key cannot be compared by its
+ * bytes, what was combined and what follows is combined by Spark's {@code ExternalAppendOnlyMap}. Used once, by one
+ * thread.
  */
 public final class RecordCombiner<K, V, C> {
   private final Combining<V, C> functions;
@@ -57,7 +58,8 @@ public final class RecordCombiner<K, V, C> {
   }
 
   /**
-   * Combines records that are rows; the result has the order that it has on stock, as long as nothing is spilled.
+   * Combines records that are rows. Few keys have the order that Spark's map has, if nothing is spilled; many that in
+   * which they first came.
    *
    * @param records the records of {@code rows}, for when objects must be made
    */

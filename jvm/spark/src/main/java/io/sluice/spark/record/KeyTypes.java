@@ -6,11 +6,11 @@ package io.sluice.spark.record;
  *
  * <ul>
  *   <li>a number, a character, a boolean, text, {@code null} or {@code ()}: objects of different classes are never
- *       equal, and the encoder writes a text in one way only. A NaN must have the usual bits, because {@code equals} makes
- *       no difference between its many forms;
- *   <li>a pair of these, but for fractions: Scala's pairs compare their parts as numbers, so {@code (1, x)} equals {@code
- *       (1L, x)} and {@code (1.0, x)}, and {@code (NaN, x)} not even itself. So all pairs must have the types of the first
- *       one; only text and {@code null} may take turns.
+ *       equal, and the encoder writes a text in one way only. A NaN must have the usual bits, because {@code equals}
+ *       makes no difference between its many forms;
+ *   <li>a pair of these, but for fractions: Scala's pairs compare their parts as numbers, so {@code (1, x)} equals
+ *       {@code (1L, x)} and {@code (1.0, x)}, and {@code (NaN, x)} not even itself. So all pairs must have the types of
+ *       the first one; only text and {@code null} may take turns.
  * </ul>
  *
  * <p>Byte arrays are refused: they are equal to themselves only. One thread.

@@ -4,7 +4,8 @@ import java.util.Arrays;
 
 /**
  * A hash table of keys that are objects: it numbers distinct keys in the order in which they first came. Keys are one
- * where {@code equals} says so, asked of the newer key about the older, as in Spark's {@code AppendOnlyMap}. One thread.
+ * where {@code equals} says so, asked of the newer key about the older, as in Spark's {@code AppendOnlyMap}. One
+ * thread.
  *
  * <pre>
  *   slots:  | hash (4), number + 1 (4) | …      open addressing, linear probing, at most half full
@@ -15,7 +16,6 @@ public final class ObjectKeyTable implements DistinctKeys {
   private static final int FIRST_KEYS = 32;
   private static final int MOST_KEYS = 1 << 28;
   private static final int HASH_SHIFT = 32;
-  private static final int MULTIPLIER = 0x9E3779B1;
 
   private long[] slots = new long[2 * FIRST_KEYS];
   private Object[] keys = new Object[FIRST_KEYS];
@@ -49,10 +49,11 @@ public final class ObjectKeyTable implements DistinctKeys {
     return size == MOST_KEYS;
   }
 
-  /** Small numbers are their own hash; keys of one partition have the same remainder. */
+  /** Spreads hash codes over all bits: those of numbers are alike, and those of a partition have one remainder. */
   private static int mix(int hash) {
-    int mixed = hash * MULTIPLIER;
-    return mixed ^ mixed >>> 15;
+    int mixed = (hash ^ hash >>> 16) * 0x85EBCA6B;
+    mixed = (mixed ^ mixed >>> 13) * 0xC2B2AE35;
+    return mixed ^ mixed >>> 16;
   }
 
   private int add(int at, int hash, Object key) {

@@ -13,8 +13,8 @@ import org.apache.spark.unsafe.Platform;
  *   bytes:    | bytes of text | … | words and bytes of a pair | …
  * </pre>
  *
- * <p>Two keys have one number if and only if their objects are equal in Java's sense, which {@link KeyTypes} answers for:
- * it refuses keys whose bytes cannot tell. One thread.
+ * <p>Two keys have one number if and only if their objects are equal in Java's sense, which {@link KeyTypes} answers
+ * for: it refuses keys whose bytes cannot tell. One thread.
  */
 public final class RowKeyTable implements DistinctKeys {
   /** The answer of {@link #find} for a key that this table does not take, or has no room for. */
