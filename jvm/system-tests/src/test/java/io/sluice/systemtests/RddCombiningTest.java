@@ -24,8 +24,10 @@ class RddCombiningTest {
   private static final int COUNT = 120_000;
   private static final int SLICES = 4;
   private static final int PARTITIONS = 5;
-  private static final Map<String, String> LITTLE_MEMORY = Map.of("spark.testing.memory", Long.toString(96 << 20),
-      "spark.testing.reservedMemory", "0", "spark.memory.fraction", "0.1");
+  /** Some 3 MB for all tasks, and tables are counted from 64 KiB on. */
+  private static final Map<String, String> LITTLE_MEMORY = Map.of("spark.testing.memory", Long.toString(64 << 20),
+      "spark.testing.reservedMemory", "0", "spark.memory.fraction", "0.05",
+      "spark.shuffle.spill.initialMemoryThreshold", "64k");
 
   private static List<String> expected;
 
