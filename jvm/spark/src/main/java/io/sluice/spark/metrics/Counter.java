@@ -55,6 +55,10 @@ public enum Counter {
   CACHE_MOVE_FAILURES("cache.moveFailures", Unit.COUNT,
       "failed moves of a map output from memory to the disk: no local directory could take it"),
 
+  COMBINED_BY_SPARK("combine.movedToSpark", Unit.COUNT,
+      "map and reduce tasks that moved records which they were combining to Spark's map, which can spill: memory was "
+          + "short, or a key came that its bytes cannot stand for"),
+
   READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks read from files of this host"),
   READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks delivered by Spark's fetch iterator"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
@@ -72,6 +76,8 @@ public enum Counter {
   READ_PARTITIONS_SORTED_AS_OBJECTS("read.partitionsSortedAsObjects", Unit.COUNT,
       "reduce tasks that sorted records as objects: the order is unknown, a key has no prefix, or records are "
           + "combined"),
+  READ_PARTITIONS_COMBINED_AS_ROWS("read.partitionsCombinedAsRows", Unit.COUNT,
+      "reduce tasks that combined records by the bytes of their keys, all in memory"),
   READ_FRAMES_BY_TASK("read.framesByTask", Unit.COUNT, "frames decoded by the task thread itself"),
   READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
   READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),

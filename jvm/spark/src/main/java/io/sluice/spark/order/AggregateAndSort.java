@@ -27,10 +27,11 @@ import scala.collection.Iterator;
 import scala.math.Ordering;
 
 /**
- * The reduce side of an RDD's shuffle: combines records by key, sorts them by key, both or neither. Spark's own classes
- * do it, as in Spark's own reader, so results, order, spilling and metrics are Spark's. Only records that are sorted
- * without being combined are sorted as rows: by an order that is known ({@link RecordSorter}), or by one that is
- * guessed and then proven ({@link ProvenSorter}).
+ * The reduce side of an RDD's shuffle: combines records by key, sorts them by key, both or neither. Records are
+ * combined by the bytes of their keys ({@link RecordCombiner}). Records that are sorted without being combined are
+ * sorted as rows: by an order that is known ({@link RecordSorter}), or by one that is guessed and then proven
+ * ({@link ProvenSorter}). Everything else, and what does not fit the memory, is left to Spark's own classes, as in
+ * Spark's own reader.
  *
  * <p>Used once, by one thread.
  */
@@ -74,7 +75,7 @@ public final class AggregateAndSort<K, V, C> {
   }
 
   private Iterator<Product2<K, C>> combined() {
-    return CombinedRecords.of(dependency, records, context);
+    return CombinedRecords.of(dependency, rows, records, context, counters);
   }
 
   private Iterator<Product2<K, C>> sorted(Ordering<K> ordering) {

@@ -1,12 +1,15 @@
 /**
- * The reduce side of an RDD's shuffle: combining records by key and sorting them by key. Spark's own classes do it, as
- * behind Spark's reader, except where records are only sorted: then they are sorted as rows, by an order that is known,
- * or by a guess that the job's comparator proves.
+ * Combining an RDD's records by key and sorting them by key. Map and reduce tasks combine in a hash table of their own;
+ * reduce tasks sort records as rows, by an order that is known, or by a guess that the job's comparator proves.
+ * Whatever these cannot take goes to Spark's own classes, which also spill.
  *
  * <pre>
- *   rows ─► AggregateAndSort ─┬─ KeyOrders knows the order ─► RecordSorter ─► ResidentRows, sorted by ReferenceSort
+ *   rows ─► AggregateAndSort ─┬─ keys are combined ─► RecordCombiner ─► Combiners ─┬─► CombinedInMemory
+ *                             │                                                   └─► Spark's ExternalAppendOnlyMap
+ *                             ├─ KeyOrders knows the order ─► RecordSorter ─► ResidentRows, sorted by ReferenceSort
  *                             ├─ OrderGuess has candidates ─► ProvenSorter ─► ResidentRows, SpilledRuns, MergedRuns
- *                             └─ else, or refuted ─► Spark's Aggregator and ExternalSorter
+ *                             └─ else, or refuted ─► Spark's ExternalSorter
+ *   a map task's records ─► RecordCombiner
  * </pre>
  */
 package io.sluice.spark.order;

@@ -78,6 +78,14 @@ public final class RecordDecoder {
     return value(RecordShape.key(shape), RecordShape.key2(shape), RecordShape.keySpecialized(shape));
   }
 
+  /** The value alone of the row of {@code bytes} at {@code offset} in {@code object} (null: at that address). */
+  public Object value(Object object, long offset, int bytes) {
+    open(object, offset, bytes);
+    long shape = knownShape();
+    wordAt += RecordShape.key2(shape) == PartType.NONE ? WORD : 2 * WORD;
+    return value(RecordShape.value(shape), RecordShape.value2(shape), RecordShape.valueSpecialized(shape));
+  }
+
   private long knownShape() {
     long shape = shape();
     if (shape != known) {

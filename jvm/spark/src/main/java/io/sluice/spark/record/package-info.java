@@ -10,6 +10,7 @@
  * every record does ({@link io.sluice.spark.record.SerializerChoice}).
  *
  * <p>Invariants: a decoded record equals the encoded one and has its classes; a partition's records keep their
- * order. Deliberately absent: sorting and aggregating, which are the reader's.
+ * order. Keys can be compared and told apart as they lie in their rows ({@link io.sluice.spark.record.RowKey}, {@link
+ * io.sluice.spark.record.RowKeyTable}). Deliberately absent: sorting and combining, which use these.
  */
 package io.sluice.spark.record;

@@ -4,6 +4,8 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.order.Combining;
+import io.sluice.spark.order.RecordCombiner;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.SerializedRecords;
 import io.sluice.spark.record.SerializerChoice;
@@ -11,9 +13,7 @@ import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
-import org.apache.spark.util.collection.ExternalAppendOnlyMap;
 import scala.Product2;
 import scala.collection.Iterator;
 
@@ -81,20 +81,13 @@ final class RecordRowWriter<K, V> {
   }
 
   /**
-   * As Spark's {@code Aggregator} does it, but spills use this shuffle's serializer, as on Spark's map side.
+   * As Spark's {@code Aggregator} does, but what spills goes through this shuffle's serializer, as on Spark's map side.
    */
   @SuppressWarnings("unchecked") // The dependency's types are those of its records.
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records) {
-    SparkEnv env = SparkEnv.get();
     Aggregator<K, V, Object> aggregator = (Aggregator<K, V, Object>) dependency.aggregator().get();
-    ExternalAppendOnlyMap<K, V, Object> combined = new ExternalAppendOnlyMap<>(aggregator.createCombiner(),
-        aggregator.mergeValue(), aggregator.mergeCombiners(), dependency.serializer(), env.blockManager(), context,
-        env.serializerManager());
-    combined.insertAll(records);
-    context.taskMetrics().incMemoryBytesSpilled(combined.memoryBytesSpilled());
-    context.taskMetrics().incDiskBytesSpilled(combined.diskBytesSpilled());
-    context.taskMetrics().incPeakExecutionMemory(combined.peakMemoryUsedBytes());
-    return combined.iterator();
+    return new RecordCombiner<K, V, Object>(Combining.ofValues(aggregator), dependency.serializer(), context, counters)
+        .combine(records);
   }
 
   private void append(Object key, Object value) throws IOException {

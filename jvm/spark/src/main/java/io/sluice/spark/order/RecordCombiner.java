@@ -1,0 +1,94 @@
+package io.sluice.spark.order;
+
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.record.ObjectKeyTable;
+import io.sluice.spark.record.RecordDecoder;
+import io.sluice.spark.record.RecordIterator;
+import io.sluice.spark.record.RowKeyTable;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Combines the records of a task by key. Where the records are rows whose keys can be compared by their bytes, no
+ * object is made of a record's key; else keys are objects.
+ *
+ * <p>Everything is in memory. When Spark has no memory for it, or a row comes whose key cannot be compared by its
+ * bytes, what was combined and what follows is combined by Spark's {@code ExternalAppendOnlyMap}. Used once, by one
+ * thread.
+ */
+public final class RecordCombiner<K, V, C> {
+  private final Combining<V, C> functions;
+  private final Serializer serializer;
+  private final TaskContext context;
+  private final Counters counters;
+
+  /** @param serializer for what Spark's map spills */
+  public RecordCombiner(Combining<V, C> functions, Serializer serializer, TaskContext context, Counters counters) {
+    this.functions = functions;
+    this.serializer = serializer;
+    this.context = context;
+    this.counters = counters;
+  }
+
+  /** Combines records that are objects; the result has the keys in the order in which they first came. */
+  public Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records) {
+    return combine(records, false);
+  }
+
+  private Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records, boolean likeSpark) {
+    if (CombinerMemory.spillsAreForced(SparkEnv.get().conf())) {
+      return Combiners.inSparkMap(records, functions, serializer, context);
+    }
+    ObjectKeyTable keys = new ObjectKeyTable();
+    Combiners<K, V, C> combiners = new Combiners<>(keys, functions, serializer, context);
+    while (records.hasNext()) {
+      Product2<K, V> record = records.next();
+      int found = keys.find(record._1());
+      if (!combiners.combine(found, record._2(), 0) || keys.isFull()) {
+        counters.increment(Counter.COMBINED_BY_SPARK);
+        return combiners.moveToSpark(records);
+      }
+    }
+    return combiners.records(likeSpark);
+  }
+
+  /**
+   * Combines records that are rows. Few keys have the order that Spark's map has, if nothing is spilled; many that in
+   * which they first came.
+   *
+   * @param records the records of {@code rows}, for when objects must be made
+   */
+  Iterator<Product2<K, C>> combineRows(Iterator<Product2<Object, UnsafeRow>> rows, RecordIterator<K, V> records) {
+    if (CombinerMemory.spillsAreForced(SparkEnv.get().conf())) {
+      return Combiners.inSparkMap(records, functions, serializer, context);
+    }
+    RowKeyTable keys = new RowKeyTable();
+    RecordDecoder decoder = new RecordDecoder();
+    Combiners<K, V, C> combiners = new Combiners<>(keys, functions, serializer, context);
+    while (rows.hasNext()) {
+      UnsafeRow row = rows.next()._2();
+      int found = keys.find(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (found == RowKeyTable.REFUSED) {
+        records.putBack(row);
+        return keys.size() == 0 ? combine(records, true) : moveToSpark(combiners, records);
+      }
+      @SuppressWarnings("unchecked") // The values are of the class that the shuffle's are.
+      V value = (V) decoder.value(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (!combiners.combine(found, value, row.getSizeInBytes())) {
+        return moveToSpark(combiners, records);
+      }
+    }
+    counters.increment(Counter.READ_PARTITIONS_COMBINED_AS_ROWS);
+    return combiners.records(true);
+  }
+
+  private Iterator<Product2<K, C>> moveToSpark(Combiners<K, V, C> combiners, RecordIterator<K, V> records) {
+    counters.increment(Counter.COMBINED_BY_SPARK);
+    return combiners.moveToSpark(records);
+  }
+}

@@ -1,0 +1,138 @@
+package io.sluice.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.metrics.Counter;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import scala.Tuple2;
+
+/** Jobs that group and combine records give on Sluice what they give on Spark's own shuffle. */
+@Timeout(180)
+class CombiningAgainstStockTest {
+  private static final int COUNT = 30_000;
+  private RddOnBothEngines spark;
+
+  @AfterEach
+  void stop() {
+    spark.close();
+  }
+
+  private void start(Map<String, String> settings) {
+    spark = RddOnBothEngines.start(settings);
+  }
+
+  private <K> JavaPairRDD<K, Integer> records(Function<Integer, K> key) {
+    return spark.numbers(COUNT).mapToPair(n -> new Tuple2<>(key.call(n * 0x9E3779B1 >>> 8), n));
+  }
+
+  /** Every way to combine, where each result has one form whatever the order of map outputs. */
+  private <K> void assertCombinedLikeStock(Function<Integer, K> key) {
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(key).reduceByKey(Integer::sum, 3).collect()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(
+        records(key).groupByKey(3).mapValues(RddOnBothEngines::sortedValues).collect()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(key)
+        .aggregateByKey(new HashSet<Integer>(), 3, (set, n) -> {
+          set.add(n % 7);
+          return set;
+        }, (left, right) -> {
+          left.addAll(right);
+          return left;
+        }).mapValues(set -> new ArrayList<>(new java.util.TreeSet<>(set))).collect()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(key).keys().distinct(3).collect()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(
+        records(key).mapValues(n -> "v" + n).foldByKey("", 3, (left, right) -> left.compareTo(right) > 0 ? left : right)
+            .collect()));
+  }
+
+  @Test
+  void numbersAndText() {
+    start(Map.of());
+    assertCombinedLikeStock(n -> n % 1000);
+    assertCombinedLikeStock(n -> (long) (n % 1000) << 40);
+    assertCombinedLikeStock(n -> "word " + n % 1000);
+    assertCombinedLikeStock(n -> (n % 4 == 0 ? "\u4E16" : "\u00e9") + n % 1000);
+    assertCombinedLikeStock(n -> n % 1000 * 0.5);
+    assertTrue(spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS) > 0);
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
+  }
+
+  @Test
+  void pairsAndNulls() {
+    start(Map.of());
+    assertCombinedLikeStock(n -> new Tuple2<>(n % 30, n % 20));
+    assertCombinedLikeStock(n -> new Tuple2<>("k" + n % 30, (long) n % 20));
+    assertCombinedLikeStock(n -> n % 10 == 0 ? null : "k" + n % 100);
+    assertCombinedLikeStock(n -> n % 2 == 0 ? "k" + n % 100 : (Object) (n % 100));
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
+  }
+
+  /** Scala's pairs of an int and of a long may be equal; which of them a key is, the order of map outputs decides. */
+  @Test
+  void pairsOfMixedTypes() {
+    start(Map.of());
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(n -> n % 2 == 0
+        ? new Tuple2<Object, Object>(n % 10, "k") : new Tuple2<Object, Object>(n % 10L, "k")).groupByKey(3)
+        .mapToPair(group -> new Tuple2<>(group._1().toString(), RddOnBothEngines.sortedValues(group._2()))).collect()));
+    assertTrue(spark.counter(Counter.COMBINED_BY_SPARK) > 0);
+  }
+
+  @Test
+  void joinsAndSorts() {
+    start(Map.of());
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(n -> n % 900).reduceByKey(Integer::sum, 3)
+        .join(records(n -> n % 700).groupByKey(3).mapValues(RddOnBothEngines::sortedValues)).collect()));
+    spark.assertSame(context -> records(n -> "k" + n % 900).reduceByKey(Integer::sum, 3).sortByKey(true, 3).collect()
+        .stream().map(String::valueOf).toList());
+  }
+
+  /** Spark's map then spills with each hundred records, as on stock. */
+  @Test
+  void settingsThatForceSpillsAreHeeded() {
+    start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "100"));
+    assertCombinedLikeStock(n -> n % 1000);
+    assertEquals(0, spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS));
+  }
+
+  /** Lists take many times the memory that there is for them. */
+  @Test
+  void littleMemory() {
+    start(Map.of("spark.testing.memory", Long.toString(64 << 20), "spark.testing.reservedMemory", "0",
+        "spark.memory.fraction", "0.1", "spark.shuffle.spill.initialMemoryThreshold", "64k"));
+    assertCombinedLikeStock(n -> "word " + n % 9000);
+    spark.assertSame(context -> RddOnBothEngines.sorted(spark.numbers(300_000)
+        .mapToPair(n -> new Tuple2<>("word " + n % 50_000, "some value " + n)).groupByKey(2)
+        .mapValues(values -> {
+          List<String> all = new ArrayList<>();
+          values.forEach(all::add);
+          Collections.sort(all);
+          return all.toString();
+        }).collect()));
+    assertTrue(spark.counter(Counter.COMBINED_BY_SPARK) > 0);
+  }
+
+  @Test
+  void functionsThatThrow() {
+    start(Map.of());
+    spark.assertFails("not this one", context -> records(n -> n % 1000).reduceByKey((left, right) -> {
+      throw new IllegalStateException("not this one");
+    }, 3).count());
+    spark.assertFails("nor that", context -> records(n -> n % 1000).partitionBy(new HashPartitioner(5))
+        .combineByKey(n -> n, (left, n) -> {
+          if (n > COUNT / 2) {
+            throw new IllegalArgumentException("nor that");
+          }
+          return n;
+        }, (left, right) -> left, new HashPartitioner(3), false, null).count());
+  }
+}
