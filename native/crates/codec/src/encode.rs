@@ -24,6 +24,39 @@ const FRAME_EXTRA: usize = HEADER_BYTES + 4096;
 /// Bytes, for each row, of the arrays that have one element a row.
 const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
 
+/// Takes the frames of [`Encoder::encode_to`].
+pub trait FrameSink<'a> {
+    /// Why a frame cannot be taken.
+    type Error;
+
+    /// Called before a frame of `rows` is made, which will have at most `bytes` bytes.
+    ///
+    /// # Errors
+    /// The frame is not made then.
+    fn make_room(&mut self, rows: &[&'a [u8]], bytes: usize) -> Result<(), Self::Error>;
+
+    /// Takes the frame of `rows`.
+    ///
+    /// # Errors
+    /// No frame is made after it.
+    fn take(&mut self, rows: &[&'a [u8]], frame: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// A sink that needs no room beforehand.
+struct Unbounded<F>(F);
+
+impl<'a, E, F: FnMut(&[u8]) -> Result<(), E>> FrameSink<'a> for Unbounded<F> {
+    type Error = E;
+
+    fn make_room(&mut self, _: &[&'a [u8]], _: usize) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn take(&mut self, _: &[&'a [u8]], frame: &[u8]) -> Result<(), E> {
+        (self.0)(frame)
+    }
+}
+
 /// Encodes rows of one shape after another; owns all scratch memory, so that a frame no larger than one before
 /// allocates nothing, unless that one made the encoder give memory back. Not shared between threads; make one per
 /// thread.
@@ -82,15 +115,30 @@ impl Encoder {
     /// Only those of `sink`; what was handed over before stays valid.
     pub fn encode<E>(
         &mut self,
-        mut rows: &[&[u8]],
+        rows: &[&[u8]],
         fields: u32,
-        mut sink: impl FnMut(&[u8]) -> Result<(), E>,
+        sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.encode_to(rows, fields, &mut Unbounded(sink))
+    }
+
+    /// Encodes all of `rows`, each of `fields` fields, in order, and asks `sink` for room before each frame.
+    ///
+    /// # Errors
+    /// Only those of `sink`; what it took before stays valid.
+    pub fn encode_to<'a, S: FrameSink<'a>>(
+        &mut self,
+        mut rows: &[&'a [u8]],
+        fields: u32,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
         let mut done = Ok(());
         while !rows.is_empty() && done.is_ok() {
             let (now, later) = rows.split_at(frame_rows(rows));
-            self.make_frame(now, fields);
-            done = sink(&self.frame);
+            done = sink.make_room(now, frame_bound(now)).and_then(|()| {
+                self.make_frame(now, fields);
+                sink.take(now, &self.frame)
+            });
             rows = later;
         }
         self.keep_within_limit();
@@ -234,6 +282,11 @@ fn put_kinds(kinds: &[Kind], out: &mut Vec<u8>) {
     for four in kinds.chunks(4) {
         out.push(four.iter().enumerate().fold(0, |b, (i, k)| b | (*k as u8) << (2 * i)));
     }
+}
+
+/// Those of its plain form, which is taken where no other is shorter.
+fn frame_bound(rows: &[&[u8]]) -> usize {
+    HEADER_BYTES + rows.iter().map(|row| size_of::<u32>() + row.len()).sum::<usize>()
 }
 
 fn frame_rows(rows: &[&[u8]]) -> usize {

@@ -40,7 +40,7 @@ mod vardata;
 
 pub use compress::Codec;
 pub use decode::Decoder;
-pub use encode::Encoder;
+pub use encode::{Encoder, FrameSink};
 pub use error::CodecError;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};
 pub use kernels::Kernels;

@@ -5,14 +5,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use sluice_codec::{CodecOptions, Encoder};
+use sluice_codec::{CodecOptions, Encoder, FrameSink};
 use sluice_mem::Arena;
 
 use crate::error::{EngineError, ErrorKind};
 use crate::heap::HeapShare;
 use crate::row_checksums::{BatchHasher, BatchHashes};
-use crate::run::{Chunks, Run, RunIndex};
-use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS, Sorter};
+use crate::run::{Chunks, Place, Run, RunIndex};
+use crate::sort::{Page, Sorter};
 
 thread_local! {
     /// The encoder of this thread, while no encode has it. One that panicked is not put back.
@@ -30,42 +30,59 @@ pub(crate) struct EncodeSettings {
 /// One batch of pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'p, 'a> {
-    pub(crate) sequence: i64,
     pub(crate) fields: u32,
     pub(crate) pages: &'p [Page<'a>],
 }
 
-/// What a batch of pages becomes.
-pub(crate) struct Encoded {
-    pub(crate) run: Run,
-    /// Empty if they were not asked for.
-    pub(crate) hashes: BatchHashes,
+impl Batch<'_, '_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
+    }
 }
 
-/// Encodes a batch with this thread's encoder.
+/// Which of a batch's rows to encode, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Portion {
+    /// The first row, in the order by partition. All rows from there on are encoded, as far as there is memory.
+    pub(crate) place: Place,
+    /// Most rows that are sorted at a time.
+    pub(crate) sort_rows: usize,
+    /// Whether the first frame is made although the arena has no room for the most that it can become: it may become
+    /// shorter. Else the encode ends before it.
+    pub(crate) try_without_room: bool,
+}
+
+/// What the rows of a batch become, all of them or those before the arena refused memory.
+pub(crate) struct Encoded {
+    /// Of finished frames only; without any when the first was refused.
+    pub(crate) run: Run,
+    /// Of the rows in it; empty if they were not asked for.
+    pub(crate) hashes: BatchHashes,
+    /// How many rows are in it.
+    pub(crate) rows: usize,
+    /// Why the rows that follow are not in it; none when all are.
+    pub(crate) refused: Option<EngineError>,
+    /// Frames that were made, found no room and were thrown away: at most one.
+    pub(crate) frames_lost: u64,
+}
+
+/// Encodes rows of a batch with this thread's encoder.
+///
+/// # Errors
+/// `Invalid`, or `NoMemory` when the arena refuses the sort's arrays.
 pub(crate) fn encode_run(
     arena: &Arc<Arena>,
     settings: EncodeSettings,
     batch: Batch<'_, '_>,
+    portion: Portion,
 ) -> Result<Encoded, EngineError> {
     let kept = ENCODER.take();
     let (mut encoder, mut share) = kept.unwrap_or_else(|| (Encoder::new(settings.options), HeapShare::default()));
     encoder.set_options(settings.options);
-    let mut encode = |window| encode_with(&mut encoder, &mut share, arena, settings, batch, window);
-    let encoded = match encode(SORT_ROWS) {
-        // The sort may hold what the run needs: once more with the smallest sort.
-        Err(refused) if refused.kind == ErrorKind::NoMemory && rows(batch.pages) > FEWEST_SORT_ROWS => {
-            encode(FEWEST_SORT_ROWS)
-        }
-        answer => answer,
-    };
+    let encoded = encode_with(&mut encoder, &mut share, arena, settings, batch, portion);
     share.set(encoder.retained_bytes());
     ENCODER.set(Some((encoder, share)));
     encoded
-}
-
-fn rows(pages: &[Page<'_>]) -> usize {
-    pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
 }
 
 fn encode_with(
@@ -74,29 +91,96 @@ fn encode_with(
     arena: &Arc<Arena>,
     settings: EncodeSettings,
     batch: Batch<'_, '_>,
-    sort_rows: usize,
+    portion: Portion,
 ) -> Result<Encoded, EngineError> {
-    let Batch { sequence, fields, pages } = batch;
-    let sorter = Sorter::new(arena, pages, settings.partitions, sort_rows)?;
+    let Batch { fields, pages } = batch;
+    let sorter = Sorter::new(arena, pages, settings.partitions, portion.place.row, portion.sort_rows)?;
     let partitions = sorter.partitions_with_rows();
-    let mut chunks = Chunks::new(pages.iter().map(|p| p.used).sum());
-    let mut index = RunIndex::for_partitions(partitions);
-    let mut hasher = settings.hash_rows.then(|| BatchHasher::for_partitions(partitions));
+    let hasher = settings.hash_rows.then(|| BatchHasher::for_partitions(partitions));
     let hash_bytes = hasher.as_ref().map_or(0, BatchHasher::heap_bytes);
     share.set(encoder.scratch_bound(sorter.longest_row(), fields) + hash_bytes);
-    let mut total = 0u64;
-    sorter.for_each_partition(|partition, rows| {
-        // Before the encoder, which then finds the rows in the cache.
-        if let Some(hasher) = &mut hasher {
-            hasher.add(partition, rows);
+    let mut frames = Frames {
+        arena,
+        try_without_room: portion.try_without_room,
+        chunks: Chunks::new(pages.iter().map(|p| p.used).sum()),
+        index: RunIndex::for_partitions(partitions),
+        hasher,
+        partition: 0,
+        has_room: false,
+        bytes: 0,
+        rows: 0,
+        lost: 0,
+    };
+    let encoded = sorter.for_each_partition(|partition, rows| {
+        frames.partition = partition;
+        encoder.encode_to(rows, fields, &mut frames)
+    });
+    match encoded {
+        Err(refused) if refused.kind == ErrorKind::NoMemory => Ok(frames.finish(portion.place, Some(refused))),
+        answer => answer.map(|()| frames.finish(portion.place, None)),
+    }
+}
+
+/// The frames of a run that is being made.
+struct Frames<'r, 'a> {
+    arena: &'r Arc<Arena>,
+    try_without_room: bool,
+    chunks: Chunks,
+    index: RunIndex,
+    hasher: Option<BatchHasher<'a>>,
+    /// Of the rows that are being encoded.
+    partition: u32,
+    /// Whether there is room for the frame that is being made, however long it becomes.
+    has_room: bool,
+    /// Of finished frames.
+    bytes: u64,
+    /// In finished frames.
+    rows: usize,
+    lost: u64,
+}
+
+impl<'a> FrameSink<'a> for Frames<'_, 'a> {
+    type Error = EngineError;
+
+    fn make_room(&mut self, rows: &[&'a [u8]], bytes: usize) -> Result<(), EngineError> {
+        let room = self.chunks.reserve(self.arena, bytes);
+        self.has_room = room.is_ok();
+        if self.has_room {
+            // Before the encoder, which then finds the rows in the cache.
+            self.hash(rows);
         }
-        encoder.encode(rows, fields, |frame| {
-            total += frame.len() as u64;
-            chunks.append(arena, frame)
-        })?;
-        index.extend(partition, total);
+        // With finished frames, the caller can make room by a spill.
+        if self.try_without_room && self.rows == 0 { Ok(()) } else { room }
+    }
+
+    fn take(&mut self, rows: &[&'a [u8]], frame: &[u8]) -> Result<(), EngineError> {
+        self.chunks.append(self.arena, frame).inspect_err(|_| self.lost += 1)?;
+        if !self.has_room {
+            // Not before: the rows of a frame that is lost are hashed when it is made again.
+            self.hash(rows);
+        }
+        self.bytes += frame.len() as u64;
+        self.rows += rows.len();
+        self.index.extend(self.partition, self.bytes);
         Ok(())
-    })?;
-    let hashes = hasher.map_or_else(BatchHashes::default, BatchHasher::finish);
-    Ok(Encoded { run: Run::new(sequence, index, chunks), hashes })
+    }
+}
+
+impl<'a> Frames<'_, 'a> {
+    fn hash(&mut self, rows: &[&'a [u8]]) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.add(self.partition, rows);
+        }
+    }
+
+    fn finish(mut self, place: Place, refused: Option<EngineError>) -> Encoded {
+        self.chunks.free_reserved();
+        Encoded {
+            run: Run::new(place, self.index, self.chunks),
+            hashes: self.hasher.map_or_else(BatchHashes::default, BatchHasher::finish),
+            rows: self.rows,
+            refused,
+            frames_lost: self.lost,
+        }
+    }
 }

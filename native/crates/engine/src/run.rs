@@ -28,20 +28,36 @@ impl Chunks {
         (row_bytes / 32).next_power_of_two().clamp(MIN_CHUNK, MAX_CHUNK)
     }
 
+    /// Leases chunks until there is room for so many bytes more.
+    ///
+    /// # Errors
+    /// `NoMemory` when the arena refuses; what it has leased before stays.
+    pub(crate) fn reserve(&mut self, arena: &Arc<Arena>, bytes: usize) -> Result<(), EngineError> {
+        while self.leases.len() * self.chunk_bytes - self.len < bytes {
+            self.leases.push(arena.lease(self.chunk_bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Appends all of `bytes`.
+    ///
+    /// # Errors
+    /// `NoMemory` when there is no room and the arena refuses; nothing was appended.
     pub(crate) fn append(&mut self, arena: &Arc<Arena>, mut bytes: &[u8]) -> Result<(), EngineError> {
+        self.reserve(arena, bytes.len())?;
         while !bytes.is_empty() {
             let at = self.len % self.chunk_bytes;
-            if at == 0 && self.len == self.leases.len() * self.chunk_bytes {
-                self.leases.push(arena.lease(self.chunk_bytes)?);
-            }
             let n = bytes.len().min(self.chunk_bytes - at);
-            if let Some(last) = self.leases.last_mut() {
-                last.as_mut_slice()[at..at + n].copy_from_slice(&bytes[..n]);
-            }
+            self.leases[self.len / self.chunk_bytes].as_mut_slice()[at..at + n].copy_from_slice(&bytes[..n]);
             self.len += n;
             bytes = &bytes[n..];
         }
         Ok(())
+    }
+
+    /// Frees chunks without bytes.
+    pub(crate) fn free_reserved(&mut self) {
+        self.leases.truncate(self.len.div_ceil(self.chunk_bytes));
     }
 
     /// The bytes at `start`, at most up to `end`, as many as lie in one chunk.
@@ -67,10 +83,9 @@ pub(crate) enum Storage {
     Spilled { file: Arc<SpillFile>, start: u64 },
 }
 
-/// The encoded output of one batch.
+/// The encoded output of one batch, or of some of its rows where an encode was refused in the middle.
 pub(crate) struct Run {
-    /// Place in the task's order of records.
-    pub(crate) sequence: i64,
+    pub(crate) place: Place,
     pub(crate) storage: Storage,
     index: RunIndex,
 }
@@ -99,16 +114,25 @@ impl RunIndex {
     }
 }
 
+/// Place in the task's order of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Of the batch.
+    pub(crate) sequence: i64,
+    /// How many of the batch's rows, sorted by partition, come before.
+    pub(crate) row: usize,
+}
+
 impl Run {
-    pub(crate) fn new(sequence: i64, index: RunIndex, chunks: Chunks) -> Self {
-        Self { sequence, storage: Storage::Memory(chunks), index }
+    pub(crate) fn new(place: Place, index: RunIndex, chunks: Chunks) -> Self {
+        Self { place, storage: Storage::Memory(chunks), index }
     }
 
     /// Frames of one partition, `bytes` from `start` on in `file`.
     pub(crate) fn in_file(sequence: i64, partition: u32, file: Arc<SpillFile>, start: u64, bytes: u64) -> Self {
         let mut index = RunIndex::for_partitions(1);
         index.extend(partition, bytes);
-        Self { sequence, storage: Storage::Spilled { file, start }, index }
+        Self { place: Place { sequence, row: 0 }, storage: Storage::Spilled { file, start }, index }
     }
 
     pub(crate) fn ends(&self) -> &[(u32, u64)] {

@@ -60,13 +60,14 @@ pub(crate) struct Sorter<'p, 'a> {
     /// Where each partition's rows end in the sorted order, and the number of rows. While a window is filled they come
     /// down to where each partition's rows start.
     bounds: LeasedArray<u32>,
+    first: usize,
     total: usize,
     longest_row: usize,
 }
 
 impl<'p, 'a> Sorter<'p, 'a> {
-    /// Counts the rows of each partition and fills the first window. Every page, partition and row is checked, since
-    /// they come from the other side.
+    /// Counts the rows of each partition and fills the first window, that which begins with the row `first` of the
+    /// sorted order. Every page, partition and row is checked, since they come from the other side.
     ///
     /// # Errors
     /// `Invalid`, or `NoMemory` when the arena refuses.
@@ -74,6 +75,7 @@ impl<'p, 'a> Sorter<'p, 'a> {
         arena: &Arc<Arena>,
         pages: &'p [Page<'a>],
         partitions: u32,
+        first: usize,
         window_rows: usize,
     ) -> Result<Self, EngineError> {
         for page in pages {
@@ -83,10 +85,13 @@ impl<'p, 'a> Sorter<'p, 'a> {
         if u32::try_from(total).is_err() {
             return Err(EngineError::invalid(format!("{total} rows in one batch")));
         }
+        if first > total {
+            return Err(EngineError::invalid(format!("row {first} of a batch of {total}")));
+        }
         let bounds = count(arena, pages, partitions)?;
-        let rows = lease_rows(arena, total.min(window_rows))?;
-        let mut sorter = Self { pages, rows, bounds, total, longest_row: 0 };
-        sorter.longest_row = sorter.fill(0)?;
+        let rows = lease_rows(arena, (total - first).min(window_rows))?;
+        let mut sorter = Self { pages, rows, bounds, first, total, longest_row: 0 };
+        sorter.longest_row = sorter.fill(first)?;
         Ok(sorter)
     }
 
@@ -100,8 +105,8 @@ impl<'p, 'a> Sorter<'p, 'a> {
         self.longest_row
     }
 
-    /// Hands each partition that has rows to `visit`, in ascending order, with its rows in order. A partition whose
-    /// rows lie in more than one window comes once for each.
+    /// Hands each partition that has rows from the first one on to `visit`, in ascending order, with its rows in order.
+    /// A partition whose rows lie in more than one window comes once for each.
     ///
     /// # Errors
     /// Those of `visit`.
@@ -109,9 +114,9 @@ impl<'p, 'a> Sorter<'p, 'a> {
         mut self,
         mut visit: impl FnMut(u32, &[&'a [u8]]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let mut first = 0;
+        let mut first = self.first;
         while first < self.total {
-            if first > 0 {
+            if first > self.first {
                 // From where each partition starts back to where it ends, which is where the next one starts.
                 self.bounds.as_mut_slice().copy_within(1.., 0);
                 self.fill(first)?;
@@ -223,15 +228,25 @@ mod tests {
     type Visited<'a> = Vec<(u32, &'a [u8])>;
 
     fn sorted<'a>(pages: &[Page<'a>], partitions: u32, window: usize) -> Result<(usize, Visited<'a>), EngineError> {
-        let sorter = Sorter::new(&Arena::host(16 << 20), pages, partitions, window)?;
+        let (longest, with_rows, visited) = sorted_from(0, pages, partitions, window)?;
+        assert_eq!(with_rows, visited.chunk_by(|a, b| a.0 == b.0).count());
+        Ok((longest, visited))
+    }
+
+    fn sorted_from<'a>(
+        first: usize,
+        pages: &[Page<'a>],
+        partitions: u32,
+        window: usize,
+    ) -> Result<(usize, usize, Visited<'a>), EngineError> {
+        let sorter = Sorter::new(&Arena::host(16 << 20), pages, partitions, first, window)?;
         let (longest, with_rows) = (sorter.longest_row(), sorter.partitions_with_rows());
         let mut visited: Visited<'a> = Vec::new();
         sorter.for_each_partition(|partition, rows| {
             visited.extend(rows.iter().map(|row| (partition, *row)));
             Ok(())
         })?;
-        assert_eq!(with_rows, visited.chunk_by(|a, b| a.0 == b.0).count());
-        Ok((longest, visited))
+        Ok((longest, with_rows, visited))
     }
 
     proptest! {
@@ -240,6 +255,7 @@ mod tests {
             rows in prop::collection::vec((0u32..20, prop::collection::vec(any::<u8>(), 0..30)), 0..200),
             cut in 0usize..200,
             window in 1usize..250,
+            first in 0usize..200,
         ) {
             let (a, b) = rows.split_at(cut.min(rows.len()));
             let memory = [page(a), page(b)];
@@ -249,7 +265,11 @@ mod tests {
             let mut expected: Vec<(u32, &[u8])> = rows.iter().map(|(p, r)| (*p, &r[..])).collect();
             expected.sort_by_key(|r| r.0);
             let longest = rows.iter().map(|r| r.1.len()).max().unwrap_or(0);
+            let first = first.min(rows.len());
+            let rest = sorted_from(first, &pages, 20, window).expect("good pages");
+            prop_assert_eq!(&rest.2[..], &expected[first..]);
             prop_assert_eq!(sorted(&pages, 20, window).expect("good pages"), (longest, expected));
+            prop_assert!(sorted_from(rows.len() + 1, &pages, 20, window).is_err());
         }
 
         #[test]
@@ -267,11 +287,11 @@ mod tests {
         let memory = page(&rows);
         let pages = [Page { memory: &memory, used: rows.len() * 4, entries: rows.len() }];
         let arena = Arena::host(2 << 20);
-        let sorter = Sorter::new(&arena, &pages, 5, SORT_ROWS).expect("a window fits");
+        let sorter = Sorter::new(&arena, &pages, 5, 0, SORT_ROWS).expect("a window fits");
         assert_eq!(sorter.rows.as_slice().len(), FEWEST_SORT_ROWS, "3.2 MB for all rows do not fit");
         assert_eq!(sorter.partitions_with_rows(), 5);
         assert_eq!(sorted(&pages, 5, FEWEST_SORT_ROWS).expect("room").1.len(), rows.len());
         let none = Arena::host(FEWEST_SORT_ROWS * 16 / 2);
-        assert_eq!(Sorter::new(&none, &pages, 5, SORT_ROWS).err().map(|e| e.kind), Some(ErrorKind::NoMemory));
+        assert_eq!(Sorter::new(&none, &pages, 5, 0, SORT_ROWS).err().map(|e| e.kind), Some(ErrorKind::NoMemory));
     }
 }

@@ -1,5 +1,6 @@
 //! The writer of one map task's output: encode, spill, commit.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,14 +8,14 @@ use sluice_codec::CodecOptions;
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
-use crate::encode::{Batch, EncodeSettings, encode_run};
+use crate::encode::{Batch, EncodeSettings, Portion, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
-use crate::error::EngineError;
+use crate::error::{EngineError, ErrorKind};
 use crate::merge::{Committed, merge};
 use crate::phase::{Call, End, Phases};
 use crate::row_checksums::RowChecksums;
-use crate::run::{Run, Storage};
-use crate::sort::Page;
+use crate::run::{Place, Run, Storage};
+use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS};
 use crate::spill::{SpillFile, write_spill};
 
 /// Most partitions of a shuffle (Spark's own limit for its serialized shuffle).
@@ -34,13 +35,27 @@ pub struct MapOutputWriter {
 
 struct State {
     phases: Phases,
-    /// By sequence; without those that a spill or commit is writing.
+    /// By place; without those that a spill or commit is writing.
     runs: Vec<Run>,
+    /// Of batches whose encode was refused in the middle, by sequence: how many rows are in runs.
+    unfinished: BTreeMap<i64, usize>,
+    frames_lost: u64,
     /// Arena memory of the runs that a spill or commit is writing.
     moving_bytes: usize,
     row_checksums: Option<RowChecksums>,
     /// The file of the last run that came by `add_row`.
     row_file: Option<Arc<SpillFile>>,
+}
+
+impl State {
+    /// Keeps a run, and counts its rows in the checksums if there are any.
+    fn keep(&mut self, run: Run, count: impl FnOnce(&mut RowChecksums)) {
+        let at = self.runs.partition_point(|r| r.place < run.place);
+        self.runs.insert(at, run);
+        if let Some(checksums) = &mut self.row_checksums {
+            count(checksums);
+        }
+    }
 }
 
 /// The frame of one row in a file that the caller has written.
@@ -65,8 +80,15 @@ impl MapOutputWriter {
         if partitions == 0 || partitions > MAX_PARTITIONS {
             return Err(EngineError::invalid(format!("{partitions} partitions; 1 to {MAX_PARTITIONS} are possible")));
         }
-        let state =
-            State { phases: Phases::new(), runs: Vec::new(), moving_bytes: 0, row_checksums: None, row_file: None };
+        let state = State {
+            phases: Phases::new(),
+            runs: Vec::new(),
+            unfinished: BTreeMap::new(),
+            frames_lost: 0,
+            moving_bytes: 0,
+            row_checksums: None,
+            row_file: None,
+        };
         Ok(Self { arena, partitions, options, state: Mutex::new(state) })
     }
 
@@ -93,19 +115,66 @@ impl MapOutputWriter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Encodes pages to a run and keeps it. Returns the bytes of memory the run holds.
+    /// Encodes pages to a run and keeps it. Returns the bytes of memory that the batch's runs hold.
     ///
     /// # Errors
-    /// `NoMemory` when the arena refuses: nothing is kept, and what was encoded before the refusal is encoded again by
-    /// the next call. A caller that has reserved [`Self::encode_needs`] avoids this. `Invalid` when a page is
-    /// malformed, `WrongPhase` during or after a commit.
+    /// `NoMemory` when the arena refuses. The frames that are finished then stay as a run, which a spill may move; the
+    /// call must be repeated with the same pages before the commit, and goes on with the rows that follow. `Invalid`
+    /// when a page is malformed, `WrongPhase` during or after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
-        let encoded = encode_run(&self.arena, self.encode_settings(), Batch { sequence, fields, pages })?;
-        let bytes = encoded.run.memory_bytes();
-        self.keep(encoded.run, |checksums| checksums.add(&encoded.hashes))?;
+        let batch = Batch { fields, pages };
+        let mut refused = self.encode_rest(sequence, batch, SORT_ROWS)?;
+        if refused.is_some() && batch.rows() > FEWEST_SORT_ROWS {
+            // The sort may have held what the run needs.
+            refused = self.encode_rest(sequence, batch, FEWEST_SORT_ROWS)?;
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         operation.done();
-        Ok(bytes)
+        Ok(self.batch_bytes(sequence))
+    }
+
+    /// Encodes the rows of a batch that are in no run yet, as far as there is memory. Returns why it ended early.
+    fn encode_rest(
+        &self,
+        sequence: i64,
+        batch: Batch<'_, '_>,
+        sort_rows: usize,
+    ) -> Result<Option<EngineError>, EngineError> {
+        let row = self.lock().unfinished.get(&sequence).copied().unwrap_or(0);
+        let place = Place { sequence, row };
+        // Else there is a way to make room: a smaller sort, or a spill of the runs in memory.
+        let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
+        let portion = Portion { place, sort_rows, try_without_room };
+        let encoded = match encode_run(&self.arena, self.encode_settings(), batch, portion) {
+            Err(refused) if refused.kind == ErrorKind::NoMemory => return Ok(Some(refused)),
+            answer => answer?,
+        };
+        let mut state = self.lock();
+        state.phases.check_alive()?;
+        state.frames_lost += encoded.frames_lost;
+        if encoded.refused.is_some() {
+            state.unfinished.insert(sequence, row + encoded.rows);
+        } else {
+            state.unfinished.remove(&sequence);
+        }
+        if encoded.rows > 0 {
+            state.keep(encoded.run, |checksums| checksums.add(&encoded.hashes));
+        }
+        Ok(encoded.refused)
+    }
+
+    /// Bytes of memory that the runs of one batch hold.
+    fn batch_bytes(&self, sequence: i64) -> usize {
+        let state = self.lock();
+        state.runs.iter().filter(|run| run.place.sequence == sequence).map(Run::memory_bytes).sum()
+    }
+
+    /// Frames that were made and thrown away, because the arena had no room for them: made again later.
+    pub fn frames_lost(&self) -> u64 {
+        self.lock().frames_lost
     }
 
     /// Keeps a run that the caller has written: the frame of one row of `partition`, `bytes` long, at `start` of the
@@ -122,7 +191,10 @@ impl MapOutputWriter {
         let file = self.row_file(frame.path)?;
         file.check_holds(frame.start, frame.bytes)?;
         let run = Run::in_file(sequence, partition, file, frame.start, frame.bytes);
-        self.keep(run, |checksums| checksums.add_row(partition, frame.row_hash))?;
+        let mut state = self.lock();
+        state.phases.check_alive()?;
+        state.keep(run, |checksums| checksums.add_row(partition, frame.row_hash));
+        drop(state);
         operation.done();
         Ok(())
     }
@@ -135,18 +207,6 @@ impl MapOutputWriter {
         let file = Arc::new(SpillFile::open(path)?);
         self.lock().row_file = Some(Arc::clone(&file));
         Ok(file)
-    }
-
-    /// Keeps a run, and counts its rows in the checksums if there are any.
-    fn keep(&self, run: Run, count: impl FnOnce(&mut RowChecksums)) -> Result<(), EngineError> {
-        let mut state = self.lock();
-        state.phases.check_alive()?;
-        let place = state.runs.partition_point(|r| r.sequence < run.sequence);
-        state.runs.insert(place, run);
-        if let Some(checksums) = &mut state.row_checksums {
-            count(checksums);
-        }
-        Ok(())
     }
 
     fn encode_settings(&self) -> EncodeSettings {
@@ -189,9 +249,16 @@ impl MapOutputWriter {
     ///
     /// # Errors
     /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, there is no file, and the call may be repeated.
-    /// `WrongPhase` when an encode or a spill is under way on another thread, or the output is committed already.
+    /// `WrongPhase` when an encode or a spill is under way on another thread, when an encode was refused in the middle
+    /// and not repeated, or the output is committed already.
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
         let operation = self.begin(Call::Commit)?;
+        if let Some((sequence, rows)) = self.lock().unfinished.first_key_value() {
+            return Err(EngineError::new(
+                ErrorKind::WrongPhase,
+                format!("cannot commit: batch {sequence} was encoded up to row {rows} only, for want of memory"),
+            ));
+        }
         let (taken, bytes) = self.take_runs(|_| true);
         let committed = merge(&self.arena, &taken, self.partitions, algorithm, path);
         if committed.is_ok() {
@@ -233,7 +300,7 @@ impl MapOutputWriter {
         state.moving_bytes -= bytes;
         if state.phases.check_alive().is_ok() {
             state.runs.extend(taken);
-            state.runs.sort_by_key(|r| r.sequence);
+            state.runs.sort_by_key(|r| r.place);
         }
     }
 }

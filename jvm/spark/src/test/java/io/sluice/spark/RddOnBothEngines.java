@@ -44,6 +44,10 @@ final class RddOnBothEngines implements AutoCloseable {
     return new RddOnBothEngines(LocalSpark.start(settings));
   }
 
+  static RddOnBothEngines start(String master, Map<String, String> settings) {
+    return new RddOnBothEngines(LocalSpark.start(master, settings));
+  }
+
   JavaSparkContext context() {
     return context;
   }

@@ -35,6 +35,11 @@ public enum Counter {
   WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
   WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
       "encodes still running when their failed task ended; each releases its pages when it ends"),
+  WRITE_ENCODES_REFUSED("write.encodesRefused", Unit.COUNT,
+      "encodes that ended early because the memory limit left no room; after a spill or a wait they went on from "
+          + "there"),
+  WRITE_FRAMES_REPEATED("write.framesRepeated", Unit.COUNT,
+      "frames that were encoded, found no room, and were encoded again"),
   WRITE_SPILLS("write.spills", Unit.COUNT, "times that the encoded rows of a task were moved to a spill file"),
   WRITE_SPILLED_BYTES("write.spilledBytes", Unit.BYTES, "bytes written to spill files"),
   WRITE_ROWS_TO_FILES("write.rowsToFiles", Unit.COUNT,

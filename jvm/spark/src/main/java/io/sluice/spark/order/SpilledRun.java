@@ -50,12 +50,22 @@ final class SpilledRun {
       complete = true;
     } finally {
       if (!complete) {
-        run.delete();
+        run.abandon();
       }
     }
     context.taskMetrics().incMemoryBytesSpilled(rows.heldBytes());
     context.taskMetrics().incDiskBytesSpilled(written.bytesWritten());
     return run;
+  }
+
+  /** Closes and deletes a file that was not written to its end. */
+  private void abandon() {
+    try {
+      spill.close();
+    } catch (IOException e) {
+      LOG.warn("Could not close spill file {}", spill.getFile(), e);
+    }
+    delete();
   }
 
   /** The records, as new objects; the file is deleted after the last. Call once. */

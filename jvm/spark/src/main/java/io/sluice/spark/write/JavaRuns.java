@@ -99,6 +99,12 @@ final class JavaRuns implements Runs {
     return inMemory().stream().mapToLong(run -> run.index().bytes()).sum();
   }
 
+  /** None: the memory for all frames of a batch is leased before the first. */
+  @Override
+  public long framesRepeated() {
+    return 0;
+  }
+
   private List<JavaRun> inMemory() {
     List<JavaRun> found = new ArrayList<>(runs.values());
     found.removeIf(run -> !run.isInMemory());

@@ -1,6 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.codec.RowFile;
 import io.sluice.spark.codec.RowHashes;
 import io.sluice.spark.conf.BlockSettings;
@@ -70,14 +71,19 @@ final class MapOutput implements AutoCloseable {
    * Encodes a batch to a run.
    *
    * @param sequence the run's place among the task's runs
-   * @return bytes that the run holds
+   * @return bytes that the batch's runs hold
    * @throws io.sluice.nativebridge.NativeException with {@link NativeCore#NO_MEMORY} when the arena is at its limit;
-   *     nothing was added
+   *     {@link #spill} makes room, and a repeated call goes on where this one stopped
    */
   long encode(PageBatch batch, long sequence) {
     long start = System.nanoTime();
     try {
       return runs.encode(sequence, batch.fields(), batch.describe());
+    } catch (NativeException e) {
+      if (e.reason() == NativeCore.NO_MEMORY) {
+        counters.increment(Counter.WRITE_ENCODES_REFUSED);
+      }
+      throw e;
     } finally {
       counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
     }
@@ -185,6 +191,7 @@ final class MapOutput implements AutoCloseable {
   @Override
   public void close() {
     if (isOpen()) {
+      counters.add(Counter.WRITE_FRAMES_REPEATED, runs.framesRepeated());
       runs.close();
       memory.unreserve(runQuotaBytes);
       runQuotaBytes = 0;

@@ -45,6 +45,11 @@ final class NativeRuns implements Runs {
   }
 
   @Override
+  public long framesRepeated() {
+    return NativeException.check(NativeCore.writerFramesLost(handle));
+  }
+
+  @Override
   public long spill(File file) {
     return NativeException.check(NativeCore.writerSpill(handle, file.getPath()));
   }

@@ -56,7 +56,7 @@ final class PageBatch {
 
   /**
    * The batch is full: makes its quota for encoding what its rows need. Where there is no more quota it keeps what it
-   * has; the arena's limit then decides whether the encode gets what it lacks, or is repeated after a spill.
+   * has; the arena's limit then decides whether the encode gets what it lacks, or goes on after a spill.
    *
    * @param mayGrow false while the task spills: Spark forbids to ask for its memory then
    */

@@ -28,8 +28,9 @@ interface Runs {
    * @param sequence the run's place among the task's runs
    * @param pages as {@code NativeCore.writerEncode} wants them
    * @return bytes that the run holds
-   * @throws io.sluice.nativebridge.NativeException with {@code NO_MEMORY} when the arena is at its limit; nothing was
-   *     added
+   * @throws io.sluice.nativebridge.NativeException with {@code NO_MEMORY} when the arena is at its limit. Frames that
+   *     are finished stay as runs, which {@link #spill} may move; the call must be repeated before {@link #commit}, and
+   *     goes on from there
    */
   long encode(long sequence, int fields, long[] pages);
 
@@ -47,6 +48,9 @@ interface Runs {
 
   /** Bytes of memory that the runs hold. */
   long memoryBytes();
+
+  /** Frames that {@link #encode} made and threw away for want of memory, and made again later. */
+  long framesRepeated();
 
   /**
    * Moves all runs in memory to a new file, which the caller deletes in the end.

@@ -26,7 +26,6 @@ import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.spark.TaskContext;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -54,22 +53,8 @@ class ProvenSorterTest {
     spark.close();
   }
 
-  /** Statics, because Spark would want to serialize anything else; tasks of a local application run in this process. */
-  private static final class Body {
-    private static Function<TaskContext, Object> body;
-    private static Object result;
-
-    private static void run() {
-      result = body.apply(TaskContext.get());
-    }
-  }
-
-  @SuppressWarnings("unchecked")
   private static <T> T inTask(Function<TaskContext, T> body) {
-    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
-    Body.body = body::apply;
-    context.parallelize(List.of(1), 1).foreach(one -> Body.run());
-    return (T) Body.result;
+    return InTask.run(spark, body);
   }
 
   /** Counts its calls. */

@@ -1,0 +1,44 @@
+package io.sluice.foreign
+
+import org.apache.spark.sql.CachedTableSuite
+import org.apache.spark.sql.ConfigBehaviorSuite
+import org.apache.spark.sql.DataFrameSetOperationsSuite
+import org.apache.spark.sql.DataFrameSuite
+import org.apache.spark.sql.SparkSessionExtensionSuite
+import org.apache.spark.sql.SubquerySuite
+import org.apache.spark.sql.collation.CollationSuite
+import org.apache.spark.sql.connector.KeyGroupedPartitioningSuite
+import org.apache.spark.sql.execution.PlannerSuite
+import org.apache.spark.sql.execution.SortSuite
+import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
+import org.apache.spark.sql.sources.BucketedWriteWithoutHiveSupportSuite
+import org.apache.spark.sql.sources.DisableUnnecessaryBucketedScanWithoutHiveSupportSuite
+import org.apache.spark.sql.sources.DisableUnnecessaryBucketedScanWithoutHiveSupportSuiteAE
+import org.apache.spark.sql.streaming.StreamingQuerySuite
+import org.apache.spark.sql.streaming.StreamingSessionWindowDistributionSuite
+
+/** More suites of Spark SQL in which rows are shuffled or sorted; `./sluice test --all-suites` runs them. */
+object LongSqlSuites {
+  @InAllSuites final class Planner extends PlannerSuite with OnManagerUnderTest
+  @InAllSuites final class Sort extends SortSuite with OnManagerUnderTest
+  @InAllSuites final class DataFrames extends DataFrameSuite with OnManagerUnderTest
+  @InAllSuites final class SetOperations extends DataFrameSetOperationsSuite with OnManagerUnderTest
+  @InAllSuites final class Subqueries extends SubquerySuite with OnManagerUnderTest
+  @InAllSuites final class CachedTables extends CachedTableSuite with OnManagerUnderTest
+  @InAllSuites final class BucketedRead extends BucketedReadWithoutHiveSupportSuite with OnManagerUnderTest
+  @InAllSuites final class BucketedWrite extends BucketedWriteWithoutHiveSupportSuite with OnManagerUnderTest
+  @InAllSuites final class BucketedScan
+      extends DisableUnnecessaryBucketedScanWithoutHiveSupportSuite
+      with OnManagerUnderTest
+  @InAllSuites final class BucketedScanAdaptive
+      extends DisableUnnecessaryBucketedScanWithoutHiveSupportSuiteAE
+      with OnManagerUnderTest
+  @InAllSuites final class Collations extends CollationSuite with OnManagerUnderTest
+  @InAllSuites final class ConfigBehavior extends ConfigBehaviorSuite with OnManagerUnderTest
+  @InAllSuites final class SessionExtensions extends SparkSessionExtensionSuite with OnManagerUnderTest
+  @InAllSuites final class KeyGroupedPartitioning extends KeyGroupedPartitioningSuite with OnManagerUnderTest
+  @InAllSuites final class StreamingQueries extends StreamingQuerySuite with OnManagerUnderTest
+  @InAllSuites final class StreamingSessionWindows
+      extends StreamingSessionWindowDistributionSuite
+      with OnManagerUnderTest
+}
