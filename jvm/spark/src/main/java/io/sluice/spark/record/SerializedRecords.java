@@ -1,13 +1,11 @@
 package io.sluice.spark.record;
 
 import io.sluice.spark.memory.HeapQuota;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
-import org.apache.spark.serializer.SerializerInstance;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
@@ -24,6 +22,7 @@ public final class SerializedRecords implements AutoCloseable {
   private static final int PARTITION_BYTES = 16 * 1024;
   private static final int LEAST_BYTES = 1 << 20;
   private static final int MOST_BYTES = 32 << 20;
+  private static final int MOST_EXPECTED = 256 * 1024;
   /** Heap of one of Java's object streams beside its bytes: a block buffer of 1 KiB, tables of handles. */
   private static final int JAVA_STREAM_BYTES = 4 * 1024;
   /** Estimated heap of a stream of an unknown serializer. */
@@ -41,49 +40,49 @@ public final class SerializedRecords implements AutoCloseable {
     void accept(int partition, int records) throws IOException;
   }
 
-  private final SerializerInstance serializer;
+  private final RecordStreams streams;
   private final Buffer[] buffers;
   private final long fullBytes;
   private final int streamBytes;
   private final HeapQuota quota;
-  private final Bytes shared = new Bytes();
+  private final HeapBytes shared = new HeapBytes(HeapBytes.FIRST_BYTES);
   private final SerializationStream sharedStream;
   private long bytes;
   private int used;
+  /** Bytes that a partition had on average when the partitions were last drained. */
+  private int expected = HeapBytes.FIRST_BYTES;
 
   /**
    * @param partitions of the shuffle; decides how many bytes are worth collecting
    * @param quota Spark's memory that buffers and streams are counted in; where it has no room, less is collected
    */
   public SerializedRecords(Serializer serializer, int partitions, HeapQuota quota) {
-    this.serializer = serializer.newInstance();
+    this.streams = RecordStreams.of(serializer);
     this.buffers = new Buffer[partitions];
     this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
     this.streamBytes = serializer instanceof JavaSerializer ? JAVA_STREAM_BYTES : OTHER_STREAM_BYTES;
     this.quota = quota;
-    this.sharedStream = serializer.supportsRelocationOfSerializedObjects()
-        ? this.serializer.serializeStream(shared) : null;
+    this.sharedStream = streams.areRelocatable() ? streams.write(shared) : null;
   }
 
   /** Adds a record. */
   public void add(int partition, Object key, Object value) {
     Buffer buffer = buffers[partition];
     if (buffer == null) {
-      buffer = new Buffer();
+      buffer = new Buffer(expected);
       buffers[partition] = buffer;
       used++;
       bytes += BUFFER_OVERHEAD;
     }
     int before = buffer.target.size();
     if (sharedStream != null) {
-      shared.reset();
       write(sharedStream, key, value);
       sharedStream.flush();
       shared.appendTo(buffer.target);
-      shared.shrink();
+      shared.reset(LEAST_BYTES);
     } else {
       if (buffer.stream == null) {
-        buffer.stream = serializer.serializeStream(buffer.target);
+        buffer.stream = streams.write(buffer.target);
         bytes += streamBytes;
       }
       write(buffer.stream, key, value);
@@ -104,6 +103,7 @@ public final class SerializedRecords implements AutoCloseable {
 
   /** Has {@code encoder} make rows of every partition's records, in order of partitions, and starts anew. */
   public void drain(RecordEncoder encoder, Sink sink) throws IOException {
+    expected = (int) Math.max(HeapBytes.FIRST_BYTES, Math.min(MOST_EXPECTED, bytes / Math.max(1, used)));
     for (int partition = 0; used > 0; partition++) {
       Buffer buffer = buffers[partition];
       if (buffer != null) {
@@ -144,27 +144,12 @@ public final class SerializedRecords implements AutoCloseable {
   }
 
   private static final class Buffer {
-    private final Bytes target = new Bytes();
+    private final HeapBytes target;
     private SerializationStream stream;
     private int records;
-  }
 
-  /** A byte array stream whose array can be read without a copy. */
-  private static final class Bytes extends ByteArrayOutputStream {
-    byte[] array() {
-      return buf;
-    }
-
-    void appendTo(Bytes target) {
-      target.write(buf, 0, count);
-    }
-
-    /** Forgets an array that a large record made large. */
-    void shrink() {
-      if (buf.length > LEAST_BYTES) {
-        buf = new byte[PARTITION_BYTES];
-        count = 0;
-      }
+    Buffer(int expected) {
+      target = new HeapBytes(expected);
     }
   }
 }
