@@ -39,7 +39,7 @@ final class RecordRowWriter<K, V> {
   private final TaskContext context;
   private final Counters counters;
   private final boolean rowsMayReplace;
-  private final RecordEncoder encoder = new RecordEncoder();
+  private final RecordEncoder encoder;
   /** Null when each key is given to the partitioner. */
   private RangeSearch ranges;
   private long rangesProven;
@@ -57,6 +57,7 @@ final class RecordRowWriter<K, V> {
     this.context = context;
     this.counters = counters;
     this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
+    this.encoder = RecordEncoder.of(dependency.serializer());
     this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }
 
