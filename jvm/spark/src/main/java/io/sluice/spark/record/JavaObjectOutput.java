@@ -51,10 +51,7 @@ final class JavaObjectOutput extends SerializationStream {
   public <T> SerializationStream writeObject(T object, ClassTag<T> tag) {
     try {
       objects.writeObject(object);
-      if (resetAfter > 0 && ++written >= resetAfter) {
-        objects.reset();
-        written = 0;
-      }
+      countObject();
     } catch (NotSerializableException e) {
       // Spark's stream says which field of which object it is.
       stock.serializeStream(new HeapBytes(HeapBytes.FIRST_BYTES)).writeObject(object, ANY);
@@ -63,6 +60,22 @@ final class JavaObjectOutput extends SerializationStream {
       throw RecordStreams.<RuntimeException>rethrown(e);
     }
     return this;
+  }
+
+  /** Counts an object that is written elsewhere, so that resets are where they would be had it been written here. */
+  void skipObject() {
+    try {
+      countObject();
+    } catch (IOException e) {
+      throw RecordStreams.<RuntimeException>rethrown(e);
+    }
+  }
+
+  private void countObject() throws IOException {
+    if (resetAfter > 0 && ++written >= resetAfter) {
+      objects.reset();
+      written = 0;
+    }
   }
 
   @Override

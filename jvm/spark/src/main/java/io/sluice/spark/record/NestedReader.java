@@ -43,17 +43,32 @@ final class NestedReader {
 
   /** The part in {@code bytes} bytes at {@code offset} in {@code object} (null: at that address). */
   Object read(Object object, long offset, int bytes) {
-    base = object;
-    next = offset;
-    end = offset + bytes;
-    Object value = checkedValue();
+    open(object, offset, bytes);
+    Object value = next();
     if (next != end) {
       throw damaged("has " + (end - next) + " bytes more than its value");
     }
     return value;
   }
 
-  private Object checkedValue() {
+  /** Starts with the {@code bytes} bytes at {@code offset} in {@code object}, which hold several values. */
+  void open(Object object, long offset, int bytes) {
+    base = object;
+    next = offset;
+    end = offset + bytes;
+  }
+
+  /** Whether {@link NestedTag#IN_STREAM} is next; skips it. */
+  boolean skipsInStream() {
+    if (next < end && Platform.getByte(base, next) == NestedTag.IN_STREAM) {
+      next++;
+      return true;
+    }
+    return false;
+  }
+
+  /** The next value. */
+  Object next() {
     try {
       return value(0);
     } catch (DateTimeException e) {

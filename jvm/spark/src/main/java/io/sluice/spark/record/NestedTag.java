@@ -39,6 +39,8 @@ import scala.runtime.BoxedUnit;
  * arrays and words of fixed size have the machine's byte order, as all of a row.
  */
 final class NestedTag {
+  /** Among the keys of serialized records: the key is in their stream. */
+  static final int IN_STREAM = 0;
   static final int NULL = 1;
   static final int UNIT = 2;
   static final int FALSE = 3;

@@ -102,18 +102,24 @@ public final class RecordEncoder {
   }
 
   /**
-   * Makes the row of serialized records, or of a part of their bytes.
+   * Makes the row of serialized records, or of a part of their bytes: {@code size} bytes from index {@code from} of
+   * {@code head} and {@code body} together.
    *
    * @param records their number, or 0 if their bytes continue in the next row
-   * @param from index of the first byte
-   * @param size number of bytes, at most {@link #MAX_SERIALIZED_BYTES}
+   * @param size at most {@link #MAX_SERIALIZED_BYTES}
    */
-  void encodeSerialized(int records, byte[] serialized, int from, int size) {
+  void encodeSerialized(int records, HeapBytes head, HeapBytes body, long from, int size) {
     fields = Math.max(fields, 3);
     start(headBytes(fields) + round(size));
     putWord(RecordShape.SERIALIZED);
     putWord(records);
-    putBytes(serialized, Platform.BYTE_ARRAY_OFFSET + from, size);
+    pad(size);
+    int ofHead = (int) Math.max(0, Math.min(size, head.size() - from));
+    if (ofHead > 0) {
+      System.arraycopy(head.array(), (int) from, buffer, bytesAt, ofHead);
+    }
+    System.arraycopy(body.array(), (int) Math.max(0, from - head.size()), buffer, bytesAt + ofHead, size - ofHead);
+    putSlot(size);
     fill();
   }
 

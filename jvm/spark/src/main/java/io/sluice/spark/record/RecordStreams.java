@@ -69,6 +69,10 @@ final class RecordStreams {
     return SerializerChoice.rowsMayReplace(serializer);
   }
 
+  String serializerName() {
+    return serializer.getClass().getName();
+  }
+
   SerializationStream write(OutputStream bytes) {
     return java ? new JavaObjectOutput(bytes, resetAfter, instance) : instance.serializeStream(bytes);
   }

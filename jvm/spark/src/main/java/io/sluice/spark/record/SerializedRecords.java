@@ -6,6 +6,7 @@ import java.util.Arrays;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.unsafe.Platform;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
@@ -14,7 +15,8 @@ import scala.reflect.ClassTag$;
  *
  * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
  * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
- * its row, so that each row can be read by itself. The buffers are on the heap, counted in Spark's execution memory
+ * its row, so that each row can be read by itself. With Spark's own serializers, keys that are numbers or short text are
+ * written beside the stream, by {@link NestedWriter}, and only the others into it. The buffers are on the heap, counted in Spark's execution memory
  * with an estimate of the streams' own memory. One thread.
  */
 public final class SerializedRecords implements AutoCloseable {
@@ -23,12 +25,16 @@ public final class SerializedRecords implements AutoCloseable {
   private static final int LEAST_BYTES = 1 << 20;
   private static final int MOST_BYTES = 32 << 20;
   private static final int MOST_EXPECTED = 256 * 1024;
+  private static final int FIRST_KEYS_BYTES = 64;
+  private static final byte[] NO_SIZE = new byte[Integer.BYTES];
+  /** Characters of a key that is text; longer ones are in the stream. */
+  private static final int LONGEST_KEY = 1024;
   /** Heap of one of Java's object streams beside its bytes: a block buffer of 1 KiB, tables of handles. */
   private static final int JAVA_STREAM_BYTES = 4 * 1024;
   /** Estimated heap of a stream of an unknown serializer. */
   private static final int OTHER_STREAM_BYTES = 128 * 1024;
   /** Estimated heap of a partition's buffer beside its bytes. */
-  private static final int BUFFER_OVERHEAD = 128;
+  private static final int BUFFER_OVERHEAD = 256;
 
   /** Takes rows over. */
   public interface Sink {
@@ -41,6 +47,8 @@ public final class SerializedRecords implements AutoCloseable {
   }
 
   private final RecordStreams streams;
+  /** Null when every key must go through the serializer. */
+  private final NestedWriter keys;
   private final Buffer[] buffers;
   private final long fullBytes;
   private final int streamBytes;
@@ -58,6 +66,7 @@ public final class SerializedRecords implements AutoCloseable {
    */
   public SerializedRecords(Serializer serializer, int partitions, HeapQuota quota) {
     this.streams = RecordStreams.of(serializer);
+    this.keys = streams.areSparks() ? new NestedWriter(NestedClasses.of(serializer)) : null;
     this.buffers = new Buffer[partitions];
     this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
     this.streamBytes = serializer instanceof JavaSerializer ? JAVA_STREAM_BYTES : OTHER_STREAM_BYTES;
@@ -74,9 +83,9 @@ public final class SerializedRecords implements AutoCloseable {
       used++;
       bytes += BUFFER_OVERHEAD;
     }
-    int before = buffer.target.size();
+    int before = buffer.bytes();
     if (sharedStream != null) {
-      write(sharedStream, key, value);
+      write(sharedStream, buffer, key, value);
       sharedStream.flush();
       shared.appendTo(buffer.target);
       shared.reset(LEAST_BYTES);
@@ -85,15 +94,37 @@ public final class SerializedRecords implements AutoCloseable {
         buffer.stream = streams.write(buffer.target);
         bytes += streamBytes;
       }
-      write(buffer.stream, key, value);
+      write(buffer.stream, buffer, key, value);
     }
     buffer.records++;
-    bytes += buffer.target.size() - before;
+    bytes += buffer.bytes() - before;
   }
 
-  private static void write(SerializationStream stream, Object key, Object value) {
-    stream.writeKey(key, ANY);
+  private void write(SerializationStream stream, Buffer buffer, Object key, Object value) {
+    if (writtenAsKey(buffer, key)) {
+      if (stream instanceof JavaObjectOutput) {
+        ((JavaObjectOutput) stream).skipObject();
+      }
+    } else {
+      stream.writeKey(key, ANY);
+    }
     stream.writeValue(value, ANY);
+  }
+
+  /** Writes the key beside the stream if it is a number or short text. */
+  private boolean writtenAsKey(Buffer buffer, Object key) {
+    if (keys == null) {
+      return false;
+    }
+    int tag = NestedTag.of(key);
+    keys.start();
+    if (tag < NestedTag.NULL || tag > NestedTag.LATIN1
+        || tag == NestedTag.LATIN1 && ((String) key).length() > LONGEST_KEY || !keys.write(key)) {
+      buffer.keys.write(NestedTag.IN_STREAM);
+      return false;
+    }
+    buffer.keys.write(keys.array(), 0, keys.size());
+    return true;
   }
 
   /** Whether it is time to {@link #drain}. */
@@ -120,15 +151,16 @@ public final class SerializedRecords implements AutoCloseable {
   }
 
   private static void cut(int partition, Buffer buffer, RecordEncoder encoder, Sink sink) throws IOException {
-    int from = 0;
-    int left = buffer.target.size();
-    while (left > RecordEncoder.MAX_SERIALIZED_BYTES) {
-      encoder.encodeSerialized(0, buffer.target.array(), from, RecordEncoder.MAX_SERIALIZED_BYTES);
+    HeapBytes head = buffer.head();
+    HeapBytes body = buffer.target;
+    long end = (long) head.size() + body.size();
+    long from = 0;
+    while (end - from > RecordEncoder.MAX_SERIALIZED_BYTES) {
+      encoder.encodeSerialized(0, head, body, from, RecordEncoder.MAX_SERIALIZED_BYTES);
       sink.accept(partition, 0);
       from += RecordEncoder.MAX_SERIALIZED_BYTES;
-      left -= RecordEncoder.MAX_SERIALIZED_BYTES;
     }
-    encoder.encodeSerialized(buffer.records, buffer.target.array(), from, left);
+    encoder.encodeSerialized(buffer.records, head, body, from, (int) (end - from));
     sink.accept(partition, buffer.records);
   }
 
@@ -144,12 +176,25 @@ public final class SerializedRecords implements AutoCloseable {
   }
 
   private static final class Buffer {
+    /** The size of the keys, which is put last, and the keys. */
+    private final HeapBytes keys;
     private final HeapBytes target;
     private SerializationStream stream;
     private int records;
 
     Buffer(int expected) {
       target = new HeapBytes(expected);
+      keys = new HeapBytes(FIRST_KEYS_BYTES);
+      keys.write(NO_SIZE, 0, NO_SIZE.length);
+    }
+
+    HeapBytes head() {
+      Platform.putInt(keys.array(), Platform.BYTE_ARRAY_OFFSET, keys.size() - NO_SIZE.length);
+      return keys;
+    }
+
+    int bytes() {
+      return keys.size() + target.size();
     }
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.SluiceException;
 import java.math.BigDecimal;
+import java.util.Arrays;
 import java.util.List;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -126,11 +127,20 @@ class RecordRoundTripTest {
 
   @Test
   void serializedRecordsRoundTrip() {
-    ENCODER.encodeSerialized(3, new byte[] {4, 5, 6, 7, 99}, 1, 3);
-    UnsafeRow row = row();
-    assertTrue(DECODER.isSerialized(row));
-    assertEquals(3, DECODER.serializedRecords(row));
-    assertArrayEquals(new byte[] {5, 6, 7}, DECODER.serializedBytes(row));
+    HeapBytes head = new HeapBytes(1);
+    head.write(new byte[] {1, 2, 3}, 0, 3);
+    HeapBytes body = new HeapBytes(1);
+    body.write(new byte[] {4, 5, 6, 7, 99}, 0, 5);
+    byte[] all = {1, 2, 3, 4, 5, 6, 7, 99};
+    for (int from = 0; from <= all.length; from++) {
+      for (int size = 0; size <= all.length - from; size++) {
+        ENCODER.encodeSerialized(3, head, body, from, size);
+        UnsafeRow row = row();
+        assertTrue(DECODER.isSerialized(row));
+        assertEquals(3, DECODER.serializedRecords(row));
+        assertArrayEquals(Arrays.copyOfRange(all, from, from + size), DECODER.serializedBytes(row));
+      }
+    }
   }
 
   @Test
