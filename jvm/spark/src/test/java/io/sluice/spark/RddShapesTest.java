@@ -65,13 +65,15 @@ class RddShapesTest {
     }
   }
 
-  private static final List<IntFunction<Object>> KINDS = List.of(n -> new Tuple3<>(n, name(n), n / 3.0), n -> new Some<>(name(n)),
-      n -> Option.empty(), n -> new int[] {n, n + 1}, n -> new Tuple2<>(new Tuple2<>(n, name(n)), new Some<>(n)),
-      n -> scala.collection.immutable.Nil$.MODULE$.$colon$colon(n).$colon$colon("x"), n -> new BigDecimal(n),
-      n -> new String[] {name(n), null}, n -> new Tuple2<>(new double[] {n}, null), n -> n, n -> null, n -> "flat",
-      n -> new java.sql.Timestamp(n), n -> java.time.LocalDate.ofEpochDay(n));
-  private static final List<IntFunction<Object>> KEYS = List.of(n -> n % 77, n -> name(n), n -> new Sale(n % 7, "key"), n -> n % 9L,
-      n -> "x".repeat(2000 + n % 3), n -> n % 2 == 0, n -> new Some<>(n % 10), n -> null, n -> (char) (n % 300));
+  private static final List<IntFunction<Object>> KINDS =
+      List.of(n -> new Tuple3<>(n, name(n), n / 3.0), n -> new Some<>(name(n)),
+          n -> Option.empty(), n -> new int[] {n, n + 1}, n -> new Tuple2<>(new Tuple2<>(n, name(n)), new Some<>(n)),
+          n -> scala.collection.immutable.Nil$.MODULE$.$colon$colon(n).$colon$colon("x"), n -> new BigDecimal(n),
+          n -> new String[] {name(n), null}, n -> new Tuple2<>(new double[] {n}, null), n -> n, n -> null, n -> "flat",
+          n -> new java.sql.Timestamp(n), n -> java.time.LocalDate.ofEpochDay(n));
+  private static final List<IntFunction<Object>> KEYS =
+      List.of(n -> n % 77, n -> name(n), n -> new Sale(n % 7, "key"), n -> n % 9L,
+          n -> "x".repeat(2000 + n % 3), n -> n % 2 == 0, n -> new Some<>(n % 10), n -> null, n -> (char) (n % 300));
 
   private RddOnBothEngines engines;
 
@@ -126,7 +128,8 @@ class RddShapesTest {
   void nestedRecordsOfManyClassesInOnePartition(String serializer) {
     start(serializer);
     assertSameInOrder(false, 6000, n -> new Tuple2<>(n * 7919 % 50, KINDS.get(n % KINDS.size()).apply(n)));
-    assertSameInOrder(false, 1000, n -> new Tuple2<>(new Tuple3<>(n % 100, name(n), n % 2 == 0), KINDS.get(0).apply(n)));
+    assertSameInOrder(false, 1000,
+        n -> new Tuple2<>(new Tuple3<>(n % 100, name(n), n % 2 == 0), KINDS.get(0).apply(n)));
   }
 
   @ParameterizedTest
@@ -143,8 +146,10 @@ class RddShapesTest {
   @ValueSource(strings = {JAVA, KRYO})
   void groupsOfOwnClasses(String serializer) {
     start(serializer);
-    engines.assertSame(spark -> sorted(engines.numbers(20_000).mapToPair(n -> new Tuple2<>(name(n), new Sale(n, name(n))))
-        .groupByKey(7).mapValues(sales -> sorted(StreamSupport.stream(sales.spliterator(), false).toList()).toString()).collect()));
+    engines.assertSame(spark -> sorted(engines.numbers(20_000)
+        .mapToPair(n -> new Tuple2<>(name(n), new Sale(n, name(n))))
+        .groupByKey(7).mapValues(sales -> sorted(StreamSupport.stream(sales.spliterator(), false).toList()).toString())
+        .collect()));
     assertTrue(engines.counter(Counter.WRITE_RECORDS_SERIALIZED) > 0);
   }
 
@@ -185,7 +190,8 @@ class RddShapesTest {
     start(KRYO);
     engines.assertSame(spark -> sorted(engines.numbers(20_000)
         .mapToPair(n -> new Tuple2<>(new Text(name(n)), new IntWritable(n)))
-        .groupByKey(7).mapValues(values -> sorted(StreamSupport.stream(values.spliterator(), false).toList()).toString()).collect()));
+        .groupByKey(7)
+        .mapValues(values -> sorted(StreamSupport.stream(values.spliterator(), false).toList()).toString()).collect()));
     assertEquals(0, engines.counter(Counter.WRITE_RECORDS_SERIALIZED));
   }
 

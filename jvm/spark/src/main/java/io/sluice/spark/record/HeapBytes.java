@@ -39,8 +39,9 @@ final class HeapBytes extends OutputStream {
   private void grow(int count) {
     long needed = (long) size + count;
     if (needed > MOST_BYTES) {
-      throw new OutOfMemoryError("serialized records of a partition exceed " + MOST_BYTES + " bytes: the serialized bytes"
-          + " of one record must fit one Java array");
+      throw new OutOfMemoryError(
+          "serialized records of a partition exceed " + MOST_BYTES + " bytes: the serialized bytes"
+              + " of one record must fit one Java array");
     }
     array = Arrays.copyOf(array, (int) Math.min(MOST_BYTES, Math.max(needed, 2L * array.length)));
   }

@@ -5,15 +5,18 @@ import java.io.InputStream;
 /** Reads an array. Unlike the JDK's, it takes no lock a call: streams of objects read byte by byte. One thread. */
 final class HeapInput extends InputStream {
   private final byte[] array;
+  private final int end;
   private int next;
 
-  HeapInput(byte[] array) {
+  /** @param end index behind the last byte */
+  HeapInput(byte[] array, int end) {
     this.array = array;
+    this.end = end;
   }
 
   @Override
   public int read() {
-    return next < array.length ? array[next++] & 0xFF : -1;
+    return next < end ? array[next++] & 0xFF : -1;
   }
 
   @Override
@@ -21,7 +24,7 @@ final class HeapInput extends InputStream {
     if (most == 0) {
       return 0;
     }
-    int count = Math.min(most, array.length - next);
+    int count = Math.min(most, end - next);
     if (count <= 0) {
       return -1;
     }
@@ -32,13 +35,13 @@ final class HeapInput extends InputStream {
 
   @Override
   public long skip(long most) {
-    int count = (int) Math.max(0, Math.min(most, array.length - next));
+    int count = (int) Math.max(0, Math.min(most, end - next));
     next += count;
     return count;
   }
 
   @Override
   public int available() {
-    return array.length - next;
+    return end - next;
   }
 }

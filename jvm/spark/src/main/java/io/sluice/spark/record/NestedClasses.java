@@ -59,6 +59,18 @@ abstract class NestedClasses {
   /** Whether {@code object}, whose class has the tag {@code tag}, may be written with that tag. */
   abstract boolean allow(int tag, Object object);
 
+  /** Whether the serializer's own way is Spark's for all classes of flat parts ({@link PartType}) and pairs of them. */
+  final boolean allowFlatParts() {
+    for (int tag = NestedTag.UNIT; tag <= NestedTag.BYTES; tag++) {
+      // Two tags are of the same class as another.
+      if (tag != NestedTag.FALSE && tag != NestedTag.UTF16 && !allow(tag, sample(tag))) {
+        return false;
+      }
+    }
+    return allow(NestedTag.TUPLE2, sample(NestedTag.TUPLE2))
+        && allow(NestedTag.SPECIALIZED, sample(NestedTag.SPECIALIZED));
+  }
+
   /** Whether the serializer gives back one object for one that key and value of a record both refer to. */
   boolean keyAndValueShareObjects() {
     return false;

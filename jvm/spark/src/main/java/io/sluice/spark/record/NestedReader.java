@@ -89,7 +89,7 @@ final class NestedReader {
       case NestedTag.NONE -> None$.MODULE$;
       default -> tag < NestedTag.BYTES ? scalar(tag)
           : tag < NestedTag.NONE ? array(tag, depth + 1)
-          : tag < NestedTag.BIG_INTEGER ? container(tag, depth + 1) : other(tag);
+              : tag < NestedTag.BIG_INTEGER ? container(tag, depth + 1) : other(tag);
     };
   }
 
@@ -199,9 +199,9 @@ final class NestedReader {
       case NestedTag.INT_WRITABLE -> new IntWritable((int) signed());
       case NestedTag.LONG_WRITABLE -> new LongWritable(signed());
       case NestedTag.FLOAT_WRITABLE ->
-        new FloatWritable(Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES))));
+          new FloatWritable(Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES))));
       case NestedTag.DOUBLE_WRITABLE ->
-        new DoubleWritable(Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES))));
+          new DoubleWritable(Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES))));
       case NestedTag.BOOLEAN_WRITABLE -> new BooleanWritable(Platform.getByte(base, take(1)) != 0);
       case NestedTag.NULL_WRITABLE -> NullWritable.get();
       default -> throw unknown(tag);

@@ -97,7 +97,7 @@ final class NestedWriter {
       case NestedTag.INTEGER, NestedTag.LONG -> signed(tag, ((Number) value).longValue());
       case NestedTag.SOME -> tag(tag) && value(((Option<?>) value).get(), depth + 1);
       case NestedTag.TUPLE2, NestedTag.SPECIALIZED, NestedTag.TUPLE3, NestedTag.TUPLE4, NestedTag.TUPLE5 ->
-        tuple(tag, (Product) value, depth + 1);
+          tuple(tag, (Product) value, depth + 1);
       case NestedTag.LIST, NestedTag.VECTOR, NestedTag.ARRAY_BUFFER -> sequence(tag, (Seq<?>) value, depth + 1);
       case NestedTag.STRINGS, NestedTag.OBJECTS -> objects(tag, (Object[]) value, depth + 1);
       default -> tag < NestedTag.NONE ? scalar(tag, value) : other(tag, value);
@@ -196,7 +196,7 @@ final class NestedWriter {
       case NestedTag.LONG_WRITABLE -> signed(tag, ((LongWritable) value).get());
       case NestedTag.FLOAT_WRITABLE -> word(tag, Float.floatToRawIntBits(((FloatWritable) value).get()), Integer.BYTES);
       case NestedTag.DOUBLE_WRITABLE ->
-        word(tag, Double.doubleToRawLongBits(((DoubleWritable) value).get()), Long.BYTES);
+          word(tag, Double.doubleToRawLongBits(((DoubleWritable) value).get()), Long.BYTES);
       case NestedTag.BOOLEAN_WRITABLE -> word(tag, ((BooleanWritable) value).get() ? 1 : 0, Byte.BYTES);
       default -> throw new IllegalStateException("tag " + tag);
     };

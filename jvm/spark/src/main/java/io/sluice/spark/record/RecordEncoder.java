@@ -102,24 +102,22 @@ public final class RecordEncoder {
   }
 
   /**
-   * Makes the row of serialized records, or of a part of their bytes: {@code size} bytes from index {@code from} of
-   * {@code head} and {@code body} together.
+   * Makes the row of serialized records, or of a part of their bytes: {@code size} bytes of {@code body} from index
+   * {@code from}, then all of {@code tail}.
    *
    * @param records their number, or 0 if their bytes continue in the next row
-   * @param size at most {@link #MAX_SERIALIZED_BYTES}
+   * @param size with the tail's at most {@link #MAX_SERIALIZED_BYTES}
    */
-  void encodeSerialized(int records, HeapBytes head, HeapBytes body, long from, int size) {
+  void encodeSerialized(int records, HeapBytes body, int from, int size, HeapBytes tail) {
     fields = Math.max(fields, 3);
-    start(headBytes(fields) + round(size));
+    int all = size + tail.size();
+    start(headBytes(fields) + round(all));
     putWord(RecordShape.SERIALIZED);
     putWord(records);
-    pad(size);
-    int ofHead = (int) Math.max(0, Math.min(size, head.size() - from));
-    if (ofHead > 0) {
-      System.arraycopy(head.array(), (int) from, buffer, bytesAt, ofHead);
-    }
-    System.arraycopy(body.array(), (int) Math.max(0, from - head.size()), buffer, bytesAt + ofHead, size - ofHead);
-    putSlot(size);
+    pad(all);
+    System.arraycopy(body.array(), from, buffer, bytesAt, size);
+    System.arraycopy(tail.array(), 0, buffer, bytesAt + size, tail.size());
+    putSlot(all);
     fill();
   }
 

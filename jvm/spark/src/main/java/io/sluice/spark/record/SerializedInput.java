@@ -2,7 +2,6 @@ package io.sluice.spark.record;
 
 import io.sluice.spark.SluiceException;
 import java.io.EOFException;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.SequenceInputStream;
 import java.util.ArrayList;
@@ -37,51 +36,38 @@ final class SerializedInput {
   SerializedInput(RecordStreams streams, List<byte[]> parts, int records) {
     this.streams = streams;
     this.left = records;
-    InputStream bytes = joined(parts);
-    this.keys = keys(bytes, parts.stream().mapToLong(part -> part.length).sum());
-    this.stream = streams.read(bytes);
+    byte[] last = parts.get(parts.size() - 1);
+    int keysBytes = keysBytes(last);
+    int end = last.length - Integer.BYTES - keysBytes;
+    this.keys = keysBytes == 0 ? null : new NestedReader();
+    if (keys != null) {
+      keys.open(last, Platform.BYTE_ARRAY_OFFSET + end, keysBytes);
+    }
+    this.stream = streams.read(joined(parts, end));
     this.iterator = streams.areSparks() ? null : stream.asKeyValueIterator();
   }
 
-  private static InputStream joined(List<byte[]> parts) {
-    if (parts.size() == 1) {
-      return new HeapInput(parts.get(0));
-    }
-    List<InputStream> inputs = new ArrayList<>();
-    parts.forEach(part -> inputs.add(new HeapInput(part)));
-    return new SequenceInputStream(Collections.enumeration(inputs));
-  }
-
-  /** Takes the keys, which are before the stream. */
-  private static NestedReader keys(InputStream bytes, long most) {
-    int size = Platform.getInt(read(bytes, Integer.BYTES), Platform.BYTE_ARRAY_OFFSET);
-    if (size < 0 || size > most) {
-      throw new SluiceException("serialized records of " + most + " bytes have " + size
+  /** The size of the keys that are the end of {@code last}. */
+  private static int keysBytes(byte[] last) {
+    int before = last.length - Integer.BYTES;
+    int size = before < 0 ? -1 : Platform.getInt(last, Platform.BYTE_ARRAY_OFFSET + before);
+    if (size < 0 || size > before) {
+      throw new SluiceException("serialized records of " + last.length + " bytes have " + size
           + " bytes of keys: please report this");
     }
-    if (size == 0) {
-      return null;
-    }
-    NestedReader keys = new NestedReader();
-    keys.open(read(bytes, size), Platform.BYTE_ARRAY_OFFSET, size);
-    return keys;
+    return size;
   }
 
-  private static byte[] read(InputStream bytes, int count) {
-    byte[] read = new byte[count];
-    try {
-      int size = 0;
-      while (size < count) {
-        int more = bytes.read(read, size, count - size);
-        if (more < 0) {
-          throw new SluiceException("serialized records end within their keys: please report this");
-        }
-        size += more;
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException("an array cannot be read", e);
+  private static InputStream joined(List<byte[]> parts, int endOfLast) {
+    int last = parts.size() - 1;
+    HeapInput lastInput = new HeapInput(parts.get(last), endOfLast);
+    if (last == 0) {
+      return lastInput;
     }
-    return read;
+    List<InputStream> inputs = new ArrayList<>();
+    parts.subList(0, last).forEach(part -> inputs.add(new HeapInput(part, part.length)));
+    inputs.add(lastInput);
+    return new SequenceInputStream(Collections.enumeration(inputs));
   }
 
   boolean hasNext() {

@@ -15,9 +15,9 @@ import scala.reflect.ClassTag$;
  *
  * <p>A relocatable serializer (Kryo and others that say so) has one stream for all partitions, whose bytes are cut
  * record by record. Any other (Java's) has a stream per partition, since its streams have state; a stream ends with
- * its row, so that each row can be read by itself. With Spark's own serializers, keys that are numbers or short text are
- * written beside the stream, by {@link NestedWriter}, and only the others into it. The buffers are on the heap, counted in Spark's execution memory
- * with an estimate of the streams' own memory. One thread.
+ * its row, so that each row can be read by itself. With Spark's own serializers, keys that are numbers or short text
+ * are written beside the stream, by {@link NestedWriter}, and only the others into it. The buffers are on the heap,
+ * counted in Spark's execution memory with an estimate of the streams' own memory. One thread.
  */
 public final class SerializedRecords implements AutoCloseable {
   private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
@@ -26,7 +26,9 @@ public final class SerializedRecords implements AutoCloseable {
   private static final int MOST_BYTES = 32 << 20;
   private static final int MOST_EXPECTED = 256 * 1024;
   private static final int FIRST_KEYS_BYTES = 64;
-  private static final byte[] NO_SIZE = new byte[Integer.BYTES];
+  /** A partition with more bytes of keys is full, so that they fit one row. */
+  private static final int MOST_KEYS_BYTES = 1 << 20;
+  private static final HeapBytes NOTHING = new HeapBytes(0);
   /** Characters of a key that is text; longer ones are in the stream. */
   private static final int LONGEST_KEY = 1024;
   /** Heap of one of Java's object streams beside its bytes: a block buffer of 1 KiB, tables of handles. */
@@ -57,6 +59,7 @@ public final class SerializedRecords implements AutoCloseable {
   private final SerializationStream sharedStream;
   private long bytes;
   private int used;
+  private boolean keysAreFull;
   /** Bytes that a partition had on average when the partitions were last drained. */
   private int expected = HeapBytes.FIRST_BYTES;
 
@@ -97,6 +100,7 @@ public final class SerializedRecords implements AutoCloseable {
       write(buffer.stream, buffer, key, value);
     }
     buffer.records++;
+    keysAreFull |= buffer.keys.size() > MOST_KEYS_BYTES;
     bytes += buffer.bytes() - before;
   }
 
@@ -129,7 +133,7 @@ public final class SerializedRecords implements AutoCloseable {
 
   /** Whether it is time to {@link #drain}. */
   public boolean isFull() {
-    return bytes >= fullBytes || bytes >= LEAST_BYTES && !quota.cover(bytes);
+    return keysAreFull || bytes >= fullBytes || bytes >= LEAST_BYTES && !quota.cover(bytes);
   }
 
   /** Has {@code encoder} make rows of every partition's records, in order of partitions, and starts anew. */
@@ -147,20 +151,24 @@ public final class SerializedRecords implements AutoCloseable {
       }
     }
     bytes = 0;
+    keysAreFull = false;
     quota.release();
   }
 
+  /** The last row of several has all of the keys. */
   private static void cut(int partition, Buffer buffer, RecordEncoder encoder, Sink sink) throws IOException {
-    HeapBytes head = buffer.head();
     HeapBytes body = buffer.target;
-    long end = (long) head.size() + body.size();
-    long from = 0;
-    while (end - from > RecordEncoder.MAX_SERIALIZED_BYTES) {
-      encoder.encodeSerialized(0, head, body, from, RecordEncoder.MAX_SERIALIZED_BYTES);
+    HeapBytes tail = buffer.tail();
+    int from = 0;
+    int left = body.size();
+    while (left > RecordEncoder.MAX_SERIALIZED_BYTES - tail.size()) {
+      int size = Math.min(left, RecordEncoder.MAX_SERIALIZED_BYTES);
+      encoder.encodeSerialized(0, body, from, size, NOTHING);
       sink.accept(partition, 0);
-      from += RecordEncoder.MAX_SERIALIZED_BYTES;
+      from += size;
+      left -= size;
     }
-    encoder.encodeSerialized(buffer.records, head, body, from, (int) (end - from));
+    encoder.encodeSerialized(buffer.records, body, from, left, tail);
     sink.accept(partition, buffer.records);
   }
 
@@ -176,7 +184,6 @@ public final class SerializedRecords implements AutoCloseable {
   }
 
   private static final class Buffer {
-    /** The size of the keys, which is put last, and the keys. */
     private final HeapBytes keys;
     private final HeapBytes target;
     private SerializationStream stream;
@@ -185,11 +192,13 @@ public final class SerializedRecords implements AutoCloseable {
     Buffer(int expected) {
       target = new HeapBytes(expected);
       keys = new HeapBytes(FIRST_KEYS_BYTES);
-      keys.write(NO_SIZE, 0, NO_SIZE.length);
     }
 
-    HeapBytes head() {
-      Platform.putInt(keys.array(), Platform.BYTE_ARRAY_OFFSET, keys.size() - NO_SIZE.length);
+    /** The keys, and their size: behind the stream, because the encoder compresses bytes if their beginning shrinks. */
+    HeapBytes tail() {
+      byte[] size = new byte[Integer.BYTES];
+      Platform.putInt(size, Platform.BYTE_ARRAY_OFFSET, keys.size());
+      keys.write(size, 0, size.length);
       return keys;
     }
 

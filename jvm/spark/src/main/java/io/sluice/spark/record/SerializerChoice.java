@@ -1,11 +1,14 @@
 package io.sluice.spark.record;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
 
 /** Which records may be written without the shuffle's serializer. */
 public final class SerializerChoice {
+  private static final String REGISTRATORS = "spark.kryo.registrator";
+
   private SerializerChoice() {}
 
   /**
@@ -14,5 +17,12 @@ public final class SerializerChoice {
    */
   public static boolean rowsMayReplace(Serializer serializer) {
     return serializer.getClass() == JavaSerializer.class || serializer.getClass() == KryoSerializer.class;
+  }
+
+  /** As {@link #rowsMayReplace(Serializer)}, and no registrator of the job gave Kryo a serializer for such records. */
+  public static boolean rowsMayReplace(Serializer serializer, SparkConf conf) {
+    return rowsMayReplace(serializer)
+        && (!(serializer instanceof KryoSerializer) || conf.get(REGISTRATORS, "").isEmpty()
+            || NestedClasses.of(serializer).allowFlatParts());
   }
 }

@@ -4,8 +4,8 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 
 /**
- * The objects that a record refers to, to find one that it refers to twice: a serializer gives back one object for it, a
- * copy of each reference would be two. One thread.
+ * The objects that a record refers to, to find one that it refers to twice: a serializer gives back one object for it,
+ * and a copy of each reference would be two. One thread.
  */
 final class SharedObjects {
   /** So many are compared with each other; more are looked up. */

@@ -56,7 +56,7 @@ final class RecordRowWriter<K, V> {
     this.target = target;
     this.context = context;
     this.counters = counters;
-    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
+    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer(), SparkEnv.get().conf());
     this.encoder = RecordEncoder.of(dependency.serializer());
     this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }

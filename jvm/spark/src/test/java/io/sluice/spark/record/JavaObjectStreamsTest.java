@@ -36,7 +36,7 @@ import scala.reflect.ClassTag$;
 class JavaObjectStreamsTest {
   private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
 
-  enum Color { RED, GREEN { } }
+  enum Color { RED, GREEN {} }
 
   static class Base implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -121,10 +121,14 @@ class JavaObjectStreamsTest {
     return Arrays.copyOf(bytes.array(), bytes.size());
   }
 
+  private static HeapInput input(byte[] bytes) {
+    return new HeapInput(bytes, bytes.length);
+  }
+
   private static List<Object> roundTrip(JavaSerializer serializer, Object... objects) {
     List<Object> back = new ArrayList<>();
     try (DeserializationStream stream = RecordStreams.of(serializer)
-        .read(new HeapInput(write(serializer, objects)))) {
+        .read(input(write(serializer, objects)))) {
       for (int i = 0; i < objects.length; i++) {
         back.add(stream.readObject(ANY));
       }
@@ -213,7 +217,7 @@ class JavaObjectStreamsTest {
         break;
       }
     }
-    DeserializationStream stream = RecordStreams.of(serializer(1)).read(new HeapInput(bytes));
+    DeserializationStream stream = RecordStreams.of(serializer(1)).read(input(bytes));
     stream.readObject(ANY);
     assertThrows(StreamCorruptedException.class, () -> stream.readObject(ANY));
   }

@@ -189,12 +189,35 @@ class NestedRecordsTest {
     }
   }
 
+  /** Registers a serializer of its own for flat parts. */
+  public static final class LongRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(Long.class, new com.esotericsoftware.kryo.Serializer<Long>() {
+        @Override
+        public void write(Kryo same, Output output, Long number) {
+          output.writeLong(~number);
+        }
+
+        @Override
+        public Long read(Kryo same, Input input, Class<Long> type) {
+          return ~input.readLong();
+        }
+      });
+    }
+  }
+
   @Test
   void kryosRegistrationsAreHonoured() {
     RecordEncoder own = RecordEncoder.of(
         new KryoSerializer(new SparkConf(false).set("spark.kryo.registrator", Registrator.class.getName())));
     assertFalse(own.encode(new Text("a"), 1));
     assertTrue(own.encode(1, new Some<>("a")));
+    assertTrue(SerializerChoice.rowsMayReplace(KRYO, CONF));
+    SparkConf ofText = CONF.clone().set("spark.kryo.registrator", Registrator.class.getName());
+    assertTrue(SerializerChoice.rowsMayReplace(new KryoSerializer(ofText), ofText));
+    SparkConf ofLongs = CONF.clone().set("spark.kryo.registrator", LongRegistrator.class.getName());
+    assertFalse(SerializerChoice.rowsMayReplace(new KryoSerializer(ofLongs), ofLongs));
     Serializer strict = new KryoSerializer(new SparkConf(false).set("spark.kryo.registrationRequired", "true"));
     RecordEncoder ofStrict = RecordEncoder.of(strict);
     assertFalse(ofStrict.encode(new Text("a"), 1));
