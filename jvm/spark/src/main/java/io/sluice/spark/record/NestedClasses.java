@@ -1,6 +1,8 @@
 package io.sluice.spark.record;
 
 import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.sql.Date;
@@ -18,10 +20,10 @@ import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
-import org.apache.spark.serializer.SerializerInstance;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.None$;
@@ -32,8 +34,6 @@ import scala.Tuple4;
 import scala.Tuple5;
 import scala.collection.immutable.Nil$;
 import scala.math.BigInt;
-import scala.reflect.ClassTag;
-import scala.reflect.ClassTag$;
 import scala.runtime.BoxedUnit;
 
 /**
@@ -41,6 +41,8 @@ import scala.runtime.BoxedUnit;
  * give back as they were. A class that it refuses stays with it, and is refused as on stock. One thread.
  */
 abstract class NestedClasses {
+  private static final String REGISTRATORS = "spark.kryo.registrator";
+
   /** For serializers all of whose records are serialized. */
   static final NestedClasses NO_CLASSES = new NestedClasses() {
     @Override
@@ -49,11 +51,13 @@ abstract class NestedClasses {
     }
   };
 
-  static NestedClasses of(Serializer serializer) {
+  /** @param conf of the application; says whether it registers serializers of its own with Kryo */
+  static NestedClasses of(Serializer serializer, SparkConf conf) {
     if (serializer.getClass() == JavaSerializer.class) {
       return new OfJava();
     }
-    return serializer.getClass() == KryoSerializer.class ? new OfKryo((KryoSerializer) serializer) : NO_CLASSES;
+    return serializer.getClass() == KryoSerializer.class
+        ? new OfKryo((KryoSerializer) serializer, conf.get(REGISTRATORS, "").isEmpty()) : NO_CLASSES;
   }
 
   /** Whether {@code object}, whose class has the tag {@code tag}, may be written with that tag. */
@@ -61,14 +65,17 @@ abstract class NestedClasses {
 
   /** Whether the serializer's own way is Spark's for all classes of flat parts ({@link PartType}) and pairs of them. */
   final boolean allowFlatParts() {
-    for (int tag = NestedTag.UNIT; tag <= NestedTag.BYTES; tag++) {
+    for (int tag = NestedTag.UNIT; tag < NestedTag.END; tag++) {
       // Two tags are of the same class as another.
-      if (tag != NestedTag.FALSE && tag != NestedTag.UTF16 && !allow(tag, sample(tag))) {
+      if (isFlat(tag) && tag != NestedTag.FALSE && tag != NestedTag.UTF16 && !allow(tag, sample(tag))) {
         return false;
       }
     }
-    return allow(NestedTag.TUPLE2, sample(NestedTag.TUPLE2))
-        && allow(NestedTag.SPECIALIZED, sample(NestedTag.SPECIALIZED));
+    return true;
+  }
+
+  private static boolean isFlat(int tag) {
+    return tag <= NestedTag.BYTES || tag == NestedTag.TUPLE2 || tag == NestedTag.SPECIALIZED;
   }
 
   /** Whether the serializer gives back one object for one that key and value of a record both refer to. */
@@ -91,27 +98,29 @@ abstract class NestedClasses {
 
   /**
    * Kryo may require that classes are registered, and a job may register serializers of its own for any class. So each
-   * class is looked up when it is first met, and one object of its kind sent through the serializer.
+   * class is looked up when it is first met, and one object of its kind sent through the serializer. Flat parts, which
+   * Spark registers, only where the job has a registrator: it takes a millisecond or so to create a Kryo.
    */
   private static final class OfKryo extends NestedClasses {
     private static final Logger LOG = LoggerFactory.getLogger(NestedClasses.class);
-    private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
+    private static final int FIRST_BYTES = 256;
     /** Where the serializers are that Spark's {@code KryoSerializer} registers by itself. */
     private static final String[] SPARKS = {"com.esotericsoftware.kryo.", "com.twitter.chill.", "org.apache.spark."};
 
     private final KryoSerializer serializer;
+    private final boolean flatPartsAreSparks;
     private final Class<?>[] allowed = new Class<?>[NestedTag.END];
     private final Map<Class<?>, Boolean> known = new HashMap<>();
     private Kryo kryo;
-    private SerializerInstance instance;
 
-    OfKryo(KryoSerializer serializer) {
+    OfKryo(KryoSerializer serializer, boolean flatPartsAreSparks) {
       this.serializer = serializer;
+      this.flatPartsAreSparks = flatPartsAreSparks;
     }
 
     @Override
     boolean allow(int tag, Object object) {
-      if (object == null || allowed[tag] == object.getClass()) {
+      if (object == null || allowed[tag] == object.getClass() || flatPartsAreSparks && isFlat(tag)) {
         return true;
       }
       boolean allow = known.computeIfAbsent(object.getClass(), type -> isStocks(tag, type));
@@ -125,7 +134,6 @@ abstract class NestedClasses {
       try {
         if (kryo == null) {
           kryo = serializer.newKryo();
-          instance = serializer.newInstance();
         }
         Object sample = sample(tag);
         String name = kryo.getRegistration(type).getSerializer().getClass().getName();
@@ -146,7 +154,9 @@ abstract class NestedClasses {
     }
 
     private boolean comesBack(Object sample) {
-      Object back = instance.deserialize(instance.serialize(sample, ANY), ANY);
+      Output bytes = new Output(FIRST_BYTES, -1);
+      kryo.writeClassAndObject(bytes, sample);
+      Object back = kryo.readClassAndObject(new Input(bytes.toBytes()));
       return back != null && back.getClass() == sample.getClass() && Objects.deepEquals(sample, back);
     }
   }

@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.unsafe.Platform;
 import scala.Tuple2;
@@ -52,8 +53,8 @@ public final class RecordEncoder {
   }
 
   /** An encoder for what {@code serializer} would give back as it was. */
-  public static RecordEncoder of(Serializer serializer) {
-    return new RecordEncoder(NestedClasses.of(serializer));
+  public static RecordEncoder of(Serializer serializer, SparkConf conf) {
+    return new RecordEncoder(NestedClasses.of(serializer, conf));
   }
 
   /**

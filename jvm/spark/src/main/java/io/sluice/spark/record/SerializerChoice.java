@@ -7,8 +7,6 @@ import org.apache.spark.serializer.Serializer;
 
 /** Which records may be written without the shuffle's serializer. */
 public final class SerializerChoice {
-  private static final String REGISTRATORS = "spark.kryo.registrator";
-
   private SerializerChoice() {}
 
   /**
@@ -21,8 +19,6 @@ public final class SerializerChoice {
 
   /** As {@link #rowsMayReplace(Serializer)}, and no registrator of the job gave Kryo a serializer for such records. */
   public static boolean rowsMayReplace(Serializer serializer, SparkConf conf) {
-    return rowsMayReplace(serializer)
-        && (!(serializer instanceof KryoSerializer) || conf.get(REGISTRATORS, "").isEmpty()
-            || NestedClasses.of(serializer).allowFlatParts());
+    return rowsMayReplace(serializer) && NestedClasses.of(serializer, conf).allowFlatParts();
   }
 }

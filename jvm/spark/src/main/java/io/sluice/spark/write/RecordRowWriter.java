@@ -11,6 +11,7 @@ import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.collection.ExternalAppendOnlyMap;
@@ -56,8 +57,9 @@ final class RecordRowWriter<K, V> {
     this.target = target;
     this.context = context;
     this.counters = counters;
-    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer(), SparkEnv.get().conf());
-    this.encoder = RecordEncoder.of(dependency.serializer());
+    SparkConf conf = SparkEnv.get().conf();
+    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer(), conf);
+    this.encoder = RecordEncoder.of(dependency.serializer(), conf);
     this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }
 
@@ -106,7 +108,7 @@ final class RecordRowWriter<K, V> {
         return;
       }
       HeapQuota quota = new HeapQuota(context.taskMemoryManager());
-      serialized = new SerializedRecords(dependency.serializer(), partitions, quota);
+      serialized = new SerializedRecords(dependency.serializer(), SparkEnv.get().conf(), partitions, quota);
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {

@@ -41,8 +41,8 @@ class NestedRecordsTest {
   private static final SparkConf CONF = new SparkConf(false).set("spark.kryoserializer.buffer.max", "64m");
   private static final Serializer JAVA = new JavaSerializer(CONF);
   private static final Serializer KRYO = new KryoSerializer(CONF);
-  private static final RecordEncoder OF_JAVA = RecordEncoder.of(JAVA);
-  private static final RecordEncoder OF_KRYO = RecordEncoder.of(KRYO);
+  private static final RecordEncoder OF_JAVA = RecordEncoder.of(JAVA, CONF);
+  private static final RecordEncoder OF_KRYO = RecordEncoder.of(KRYO, CONF);
   private static final RecordDecoder DECODER = new RecordDecoder();
 
   /** As a case class is: a class of the job's. */
@@ -209,17 +209,16 @@ class NestedRecordsTest {
 
   @Test
   void kryosRegistrationsAreHonoured() {
-    RecordEncoder own = RecordEncoder.of(
-        new KryoSerializer(new SparkConf(false).set("spark.kryo.registrator", Registrator.class.getName())));
+    SparkConf ofText = CONF.clone().set("spark.kryo.registrator", Registrator.class.getName());
+    RecordEncoder own = RecordEncoder.of(new KryoSerializer(ofText), ofText);
     assertFalse(own.encode(new Text("a"), 1));
     assertTrue(own.encode(1, new Some<>("a")));
     assertTrue(SerializerChoice.rowsMayReplace(KRYO, CONF));
-    SparkConf ofText = CONF.clone().set("spark.kryo.registrator", Registrator.class.getName());
     assertTrue(SerializerChoice.rowsMayReplace(new KryoSerializer(ofText), ofText));
     SparkConf ofLongs = CONF.clone().set("spark.kryo.registrator", LongRegistrator.class.getName());
     assertFalse(SerializerChoice.rowsMayReplace(new KryoSerializer(ofLongs), ofLongs));
     Serializer strict = new KryoSerializer(new SparkConf(false).set("spark.kryo.registrationRequired", "true"));
-    RecordEncoder ofStrict = RecordEncoder.of(strict);
+    RecordEncoder ofStrict = RecordEncoder.of(strict, CONF);
     assertFalse(ofStrict.encode(new Text("a"), 1));
     assertFalse(ofStrict.encode(new Text("b"), 1));
     assertThrows(Exception.class, () -> stock(strict, new Text("a")));
