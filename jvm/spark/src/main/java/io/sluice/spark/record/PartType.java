@@ -24,6 +24,8 @@ final class PartType {
   static final int LONG = 11;
   static final int FLOAT = 12;
   static final int DOUBLE = 13;
+  /** Any of the values of {@link NestedTag}, in the row's variable-length bytes. */
+  static final int NESTED = 14;
 
   /** The result of {@link #of} for an object that cannot be a part. */
   static final int UNKNOWN = -1;
@@ -77,10 +79,10 @@ final class PartType {
 
   /** Whether the part's word says where its bytes are. */
   static boolean isVariable(int code) {
-    return code >= BYTES && code <= UTF16;
+    return code >= BYTES && code <= UTF16 || code == NESTED;
   }
 
   static boolean isKnown(int code) {
-    return code >= NULL && code <= DOUBLE;
+    return code >= NULL && code <= NESTED;
   }
 }

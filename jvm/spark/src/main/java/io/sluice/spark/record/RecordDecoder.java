@@ -19,6 +19,8 @@ public final class RecordDecoder {
   private long start;
   private int rowBytes;
   private int wordAt;
+  /** Null before the first nested part. */
+  private NestedReader nested;
   /** The last shape that was found to be known. */
   private long known = RecordShape.SERIALIZED;
 
@@ -152,6 +154,7 @@ public final class RecordDecoder {
       case PartType.SHORT -> (short) nextWord();
       case PartType.BYTE -> (byte) nextWord();
       case PartType.CHARACTER -> (char) nextWord();
+      case PartType.NESTED -> nested();
       default -> nothing(scala.runtime.BoxedUnit.UNIT);
     };
   }
@@ -167,6 +170,14 @@ public final class RecordDecoder {
     byte[] bytes = new byte[size(word)];
     Platform.copyMemory(base, start + (word >>> OFFSET_SHIFT), bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length);
     return bytes;
+  }
+
+  private Object nested() {
+    long word = nextWord();
+    if (nested == null) {
+      nested = new NestedReader();
+    }
+    return nested.read(base, start + (word >>> OFFSET_SHIFT), size(word));
   }
 
   private String utf16() {

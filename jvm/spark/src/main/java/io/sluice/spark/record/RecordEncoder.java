@@ -1,5 +1,7 @@
 package io.sluice.spark.record;
 
+import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.Serializer;
 import org.apache.spark.unsafe.Platform;
 import scala.Tuple2;
 
@@ -18,6 +20,7 @@ public final class RecordEncoder {
   /** Where a {@code char[]}'s elements start: elements of the same size start at the same place. */
   static final int CHAR_ARRAY_OFFSET = Platform.SHORT_ARRAY_OFFSET;
 
+  private static final int MOST_PARTS = 4;
   private static final int WORD = 8;
   private static final int FIRST_BYTES = 1024;
   /** Buffers that a large record made larger than this are not kept for small ones. */
@@ -33,6 +36,26 @@ public final class RecordEncoder {
   /** Where the next part's word and bytes go, in bytes from the row's start. */
   private int wordAt;
   private int bytesAt;
+  /** Null when all classes that are no flat parts are serialized. */
+  private final NestedWriter nested;
+  /** Where the nested parts of the record end in {@link #nested}, in their order. */
+  private final int[] nestedEnds = new int[MOST_PARTS];
+  private int nestedParts;
+  private int nestedPut;
+
+  /** An encoder for flat parts only. */
+  public RecordEncoder() {
+    this(NestedClasses.NO_CLASSES);
+  }
+
+  private RecordEncoder(NestedClasses classes) {
+    nested = classes == NestedClasses.NO_CLASSES ? null : new NestedWriter(classes);
+  }
+
+  /** An encoder for what {@code serializer} would give back as it was. */
+  public static RecordEncoder of(Serializer serializer, SparkConf conf) {
+    return new RecordEncoder(NestedClasses.of(serializer, conf));
+  }
 
   /**
    * Makes the row of a record.
@@ -50,11 +73,21 @@ public final class RecordEncoder {
     int k2 = keyPair ? code(key2) : PartType.NONE;
     int v1 = code(value1);
     int v2 = valuePair ? code(value2) : PartType.NONE;
-    if (k1 < 0 || k2 < 0 || v1 < 0 || v2 < 0) {
-      return false;
+    nestedParts = 0;
+    if ((k1 | k2 | v1 | v2) < 0) {
+      startNested();
+      k1 = nestedCode(k1, key1);
+      k2 = nestedCode(k2, key2);
+      endNestedKey();
+      v1 = nestedCode(v1, value1);
+      v2 = nestedCode(v2, value2);
+      if ((k1 | k2 | v1 | v2) < 0) {
+        return false;
+      }
     }
     fields = Math.max(fields, 1 + words(k1) + words(k2) + words(v1) + words(v2));
-    long bytes = headBytes(fields) + slot(k1, key1) + slot(k2, key2) + slot(v1, value1) + slot(v2, value2);
+    long bytes = headBytes(fields) + slot(k1, key1) + slot(k2, key2) + slot(v1, value1) + slot(v2, value2)
+        + nestedSlots();
     if (bytes > MAX_ROW_BYTES) {
       return false;
     }
@@ -70,18 +103,22 @@ public final class RecordEncoder {
   }
 
   /**
-   * Makes the row of serialized records, or of a part of their bytes.
+   * Makes the row of serialized records, or of a part of their bytes: {@code size} bytes of {@code body} from index
+   * {@code from}, then all of {@code tail}.
    *
    * @param records their number, or 0 if their bytes continue in the next row
-   * @param from index of the first byte
-   * @param size number of bytes, at most {@link #MAX_SERIALIZED_BYTES}
+   * @param size with the tail's at most {@link #MAX_SERIALIZED_BYTES}
    */
-  void encodeSerialized(int records, byte[] serialized, int from, int size) {
+  void encodeSerialized(int records, HeapBytes body, int from, int size, HeapBytes tail) {
     fields = Math.max(fields, 3);
-    start(headBytes(fields) + round(size));
+    int all = size + tail.size();
+    start(headBytes(fields) + round(all));
     putWord(RecordShape.SERIALIZED);
     putWord(records);
-    putBytes(serialized, Platform.BYTE_ARRAY_OFFSET + from, size);
+    pad(all);
+    System.arraycopy(body.array(), from, buffer, bytesAt, size);
+    System.arraycopy(tail.array(), 0, buffer, bytesAt + size, tail.size());
+    putSlot(all);
     fill();
   }
 
@@ -128,6 +165,48 @@ public final class RecordEncoder {
     }
     text.getChars(0, n, chars, 0);
     return n;
+  }
+
+  private void startNested() {
+    nestedPut = 0;
+    if (nested != null) {
+      nested.start();
+    }
+  }
+
+  private void endNestedKey() {
+    if (nested != null) {
+      nested.endKey();
+    }
+  }
+
+  /** The code of a part that is not flat, or {@code code} if it is; leaves its bytes in {@link #nested}. */
+  private int nestedCode(int code, Object part) {
+    if (code == PartType.BYTES && nested != null) {
+      return nested.noteFlat(part) ? code : PartType.UNKNOWN;
+    }
+    if (code != PartType.UNKNOWN || nested == null || !nested.write(part)) {
+      return code;
+    }
+    nestedEnds[nestedParts++] = nested.size();
+    return PartType.NESTED;
+  }
+
+  private int nestedStart(int part) {
+    return part == 0 ? 0 : nestedEnds[part - 1];
+  }
+
+  private long nestedSlots() {
+    long bytes = 0;
+    for (int i = 0; i < nestedParts; i++) {
+      bytes += round(nestedEnds[i] - nestedStart(i));
+    }
+    return bytes;
+  }
+
+  private void putNested() {
+    int from = nestedStart(nestedPut);
+    putBytes(nested.array(), Platform.BYTE_ARRAY_OFFSET + from, nestedEnds[nestedPut++] - from);
   }
 
   private static int words(int code) {
@@ -189,6 +268,7 @@ public final class RecordEncoder {
       case PartType.DOUBLE -> putWord(Double.doubleToRawLongBits((Double) part));
       case PartType.BYTE, PartType.SHORT, PartType.INTEGER, PartType.LONG -> putWord(((Number) part).longValue());
       case PartType.NULL, PartType.UNIT -> putWord(0);
+      case PartType.NESTED -> putNested();
       default -> {
         // NONE has nothing.
       }

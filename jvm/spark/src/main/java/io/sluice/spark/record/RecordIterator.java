@@ -1,19 +1,12 @@
 package io.sluice.spark.record;
 
 import io.sluice.spark.SluiceException;
-import java.io.ByteArrayInputStream;
-import java.io.InputStream;
-import java.io.SequenceInputStream;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.NoSuchElementException;
 import org.apache.spark.serializer.Serializer;
-import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import scala.Product2;
-import scala.Tuple2;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
@@ -26,9 +19,9 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
   private final Serializer serializer;
   private final ShuffleReadMetricsReporter metrics;
   private final RecordDecoder decoder = new RecordDecoder();
-  private SerializerInstance deserializer;
-  private Iterator<Tuple2<Object, Object>> serialized;
-  private int serializedLeft;
+  private RecordStreams streams;
+  /** Null, or the records of the row that was taken last. */
+  private SerializedInput serialized;
   private UnsafeRow putBack;
 
   /**
@@ -44,16 +37,17 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
 
   @Override
   public boolean hasNext() {
-    return serializedLeft > 0 || putBack != null || rows.hasNext();
+    return serialized != null && serialized.hasNext() || putBack != null || rows.hasNext();
   }
 
   @Override
   public Product2<K, V> next() {
-    if (serializedLeft > 0) {
+    if (serialized != null && serialized.hasNext()) {
       return nextSerialized();
     }
     UnsafeRow row = nextRow();
     if (!decoder.isSerialized(row)) {
+      serialized = null;
       return decoder.decode(row);
     }
     open(row);
@@ -73,25 +67,18 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
 
   /** Starts to read the serialized records that begin in {@code row} and end in it or in a later one. */
   private void open(UnsafeRow row) {
-    if (deserializer == null) {
-      deserializer = serializer.newInstance();
+    if (streams == null) {
+      streams = RecordStreams.of(serializer);
     }
     int records = decoder.serializedRecords(row);
-    InputStream bytes = new ByteArrayInputStream(decoder.serializedBytes(row));
-    int rowsTaken = 1;
-    if (records == 0) {
-      List<InputStream> parts = new ArrayList<>(List.of(bytes));
-      while (records == 0) {
-        UnsafeRow next = nextPart();
-        records = decoder.serializedRecords(next);
-        parts.add(new ByteArrayInputStream(decoder.serializedBytes(next)));
-        rowsTaken++;
-      }
-      bytes = new SequenceInputStream(Collections.enumeration(parts));
+    List<byte[]> parts = new ArrayList<>(List.of(decoder.serializedBytes(row)));
+    while (records == 0) {
+      UnsafeRow next = nextPart();
+      records = decoder.serializedRecords(next);
+      parts.add(decoder.serializedBytes(next));
     }
-    serialized = deserializer.deserializeStream(bytes).asKeyValueIterator();
-    serializedLeft = records;
-    metrics.incRecordsRead(records - rowsTaken);
+    serialized = new SerializedInput(streams, parts, records);
+    metrics.incRecordsRead(records - parts.size());
   }
 
   private UnsafeRow nextPart() {
@@ -104,25 +91,6 @@ public final class RecordIterator<K, V> extends AbstractIterator<Product2<K, V>>
 
   @SuppressWarnings("unchecked") // The serializer gives back what it was given.
   private Product2<K, V> nextSerialized() {
-    try {
-      Tuple2<Object, Object> record = serialized.next();
-      serializedLeft--;
-      if (serializedLeft == 0) {
-        endSerialized();
-      }
-      return (Product2<K, V>) (Product2<?, ?>) record;
-    } catch (NoSuchElementException e) {
-      throw new SluiceException(serializer.getClass().getName() + " reads " + serializedLeft
-          + " records less from a shuffle block than it has written", e);
-    }
-  }
-
-  /** Asking for one more lets Spark's iterator close its stream. */
-  private void endSerialized() {
-    if (serialized.hasNext()) {
-      throw new SluiceException(serializer.getClass().getName()
-          + " reads more records from a shuffle block than it has written");
-    }
-    serialized = null;
+    return (Product2<K, V>) (Product2<?, ?>) serialized.next();
   }
 }

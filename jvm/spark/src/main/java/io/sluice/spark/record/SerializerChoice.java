@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
@@ -14,5 +15,10 @@ public final class SerializerChoice {
    */
   public static boolean rowsMayReplace(Serializer serializer) {
     return serializer.getClass() == JavaSerializer.class || serializer.getClass() == KryoSerializer.class;
+  }
+
+  /** As {@link #rowsMayReplace(Serializer)}, and no registrator of the job gave Kryo a serializer for such records. */
+  public static boolean rowsMayReplace(Serializer serializer, SparkConf conf) {
+    return rowsMayReplace(serializer) && NestedClasses.of(serializer, conf).allowFlatParts();
   }
 }

@@ -5,7 +5,8 @@
  * <p>A record is an {@code UnsafeRow}: a bitset word (always 0), a word with the types of the record's parts (its
  * {@linkplain io.sluice.spark.record.RecordShape shape}), one word per part, and the variable-length bytes.
  * {@link io.sluice.spark.record.RecordEncoder} writes it, {@link io.sluice.spark.record.RecordDecoder} creates
- * the objects again, without a serializer. Records of other types go through the shuffle's own serializer,
+ * the objects again, without a serializer; parts of nested types are bytes that
+ * {@link io.sluice.spark.record.NestedTag} describes. Records of other types go through the shuffle's own serializer,
  * many records to a row ({@link io.sluice.spark.record.SerializedRecords}); with a serializer that is not Spark's
  * every record does ({@link io.sluice.spark.record.SerializerChoice}).
  *

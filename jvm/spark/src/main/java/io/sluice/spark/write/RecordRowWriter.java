@@ -13,6 +13,8 @@ import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -39,7 +41,7 @@ final class RecordRowWriter<K, V> {
   private final TaskContext context;
   private final Counters counters;
   private final boolean rowsMayReplace;
-  private final RecordEncoder encoder = new RecordEncoder();
+  private final RecordEncoder encoder;
   /** Null when each key is given to the partitioner. */
   private RangeSearch ranges;
   private long rangesProven;
@@ -56,7 +58,9 @@ final class RecordRowWriter<K, V> {
     this.target = target;
     this.context = context;
     this.counters = counters;
-    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer());
+    SparkConf conf = SparkEnv.get().conf();
+    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer(), conf);
+    this.encoder = RecordEncoder.of(dependency.serializer(), conf);
     this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }
 
@@ -98,7 +102,7 @@ final class RecordRowWriter<K, V> {
         return;
       }
       HeapQuota quota = new HeapQuota(context.taskMemoryManager());
-      serialized = new SerializedRecords(dependency.serializer(), partitions, quota);
+      serialized = new SerializedRecords(dependency.serializer(), SparkEnv.get().conf(), partitions, quota);
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {

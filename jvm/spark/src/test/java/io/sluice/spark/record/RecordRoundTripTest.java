@@ -126,11 +126,20 @@ class RecordRoundTripTest {
 
   @Test
   void serializedRecordsRoundTrip() {
-    ENCODER.encodeSerialized(3, new byte[] {4, 5, 6, 7, 99}, 1, 3);
-    UnsafeRow row = row();
-    assertTrue(DECODER.isSerialized(row));
-    assertEquals(3, DECODER.serializedRecords(row));
-    assertArrayEquals(new byte[] {5, 6, 7}, DECODER.serializedBytes(row));
+    HeapBytes body = new HeapBytes(1);
+    body.write(new byte[] {4, 5, 6, 7, 99}, 0, 5);
+    HeapBytes tail = new HeapBytes(1);
+    for (byte next = 1; next < 20; next++) {
+      ENCODER.encodeSerialized(3, body, 1, 3, tail);
+      UnsafeRow row = row();
+      assertTrue(DECODER.isSerialized(row));
+      assertEquals(3, DECODER.serializedRecords(row));
+      byte[] expected = new byte[3 + tail.size()];
+      System.arraycopy(new byte[] {5, 6, 7}, 0, expected, 0, 3);
+      System.arraycopy(tail.array(), 0, expected, 3, tail.size());
+      assertArrayEquals(expected, DECODER.serializedBytes(row));
+      tail.write(next);
+    }
   }
 
   @Test

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 class SerializedRecordsMemoryTest {
   private static final int PARTITIONS = 20_000;
   private static final long MIB = 1 << 20;
+  private static final SparkConf CONF = new SparkConf(false);
 
   /** Runs in this process. */
   interface Body {
@@ -51,7 +52,7 @@ class SerializedRecordsMemoryTest {
   }
 
   private static SerializedRecords records(TaskMemoryManager memory) {
-    return new SerializedRecords(new JavaSerializer(new SparkConf(false)), PARTITIONS, new HeapQuota(memory));
+    return new SerializedRecords(new JavaSerializer(CONF), CONF, PARTITIONS, new HeapQuota(memory));
   }
 
   /** Adds a record to one partition after the other until it is full: in how many there are. */

@@ -1,0 +1,288 @@
+package io.sluice.spark.record;
+
+import io.sluice.spark.SluiceException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.sql.Date;
+import java.sql.Timestamp;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import org.apache.hadoop.io.BooleanWritable;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.DoubleWritable;
+import org.apache.hadoop.io.FloatWritable;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.spark.unsafe.Platform;
+import scala.None$;
+import scala.Some;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.Tuple4;
+import scala.Tuple5;
+import scala.collection.immutable.Nil$;
+import scala.math.BigInt;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Reads what {@link NestedWriter} wrote; every object is new, and none refers to the memory that is read. Bytes that no
+ * writer wrote are an error: each length is compared with the bytes that are left before anything is allocated. One
+ * thread.
+ */
+final class NestedReader {
+  private static final int NUMBER_BITS = 7;
+  private static final int NUMBER_MASK = (1 << NUMBER_BITS) - 1;
+
+  private Object base;
+  private long next;
+  private long end;
+
+  /** The part in {@code bytes} bytes at {@code offset} in {@code object} (null: at that address). */
+  Object read(Object object, long offset, int bytes) {
+    open(object, offset, bytes);
+    Object value = next();
+    if (next != end) {
+      throw damaged("has " + (end - next) + " bytes more than its value");
+    }
+    return value;
+  }
+
+  /** Starts with the {@code bytes} bytes at {@code offset} in {@code object}, which hold several values. */
+  void open(Object object, long offset, int bytes) {
+    base = object;
+    next = offset;
+    end = offset + bytes;
+  }
+
+  /** Whether {@link NestedTag#IN_STREAM} is next; skips it. */
+  boolean skipsInStream() {
+    if (next < end && Platform.getByte(base, next) == NestedTag.IN_STREAM) {
+      next++;
+      return true;
+    }
+    return false;
+  }
+
+  /** The next value. */
+  Object next() {
+    try {
+      return value(0);
+    } catch (DateTimeException e) {
+      throw damaged("has no valid date: " + e.getMessage());
+    }
+  }
+
+  private Object value(int depth) {
+    int tag = Platform.getByte(base, take(1)) & 0xFF;
+    if (depth > NestedTag.MOST_DEPTH) {
+      throw damaged("is nested deeper than " + NestedTag.MOST_DEPTH);
+    }
+    return switch (tag) {
+      case NestedTag.LATIN1 -> new String(bytes(), StandardCharsets.ISO_8859_1);
+      case NestedTag.INTEGER -> (int) signed();
+      case NestedTag.SOME -> new Some<>(value(depth + 1));
+      case NestedTag.TUPLE2 -> new Tuple2<>(value(depth + 1), value(depth + 1));
+      case NestedTag.NONE -> None$.MODULE$;
+      default -> tag < NestedTag.BYTES ? scalar(tag)
+          : tag < NestedTag.NONE ? array(tag, depth + 1)
+              : tag < NestedTag.BIG_INTEGER ? container(tag, depth + 1) : other(tag);
+    };
+  }
+
+  private Object scalar(int tag) {
+    return switch (tag) {
+      case NestedTag.NULL -> null;
+      case NestedTag.UNIT -> BoxedUnit.UNIT;
+      case NestedTag.FALSE -> false;
+      case NestedTag.TRUE -> true;
+      case NestedTag.BYTE -> Platform.getByte(base, take(Byte.BYTES));
+      case NestedTag.SHORT -> Platform.getShort(base, take(Short.BYTES));
+      case NestedTag.CHARACTER -> (char) Platform.getShort(base, take(Short.BYTES));
+      case NestedTag.LONG -> signed();
+      case NestedTag.FLOAT -> Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES)));
+      case NestedTag.DOUBLE -> Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES)));
+      case NestedTag.UTF16 -> new String((char[]) primitives(NestedTag.CHARACTERS));
+      default -> throw unknown(tag);
+    };
+  }
+
+  private Object array(int tag, int depth) {
+    return switch (tag) {
+      case NestedTag.STRINGS -> strings(depth);
+      case NestedTag.OBJECTS -> values(count(1), depth);
+      default -> primitives(tag);
+    };
+  }
+
+  private Object primitives(int tag) {
+    int elementBytes = NestedTag.elementBytes(tag);
+    int count = count(elementBytes);
+    Object array = switch (tag) {
+      case NestedTag.BYTES -> new byte[count];
+      case NestedTag.BOOLEANS -> new boolean[count];
+      case NestedTag.SHORTS -> new short[count];
+      case NestedTag.CHARACTERS -> new char[count];
+      case NestedTag.INTEGERS -> new int[count];
+      case NestedTag.LONGS -> new long[count];
+      case NestedTag.FLOATS -> new float[count];
+      case NestedTag.DOUBLES -> new double[count];
+      default -> throw unknown(tag);
+    };
+    long bytes = (long) count * elementBytes;
+    Platform.copyMemory(base, take(bytes), array, NestedTag.elementsAt(tag), bytes);
+    return array;
+  }
+
+  private String[] strings(int depth) {
+    String[] strings = new String[count(1)];
+    for (int i = 0; i < strings.length; i++) {
+      Object string = value(depth);
+      if (string != null && string.getClass() != String.class) {
+        throw damaged("has a " + string.getClass().getName() + " in an array of strings");
+      }
+      strings[i] = (String) string;
+    }
+    return strings;
+  }
+
+  private Object[] values(int count, int depth) {
+    Object[] values = new Object[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = value(depth);
+    }
+    return values;
+  }
+
+  private Object container(int tag, int depth) {
+    return switch (tag) {
+      case NestedTag.SPECIALIZED -> specialized(value(depth), value(depth));
+      case NestedTag.TUPLE3 -> new Tuple3<>(value(depth), value(depth), value(depth));
+      case NestedTag.TUPLE4 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
+      case NestedTag.TUPLE5 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
+      case NestedTag.NIL -> Nil$.MODULE$;
+      case NestedTag.LIST -> Sequences.list(values(count(1), depth));
+      case NestedTag.VECTOR -> Sequences.vector(values(count(1), depth));
+      case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(count(1), depth));
+      default -> throw unknown(tag);
+    };
+  }
+
+  private Object specialized(Object first, Object second) {
+    Object pair = Pairs.of(first, PartType.of(first), second, PartType.of(second));
+    if (pair == null) {
+      throw damaged("has a specialized pair of other classes");
+    }
+    return pair;
+  }
+
+  private Object other(int tag) {
+    return switch (tag) {
+      case NestedTag.BIG_INTEGER -> bigInteger();
+      case NestedTag.BIG_DECIMAL -> bigDecimal((int) signed());
+      case NestedTag.BIG_INT -> new BigInt(bigInteger());
+      case NestedTag.DATE -> new Date(signed());
+      case NestedTag.TIMESTAMP -> timestamp(signed(), number());
+      case NestedTag.LOCAL_DATE -> LocalDate.ofEpochDay(signed());
+      case NestedTag.INSTANT -> Instant.ofEpochSecond(signed(), number());
+      default -> writable(tag);
+    };
+  }
+
+  private Object writable(int tag) {
+    return switch (tag) {
+      case NestedTag.TEXT -> text();
+      case NestedTag.BYTES_WRITABLE -> new BytesWritable(bytes());
+      case NestedTag.INT_WRITABLE -> new IntWritable((int) signed());
+      case NestedTag.LONG_WRITABLE -> new LongWritable(signed());
+      case NestedTag.FLOAT_WRITABLE ->
+          new FloatWritable(Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES))));
+      case NestedTag.DOUBLE_WRITABLE ->
+          new DoubleWritable(Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES))));
+      case NestedTag.BOOLEAN_WRITABLE -> new BooleanWritable(Platform.getByte(base, take(1)) != 0);
+      case NestedTag.NULL_WRITABLE -> NullWritable.get();
+      default -> throw unknown(tag);
+    };
+  }
+
+  private Text text() {
+    byte[] bytes = bytes();
+    Text text = new Text();
+    text.set(bytes, 0, bytes.length);
+    return text;
+  }
+
+  private BigInteger bigInteger() {
+    byte[] bytes = bytes();
+    if (bytes.length == 0) {
+      throw damaged("has a number of no bytes");
+    }
+    return new BigInteger(bytes);
+  }
+
+  private BigDecimal bigDecimal(int scale) {
+    return new BigDecimal(bigInteger(), scale);
+  }
+
+  private Timestamp timestamp(long millis, long nanos) {
+    if (nanos < 0 || nanos >= 1_000_000_000) {
+      throw damaged("has " + nanos + " nanoseconds");
+    }
+    Timestamp timestamp = new Timestamp(millis);
+    timestamp.setNanos((int) nanos);
+    return timestamp;
+  }
+
+  private byte[] bytes() {
+    return (byte[]) primitives(NestedTag.BYTES);
+  }
+
+  /** A number of elements that have at least {@code elementBytes} each, and so fit. */
+  private int count(int elementBytes) {
+    long count = number();
+    if (count < 0 || count > (end - next) / elementBytes) {
+      throw damaged("has " + count + " elements in " + (end - next) + " bytes");
+    }
+    return (int) count;
+  }
+
+  private long signed() {
+    long number = number();
+    return number >>> 1 ^ -(number & 1);
+  }
+
+  private long number() {
+    long number = 0;
+    for (int shift = 0; shift < Long.SIZE; shift += NUMBER_BITS) {
+      byte bits = Platform.getByte(base, take(1));
+      number |= (long) (bits & NUMBER_MASK) << shift;
+      if (bits >= 0) {
+        return number;
+      }
+    }
+    throw damaged("has a number of more than 64 bits");
+  }
+
+  /** The address of {@code bytes} bytes, behind which the next ones are. */
+  private long take(long bytes) {
+    long taken = next;
+    if (bytes > end - taken) {
+      throw damaged("ends within a value");
+    }
+    next = taken + bytes;
+    return taken;
+  }
+
+  private SluiceException unknown(int tag) {
+    return damaged("has a value of the unknown type " + tag);
+  }
+
+  /** Frames have checksums, so this is a bug in Sluice, or another version wrote the record. */
+  private static SluiceException damaged(String what) {
+    return new SluiceException("a nested part of a record " + what + "; was it written by another version of Sluice?"
+        + " If not, please report this");
+  }
+}

@@ -1,0 +1,263 @@
+package io.sluice.spark.record;
+
+import static io.sluice.spark.record.NestedValues.assertSameValue;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
+import io.sluice.spark.SluiceException;
+import java.io.Serializable;
+import java.math.BigInteger;
+import java.util.Arrays;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.apache.hadoop.io.Text;
+import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.KryoRegistrator;
+import org.apache.spark.serializer.KryoSerializer;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerInstance;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
+import org.junit.jupiter.api.Test;
+import scala.Option;
+import scala.Some;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/** Nested values come back as Spark's serializers give them back, or stay with the serializer. */
+class NestedRecordsTest {
+  private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Any();
+  private static final SparkConf CONF = new SparkConf(false).set("spark.kryoserializer.buffer.max", "64m");
+  private static final Serializer JAVA = new JavaSerializer(CONF);
+  private static final Serializer KRYO = new KryoSerializer(CONF);
+  private static final RecordEncoder OF_JAVA = RecordEncoder.of(JAVA, CONF);
+  private static final RecordEncoder OF_KRYO = RecordEncoder.of(KRYO, CONF);
+  private static final RecordDecoder DECODER = new RecordDecoder();
+
+  /** As a case class is: a class of the job's. */
+  static final class Sale implements Serializable {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private static UnsafeRow row(RecordEncoder encoder) {
+    UnsafeRow row = new UnsafeRow(encoder.fields());
+    row.pointTo(Arrays.copyOf(encoder.buffer(), encoder.length()), Platform.BYTE_ARRAY_OFFSET, encoder.length());
+    return row;
+  }
+
+  private static Tuple2<Object, Object> roundTrip(RecordEncoder encoder, Object key, Object value) {
+    assertTrue(encoder.encode(key, value), () -> key + " and " + value);
+    assertEquals(0, encoder.length() % 8);
+    return DECODER.decode(row(encoder));
+  }
+
+  private static Object stock(Serializer serializer, Object value) {
+    SerializerInstance instance = serializer.newInstance();
+    return instance.deserialize(instance.serialize(value, ANY), ANY);
+  }
+
+  private static void assertAsStock(Serializer serializer, RecordEncoder encoder, Object key, Object value) {
+    Tuple2<Object, Object> back = roundTrip(encoder, key, value);
+    assertSameValue(key, back._1());
+    assertSameValue(value, back._2());
+    assertSameValue(stock(serializer, key), back._1());
+    assertSameValue(stock(serializer, value), back._2());
+  }
+
+  @Property(tries = 500)
+  void randomValuesAreAsFromJavasSerializer(@ForAll long seed) {
+    NestedValues values = new NestedValues(seed, false);
+    assertAsStock(JAVA, OF_JAVA, values.value(3), values.value(4));
+  }
+
+  @Property(tries = 500)
+  void randomValuesAreAsFromKryo(@ForAll long seed) {
+    NestedValues values = new NestedValues(seed, true);
+    assertAsStock(KRYO, OF_KRYO, values.value(3), values.value(4));
+  }
+
+  @Test
+  void everyTagIsWrittenUnlessTheSerializerRefusesItsClass() {
+    for (int tag = 2; tag < NestedTag.END; tag++) {
+      if (tag == NestedTag.FALSE || tag == NestedTag.UTF16) {
+        continue;
+      }
+      Object sample = NestedClasses.sample(tag);
+      assertEquals(tag, NestedTag.of(sample));
+      assertEquals(tag < NestedTag.TEXT, OF_JAVA.encode(1, new Some<>(sample)), () -> "Java: " + sample.getClass());
+      assertTrue(OF_KRYO.encode(1, new Some<>(sample)), () -> "Kryo: " + sample.getClass());
+    }
+  }
+
+  @Test
+  void classesOfTheJobAndOtherClassesAreSerialized() {
+    for (Object other : new Object[] {new Sale(), new int[0][], new Integer[] {1}, new StringBuilder(),
+      new scala.Tuple2$mcZZ$sp(true, false), java.util.List.of(1), new Thread()}) {
+      for (Object within : new Object[] {other, new Some<>(other), new Tuple3<>(1, 2, other),
+        new Tuple2<>(1, other), new Object[] {other}}) {
+        assertFalse(OF_JAVA.encode(within, 1));
+        assertFalse(OF_JAVA.encode(1, within));
+        assertFalse(OF_KRYO.encode(1, within));
+      }
+    }
+  }
+
+  @Test
+  void anObjectThatARecordHasTwiceIsLeftToTheSerializer() {
+    int[] array = {1};
+    Object list = Sequences.list(new Object[] {1});
+    for (Object twice : new Object[] {array, list, "x".repeat(1000), new Some<>(1)}) {
+      assertFalse(OF_JAVA.encode(1, new Tuple2<>(new Some<>(twice), new Some<>(twice))));
+      assertFalse(OF_KRYO.encode(1, new Tuple3<>(1, twice, twice)));
+      if (!(twice instanceof String)) {
+        assertFalse(OF_JAVA.encode(twice, new Some<>(twice)), "Java's streams share objects of key and value");
+        assertTrue(OF_KRYO.encode(twice, new Some<>(twice)), "Kryo's do not");
+      }
+    }
+    byte[] bytes = {1};
+    assertFalse(OF_JAVA.encode(1, new Tuple2<>(bytes, new Some<>(bytes))));
+    Object[] itself = {null};
+    itself[0] = itself;
+    assertFalse(OF_JAVA.encode(1, itself));
+    Object[] many = new Random(1).ints(1000).mapToObj(Some::new).toArray();
+    assertTrue(OF_JAVA.encode(1, many));
+    many[990] = many[17];
+    assertFalse(OF_JAVA.encode(1, many));
+    assertTrue(OF_JAVA.encode(1, new Object[] {"short", "short", 5, 5, Option.empty(), Option.empty()}));
+  }
+
+  private static Object nested(int depth) {
+    return depth == 0 ? 1 : new Some<>(nested(depth - 1));
+  }
+
+  @Test
+  void depthAndSizeHaveLimits() {
+    assertSameValue(nested(NestedTag.MOST_DEPTH), roundTrip(OF_JAVA, 1, nested(NestedTag.MOST_DEPTH))._2());
+    assertFalse(OF_JAVA.encode(1, nested(NestedTag.MOST_DEPTH + 1)));
+    int[] large = new int[(RecordEncoder.MAX_ROW_BYTES - 1024) / Integer.BYTES];
+    assertSameValue(large, roundTrip(OF_JAVA, 1, large)._2());
+    assertFalse(OF_JAVA.encode(1, new int[RecordEncoder.MAX_ROW_BYTES / Integer.BYTES]));
+    assertFalse(OF_JAVA.encode(1, new Tuple2<>(new Some<>(large), new Some<>(new int[512]))));
+    assertFalse(OF_JAVA.encode(1, new Some<>("x".repeat(RecordEncoder.MAX_ROW_BYTES))));
+    assertFalse(OF_JAVA.encode(1, new Some<>("\u1234".repeat(RecordEncoder.MAX_ROW_BYTES / 2))));
+    assertFalse(OF_JAVA.encode(1, new Some<>(BigInteger.ONE.shiftLeft(8 * RecordEncoder.MAX_ROW_BYTES))));
+    assertTrue(OF_JAVA.encode(1, new Some<>(1)));
+  }
+
+  @Test
+  void vectorsOfEveryLevel() {
+    for (int length : new int[] {0, 1, 31, 32, 33, 1023, 1025, 33_000}) {
+      Object vector = Sequences.vector(new Random(1).ints(length).boxed().toArray());
+      assertAsStock(JAVA, OF_JAVA, 1, vector);
+      assertAsStock(KRYO, OF_KRYO, 1, vector);
+    }
+  }
+
+  @Test
+  void writablesAreRefusedByJavasSerializerAndGivenBackByKryos() {
+    assertFalse(OF_JAVA.encode(new Text("a"), 1));
+    assertThrows(Exception.class, () -> stock(JAVA, new Text("a")));
+    assertAsStock(KRYO, OF_KRYO, new Text("a\u1234"), new Text());
+  }
+
+  /** Registers a serializer of its own for a class that Sluice knows. */
+  public static final class Registrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(Text.class, new com.esotericsoftware.kryo.Serializer<Text>() {
+        @Override
+        public void write(Kryo same, Output output, Text text) {
+          output.writeString("encrypted " + text);
+        }
+
+        @Override
+        public Text read(Kryo same, Input input, Class<Text> type) {
+          return new Text(input.readString().substring("encrypted ".length()));
+        }
+      });
+    }
+  }
+
+  /** Registers a serializer of its own for flat parts. */
+  public static final class LongRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(Long.class, new com.esotericsoftware.kryo.Serializer<Long>() {
+        @Override
+        public void write(Kryo same, Output output, Long number) {
+          output.writeLong(~number);
+        }
+
+        @Override
+        public Long read(Kryo same, Input input, Class<Long> type) {
+          return ~input.readLong();
+        }
+      });
+    }
+  }
+
+  @Test
+  void kryosRegistrationsAreHonoured() {
+    SparkConf ofText = CONF.clone().set("spark.kryo.registrator", Registrator.class.getName());
+    RecordEncoder own = RecordEncoder.of(new KryoSerializer(ofText), ofText);
+    assertFalse(own.encode(new Text("a"), 1));
+    assertTrue(own.encode(1, new Some<>("a")));
+    assertTrue(SerializerChoice.rowsMayReplace(KRYO, CONF));
+    assertTrue(SerializerChoice.rowsMayReplace(new KryoSerializer(ofText), ofText));
+    SparkConf ofLongs = CONF.clone().set("spark.kryo.registrator", LongRegistrator.class.getName());
+    assertFalse(SerializerChoice.rowsMayReplace(new KryoSerializer(ofLongs), ofLongs));
+    Serializer strict = new KryoSerializer(new SparkConf(false).set("spark.kryo.registrationRequired", "true"));
+    RecordEncoder ofStrict = RecordEncoder.of(strict, CONF);
+    assertFalse(ofStrict.encode(new Text("a"), 1));
+    assertFalse(ofStrict.encode(new Text("b"), 1));
+    assertThrows(Exception.class, () -> stock(strict, new Text("a")));
+    assertTrue(ofStrict.encode(1, new Some<>("a")));
+    assertNotNull(stock(strict, new Some<>("a")));
+  }
+
+  @Test
+  void damagedBytesAreAnErrorOfThatName() {
+    Random random = new Random(7);
+    for (int i = 0; i < 20_000; i++) {
+      NestedValues values = new NestedValues(i % 200, true);
+      if (!OF_KRYO.encode(1, new Some<>(values.value(3)))) {
+        continue;
+      }
+      UnsafeRow row = row(OF_KRYO);
+      byte[] bytes = (byte[]) row.getBaseObject();
+      int from = 8 + 8 * OF_KRYO.fields();
+      bytes[from + random.nextInt(bytes.length - from)] = (byte) random.nextInt();
+      bytes[from + random.nextInt(Math.min(8, bytes.length - from))] = (byte) random.nextInt();
+      try {
+        DECODER.decode(row);
+      } catch (SluiceException e) {
+        assertTrue(e.getMessage().contains("nested part"), e::getMessage);
+      }
+    }
+  }
+
+  @Test
+  void keysThatAreNestedAreUnknownToRowKey() {
+    RowKey key = new RowKey();
+    assertTrue(OF_JAVA.encode(new Tuple3<>(1, 2, 3), 1));
+    UnsafeRow row = row(OF_JAVA);
+    key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+    assertSame(RowKey.Kind.OTHER, key.kind());
+    assertEquals(new Tuple3<>(1, 2, 3), key.object());
+    assertTrue(OF_JAVA.encode(5, new Some<>(1)));
+    row = row(OF_JAVA);
+    key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+    assertSame(RowKey.Kind.INTEGER, key.kind());
+  }
+}
