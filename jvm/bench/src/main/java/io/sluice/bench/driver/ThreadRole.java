@@ -4,7 +4,7 @@ import java.util.List;
 
 /** What a thread of an executor is there for, told by the first 15 characters of its name, which the kernel keeps. */
 enum ThreadRole {
-  TASK("Executor task l"),
+  TASK("Executor task"),
   ENCODER("sluice-encoder"),
   DECODER("sluice-decoder"),
   JIT("C1 Compiler", "C2 Compiler"),

@@ -13,6 +13,7 @@ class ThreadCpuTest {
   @Test
   void rolesAreToldByNames() {
     assertEquals(ThreadRole.TASK, ThreadRole.of("Executor task l"));
+    assertEquals(ThreadRole.TASK, ThreadRole.of("Executor task i"), "Spark renames an idle thread");
     assertEquals(ThreadRole.ENCODER, ThreadRole.of("sluice-encoder-"));
     assertEquals(ThreadRole.JIT, ThreadRole.of("C2 CompilerThre"));
     assertEquals(ThreadRole.GC, ThreadRole.of("G1 Conc#0"));
