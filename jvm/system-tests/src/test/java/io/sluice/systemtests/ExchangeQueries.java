@@ -19,19 +19,19 @@ final class ExchangeQueries {
   /** Those whose name is that of a partitioning have the partition of every row in their result. */
   static List<Query> all() {
     return List.of(
-      placed("hash of a long", data -> data.repartition(7, col("k"))),
-      placed("hash of several columns", data -> data.repartition(13, col("name"), col("d"), col("k"))),
-      placed("hash of an expression", data -> data.repartition(7, expr("k % 5"))),
-      placed("range of a string", data -> data.repartitionByRange(9, col("name").desc(), col("id"))),
-      placed("range of a number", data -> data.repartitionByRange(40, col("d"))),
-      placed("in turn", data -> data.repartition(11)),
-      placed("one partition", data -> data.repartition(1)),
-      Query.ordered("global sort", spark -> events(spark).orderBy("d", "id")),
-      Query.of("join", ExchangeQueries::join),
-      Query.of("join of an int and a long", ExchangeQueries::joinOfTypes),
-      Query.of("join of doubles", ExchangeQueries::joinOfDoubles),
-      Query.of("aggregate of a join", spark -> join(spark).groupBy("name").count()),
-      Query.of("rebalance", spark -> events(spark).hint("rebalance")));
+        placed("hash of a long", data -> data.repartition(7, col("k"))),
+        placed("hash of several columns", data -> data.repartition(13, col("name"), col("d"), col("k"))),
+        placed("hash of an expression", data -> data.repartition(7, expr("k % 5"))),
+        placed("range of a string", data -> data.repartitionByRange(9, col("name").desc(), col("id"))),
+        placed("range of a number", data -> data.repartitionByRange(40, col("d"))),
+        placed("in turn", data -> data.repartition(11)),
+        placed("one partition", data -> data.repartition(1)),
+        Query.ordered("global sort", spark -> events(spark).orderBy("d", "id")),
+        Query.of("join", ExchangeQueries::join),
+        Query.of("join of an int and a long", ExchangeQueries::joinOfTypes),
+        Query.of("join of doubles", ExchangeQueries::joinOfDoubles),
+        Query.of("aggregate of a join", spark -> join(spark).groupBy("name").count()),
+        Query.of("rebalance", spark -> events(spark).hint("rebalance")));
   }
 
   private ExchangeQueries() {}
