@@ -28,8 +28,8 @@ public final class AccountingText {
         result.costs().forEach(stage -> add(table, result, stage));
       }
     }
-    return "Nanoseconds a row of the executors' threads, by stage; CPU of the kernel in a column of its own; waiting is "
-        + "the time that\ntasks ran without a processor. Stages that read a shuffle count the rows that they read.\n"
+    return "Nanoseconds a row of the executors' threads, by stage; CPU of the kernel in a column of its own; waiting "
+        + "is the time that\ntasks ran without a processor. Stages that read a shuffle count the rows that they read.\n"
         + table.render();
   }
 

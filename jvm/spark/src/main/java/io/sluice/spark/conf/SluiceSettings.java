@@ -27,7 +27,8 @@ public final class SluiceSettings {
   public static final Setting<Boolean> SQL_SORT = Setting.flag("spark.sluice.sql.sort", true, true,
       "Whether sorts in SQL plans may be Sluice's, which are then shown as SluiceSort. With false they are Spark's. A "
           + "session can change it at run time for the plans that it makes from then on, but only if it or "
-          + "spark.sluice.sql.exchange was not false when the application started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
+          + "spark.sluice.sql.exchange was not false when the application started. It needs spark.plugins, and has no "
+          + "effect with spark.sluice.enabled=false.");
 
   public static final Setting<Boolean> SQL_EXCHANGE = Setting.flag("spark.sluice.sql.exchange", true, true,
       "Whether exchanges in SQL plans may get the partitions of their rows from Sluice; their input is then shown as "
