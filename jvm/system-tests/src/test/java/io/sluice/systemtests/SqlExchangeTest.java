@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** Rows of SQL exchanges are in the partitions that stock puts them in; so are their plans, but for one node. */
-@Tag("everyLine")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SqlExchangeTest {
   private static final String NODE = "SluicePartitions";
@@ -44,6 +43,7 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("everyLine")
   void exchangesHaveTheNodeBelow() {
     assertNodes(1, ExchangeQueries.events(session()).repartition(7, col("k")));
     assertNodes(1, ExchangeQueries.events(session()).repartitionByRange(7, col("name")));
@@ -54,6 +54,7 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("everyLine")
   void exchangesByExpressionsAndIntoOnePartitionHaveNot() {
     assertNodes(0, ExchangeQueries.events(session()).repartition(7, expr("k % 5")));
     assertNodes(0, ExchangeQueries.events(session()).repartitionByRange(7, expr("k % 5")));
@@ -61,6 +62,7 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("once")
   void settingsOfTheSessionTakeItAway() {
     for (String key : List.of(SETTING, "spark.sluice.enabled")) {
       assertEquals(0L, with(key, "false", () -> nodes(ExchangeQueries.join(session()))), key);
@@ -68,6 +70,7 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("once")
   void exchangesAreReusedAsOften() {
     Dataset<Row> totals = ExchangeQueries.events(session()).groupBy("k").count();
     Dataset<Row> self = totals.as("a").join(totals.as("b"), col("a.count").equalTo(col("b.count")));
@@ -75,6 +78,7 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("once")
   void plansDifferFromStocksInTheNodeOnly() {
     for (Query query : queries) {
       List<String> ours = query.runForShapeWithoutSluice(session());
@@ -84,16 +88,19 @@ class SqlExchangeTest {
   }
 
   @Test
+  @Tag("everyLine")
   void rowsAreInStocksPartitions() {
     assertRowsAreStocks(Map.of());
   }
 
   @Test
+  @Tag("once")
   void rowsAreInStocksPartitionsWithoutGeneratedCode() {
     assertRowsAreStocks(Map.of("spark.sql.codegen.wholeStage", "false"));
   }
 
   @Test
+  @Tag("once")
   void rowsAreStocksWithAdaptiveExecution() {
     assertRowsAreStocks(Map.of("spark.sql.adaptive.enabled", "true",
         "spark.sql.adaptive.coalescePartitions.enabled", "false"));
