@@ -17,9 +17,9 @@ import scala.reflect.ClassTag$;
 /**
  * The rows that an exchange shuffles: those of its child, in partitions and an order that are the child's.
  *
- * <p>Before Spark deals rows out in turn it sorts them, so that a task that runs again deals them out as before; it
- * does so by {@link #mapPartitionsInternal}, which nobody else calls on this RDD then. Here that gives the same order,
- * sorted by {@link BinaryRowSorter}.
+ * <p>Before a round robin Spark sorts a task's rows, so that a task that runs again gives each row the same partition;
+ * it does so by {@link #mapPartitionsInternal}, which nobody else calls on this RDD then. Here that gives the same
+ * order, sorted by {@link BinaryRowSorter}.
  */
 public final class ExchangeInput extends RDD<InternalRow> {
   private static final long serialVersionUID = 1;

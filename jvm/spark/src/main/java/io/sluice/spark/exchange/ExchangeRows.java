@@ -5,7 +5,10 @@ import scala.Function1;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
-/** The rows of one task that an exchange maps to pairs; the result of {@link #map} knows both. One thread. */
+/**
+ * The rows of one task that an exchange maps to pairs of partition and row. {@link #map} returns {@link
+ * PartitionedRows}, which has the rows and the mapping function. One thread.
+ */
 final class ExchangeRows extends AbstractIterator<InternalRow> {
   private final Iterator<? extends InternalRow> rows;
   private final PartitionFinder finder;
@@ -25,7 +28,7 @@ final class ExchangeRows extends AbstractIterator<InternalRow> {
     return rows.next();
   }
 
-  /** As an iterator it is what any iterator's {@code map} returns. */
+  /** The result's elements are those of any iterator's {@code map}: the function's results. */
   @Override
   public <T> Iterator<T> map(Function1<InternalRow, T> function) {
     return new PartitionedRows<>(rows, function, finder);

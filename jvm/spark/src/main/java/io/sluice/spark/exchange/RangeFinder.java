@@ -24,7 +24,7 @@ final class RangeFinder implements PartitionFinder {
   private static final int MOST_PARTITIONS = 8192;
   /** Bytes of kept rows. */
   private static final long MOST_BYTES = 4 << 20;
-  /** After so many rows it is seen whether it pays. */
+  /** After each so many rows: if half of them were asked for, this searches no more. */
   private static final int TRIAL_ROWS = 1 << 14;
 
   private final RowOrder order;

@@ -31,7 +31,7 @@ public abstract class RowPartitioning implements Serializable {
     };
   }
 
-  /** In turn, after rows were sorted as Spark sorts them before. */
+  /** Round robin, after the rows were sorted as Spark sorts them for it. */
   public static RowPartitioning roundRobin(RowOrder sortedBy, int partitions) {
     return new RowPartitioning() {
       @Override

@@ -25,8 +25,8 @@ public enum Counter {
   WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
       "rows of SQL exchanges whose partition Sluice found without Spark's expressions"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
-      "rows of the same exchanges whose partition Spark's expressions found: the first of each task, and rows beside "
-          + "the bounds of ranges"),
+      "rows of the same exchanges whose partition Spark's expressions found: the first of each task, rows beside the "
+          + "bounds of ranges, and all after a refutation or where ranges are too narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
       "tasks in which Spark's expressions disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),

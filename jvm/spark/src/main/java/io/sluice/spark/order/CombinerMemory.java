@@ -16,16 +16,16 @@ import org.apache.spark.util.TaskCompletionListener;
  *
  * <p>Estimates are rarer than Spark's, which follow each other when there are a tenth more updates, because each of
  * them walks the objects of a sample of the keys: while the table is too small to be counted they come at each
- * doubling, and when the rows since the last one are so large that they could fill it. One thread, but for
- * {@link #release} and {@link
- * #askToEnd}.
+ * doubling up to 16,384 updates, then after so many or a tenth more, and when the rows since the last one are so large
+ * that they could fill it. One thread, but for {@link #release} and {@link #askToEnd}.
  */
 final class CombinerMemory {
   private static final String INITIAL_THRESHOLD = "spark.shuffle.spill.initialMemoryThreshold";
   private static final String FORCED_BY_ELEMENTS = "spark.shuffle.spill.numElementsForceSpillThreshold";
   private static final String FORCED_BY_SIZE = "spark.shuffle.spill.maxSizeInBytesForSpillThreshold";
   private static final String DEFAULT_INITIAL_BYTES = "5m";
-  private static final double GROWTH_WHILE_UNCOUNTED = 2;
+  /** Between two estimates of a table that is not counted: more than this only when it is a tenth of all updates. */
+  private static final long UNCOUNTED_UPDATES = 1 << 14;
   private static final double GROWTH = 1.2;
 
   private final TaskContext context;
@@ -110,8 +110,8 @@ final class CombinerMemory {
     sampledAt = updates;
     rowBytes = 0;
     mostRowBytes = Math.max(initialBytes, bytes) / 2;
-    double growth = 2 * bytes < initialBytes ? GROWTH_WHILE_UNCOUNTED : GROWTH;
-    nextSample = (long) Math.ceil(updates * growth);
+    nextSample = updates + (2 * bytes < initialBytes
+        ? Math.min(updates, Math.max(UNCOUNTED_UPDATES, updates / 10)) : (long) Math.ceil(updates * (GROWTH - 1)));
   }
 
   /** The estimated size now. */

@@ -2,6 +2,7 @@ package io.sluice.spark.order;
 
 import io.sluice.spark.record.DistinctKeys;
 import java.util.Arrays;
+import java.util.NoSuchElementException;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.MemoryConsumer;
@@ -110,28 +111,48 @@ final class Combiners<K, V, C> {
     return inSparkMap(taken(), rest, functions, serializer, context);
   }
 
-  /** What was combined, in the order of the keys; each is forgotten when it is taken. */
+  /**
+   * What was combined, in the order of the keys. Each is forgotten when it is taken, and the table after the last one:
+   * whoever still refers to the iterator must not keep them, when Spark's map counts the same memory again.
+   */
   private Iterator<Product2<K, Object>> taken() {
-    DistinctKeys taken = keys;
-    Object[] left = combiners;
+    DistinctKeys all = keys;
+    Object[] values = combiners;
     keys = null;
     combiners = null;
-    return new AbstractIterator<>() {
-      private int next;
+    return new Taken<>(all, values);
+  }
 
-      @Override
-      public boolean hasNext() {
-        return next < taken.size();
-      }
+  private static final class Taken<K> extends AbstractIterator<Product2<K, Object>> {
+    private DistinctKeys keys;
+    private Object[] combiners;
+    private int next;
 
-      @Override
-      @SuppressWarnings("unchecked") // The keys are the records'.
-      public Product2<K, Object> next() {
-        Object combiner = left[next];
-        left[next] = null;
-        return new Tuple2<>((K) taken.key(next++), new Partial(combiner));
+    Taken(DistinctKeys keys, Object[] combiners) {
+      this.keys = keys;
+      this.combiners = combiners;
+    }
+
+    @Override
+    public boolean hasNext() {
+      if (keys != null && next == keys.size()) {
+        keys.clear();
+        keys = null;
+        combiners = null;
       }
-    };
+      return keys != null;
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // The keys are the records'.
+    public Product2<K, Object> next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException("no more combined records");
+      }
+      Object combiner = combiners[next];
+      combiners[next] = null;
+      return new Tuple2<>((K) keys.key(next++), new Partial(combiner));
+    }
   }
 
   /** Combines records as stock does. */

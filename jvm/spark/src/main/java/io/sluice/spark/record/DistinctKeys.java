@@ -17,6 +17,9 @@ public interface DistinctKeys {
   /** Bytes of the set's own arrays on the heap. */
   long heapBytes();
 
+  /** Lets go of all keys and of the arrays that hold them; the set is of no more use. */
+  void clear();
+
   /** The objects that the set keeps, in an array whose end may be empty; of some sets none. */
   Object[] objects();
 }

@@ -16,6 +16,7 @@ public final class ObjectKeyTable implements DistinctKeys {
   private static final int FIRST_KEYS = 32;
   private static final int MOST_KEYS = 1 << 28;
   private static final int HASH_SHIFT = 32;
+  private static final Object[] NO_OBJECTS = {};
 
   private long[] slots = new long[2 * FIRST_KEYS];
   private Object[] keys = new Object[FIRST_KEYS];
@@ -111,6 +112,13 @@ public final class ObjectKeyTable implements DistinctKeys {
   @Override
   public int nullNumber() {
     return nullNumber;
+  }
+
+  @Override
+  public void clear() {
+    slots = new long[0];
+    keys = NO_OBJECTS;
+    size = 0;
   }
 
   @Override

@@ -85,6 +85,10 @@ public final class RecordEncoder {
         return false;
       }
     }
+    if (isShared(key1, k1, value1, value2) || isShared(key2, k2, value1, value2)
+        || v1 == PartType.BYTES && value1 == value2 || k1 == PartType.BYTES && key1 == key2) {
+      return false;
+    }
     fields = Math.max(fields, 1 + words(k1) + words(k2) + words(v1) + words(v2));
     long bytes = headBytes(fields) + slot(k1, key1) + slot(k2, key2) + slot(v1, value1) + slot(v2, value2)
         + nestedSlots();
@@ -100,6 +104,11 @@ public final class RecordEncoder {
     put(v2, value2);
     fill();
     return true;
+  }
+
+  /** Whether a byte array is a part of the value too: serializers give back one array for both. */
+  private static boolean isShared(Object part, int code, Object value1, Object value2) {
+    return code == PartType.BYTES && (part == value1 || part == value2);
   }
 
   /**

@@ -262,6 +262,15 @@ public final class RowKeyTable implements DistinctKeys {
   }
 
   @Override
+  public void clear() {
+    slots = new long[0];
+    entries = new long[0];
+    bytes = new byte[0];
+    scratch = new byte[0];
+    size = 0;
+  }
+
+  @Override
   public long heapBytes() {
     return (long) Long.BYTES * (slots.length + entries.length) + bytes.length + scratch.length;
   }

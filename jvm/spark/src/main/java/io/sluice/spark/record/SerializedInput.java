@@ -82,10 +82,10 @@ final class SerializedInput {
         end();
       }
       return record;
-    } catch (NoSuchElementException e) {
-      throw tooFew(e);
     } catch (Exception e) {
-      throw e instanceof EOFException ? tooFew(e) : RecordStreams.<RuntimeException>rethrown(e);
+      // A class's own readObject may throw any of these too.
+      boolean ended = e instanceof EOFException || iterator != null && e instanceof NoSuchElementException;
+      throw ended ? tooFew(e) : RecordStreams.<RuntimeException>rethrown(e);
     }
   }
 
@@ -95,7 +95,8 @@ final class SerializedInput {
 
   private SluiceException tooFew(Exception e) {
     return new SluiceException(streams.serializerName() + " reads " + left
-        + " records less from a shuffle block than it has written", e);
+        + " records less from a shuffle block than it has written, or a class that it reads met the end of its data",
+        e);
   }
 
   /** Asking for one more lets Spark's iterator close its stream. Spark's own streams end by an exception: costly. */

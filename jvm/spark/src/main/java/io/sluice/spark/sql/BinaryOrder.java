@@ -4,9 +4,9 @@ import org.apache.spark.sql.execution.RecordBinaryComparator;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
 /**
- * The order in which Spark sorts rows before it deals them out to partitions in turn: by the hash code of the row, then
- * by its length, then byte by byte. Rows that are equal in it are the same bytes, so it gives the same sequence in
- * whatever order rows come.
+ * The order in which Spark sorts a task's rows before it gives them partitions by round robin: by the hash code of the
+ * row, then by its length, then byte by byte. Rows that are equal in it are the same bytes, so it gives the same
+ * sequence in whatever order rows come.
  *
  * <p>Spark's hash code of a row is that of {@code UnsafeRow.hashCode}. Immutable; any thread.
  */

@@ -18,6 +18,8 @@ final class ReferenceSort {
   private static final int FEW = 32;
   /** Runs of equal bytes up to this length are sorted by comparing rows, which may be equal in many more bytes. */
   private static final int SHORT_RUN = 64;
+  /** Parts that are looked at one within the other: rows that are equal in many bytes are compared in the end. */
+  private static final int MOST_PARTS = 64;
   /** Pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
   private static final int VALUES = 1 << Byte.SIZE;
@@ -46,21 +48,31 @@ final class ReferenceSort {
 
   /** Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. */
   void sort(int from, int until, Part part) {
+    sort(from, until, part, MOST_PARTS);
+  }
+
+  /** @param depth how many more parts may be looked at, one within the other; beyond them rows are compared */
+  private void sort(int from, int until, Part part, int depth) {
     if (until - from <= FEW) {
       insertByNumber(from, until);
-      eachRun(from, until, 0, part);
+      eachRun(from, until, 0, part, depth);
       return;
+    }
+    Part current = part;
+    long differing = differing(from, until);
+    while (differing == 0) {
+      current = next(from, until, current, depth);
+      if (current == null) {
+        return;
+      }
+      number(from, until, current);
+      differing = differing(from, until);
     }
     context.killTaskIfInterrupted();
-    long differing = differing(from, until);
-    if (differing == 0) {
-      equal(from, until, part);
-      return;
-    }
     int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing)) / Byte.SIZE;
     int low = Math.max(0, high + 1 - bytesFor(until - from));
     radix(from, until, low, high);
-    eachRun(from, until, low, part);
+    eachRun(from, until, low, current, depth);
   }
 
   /** So many bytes that, were they random, few references would have the same. */
@@ -79,16 +91,16 @@ final class ReferenceSort {
   }
 
   /** Goes on with each run of references that are sorted by the bytes of their numbers from {@code low} on. */
-  private void eachRun(int from, int until, int low, Part part) {
+  private void eachRun(int from, int until, int low, Part part, int depth) {
     int shift = low * Byte.SIZE;
     int run = from;
     for (int i = from + 1; i <= until; i++) {
       if (i == until || references.number(i) >>> shift != references.number(run) >>> shift) {
         if (i - run > 1) {
           if (low == 0) {
-            equal(run, i, part);
+            equal(run, i, part, depth);
           } else {
-            sort(run, i, part);
+            sort(run, i, part, depth);
           }
         }
         run = i;
@@ -157,25 +169,32 @@ final class ReferenceSort {
   }
 
   /** Sorts references with the same number of {@code part} by what comes after it. */
-  private void equal(int from, int until, Part part) {
+  private void equal(int from, int until, Part part, int depth) {
+    Part next = next(from, until, part, depth);
+    if (next != null) {
+      number(from, until, next);
+      sort(from, until, next, depth - 1);
+    }
+  }
+
+  /** The part that tells references with the same number of {@code part} apart; null when they are sorted then. */
+  private Part next(int from, int until, Part part, int depth) {
+    context.killTaskIfInterrupted();
     int column = order.undecided(part);
     if (order.isEnd(column)) {
-      return;
+      return null;
     }
     boolean nextColumn = column > part.column();
-    if (order.hasOnePart() || until - from <= SHORT_RUN && !nextColumn && order.isOfBytes(part)) {
-      compareAll(from, until, column);
-      return;
+    boolean fewBytes = until - from <= SHORT_RUN && !nextColumn && order.isOfBytes(part);
+    if (!order.hasOnePart() && !fewBytes && depth > 0) {
+      Part next = nextColumn ? new Part(column, 0, true)
+          : order.isOfBytes(part) ? afterBytes(from, until, part) : new Part(column, 0, false);
+      if (next != null) {
+        return order.isEnd(next.column()) ? null : next;
+      }
     }
-    Part next = nextColumn ? new Part(column, 0, true)
-        : order.isOfBytes(part) ? afterBytes(from, until, part)
-            : new Part(column, 0, false);
-    if (next == null) {
-      compareAll(from, until, column);
-    } else if (!order.isEnd(next.column())) {
-      number(from, until, next);
-      sort(from, until, next);
-    }
+    compareAll(from, until, column);
+    return null;
   }
 
   /** The next bytes of the column, or the next column if these were the last; null if comparing must tell. */

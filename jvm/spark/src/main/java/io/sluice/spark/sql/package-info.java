@@ -2,7 +2,8 @@
  * What is done with the binary rows of Spark SQL outside of shuffles: sorting them.
  *
  * <pre>
- *   RowOrder ── SortColumn: the order of rows, and 64-bit numbers that stand for parts of it
+ *   RowOrder: the order of rows, and 64-bit numbers that stand for parts of it
+ *     ColumnOrder ── SortColumn: by columns;  BinaryOrder: by hash code and bytes
  *   BinaryRowSorter: rows ─► ReferenceSort ─► sorted rows; SpilledRows, MergedRows when memory is short
  * </pre>
  */

@@ -191,10 +191,13 @@ final class MapOutput implements AutoCloseable {
   @Override
   public void close() {
     if (isOpen()) {
-      counters.add(Counter.WRITE_FRAMES_REPEATED, runs.framesRepeated());
-      runs.close();
-      memory.unreserve(runQuotaBytes);
-      runQuotaBytes = 0;
+      try {
+        counters.add(Counter.WRITE_FRAMES_REPEATED, runs.framesRepeated());
+      } finally {
+        runs.close();
+        memory.unreserve(runQuotaBytes);
+        runQuotaBytes = 0;
+      }
     }
     spills.deleteAll();
   }

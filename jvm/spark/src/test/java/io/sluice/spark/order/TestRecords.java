@@ -64,8 +64,8 @@ final class TestRecords {
   Rows rows(TaskContext context) {
     RecordEncoder encoder = new RecordEncoder();
     List<byte[]> rows = new ArrayList<>();
-    SerializedRecords serialized =
-        new SerializedRecords(SparkEnv.get().serializer(), 1, new HeapQuota(context.taskMemoryManager()));
+    SerializedRecords serialized = new SerializedRecords(
+        SparkEnv.get().serializer(), SparkEnv.get().conf(), 1, new HeapQuota(context.taskMemoryManager()));
     boolean shapes = true;
     try {
       for (Tuple2<Object, Object> record : records) {

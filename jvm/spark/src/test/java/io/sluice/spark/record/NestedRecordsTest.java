@@ -127,6 +127,10 @@ class NestedRecordsTest {
     }
     byte[] bytes = {1};
     assertFalse(OF_JAVA.encode(1, new Tuple2<>(bytes, new Some<>(bytes))));
+    assertFalse(OF_JAVA.encode(1, new Tuple2<>(bytes, bytes)));
+    assertFalse(OF_KRYO.encode(new Tuple2<>(bytes, bytes), 1));
+    assertFalse(OF_JAVA.encode(bytes, new Tuple2<>(1, bytes)));
+    assertTrue(OF_JAVA.encode(bytes, new Tuple2<>(bytes.clone(), bytes.clone())));
     Object[] itself = {null};
     itself[0] = itself;
     assertFalse(OF_JAVA.encode(1, itself));

@@ -184,9 +184,27 @@ class RowKeyTableTest {
 
   @Test
   void rowsOfSerializedRecordsAreRefused() {
-    encoder.encodeSerialized(1, new byte[10], 0, 10);
+    HeapBytes serialized = new HeapBytes(10);
+    serialized.write(new byte[10], 0, 10);
+    encoder.encodeSerialized(1, serialized, 0, 10, new HeapBytes(0));
     assertEquals(RowKeyTable.REFUSED, table.find(encoder.buffer(), Platform.BYTE_ARRAY_OFFSET, encoder.length()));
     assertEquals(0, table.size());
+  }
+
+  @Test
+  void nothingIsHeldAfterClear() {
+    ObjectKeyTable objects = new ObjectKeyTable();
+    for (int i = 0; i < 10_000; i++) {
+      find("key " + i);
+      objects.find("key " + i);
+    }
+    for (DistinctKeys keys : List.of(table, objects)) {
+      assertTrue(keys.heapBytes() > 100_000);
+      keys.clear();
+      assertTrue(keys.heapBytes() < 200, keys.getClass() + " " + keys.heapBytes());
+      assertEquals(0, keys.objects().length);
+      assertEquals(0, keys.size());
+    }
   }
 
   @Test

@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.collection.Iterator;
 
 /**
@@ -90,10 +91,14 @@ class BinaryRowSorterTest {
   private enum Memory { ENOUGH, SPILLS, SPILLED_WHILE_READ }
 
   /** Sorts one partition by both sorters, in a task. */
-  private record BothSorters(SortExec stock, RowOrder order, Memory memory) implements Serializable {
+  private record BothSorters(SortExec stock, RowOrder order, Memory memory, int count) implements Serializable {
     private static BothSorters of(Column[] columns, Memory memory) {
-      SortExec stock = (SortExec) table.sortWithinPartitions(columns).queryExecution().sparkPlan();
-      return new BothSorters(stock, orderOf(stock), memory);
+      return of(table, columns, memory, ROWS);
+    }
+
+    private static BothSorters of(Dataset<Row> data, Column[] columns, Memory memory, int count) {
+      SortExec stock = (SortExec) data.sortWithinPartitions(columns).queryExecution().sparkPlan();
+      return new BothSorters(stock, orderOf(stock), memory, count);
     }
 
     private static RowOrder orderOf(SortExec sort) {
@@ -127,14 +132,14 @@ class BinaryRowSorterTest {
           ids.add(expected.next().getLong(0));
         }
         long spilledBefore = TaskContext.get().taskMetrics().diskBytesSpilled();
-        BinaryRowSorter sorter = BinaryRowSorter.create(order, true, memory == Memory.SPILLS ? ROWS / 7 : ROWS + 1);
+        BinaryRowSorter sorter = BinaryRowSorter.create(order, true, memory == Memory.SPILLS ? count / 7 : count + 1);
         for (UnsafeRow row : copies) {
           sorter.insertRow(row);
         }
         Iterator<UnsafeRow> sorted = sorter.sort();
         while (sorted.hasNext()) {
           ids.add(sorted.next().getLong(0));
-          if (ids.size() == ROWS + ROWS / 3 && memory == Memory.SPILLED_WHILE_READ) {
+          if (ids.size() == count + count / 3 && memory == Memory.SPILLED_WHILE_READ) {
             assertTrue(sorter.spill(1, new Other()) > 0);
           }
         }
@@ -184,6 +189,17 @@ class BinaryRowSorterTest {
     for (long id = 0; id < ROWS; id++) {
       assertEquals(id, all.get((int) id));
     }
+  }
+
+  /** Hundreds of kilobytes that are equal, in all rows or up to a place where half of them differ, again and again. */
+  @ParameterizedTest
+  @ValueSource(strings = {"repeat('a', 300000)", "concat(repeat('a', 200000), id % 7)",
+    "concat(repeat('a', 8 * (id div 2)), repeat('b', 1000 + 8 * (200 - id div 2)))"})
+  void longEqualValuesAreSorted(String text) {
+    Dataset<Row> rows = spark.session().range(0, 200, 1, 1).selectExpr("id", text + " AS text").coalesce(1);
+    Column[] columns = {functions.col("text"), functions.col("id").desc()};
+    List<Long> ids = BothSorters.of(rows, columns, Memory.ENOUGH, 200).ids();
+    assertEquals(ids.subList(0, 200), ids.subList(200, 400));
   }
 
   @Test

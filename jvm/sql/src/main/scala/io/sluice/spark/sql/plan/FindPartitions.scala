@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Puts [[SluicePartitionsExec]] below Spark's `ShuffleExchangeExec` where Sluice can find the partitions of its rows:
- * by the hash of columns, by ranges of columns, in turn. Exchanges of other extensions stay as they are.
+ * by the hash of columns, by ranges of columns, round robin. Exchanges of other extensions stay as they are.
  */
 final class FindPartitions extends PlanRule {
   override protected def isWanted: Boolean = SessionSettings.findsPartitions()

@@ -1,7 +1,7 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.SluiceShuffleManager
-import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
@@ -29,7 +29,7 @@ abstract class PlanRule extends Rule[SparkPlan] {
     SparkEnv.get.conf.get("spark.shuffle.manager", "sort") == classOf[SluiceShuffleManager].getName
 
   private def unchanged(plan: SparkPlan, e: Throwable): SparkPlan = {
-    if (PlanRule.failed.compareAndSet(false, true)) {
+    if (PlanRule.failed.add(getClass)) {
       LoggerFactory.getLogger(getClass)
         .warn("Sluice's nodes are not in this plan, because Spark's could not be replaced; said once", e)
     }
@@ -38,5 +38,6 @@ abstract class PlanRule extends Rule[SparkPlan] {
 }
 
 object PlanRule {
-  private val failed = new AtomicBoolean()
+  /** Rules that have warned. */
+  private val failed: java.util.Set[Class[_]] = ConcurrentHashMap.newKeySet[Class[_]]()
 }
