@@ -19,6 +19,7 @@ import scala.Option;
 import scala.Product;
 import scala.collection.Iterator;
 import scala.collection.Seq;
+import scala.collection.immutable.Vector;
 import scala.math.BigInt;
 
 /**
@@ -89,7 +90,8 @@ final class NestedWriter {
   private boolean value(Object value, int depth) {
     int tag = NestedTag.of(value);
     if (tag == NestedTag.UNKNOWN || depth > NestedTag.MOST_DEPTH || size > RecordEncoder.MAX_ROW_BYTES
-        || !classes.allow(tag, value) || NestedTag.hasIdentity(tag) && !shared.add(value)) {
+        || !classes.allow(tag, value)
+        || NestedTag.hasIdentity(tag) && !isEmptyVector(tag, value) && !shared.add(value)) {
       return false;
     }
     return switch (tag) {
@@ -285,5 +287,10 @@ final class NestedWriter {
     if (bytes > array.length - size) {
       array = Arrays.copyOf(array, Math.max(size + bytes, 2 * array.length));
     }
+  }
+
+  /** Scala has one empty vector, which records may well have twice. */
+  private static boolean isEmptyVector(int tag, Object value) {
+    return tag == NestedTag.VECTOR && ((Vector<?>) value).isEmpty();
   }
 }

@@ -138,6 +138,8 @@ class NestedRecordsTest {
     assertTrue(OF_JAVA.encode(1, many));
     many[990] = many[17];
     assertFalse(OF_JAVA.encode(1, many));
+    Object empty = Sequences.vector(new Object[0]);
+    assertAsStock(JAVA, OF_JAVA, new Tuple2<>(empty, empty), empty);
     assertTrue(OF_JAVA.encode(1, new Object[] {"short", "short", 5, 5, Option.empty(), Option.empty()}));
   }
 
