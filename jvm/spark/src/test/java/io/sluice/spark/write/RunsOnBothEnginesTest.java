@@ -88,7 +88,10 @@ class RunsOnBothEnginesTest {
     List<Placed> rows = new ArrayList<>();
     Object[] keys = {7, "text", "Größe ≠", 3L, new byte[] {1, 2, 3}, 2.5, null, true, 'c'};
     for (int i = 0; i < 3000; i++) {
-      assertTrue(encoder.encode(keys[random.nextInt(keys.length)], keys[random.nextInt(keys.length)]));
+      Object value = keys[random.nextInt(keys.length)];
+      // The same array as key and value is left to the serializer.
+      Object other = value instanceof byte[] bytes ? bytes.clone() : value;
+      assertTrue(encoder.encode(keys[random.nextInt(keys.length)], other));
       rows.add(new Placed(random.nextInt(9), Arrays.copyOf(encoder.buffer(), encoder.length())));
     }
     checkBoth(List.of(new Batch(encoder.fields(), rows)), 9, blocks("lz4", "fast"), false);
