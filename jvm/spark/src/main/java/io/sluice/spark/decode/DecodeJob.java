@@ -9,6 +9,7 @@ import io.sluice.spark.metrics.ReadCounts;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.apache.spark.TaskContext;
 
 /**
@@ -22,7 +23,7 @@ import org.apache.spark.TaskContext;
  *         └────(a plain row read to the heap)────────┘
  * </pre>
  *
- * All methods but {@link #runOnPool} belong to the consuming thread. A job that is closed while a pool thread
+ * All methods belong to the consuming thread; a pool thread runs {@link #poolTask}. A job that is closed while a pool thread
  * decodes it is left to that thread, which frees its memory when it is done.
  */
 final class DecodeJob {
@@ -43,6 +44,8 @@ final class DecodeJob {
 
   // Guarded by this; the decoding thread's writes are visible to others after the change to DONE.
   private State state = State.EMPTY;
+  /** Counts how often the job was loaded. Changed by the consuming thread only. */
+  private long load;
   private boolean byPool;
   private long nanos;
   private Throwable failure;
@@ -128,6 +131,7 @@ final class DecodeJob {
 
   private synchronized void loaded(FrameReader frames, State next) {
     add(frames);
+    load++;
     submitted = next == State.DONE;
     failure = null;
     decodedParts = 0;
@@ -160,19 +164,27 @@ final class DecodeJob {
    * @return whether a pool thread has it or will have it
    */
   boolean submit(WorkerPool pool) {
-    submitted = submitted || pool.trySubmit(this::runOnPool) != null;
+    submitted = submitted || pool.trySubmit(poolTask()) != null;
     return submitted;
   }
 
-  private Void runOnPool() {
-    if (claim()) {
-      decode(true);
-    }
-    return null;
+  /**
+   * Decodes the frames that the job has now, unless another thread does. A pool may run it late, when the consumer has
+   * decoded these frames itself and is loading others, to which it still appends: it does nothing then.
+   */
+  Callable<Void> poolTask() {
+    long frames = load;
+    return () -> {
+      if (claim(frames)) {
+        decode(true);
+      }
+      return null;
+    };
   }
 
-  private synchronized boolean claim() {
-    boolean mine = state == State.READY;
+  /** @param frames the {@link #load} that is to be decoded */
+  private synchronized boolean claim(long frames) {
+    boolean mine = state == State.READY && load == frames;
     state = mine ? State.RUNNING : state;
     return mine;
   }
@@ -216,7 +228,7 @@ final class DecodeJob {
    * @throws BlockReadException when the first frame is corrupt
    */
   DecodedBatch finish(TaskContext context, ReadCounts counts) throws IOException {
-    if (claim()) {
+    if (claim(load)) {
       decode(false);
     }
     awaitDone(context);
