@@ -23,8 +23,8 @@ import org.apache.spark.TaskContext;
  *         └────(a plain row read to the heap)────────┘
  * </pre>
  *
- * All methods belong to the consuming thread; a pool thread runs {@link #poolTask}. A job that is closed while a pool thread
- * decodes it is left to that thread, which frees its memory when it is done.
+ * All methods belong to the consuming thread; a pool thread runs {@link #poolTask}. A job that is closed while a pool
+ * thread decodes it is left to that thread, which frees its memory when it is done.
  */
 final class DecodeJob {
   private static final long WAIT_MILLIS = 100;
