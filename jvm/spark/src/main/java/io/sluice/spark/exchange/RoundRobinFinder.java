@@ -2,7 +2,7 @@ package io.sluice.spark.exchange;
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
-/** Partitions in turn, from the one on that Spark's function gave for the task's first row. One thread. */
+/** Round robin, from the partition on that Spark's function gave for the task's first row. One thread. */
 final class RoundRobinFinder implements PartitionFinder {
   private final int partitions;
   private boolean started;
