@@ -63,7 +63,7 @@ pub(crate) struct Encoded {
     /// Why the rows that follow are not in it; none when all are.
     pub(crate) refused: Option<EngineError>,
     /// Frames that were made, found no room and were thrown away: at most one.
-    pub(crate) frames_lost: u64,
+    pub(crate) frames_repeated: u64,
 }
 
 /// Encodes rows of a batch with this thread's encoder.
@@ -109,7 +109,7 @@ fn encode_with(
         has_room: false,
         bytes: 0,
         rows: 0,
-        lost: 0,
+        frames_repeated: 0,
     };
     let encoded = sorter.for_each_partition(|partition, rows| {
         frames.partition = partition;
@@ -136,7 +136,7 @@ struct Frames<'r, 'a> {
     bytes: u64,
     /// In finished frames.
     rows: usize,
-    lost: u64,
+    frames_repeated: u64,
 }
 
 impl<'a> FrameSink<'a> for Frames<'_, 'a> {
@@ -154,7 +154,7 @@ impl<'a> FrameSink<'a> for Frames<'_, 'a> {
     }
 
     fn take(&mut self, rows: &[&'a [u8]], frame: &[u8]) -> Result<(), EngineError> {
-        self.chunks.append(self.arena, frame).inspect_err(|_| self.lost += 1)?;
+        self.chunks.append(self.arena, frame).inspect_err(|_| self.frames_repeated += 1)?;
         if !self.has_room {
             // Not before: the rows of a frame that is lost are hashed when it is made again.
             self.hash(rows);
@@ -180,7 +180,7 @@ impl<'a> Frames<'_, 'a> {
             hashes: self.hasher.map_or_else(BatchHashes::default, BatchHasher::finish),
             rows: self.rows,
             refused,
-            frames_lost: self.lost,
+            frames_repeated: self.frames_repeated,
         }
     }
 }

@@ -39,7 +39,7 @@ struct State {
     runs: Vec<Run>,
     /// Of batches whose encode was refused in the middle, by sequence: how many rows are in runs.
     unfinished: BTreeMap<i64, usize>,
-    frames_lost: u64,
+    frames_repeated: u64,
     /// Arena memory of the runs that a spill or commit is writing.
     moving_bytes: usize,
     row_checksums: Option<RowChecksums>,
@@ -84,7 +84,7 @@ impl MapOutputWriter {
             phases: Phases::new(),
             runs: Vec::new(),
             unfinished: BTreeMap::new(),
-            frames_lost: 0,
+            frames_repeated: 0,
             moving_bytes: 0,
             row_checksums: None,
             row_file: None,
@@ -149,12 +149,16 @@ impl MapOutputWriter {
         let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
         let portion = Portion { place, sort_rows, try_without_room };
         let encoded = match encode_run(&self.arena, self.encode_settings(), batch, portion) {
-            Err(refused) if refused.kind == ErrorKind::NoMemory => return Ok(Some(refused)),
+            Err(refused) if refused.kind == ErrorKind::NoMemory => {
+                // No run came of it, but the batch must be encoded before the commit.
+                self.lock().unfinished.insert(sequence, row);
+                return Ok(Some(refused));
+            }
             answer => answer?,
         };
         let mut state = self.lock();
         state.phases.check_alive()?;
-        state.frames_lost += encoded.frames_lost;
+        state.frames_repeated += encoded.frames_repeated;
         if encoded.refused.is_some() {
             state.unfinished.insert(sequence, row + encoded.rows);
         } else {
@@ -173,8 +177,8 @@ impl MapOutputWriter {
     }
 
     /// Frames that were made and thrown away, because the arena had no room for them: made again later.
-    pub fn frames_lost(&self) -> u64 {
-        self.lock().frames_lost
+    pub fn frames_repeated(&self) -> u64 {
+        self.lock().frames_repeated
     }
 
     /// Keeps a run that the caller has written: the frame of one row of `partition`, `bytes` long, at `start` of the

@@ -93,7 +93,7 @@ fn a_refused_encode_keeps_its_frames_and_no_frame_is_made_twice() {
             let output = writer(&arena, options);
             let refusals = encode_with_spills(&output, &batches, &dir);
             assert!(refusals > 3, "{refusals} refusals: most batches go in at once");
-            assert_eq!(output.frames_lost(), 0);
+            assert_eq!(output.frames_repeated(), 0);
             assert_same(&commit(&output, &dir), &expected(&batches, options, &dir));
             drop(output);
             assert_eq!(arena.leased_bytes(), 0);
@@ -156,6 +156,20 @@ fn a_batch_that_is_encoded_in_part_cannot_be_committed() {
     fs::remove_dir_all(dir).expect("scratch folder");
 }
 
+#[test]
+fn a_batch_whose_sort_is_refused_cannot_be_left_out() {
+    let dir = scratch("sort");
+    let arena = Arena::host(64 << 10);
+    let output = writer(&arena, PLAIN);
+    let batch = Batch::of(1, 20_000, |_| 8);
+    let _rest = arena.lease(60 << 10).expect("memory");
+    assert_eq!(batch.encode(&output, 0).expect_err("no room for the sort").kind, ErrorKind::NoMemory);
+    assert_eq!(output.memory_bytes(), 0);
+    let refused = output.commit(&dir.join("data"), ChecksumAlgorithm::None).expect_err("rows are missing");
+    assert_eq!(refused.kind, ErrorKind::WrongPhase);
+    fs::remove_dir_all(dir).expect("scratch folder");
+}
+
 /// With nothing to spill, a frame is tried although there may be no room: what is lost is counted, and made again.
 #[test]
 fn a_frame_without_room_is_tried_when_nothing_can_be_spilled() {
@@ -168,14 +182,14 @@ fn a_frame_without_room_is_tried_when_nothing_can_be_spilled() {
     let output = writer(&arena, FAST);
     arena.set_limit(48 << 10);
     batch.encode(&output, 0).expect("its frame is short");
-    assert_eq!(output.frames_lost(), 0);
+    assert_eq!(output.frames_repeated(), 0);
     output.spill(&dir.join("spill")).expect("disk");
     let batch = Batch::of(1, 1, |_| 500_000);
     assert_eq!(batch.encode(&output, 1).expect_err("no room").kind, ErrorKind::NoMemory);
-    assert_eq!(output.frames_lost(), 1);
+    assert_eq!(output.frames_repeated(), 1);
     arena.set_limit(4 << 20);
     batch.encode(&output, 1).expect("room");
-    assert_eq!(output.frames_lost(), 1);
+    assert_eq!(output.frames_repeated(), 1);
     let (lengths, bytes, checksum) = commit(&output, &dir);
     let found: usize = rows_by_partition(&lengths, &bytes).iter().map(Vec::len).sum();
     assert_eq!(found, 2);
@@ -197,7 +211,7 @@ proptest! {
             batches.iter().map(|(rows, bytes)| Batch::of(seed, *rows, |key| key as usize % (bytes + 1))).collect();
         let output = writer(&Arena::host(limit), FAST);
         encode_with_spills(&output, &batches, &dir);
-        prop_assert_eq!(output.frames_lost(), 0);
+        prop_assert_eq!(output.frames_repeated(), 0);
         assert_same(&commit(&output, &dir), &expected(&batches, FAST, &dir));
         fs::remove_dir_all(dir).expect("scratch folder");
     }

@@ -29,7 +29,7 @@ native_methods! {
         ) -> jint;
         writerRowChecksum = row_checksum(writer: jlong, checksum: JLongArray<'_>) -> jint;
         writerMemoryBytes = memory_bytes(writer: jlong) -> jlong;
-        writerFramesLost = frames_lost(writer: jlong) -> jlong;
+        writerFramesRepeated = frames_repeated(writer: jlong) -> jlong;
         writerSpill = spill(writer: jlong, file: JString<'_>) -> jlong;
         writerCommit = commit(
             writer: jlong, file: JString<'_>, algorithm: jint, lengths: JLongArray<'_>, checksums: JLongArray<'_>,
@@ -132,8 +132,8 @@ fn memory_bytes(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {
     Ok(WRITERS.get(writer)?.memory_bytes() as i64)
 }
 
-fn frames_lost(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {
-    Ok(WRITERS.get(writer)?.frames_lost() as i64)
+fn frames_repeated(_: &mut Call<'_>, writer: i64) -> Result<i64, CallError> {
+    Ok(WRITERS.get(writer)?.frames_repeated() as i64)
 }
 
 fn spill(call: &mut Call<'_>, writer: i64, file: JString<'_>) -> Result<i64, CallError> {

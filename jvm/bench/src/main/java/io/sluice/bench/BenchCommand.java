@@ -33,6 +33,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -134,12 +135,13 @@ final class BenchCommand implements Callable<Integer> {
         "Queries of tpch are planned as Spark does it by default: adaptively, with",
         "broadcast joins, 200 shuffle partitions; cold-query too, whose every run is the first",
         "of a new application (--warmups does not apply). Other workloads have neither, and 64.",
-        "What --conf and --partitions say goes before both."));
+        "What --conf and --partitions say goes before both. Those that end with -spilling have a",
+        "quarter of the memory that they need, or less."));
     spec.usageMessage().footer(lines.toArray(String[]::new));
   }
 
   private static String workloadLine(String name, long rows, String what) {
-    return String.format(Locale.ROOT, "  %-14s %,11d  %s", name, rows, what);
+    return String.format(Locale.ROOT, "  %-18s %,11d  %s", name, rows, what);
   }
 
   /** The names that the command line offers. */
@@ -245,8 +247,13 @@ final class BenchCommand implements Callable<Integer> {
     TpchTables.checkScale(scale);
     Map<String, Sizing> sizings = new LinkedHashMap<>();
     workloads.stream().flatMap(name -> Catalogue.named(name).stream()).forEach(
-        entry -> sizings.put(entry.name(), new Sizing(rows == null ? entry.defaultRows() : rows, maps, partitions)));
+        entry -> sizings.put(entry.name(), sizing(entry)));
     return sizings;
+  }
+
+  private Sizing sizing(Entry entry) {
+    return new Sizing(rows == null ? entry.defaultRows() : rows, maps,
+        partitions == 0 ? entry.partitions() : partitions);
   }
 
   private static boolean readsTables(String workload) {
@@ -257,21 +264,27 @@ final class BenchCommand implements Callable<Integer> {
   private int measure(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
       Environment environment) throws IOException {
     Outcome outcome = new Outcome(applications.home().sparkVersion(), environment);
-    Map<Boolean, List<String>> byStart = sizings.keySet().stream()
-        .collect(Collectors.partitioningBy(name -> Catalogue.find(name).fresh()));
     FirstQueryExperiment first = new FirstQueryExperiment(chosen, applications, runs);
-    for (String name : byStart.get(true)) {
-      outcome.add(name, sizings.get(name), () -> first.run(name, sizings.get(name)));
+    for (String name : sizings.keySet()) {
+      if (Catalogue.find(name).fresh()) {
+        outcome.add(name, sizings.get(name), () -> first.run(name, sizings.get(name)));
+      }
     }
-    if (!byStart.get(false).isEmpty()) {
-      try (Applications.Running running = applications.startAll(chosen)) {
+    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings.keySet()).entrySet()) {
+      try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
         Experiment warm = new Experiment(running.all(), warmUps, runs);
-        for (String name : byStart.get(false)) {
+        for (String name : group.getValue()) {
           outcome.add(name, sizings.get(name), () -> warm.run(name, sizings.get(name)));
         }
       }
     }
     return outcome.report();
+  }
+
+  /** Workloads that share applications, by what these need to be set. */
+  private static Map<Map<String, String>, List<String>> bySettings(Collection<String> workloads) {
+    return workloads.stream().filter(name -> !Catalogue.find(name).fresh()).collect(
+        Collectors.groupingBy(name -> Catalogue.find(name).settings(), LinkedHashMap::new, Collectors.toList()));
   }
 
   /** The results so far, written after every workload, so that an interrupted benchmark keeps them. */

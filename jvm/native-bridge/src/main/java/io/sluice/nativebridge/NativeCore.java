@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 10;
+  public static final int ABI_VERSION = 11;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -218,7 +218,7 @@ public final class NativeCore {
   public static native long writerMemoryBytes(long writer);
 
   /** Frames that the writer made and threw away, because the arena had no room for them; it made them again later. */
-  public static native long writerFramesLost(long writer);
+  public static native long writerFramesRepeated(long writer);
 
   /**
    * Writes all runs now in memory to a new file at {@code path} and frees their memory. The file belongs to

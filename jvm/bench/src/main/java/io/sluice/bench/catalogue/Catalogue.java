@@ -37,6 +37,7 @@ import io.sluice.bench.workload.WordCount;
 import io.sluice.bench.workload.WordCountText;
 import io.sluice.bench.workload.Workload;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -109,6 +110,19 @@ public final class Catalogue {
       new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),
           1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
 
+  /**
+   * What Spark's operators of an executor may have, storage included: 48 MiB of a heap of 4096 MiB. A task of eight
+   * sorts about 190 MiB.
+   */
+  private static final Map<String, String> LITTLE_MEMORY = Map.of("spark.memory.fraction", "0.0126");
+
+  /** Workloads with a quarter of the memory that they need, or less. */
+  private static final List<Entry> SPILLING = List.of(
+      spilling("sort", 8), spilling("join", 8), spilling("aggregate", 8), spilling("terasort", 8),
+      spilling("sort-rdd", 4), spilling("groupby", 2));
+
+  private static final List<Entry> ENTRIES = Stream.of(GENERATING, SPILLING).flatMap(List::stream).toList();
+
   /** {@code tpch-q1} to {@code tpch-q22}; rows are those of all tables at scale 1. */
   private static final List<Entry> TPCH_QUERIES =
       IntStream.rangeClosed(1, QueryText.QUERIES).mapToObj(Catalogue::tpchQuery).toList();
@@ -123,6 +137,12 @@ public final class Catalogue {
     return new Entry(name, what, make, rows, rowBytes, Start.WARM, FLOOR);
   }
 
+  private static Entry spilling(String name, int partitions) {
+    Entry entry = GENERATING.stream().filter(known -> known.name().equals(name)).findFirst().orElseThrow();
+    return entry.variant(name + "-spilling", "the same, " + partitions + " partitions, 48 MiB for operators",
+        partitions, LITTLE_MEMORY);
+  }
+
   private static Entry tpchQuery(int number) {
     return new Entry(TPCH + "-q" + number, QueryText.title(number), () -> new TpchQuery(number),
         TpchTables.ROWS_AT_SCALE_1, TpchTables.ROW_BYTES, Start.WARM, TPCH_FLOOR);
@@ -130,7 +150,7 @@ public final class Catalogue {
 
   /** All entries but the queries of TPC-H, in the order in which they are listed to users. */
   public static List<Entry> entries() {
-    return GENERATING;
+    return ENTRIES;
   }
 
   /** Whether a workload of this name is a query of TPC-H. */
@@ -141,7 +161,7 @@ public final class Catalogue {
   /** What the user's {@code name} means: one entry, or those of a group. */
   public static List<Entry> named(String name) {
     return switch (name) {
-      case ALL -> GENERATING;
+      case ALL -> ENTRIES;
       case TPCH -> TPCH_QUERIES;
       default -> List.of(find(name));
     };
@@ -153,7 +173,7 @@ public final class Catalogue {
   }
 
   private static Stream<Entry> all() {
-    return Stream.concat(GENERATING.stream(), TPCH_QUERIES.stream());
+    return Stream.concat(ENTRIES.stream(), TPCH_QUERIES.stream());
   }
 
   /**
@@ -164,7 +184,7 @@ public final class Catalogue {
   public static Entry find(String name) {
     return all().filter(entry -> entry.name().equals(name)).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("unknown workload '" + name + "'; known are "
-            + GENERATING.stream().map(Entry::name).collect(Collectors.joining(", "))
+            + ENTRIES.stream().map(Entry::name).collect(Collectors.joining(", "))
             + ", tpch, tpch-q1 to tpch-q22"));
   }
 

@@ -1,6 +1,7 @@
 package io.sluice.bench.catalogue;
 
 import io.sluice.bench.workload.Workload;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /**
@@ -14,9 +15,20 @@ import java.util.function.Supplier;
  * @param rowBytes about how many bytes of input a row is, for throughputs
  * @param start in what state the application is when a run begins
  * @param floor how many times as fast as stock Sluice has to be at least; 0 where no shuffle is measured
+ * @param partitions shuffle partitions unless the user gives another number; 0 for what the workload prescribes
+ * @param settings Spark settings that its applications need; those of the user win
  */
 public record Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start,
-    double floor) {
+    double floor, int partitions, Map<String, String> settings) {
+
+  Entry(String name, String what, Supplier<Workload> make, long defaultRows, int rowBytes, Start start, double floor) {
+    this(name, what, make, defaultRows, rowBytes, start, floor, 0, Map.of());
+  }
+
+  /** The same work under another name, with other partitions and settings. */
+  Entry variant(String variant, String difference, int otherPartitions, Map<String, String> otherSettings) {
+    return new Entry(variant, difference, make, defaultRows, rowBytes, start, floor, otherPartitions, otherSettings);
+  }
 
   /** The state of an application when a run begins. */
   public enum Start {

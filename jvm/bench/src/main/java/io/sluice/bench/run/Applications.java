@@ -1,6 +1,7 @@
 package io.sluice.bench.run;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -10,6 +11,13 @@ import java.util.Map;
  * @param user the user's {@code --conf} arguments
  */
 public record Applications(SparkHome home, Workplace workplace, Site site, Map<String, String> user) {
+
+  /** The same with these settings, where the user has none of that name. */
+  public Applications with(Map<String, String> settings) {
+    Map<String, String> all = new LinkedHashMap<>(settings);
+    all.putAll(user);
+    return new Applications(home, workplace, site, all);
+  }
 
   /** A new application on {@code engine}, up and without any work done. */
   public Application start(Engine engine) {

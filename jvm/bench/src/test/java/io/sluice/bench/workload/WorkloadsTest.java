@@ -70,7 +70,7 @@ class WorkloadsTest {
         "collect-list", BenchTable.of(spark, SIZING).selectExpr("k % 100000").distinct().count()));
     for (Entry entry : Catalogue.entries()) {
       Digest digest = Catalogue.create(entry.name()).verify(spark, SIZING);
-      assertEquals(expected.get(entry.name()), digest.rows(), entry.name());
+      assertEquals(expected.get(entry.name().replace("-spilling", "")), digest.rows(), entry.name());
       assertTrue(digest.ordered(), entry.name());
     }
   }

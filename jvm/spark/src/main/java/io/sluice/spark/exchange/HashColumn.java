@@ -1,22 +1,9 @@
 package io.sluice.spark.exchange;
 
+import io.sluice.spark.sql.PhysicalType;
 import java.io.Serializable;
 import java.util.Optional;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DayTimeIntervalType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.LongType;
-import org.apache.spark.sql.types.ShortType;
-import org.apache.spark.sql.types.TimestampType;
-import org.apache.spark.sql.types.YearMonthIntervalType;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.bitset.BitSetMethods;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
@@ -28,17 +15,15 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 public final class HashColumn implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /** What is hashed of a value, by types that are stored alike. */
-  private enum Kind {
-    BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, BYTES, BYTE_AS_LONG, SHORT_AS_LONG, INT_AS_LONG
-  }
-
-  private final Kind kind;
+  private final PhysicalType type;
+  /** Whether a value is hashed as the long that it is widened to. Bytes, shorts and ints are hashed alike. */
+  private final boolean asLong;
   private final int ordinal;
   private final boolean nullable;
 
-  private HashColumn(Kind kind, int ordinal, boolean nullable) {
-    this.kind = kind;
+  private HashColumn(PhysicalType type, boolean asLong, int ordinal, boolean nullable) {
+    this.type = type;
+    this.asLong = asLong;
     this.ordinal = ordinal;
     this.nullable = nullable;
   }
@@ -53,64 +38,22 @@ public final class HashColumn implements Serializable {
    * @param nullable if false, Spark does not look at the row's null bit, and so this does not either
    */
   public static Optional<HashColumn> of(DataType stored, DataType hashed, int ordinal, boolean nullable) {
-    return kind(stored).flatMap(from -> kind(hashed).flatMap(to -> widened(from, to)))
-        .map(kind -> new HashColumn(kind, ordinal, nullable));
+    Optional<PhysicalType> from = PhysicalType.of(stored);
+    Optional<PhysicalType> to = PhysicalType.of(hashed);
+    if (!from.isPresent() || !to.isPresent() || !widens(from.get(), to.get())) {
+      return Optional.empty();
+    }
+    boolean asLong = from.get() != to.get() && to.get() == PhysicalType.LONG;
+    return Optional.of(new HashColumn(from.get(), asLong, ordinal, nullable));
   }
 
-  /** Bytes, shorts and ints are hashed alike, longs in another way. */
-  private static Optional<Kind> widened(Kind stored, Kind hashed) {
-    if (stored == hashed) {
-      return Optional.of(stored);
-    }
-    return switch (stored) {
-      case BYTE -> hashed == Kind.SHORT || hashed == Kind.INT ? Optional.of(Kind.BYTE)
-          : hashed == Kind.LONG ? Optional.of(Kind.BYTE_AS_LONG) : Optional.empty();
-      case SHORT -> hashed == Kind.INT ? Optional.of(Kind.SHORT)
-          : hashed == Kind.LONG ? Optional.of(Kind.SHORT_AS_LONG) : Optional.empty();
-      case INT -> hashed == Kind.LONG ? Optional.of(Kind.INT_AS_LONG) : Optional.empty();
-      default -> Optional.empty();
-    };
+  private static boolean widens(PhysicalType from, PhysicalType to) {
+    return from == to || isWhole(from) && isWhole(to) && from.bits() < to.bits();
   }
 
-  private static Optional<Kind> kind(DataType type) {
-    if (type instanceof BooleanType) {
-      return Optional.of(Kind.BOOLEAN);
-    }
-    if (type instanceof ByteType) {
-      return Optional.of(Kind.BYTE);
-    }
-    if (type instanceof ShortType) {
-      return Optional.of(Kind.SHORT);
-    }
-    if (type instanceof IntegerType || type instanceof DateType || type instanceof YearMonthIntervalType) {
-      return Optional.of(Kind.INT);
-    }
-    if (type instanceof LongType || type instanceof TimestampType || type instanceof DayTimeIntervalType
-        || isLongOfNewerLines(type)) {
-      return Optional.of(Kind.LONG);
-    }
-    if (type instanceof FloatType) {
-      return Optional.of(Kind.FLOAT);
-    }
-    if (type instanceof DoubleType) {
-      return Optional.of(Kind.DOUBLE);
-    }
-    // Equal only without a collation and without a limit of the length.
-    if (DataTypes.StringType.equals(type) || type instanceof BinaryType) {
-      return Optional.of(Kind.BYTES);
-    }
-    if (type instanceof DecimalType decimal) {
-      // The bytes of a long decimal in a row are those that Spark hashes: its unscaled value's.
-      return Optional.of(decimal.precision() <= 18 ? Kind.LONG : Kind.BYTES);
-    }
-    return Optional.empty();
-  }
-
-  /** TIMESTAMP_NTZ and TIME: the first lines have no such class. */
-  private static boolean isLongOfNewerLines(DataType type) {
-    String name = type.getClass().getName();
-    return name.equals("org.apache.spark.sql.types.TimestampNTZType$")
-        || name.equals("org.apache.spark.sql.types.TimeType");
+  private static boolean isWhole(PhysicalType type) {
+    return type == PhysicalType.BYTE || type == PhysicalType.SHORT || type == PhysicalType.INT
+        || type == PhysicalType.LONG;
   }
 
   /**
@@ -124,19 +67,21 @@ public final class HashColumn implements Serializable {
       return seed;
     }
     long at = fields + (long) ordinal * Long.BYTES;
-    return switch (kind) {
+    return switch (type) {
       case BOOLEAN -> Murmur3_x86_32.hashInt(Platform.getByte(base, at) == 0 ? 0 : 1, seed);
-      case BYTE -> Murmur3_x86_32.hashInt(Platform.getByte(base, at), seed);
-      case SHORT -> Murmur3_x86_32.hashInt(Platform.getShort(base, at), seed);
-      case INT -> Murmur3_x86_32.hashInt(Platform.getInt(base, at), seed);
+      case BYTE -> hashWhole(Platform.getByte(base, at), seed);
+      case SHORT -> hashWhole(Platform.getShort(base, at), seed);
+      case INT -> hashWhole(Platform.getInt(base, at), seed);
       case LONG -> Murmur3_x86_32.hashLong(Platform.getLong(base, at), seed);
-      case BYTE_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getByte(base, at), seed);
-      case SHORT_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getShort(base, at), seed);
-      case INT_AS_LONG -> Murmur3_x86_32.hashLong(Platform.getInt(base, at), seed);
       case FLOAT -> Murmur3_x86_32.hashInt(bits(Platform.getFloat(base, at)), seed);
       case DOUBLE -> Murmur3_x86_32.hashLong(bits(Platform.getDouble(base, at)), seed);
-      case BYTES -> hashBytes(base, row, Platform.getLong(base, at), seed);
+      // Spark hashes the bytes of a long decimal's unscaled value, which are those in the row.
+      case BYTES, LONG_DECIMAL -> hashBytes(base, row, Platform.getLong(base, at), seed);
     };
+  }
+
+  private int hashWhole(int value, int seed) {
+    return asLong ? Murmur3_x86_32.hashLong(value, seed) : Murmur3_x86_32.hashInt(value, seed);
   }
 
   /** Zeros are one value, NaNs too. */

@@ -2,21 +2,7 @@ package io.sluice.spark.sql;
 
 import java.io.Serializable;
 import java.util.Optional;
-import org.apache.spark.sql.types.BinaryType;
-import org.apache.spark.sql.types.BooleanType;
-import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DayTimeIntervalType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegerType;
-import org.apache.spark.sql.types.LongType;
-import org.apache.spark.sql.types.ShortType;
-import org.apache.spark.sql.types.TimestampType;
-import org.apache.spark.sql.types.YearMonthIntervalType;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.bitset.BitSetMethods;
 
@@ -30,27 +16,16 @@ import org.apache.spark.unsafe.bitset.BitSetMethods;
 public final class SortColumn implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /** How the values of a type lie in a row. The bits of those with a variable number are bytes. */
-  private enum Kind {
-    BOOLEAN(1), BYTE(8), SHORT(16), INT(32), LONG(64), FLOAT(32), DOUBLE(64), BYTES(0), DECIMAL(0);
-
-    final int bits;
-
-    Kind(int bits) {
-      this.bits = bits;
-    }
-  }
-
   private static final int LONG_DECIMAL_BYTES = 16;
 
-  private final Kind kind;
+  private final PhysicalType type;
   private final int ordinal;
   private final boolean nullable;
   private final boolean descending;
   private final boolean nullsFirst;
 
-  private SortColumn(Kind kind, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
-    this.kind = kind;
+  private SortColumn(PhysicalType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
+    this.type = type;
     this.ordinal = ordinal;
     this.nullable = nullable;
     this.descending = descending;
@@ -66,56 +41,17 @@ public final class SortColumn implements Serializable {
    */
   public static Optional<SortColumn> of(
       DataType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
-    return kind(type).map(kind -> new SortColumn(kind, ordinal, nullable, descending, nullsFirst));
-  }
-
-  private static Optional<Kind> kind(DataType type) {
-    if (type instanceof BooleanType) {
-      return Optional.of(Kind.BOOLEAN);
-    }
-    if (type instanceof ByteType) {
-      return Optional.of(Kind.BYTE);
-    }
-    if (type instanceof ShortType) {
-      return Optional.of(Kind.SHORT);
-    }
-    if (type instanceof IntegerType || type instanceof DateType || type instanceof YearMonthIntervalType) {
-      return Optional.of(Kind.INT);
-    }
-    if (type instanceof LongType || type instanceof TimestampType || type instanceof DayTimeIntervalType
-        || isLongOfNewerLines(type)) {
-      return Optional.of(Kind.LONG);
-    }
-    if (type instanceof FloatType) {
-      return Optional.of(Kind.FLOAT);
-    }
-    if (type instanceof DoubleType) {
-      return Optional.of(Kind.DOUBLE);
-    }
-    // Equal only without a collation and without a limit of the length.
-    if (DataTypes.StringType.equals(type) || type instanceof BinaryType) {
-      return Optional.of(Kind.BYTES);
-    }
-    if (type instanceof DecimalType decimal) {
-      return Optional.of(decimal.precision() <= 18 ? Kind.LONG : Kind.DECIMAL);
-    }
-    return Optional.empty();
-  }
-
-  /** TIMESTAMP_NTZ and TIME: the first lines have no such class. */
-  private static boolean isLongOfNewerLines(DataType type) {
-    String name = type.getClass().getName();
-    return name.equals("org.apache.spark.sql.types.TimestampNTZType$")
-        || name.equals("org.apache.spark.sql.types.TimeType");
+    return PhysicalType.of(type)
+        .map(stored -> new SortColumn(stored, ordinal, nullable, descending, nullsFirst));
   }
 
   /** Bits of a value; 0 for bytes, of which there are {@link #length}. */
   int bits() {
-    return kind.bits;
+    return type.bits();
   }
 
   boolean hasBytes() {
-    return kind.bits == 0;
+    return type.bits() == 0;
   }
 
   boolean isNullable() {
@@ -142,7 +78,7 @@ public final class SortColumn implements Serializable {
    */
   long number(Object base, long row, long fields) {
     long at = fields + (long) ordinal * Long.BYTES;
-    long number = switch (kind) {
+    long number = switch (type) {
       case BOOLEAN -> Platform.getByte(base, at) == 0 ? 0 : Long.MIN_VALUE;
       case BYTE -> (long) Platform.getByte(base, at) << 56 ^ Long.MIN_VALUE;
       case SHORT -> (long) Platform.getShort(base, at) << 48 ^ Long.MIN_VALUE;
@@ -150,13 +86,13 @@ public final class SortColumn implements Serializable {
       case LONG -> Platform.getLong(base, at) ^ Long.MIN_VALUE;
       case FLOAT -> (long) ordered(Platform.getFloat(base, at)) << 32;
       case DOUBLE -> ordered(Platform.getDouble(base, at));
-      case BYTES, DECIMAL -> bytes(base, row, Platform.getLong(base, at), 0);
+      case BYTES, LONG_DECIMAL -> bytes(base, row, Platform.getLong(base, at), 0);
     };
     return descending ? ~number & mask() : number;
   }
 
   private long mask() {
-    return kind.bits == 0 ? -1L : -1L << Long.SIZE - kind.bits;
+    return type.bits() == 0 ? -1L : -1L << Long.SIZE - type.bits();
   }
 
   /** As an unsigned number. Spark's order: zeros are equal, all NaNs are equal and the greatest. */
@@ -178,14 +114,15 @@ public final class SortColumn implements Serializable {
 
   /** Bytes of the value; it is not null. */
   int length(Object base, long fields) {
-    return kind == Kind.DECIMAL ? LONG_DECIMAL_BYTES
+    return type == PhysicalType.LONG_DECIMAL ? LONG_DECIMAL_BYTES
         : (int) Platform.getLong(base, fields + (long) ordinal * Long.BYTES);
   }
 
   private long bytes(Object base, long row, long offsetAndLength, int from) {
     long at = row + (offsetAndLength >>> Integer.SIZE);
     int length = (int) offsetAndLength;
-    return kind == Kind.DECIMAL ? decimalBytes(base, at, length, from) : word(base, at + from, length - from);
+    return type == PhysicalType.LONG_DECIMAL ? decimalBytes(base, at, length, from)
+        : word(base, at + from, length - from);
   }
 
   /** Up to eight bytes, the first one the highest; zeros where there are fewer. */

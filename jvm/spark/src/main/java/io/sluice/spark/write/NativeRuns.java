@@ -46,7 +46,7 @@ final class NativeRuns implements Runs {
 
   @Override
   public long framesRepeated() {
-    return NativeException.check(NativeCore.writerFramesLost(handle));
+    return NativeException.check(NativeCore.writerFramesRepeated(handle));
   }
 
   @Override

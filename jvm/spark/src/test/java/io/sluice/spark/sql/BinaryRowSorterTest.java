@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.MemoryConsumer;
@@ -48,11 +49,18 @@ class BinaryRowSorterTest {
   private static final int MANY_COLUMNS = 60;
   private static LocalSpark spark;
   private static Dataset<Row> table;
+  /** Columns whose values differ in few bits. */
+  private static Dataset<Row> narrow;
 
   @BeforeAll
   static void start() {
     spark = LocalSpark.start(Map.of("spark.sluice.enabled", "true"));
     table = TypedRows.table(spark.session(), ROWS);
+    narrow = spark.session().range(0, ROWS, 1, 1).selectExpr("id", "pmod(xxhash64(id), 50L) AS c0",
+        "CAST(IF(id % 7 = 0, NULL, pmod(hash(id), 20) - 9) AS INT) AS c1", "pmod(hash(id, 1), 5) < 2 AS c2",
+        "IF(id % 5 = 0, NULL, pmod(hash(id, 2), 9) - 1000000000000L) AS c3", "concat('x', pmod(hash(id, 3), 3)) AS c4",
+        "date_add(DATE'2020-01-01', pmod(hash(id, 4), 700)) AS c5",
+        "CAST(IF(id % 3 = 0, NULL, id % 4) AS DECIMAL(9, 2)) AS c6", "pmod(hash(id, 5), 2) * 1e300 AS c7");
   }
 
   @AfterAll
@@ -71,10 +79,22 @@ class BinaryRowSorterTest {
       }
     }
     Random random = new Random(7);
+    Stream<Arguments> several = severalColumns(
+        random, () -> (random.nextBoolean() ? "n" : "v") + random.nextInt(TypedRows.TYPES.size()));
+    return Stream.concat(orders.stream(), several);
+  }
+
+  static Stream<Arguments> narrowOrders() {
+    Random random = new Random(8);
+    return severalColumns(random, () -> "c" + random.nextInt(8));
+  }
+
+  private static Stream<Arguments> severalColumns(Random random, Supplier<String> name) {
+    List<Arguments> orders = new ArrayList<>();
     for (int i = 0; i < MANY_COLUMNS; i++) {
       Column[] columns = new Column[2 + random.nextInt(4)];
       for (int at = 0; at < columns.length; at++) {
-        Column column = functions.col((random.nextBoolean() ? "n" : "v") + random.nextInt(TypedRows.TYPES.size()));
+        Column column = functions.col(name.get());
         columns[at] = switch (random.nextInt(4)) {
           case 0 -> column.asc();
           case 1 -> column.desc();
@@ -167,6 +187,117 @@ class BinaryRowSorterTest {
     List<Long> ids = BothSorters.of(columns, Memory.ENOUGH).ids();
     assertEquals(2 * ROWS, ids.size());
     assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("narrowOrders")
+  void columnsOfFewBitsComeInStocksOrder(String name, Column[] columns) {
+    for (Memory memory : List.of(Memory.ENOUGH, Memory.SPILLED_WHILE_READ)) {
+      List<Long> ids = BothSorters.of(narrow, columns, memory, ROWS).ids();
+      assertEquals(2 * ROWS, ids.size());
+      assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
+    }
+  }
+
+  /** Rows that are equal in the first column lie scattered once they are sorted by it. */
+  @Test
+  void columnsOfFewBitsAreReadInTheOrderInWhichRowsLie() {
+    List<Integer> backwards = spark.session().range(1).toJavaRDD().mapPartitions(ignored -> {
+      SortColumn few = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
+      SortColumn many = SortColumn.of(DataTypes.LongType, 1, false, false, true).orElseThrow();
+      CountingOrder order = new CountingOrder(new ColumnOrder(List.of(few, many), 2));
+      BinaryRowSorter sorter = BinaryRowSorter.create(order, true);
+      UnsafeRow row = new UnsafeRow(2);
+      row.pointTo(new byte[24], 24);
+      for (int i = 0; i < ROWS; i++) {
+        row.setLong(0, i * 31 % 50);
+        row.setLong(1, -i);
+        sorter.insertRow(row);
+      }
+      Iterator<UnsafeRow> sorted = sorter.sort();
+      for (int i = 0; i < ROWS; i++) {
+        assertEquals(i / (ROWS / 50), sorted.next().getLong(0));
+      }
+      return List.of(order.backwards).iterator();
+    }).collect();
+    assertTrue(backwards.get(0) < 10, backwards + " steps back");
+  }
+
+  /** Counts how often a row is read that lies before the one that was read last. */
+  private static final class CountingOrder implements RowOrder {
+    private static final long serialVersionUID = 1;
+
+    private final RowOrder order;
+    private long last;
+    private int backwards;
+
+    CountingOrder(RowOrder order) {
+      this.order = order;
+    }
+
+    @Override
+    public int fields() {
+      return order.fields();
+    }
+
+    @Override
+    public Part first() {
+      return order.first();
+    }
+
+    @Override
+    public boolean hasOnePart() {
+      return order.hasOnePart();
+    }
+
+    @Override
+    public boolean isOneNumber() {
+      return order.isOneNumber();
+    }
+
+    @Override
+    public boolean isNull(Object base, long row) {
+      return order.isNull(base, row);
+    }
+
+    @Override
+    public boolean areNullsFirst() {
+      return order.areNullsFirst();
+    }
+
+    @Override
+    public long number(Part part, Object base, long row, int bytes) {
+      backwards += row < last ? 1 : 0;
+      last = row;
+      return order.number(part, base, row, bytes);
+    }
+
+    @Override
+    public int undecided(Part part) {
+      return order.undecided(part);
+    }
+
+    @Override
+    public boolean isEnd(int column) {
+      return order.isEnd(column);
+    }
+
+    @Override
+    public boolean isOfBytes(Part part) {
+      return order.isOfBytes(part);
+    }
+
+    @Override
+    public int length(Part part, Object base, long row) {
+      return order.length(part, base, row);
+    }
+
+    @Override
+    public int compare(
+        Object leftBase, long left, int leftBytes, Object rightBase, long right, int rightBytes, int from) {
+      backwards++;
+      return order.compare(leftBase, left, leftBytes, rightBase, right, rightBytes, from);
+    }
   }
 
   @ParameterizedTest(name = "{0}")
