@@ -4,6 +4,7 @@ import io.sluice.nativebridge.Arena;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
+import io.sluice.spark.fetch.ArrivalTrackingClient;
 import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
@@ -30,6 +31,10 @@ public final class ExecutorState implements AutoCloseable {
   private final OrderGuesses orderGuesses;
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
+  /** Made for the first reader. */
+  private ArrivalTrackingClient blockClient;
+  /** That {@link #blockClient} passes requests on to. */
+  private BlockStoreClient sparksClient;
 
   /**
    * @param nativeCore whether the native library may be called in this process; otherwise Java does its work
@@ -105,9 +110,13 @@ public final class ExecutorState implements AutoCloseable {
   }
 
   /** The client with which reduce tasks fetch blocks: Spark's, wrapped by the transport's if there is one. */
-  public BlockStoreClient blockClient(BlockManager blockManager) {
+  public synchronized ArrivalTrackingClient blockClient(BlockManager blockManager) {
     BlockStoreClient sparks = blockManager.blockStoreClient();
-    return transport.map(service -> service.client(sparks)).orElse(sparks);
+    if (blockClient == null || sparks != sparksClient) {
+      sparksClient = sparks;
+      blockClient = new ArrivalTrackingClient(transport.map(service -> service.client(sparks)).orElse(sparks));
+    }
+    return blockClient;
   }
 
   /** Makes the pools refuse new tasks, lets running ones finish, and closes transport and cache. Twice is fine. */

@@ -1,27 +1,41 @@
 package io.sluice.spark.fetch;
 
 import io.sluice.spark.transport.ForwardingBlockClient;
+import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 
 /**
- * A block store client that counts in {@link ArrivedBlocks} every block that it delivers to Spark's fetch iterator. Any
- * thread.
+ * A block store client that counts every block that it delivers to Spark's fetch iterator, in the {@link ArrivedBlocks}
+ * of the reader that asked for it. An executor has one: the constructor of Spark's clients looks up a logger, which
+ * takes longer than the requests of a small task. Any thread.
  */
-final class ArrivalTrackingClient extends ForwardingBlockClient {
-  private final ArrivedBlocks arrived;
+public final class ArrivalTrackingClient extends ForwardingBlockClient {
+  /** Of the reader that uses its iterator on this thread now: iterators send requests on the thread of their caller. */
+  private static final ThreadLocal<ArrivedBlocks> READER = new ThreadLocal<>();
 
-  ArrivalTrackingClient(BlockStoreClient next, ArrivedBlocks arrived) {
+  public ArrivalTrackingClient(BlockStoreClient next) {
     super(next);
-    this.arrived = arrived;
+  }
+
+  /** Calls an iterator of the reader whose blocks are counted in {@code arrived}. */
+  static <T> T reading(ArrivedBlocks arrived, Supplier<T> call) {
+    READER.set(arrived);
+    try {
+      return call.get();
+    } finally {
+      READER.remove();
+    }
   }
 
   @Override
   public void fetchBlocks(String host, int port, String execId, String[] blockIds, BlockFetchingListener listener,
       DownloadFileManager downloadFileManager) {
-    super.fetchBlocks(host, port, execId, blockIds, new Listener(listener, arrived), downloadFileManager);
+    ArrivedBlocks arrived = READER.get();
+    super.fetchBlocks(host, port, execId, blockIds, arrived == null ? listener : new Listener(listener, arrived),
+        downloadFileManager);
   }
 
   private record Listener(BlockFetchingListener sparks, ArrivedBlocks arrived) implements BlockFetchingListener {

@@ -59,7 +59,8 @@ public final class RemoteBlocks implements BlockInputs {
     if (fetched.allByClient()) {
       awaitArrival();
     }
-    Tuple2<BlockId, InputStream> next = fetched.iterator().next();
+    Tuple2<BlockId, InputStream> next =
+        ArrivalTrackingClient.reading(fetched.arrived(), () -> fetched.iterator().next());
     counts.remoteBlock();
     return input(plan.remoteBlock(next._1()), next._2(), fetched.arrived().take(next._1().name()));
   }

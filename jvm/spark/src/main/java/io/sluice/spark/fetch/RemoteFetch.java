@@ -5,7 +5,6 @@ import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.metrics.ReadCounts;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.TaskContext;
-import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockManager;
 
@@ -17,7 +16,7 @@ import org.apache.spark.storage.BlockManager;
  * @param batch whether neighbouring partitions of one map are fetched as one block
  */
 public record RemoteFetch(TaskContext context, BlockManager blockManager, MapOutputTracker tracker,
-    BlockStoreClient client, FetchSettings settings, ShuffleReadMetricsReporter metrics, boolean batch) {
+    ArrivalTrackingClient client, FetchSettings settings, ShuffleReadMetricsReporter metrics, boolean batch) {
 
   /**
    * Sends the first requests for the remote blocks of {@code plan}.
@@ -27,8 +26,8 @@ public record RemoteFetch(TaskContext context, BlockManager blockManager, MapOut
   public RemoteBlocks start(BlockPlan plan, boolean allByClient, ReadCounts counts) {
     FetchedStreams streams = new FetchedStreams(metrics, settings.detectCorruptUseExtraMemory());
     ArrivedBlocks arrived = new ArrivedBlocks();
-    var iterator = SparkLine.fetchIterator(context, new ArrivalTrackingClient(client, arrived), blockManager, tracker,
-        plan.remote(), streams.wrapper(), settings, streams.reporter(), batch);
+    var iterator = ArrivalTrackingClient.reading(arrived, () -> SparkLine.fetchIterator(context, client, blockManager,
+        tracker, plan.remote(), streams.wrapper(), settings, streams.reporter(), batch));
     return new RemoteBlocks(
         new RemoteBlocks.FetchedBlocks(iterator, streams, arrived, allByClient), context, plan, counts);
   }

@@ -5,8 +5,8 @@ import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Puts the numbers of several parts of an order into one number of 64 bits, where each is of a small range, as most keys
- * are. Rows that are equal in the first part are then told apart without being read again.
+ * Puts the numbers of several parts of an order into one number of 64 bits, where each is of a small range, as most
+ * keys are. Rows that are equal in the first part are then told apart without being read again.
  *
  * <pre>
  *   first part   8000 0000 0000 0100 to 8000 0000 0000 3A7F      14 bits above the least

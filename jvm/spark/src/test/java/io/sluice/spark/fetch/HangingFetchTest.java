@@ -132,7 +132,8 @@ class HangingFetchTest {
         address -> false, TransferSize.AS_REPORTED, false);
     ReadCounts counts = new ReadCounts(counters);
     blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
-        new StoppingClient(arriving), FetchSettings.of(SparkEnv.get().conf()), metrics, false)
+        new ArrivalTrackingClient(new StoppingClient(arriving)), FetchSettings.of(SparkEnv.get().conf()), metrics,
+        false)
         .start(plan, allByClient, counts);
     FrameReader frames = new FrameReader(blocks, reader);
     return readAhead

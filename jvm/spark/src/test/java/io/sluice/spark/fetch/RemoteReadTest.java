@@ -121,7 +121,8 @@ class RemoteReadTest {
         ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch);
     ReadCounts counts = new ReadCounts(counters);
     RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
-        SparkEnv.get().blockManager().blockStoreClient(), settings, metrics, batch).start(plan, true, counts);
+        new ArrivalTrackingClient(SparkEnv.get().blockManager().blockStoreClient()), settings, metrics, batch)
+        .start(plan, true, counts);
     ReaderMemory reader = new ReaderMemory(memory, counters);
     return new RowIterator(
         new InlineDecoder(new FrameReader(blocks, reader), FrameDecoder.NATIVE, reader, counts),
