@@ -8,10 +8,10 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.array.LongArray;
 
 /**
- * Sorts references to rows by the numbers of one part of their order after the other (of several at once where these
- * fit, see {@link JoinedNumbers}): by radix, as many of the highest bytes that differ as tell most rows apart, and
- * again among those that they do not tell apart. Short runs of equal bytes are sorted by comparing rows. Rows that are
- * equal stay in the order in which they were. Allocates nothing of size. Stops when the task is killed. One thread.
+ * Sorts references to rows by the numbers of one part of their order after the other: by radix, as many of the highest
+ * bytes that differ as tell most rows apart, and again among those that they do not tell apart. Short runs of equal
+ * bytes are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
+ * size. Stops when the task is killed. One thread.
  */
 final class ReferenceSort {
   /** Up to this many references are sorted by insertion. */
@@ -33,7 +33,6 @@ final class ReferenceSort {
   private final long start;
   /** Where the second half of the array is. */
   private final long half;
-  private final JoinedNumbers joined;
   private final int[][] counts = new int[Long.BYTES][VALUES];
 
   ReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
@@ -45,12 +44,11 @@ final class ReferenceSort {
     this.base = array.getBaseObject();
     this.start = array.getBaseOffset();
     this.half = start + (long) references.capacity() * REFERENCE_BYTES;
-    this.joined = new JoinedNumbers(memory, order, references, half);
   }
 
   /** Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. */
   void sort(int from, int until, Part part) {
-    sort(from, until, joined.join(from, until, part), MOST_PARTS);
+    sort(from, until, part, MOST_PARTS);
   }
 
   /** @param depth how many more parts may be looked at, one within the other; beyond them rows are compared */
@@ -175,7 +173,7 @@ final class ReferenceSort {
     Part next = next(from, until, part, depth);
     if (next != null) {
       number(from, until, next);
-      sort(from, until, joined.join(from, until, next), depth - 1);
+      sort(from, until, next, depth - 1);
     }
   }
 
