@@ -41,8 +41,6 @@ import scala.collection.Iterator;
  */
 public final class BinaryRowSorter extends MemoryConsumer {
   private static final int FIRST_REFERENCES = 1024;
-  /** Rows whose first bytes are fetched into the cache together. */
-  private static final int TOUCHED_ROWS = 32;
 
   private final TaskContext context;
   private final TaskMemoryManager memory;
@@ -64,8 +62,6 @@ public final class BinaryRowSorter extends MemoryConsumer {
   /** Null as long as rows are inserted. */
   private ResidentRows resident;
   private boolean closed;
-  /** Written so that the JIT compiler does not remove the loads that fetch cache lines. */
-  private long touched;
 
   private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows) {
     super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(),
@@ -199,10 +195,14 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     updatePeak();
     sortReferences();
-    spilled.add(SpilledRows.write(new ResidentRows(), references.size(), context));
+    spilled.add(SpilledRows.write(residentRows(), references.size(), context));
     long freed = freeMemory();
     context.taskMetrics().incMemoryBytesSpilled(freed);
     return freed;
+  }
+
+  private ResidentRows residentRows() {
+    return new ResidentRows(this, references, order.areNullsFirst() ? 0 : nulls, memory, context);
   }
 
   private void sortReferences() {
@@ -223,7 +223,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     if (references != null && references.size() > 0) {
       sortReferences();
-      resident = new ResidentRows();
+      resident = residentRows();
       runs.add(resident);
     }
     if (runs.isEmpty()) {
@@ -257,14 +257,48 @@ public final class BinaryRowSorter extends MemoryConsumer {
   public void cleanupResources() {
     updatePeak();
     closed = true;
-    synchronized (this) {
-      if (resident != null) {
-        resident.ended = true;
-      }
+    if (resident != null) {
+      resident.end();
     }
     freeMemory();
     spilled.forEach(SpilledRows::delete);
     spilled.clear();
+  }
+
+  /** Frees a page that no row is read from any more. */
+  void free(MemoryBlock unused) {
+    pages.remove(unused);
+    freePage(unused);
+  }
+
+  /**
+   * Takes over a file of rows that were in memory, opens it, and frees the memory.
+   *
+   * @param inUse the page of the row that is being read, which stays; null if there is none
+   * @return bytes that were freed
+   */
+  long moveToFile(SpilledRows rows, MemoryBlock inUse) throws IOException {
+    updatePeak();
+    spilled.add(rows);
+    rows.open();
+    pages.remove(inUse);
+    long freed = freeMemory();
+    if (inUse != null) {
+      pages.add(inUse);
+    }
+    context.taskMetrics().incMemoryBytesSpilled(freed);
+    return freed;
+  }
+
+  /** The page with the row at {@code offset} of {@code base}. */
+  MemoryBlock pageOf(Object base, long offset) {
+    for (MemoryBlock candidate : pages) {
+      if (candidate.getBaseObject() == base && offset >= candidate.getBaseOffset()
+          && offset < candidate.getBaseOffset() + candidate.size()) {
+        return candidate;
+      }
+    }
+    throw new IllegalStateException("the current row is in no page of its sorter");
   }
 
   private long freeMemory() {
@@ -279,164 +313,6 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     nulls = 0;
     return before - getUsed();
-  }
-
-  /**
-   * The rows in memory, in the order of their references, which are sorted. Another thread may move those that were not
-   * read to a file at any time.
-   */
-  private final class ResidentRows implements SortedRows {
-    /** Nulls are stored first but may come last. */
-    private final int shift = order.areNullsFirst() ? 0 : nulls;
-    private final int count = references.size();
-    /** Changed by the reading thread only, so that it needs no lock to look at it. */
-    private int left = count;
-    private boolean ended;
-    private Object base;
-    private long offset;
-    private int bytes;
-    // Guarded by the sorter.
-    private int next;
-    /** The rest of the rows, when they had to be spilled. */
-    private SpilledRows rest;
-    /** The page of the current row, when all others are free. */
-    private MemoryBlock kept;
-
-    @Override
-    public boolean hasNext() {
-      return left > 0 && !ended;
-    }
-
-    @Override
-    public void loadNext() throws IOException {
-      left--;
-      MemoryBlock unused;
-      synchronized (BinaryRowSorter.this) {
-        if (rest == null) {
-          pointTo(reference(next));
-          next++;
-          return;
-        }
-        unused = kept;
-        kept = null;
-      }
-      if (unused != null) {
-        // Not under the lock, because Spark's memory manager calls spill under its own.
-        pages.remove(unused);
-        freePage(unused);
-      }
-      rest.loadNext();
-      base = rest.base();
-      offset = rest.offset();
-      bytes = rest.bytes();
-    }
-
-    private void pointTo(long address) {
-      base = memory.getPage(address);
-      offset = row(memory, address);
-      bytes = BinaryRowSorter.bytes(base, offset);
-    }
-
-    /** The address of the row at a position of the order. */
-    private long reference(int position) {
-      if (position % TOUCHED_ROWS == 0) {
-        context.killTaskIfInterrupted();
-        touch(position, Math.min(position + TOUCHED_ROWS, count));
-      }
-      return address(position);
-    }
-
-    private long address(int position) {
-      int at = position + shift;
-      return references.address(at < count ? at : at - count);
-    }
-
-    /** The processor fetches rows that lie all over the memory at once when none waits for another. */
-    private void touch(int from, int until) {
-      for (int i = from; i < until; i++) {
-        long address = address(i);
-        touched += Platform.getByte(memory.getPage(address), memory.getOffsetInPage(address));
-      }
-    }
-
-    /** Writes the rows that were not read to a file and frees the memory, but for the page of the current row. */
-    private long spill() throws IOException {
-      synchronized (BinaryRowSorter.this) {
-        if (ended || rest != null || next == count) {
-          return 0;
-        }
-        updatePeak();
-        boolean hasCurrent = next > 0;
-        SpilledRows written = SpilledRows.write(new Unread(), count - next, context);
-        spilled.add(written);
-        written.open();
-        rest = written;
-        kept = hasCurrent ? pageOfCurrent() : null;
-        pages.remove(kept);
-        long freed = freeMemory();
-        if (kept != null) {
-          pages.add(kept);
-        }
-        context.taskMetrics().incMemoryBytesSpilled(freed);
-        return freed;
-      }
-    }
-
-    private MemoryBlock pageOfCurrent() {
-      for (MemoryBlock candidate : pages) {
-        if (candidate.getBaseObject() == base && offset >= candidate.getBaseOffset()
-            && offset < candidate.getBaseOffset() + candidate.size()) {
-          return candidate;
-        }
-      }
-      throw new IllegalStateException("the current row is in no page of its sorter");
-    }
-
-    /** The rows that were not read yet; the current one stays where it is. */
-    private final class Unread implements SortedRows {
-      private long address;
-
-      @Override
-      public boolean hasNext() {
-        return next < count;
-      }
-
-      @Override
-      public void loadNext() {
-        address = reference(next);
-        next++;
-      }
-
-      @Override
-      public Object base() {
-        return memory.getPage(address);
-      }
-
-      @Override
-      public long offset() {
-        return row(memory, address);
-      }
-
-      @Override
-      public int bytes() {
-        return BinaryRowSorter.bytes(base(), offset());
-      }
-    }
-
-    @Override
-    public Object base() {
-      return base;
-    }
-
-    @Override
-    public long offset() {
-      return offset;
-    }
-
-    @Override
-    public int bytes() {
-      return bytes;
-    }
   }
 
   /** What the consumer reads. */
