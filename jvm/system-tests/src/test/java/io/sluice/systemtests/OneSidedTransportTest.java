@@ -220,8 +220,7 @@ class OneSidedTransportTest {
   @Test
   void blocksBeyondTheLimitOfMappingsComeByNetty() {
     assumeUcx();
-    Query manyFiles =
-        Query.moving("many files", spark -> Tables.events(spark, ROWS, 60), rows -> rows.repartition(11, col("k")));
+    Query manyFiles = manyFiles();
     Fingerprint stock = Query.onStock(List.of(manyFiles)).get(manyFiles.name());
     try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx",
         "spark.sluice.transport.maxMappedRegions", "16")).start().awaitExecutors(2)) {
@@ -236,6 +235,11 @@ class OneSidedTransportTest {
     }
   }
 
+  private static Query manyFiles() {
+    return Query.moving(
+        "many files", spark -> Tables.events(spark, ROWS, 60), rows -> rows.repartition(11, col("k")));
+  }
+
   @Tag("once")
   @Test
   void aLimitOfMappingsThatTheSystemDoesNotAllowIsReducedWithAWarning() throws IOException {
@@ -243,6 +247,7 @@ class OneSidedTransportTest {
     long allowed = Long.parseLong(Files.readString(Path.of("/proc/sys/vm/max_map_count")).trim());
     assumeTrue(allowed / 2 < 10_000_000, "this system allows ten million mappings");
     ExecutorLogs logs = ExecutorLogs.in("too-many-mappings");
+    Fingerprint stock = Query.onStock(List.of(manyFiles())).get(manyFiles().name());
     try (SparkApplication application = cluster(Map.of("spark.sluice.transport", "ucx",
         "spark.sluice.transport.maxMappedRegions", "10000000")).setAll(logs.settings()).start().awaitExecutors(2)) {
       awaitPeers(application);
@@ -251,6 +256,7 @@ class OneSidedTransportTest {
         assertEquals(1, warnings.size(), warnings::toString);
         assertTrue(warnings.get(0).contains("vm.max_map_count"), warnings::toString);
       });
+      assertEquals(stock, manyFiles().run(application.session()));
     }
   }
 

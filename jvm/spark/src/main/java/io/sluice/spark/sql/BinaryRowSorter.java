@@ -23,14 +23,14 @@ import scala.collection.Iterator;
 /**
  * Sorts the binary rows of one task, in Spark's execution memory, as Spark's {@code UnsafeExternalRowSorter} does: when
  * Spark has no more memory for it, it writes what it has as a sorted run to Spark's local directories, and merges the
- * runs at the end. The difference is how rows in memory are sorted ({@link ReferenceSort}).
+ * runs at the end. The difference is how rows in memory are sorted ({@link RowReferenceSort}).
  *
  * <pre>
  *   insertRow ─► pages: | length (8) | row | length | row | …      references: | address, number | …
  *                  │ no memory
  *                  ▼
  *               sorted, SpilledRows … ─┐
- *   sort ──────► sorted, ResidentRows ─┴─► MergedRows ─► one UnsafeRow, pointed to each row in turn
+ *   sort ──────► sorted, InsertedRows ─┴─► MergedRows ─► one UnsafeRow, pointed to each row in turn
  * </pre>
  *
  * <p>Rows that are equal come in the order in which they were inserted; for a single column whose nulls Spark keeps
@@ -60,7 +60,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private long peakBytes;
   private long sortNanos;
   /** Null as long as rows are inserted. */
-  private ResidentRows resident;
+  private InsertedRows resident;
   private boolean closed;
 
   private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows) {
@@ -178,8 +178,8 @@ public final class BinaryRowSorter extends MemoryConsumer {
   }
 
   /**
-   * Asked by Spark's memory manager: while rows are inserted, only for this sorter's own needs (as Spark's sorter
-   * does); when they are read, for everybody's.
+   * Called by Spark's memory manager. While rows are inserted, the sorter spills only when it needs memory itself, as
+   * Spark's sorter does; while they are read, when any other operator of the task does.
    */
   @Override
   public long spill(long size, MemoryConsumer trigger) throws IOException {
@@ -195,20 +195,20 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     updatePeak();
     sortReferences();
-    spilled.add(SpilledRows.write(residentRows(), references.size(), context));
+    spilled.add(SpilledRows.write(insertedRows(), references.size(), context));
     long freed = freeMemory();
     context.taskMetrics().incMemoryBytesSpilled(freed);
     return freed;
   }
 
-  private ResidentRows residentRows() {
-    return new ResidentRows(this, references, order.areNullsFirst() ? 0 : nulls, memory, context);
+  private InsertedRows insertedRows() {
+    return new InsertedRows(this, references, order.areNullsFirst() ? 0 : nulls, memory, context);
   }
 
   private void sortReferences() {
     long start = System.nanoTime();
     if (references.size() - nulls > 1) {
-      new ReferenceSort(context, memory, order, references).sort(nulls, references.size(), firstPart);
+      new RowReferenceSort(context, memory, order, references).sort(nulls, references.size(), firstPart);
     }
     sortNanos += System.nanoTime() - start;
   }
@@ -223,7 +223,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     if (references != null && references.size() > 0) {
       sortReferences();
-      resident = residentRows();
+      resident = insertedRows();
       runs.add(resident);
     }
     if (runs.isEmpty()) {

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.memory.MemoryBlock;
  * that were not read to a file at any time, from any thread; everything else belongs to the reading thread. The sorter
  * is the lock.
  */
-final class ResidentRows implements SortedRows {
+final class InsertedRows implements SortedRows {
   /** Rows whose first bytes are fetched into the cache together. */
   private static final int TOUCHED_ROWS = 32;
 
@@ -38,7 +38,7 @@ final class ResidentRows implements SortedRows {
   private MemoryBlock kept;
 
   /** @param shift so many references at the start come after all others */
-  ResidentRows(BinaryRowSorter sorter, References references, int shift, TaskMemoryManager memory,
+  InsertedRows(BinaryRowSorter sorter, References references, int shift, TaskMemoryManager memory,
       TaskContext context) {
     this.sorter = sorter;
     this.references = references;

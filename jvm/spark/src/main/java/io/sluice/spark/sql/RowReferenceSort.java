@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.array.LongArray;
  * bytes are sorted by comparing rows. Rows that are equal stay in the order in which they were. Allocates nothing of
  * size. Stops when the task is killed. One thread.
  */
-final class ReferenceSort {
+final class RowReferenceSort {
   /** Up to this many references are sorted by insertion. */
   private static final int FEW = 32;
   /** Runs of equal bytes up to this length are sorted by comparing rows, which may be equal in many more bytes. */
@@ -35,7 +35,7 @@ final class ReferenceSort {
   private final long half;
   private final int[][] counts = new int[Long.BYTES][VALUES];
 
-  ReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
+  RowReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
     this.context = context;
     this.memory = memory;
     this.order = order;
