@@ -2,6 +2,7 @@ package io.sluice.spark;
 
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.executor.ExecutorState;
@@ -273,7 +274,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
       boolean nativeCore = nativeLibrary.available();
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
-      executor = new ExecutorState(nativeCore, settings, counters, transport, cache);
+      executor = new ExecutorState(
+          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache);
     }
     return executor;
   }

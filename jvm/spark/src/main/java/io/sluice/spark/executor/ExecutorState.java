@@ -1,6 +1,7 @@
 package io.sluice.spark.executor;
 
 import io.sluice.nativebridge.Arena;
+import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
@@ -22,6 +23,7 @@ import org.apache.spark.storage.BlockManager;
 public final class ExecutorState implements AutoCloseable {
   private final boolean nativeCore;
   private final Settings settings;
+  private final FetchSettings fetchSettings;
   private final Counters counters;
   private final ExecutorMemory memory;
   private final WorkerPool encoders;
@@ -38,13 +40,15 @@ public final class ExecutorState implements AutoCloseable {
 
   /**
    * @param nativeCore whether the native library may be called in this process; otherwise Java does its work
+   * @param fetchSettings Spark's, read once and not by every reduce task
    * @param transport taken over; empty when blocks travel by Spark's block transfer
    * @param cache taken over; empty when map output goes to files
    */
-  public ExecutorState(boolean nativeCore, Settings settings, Counters counters, Optional<TransportService> transport,
-      Optional<OutputCache> cache) {
+  public ExecutorState(boolean nativeCore, Settings settings, FetchSettings fetchSettings, Counters counters,
+      Optional<TransportService> transport, Optional<OutputCache> cache) {
     this.nativeCore = nativeCore;
     this.settings = settings;
+    this.fetchSettings = fetchSettings;
     this.counters = counters;
     this.memory = new ExecutorMemory(
         nativeCore ? Arena.NATIVE : new JavaArena(), settings.memory(), settings.cores().tasks(), counters);
@@ -63,6 +67,10 @@ public final class ExecutorState implements AutoCloseable {
 
   public Settings settings() {
     return settings;
+  }
+
+  public FetchSettings fetchSettings() {
+    return fetchSettings;
   }
 
   public Counters counters() {

@@ -120,7 +120,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   /** The blocks; the first remote ones are asked for here. */
   private BlockInputs blocks(SparkEnv env, ReadCounts counts) {
     BlockManager blockManager = env.blockManager();
-    FetchSettings settings = FetchSettings.of(env.conf());
+    FetchSettings settings = executor.fetchSettings();
     boolean batch = settings.batchFetchAllowed()
         && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
     LocalBlockStore store = new SparkBlockStore(blockManager, settings);
