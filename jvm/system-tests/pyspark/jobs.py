@@ -46,6 +46,16 @@ def group_by_key(spark):
     return sorted(groups.mapValues(lambda values: sorted(values, key=repr)).collect())
 
 
+def pipe_and_persist(spark):
+    """Shuffled records are read by the threads that feed Python and `cat`, and kept, before the next shuffle."""
+    lines = spark.sparkContext.parallelize(range(20_000), 4).map(lambda n: (mixed(n) % 300, f"line {n}"))
+    piped = lines.partitionBy(5).map(lambda pair: f"{pair[0]} {pair[1]}").pipe("cat").persist()
+    counts = piped.map(lambda line: (line.split(" ")[0], 1)).reduceByKey(operator.add, 7)
+    result = [*sorted(counts.collect()), piped.count()]
+    piped.unpersist(blocking=True)
+    return result
+
+
 def pandas_udf(spark):
     @F.pandas_udf("long")
     def squared(column: pd.Series) -> pd.Series:
@@ -66,7 +76,7 @@ def data_frame_join(spark):
     return [tuple(row) for row in totals.orderBy("name").collect()]
 
 
-JOBS = (word_count, sort_by_key, group_by_key, pandas_udf, data_frame_join)
+JOBS = (word_count, sort_by_key, group_by_key, pipe_and_persist, pandas_udf, data_frame_join)
 
 
 # --- What the shuffles did -----------------------------------------------------------------------------------------

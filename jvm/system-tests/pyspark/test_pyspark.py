@@ -98,6 +98,9 @@ class PySparkTest(unittest.TestCase):
     def test_group_by_key(self):
         self.assert_same("group_by_key", "SHUFFLES_RECORDS")
 
+    def test_pipe_and_persist(self):
+        self.assert_same("pipe_and_persist", "SHUFFLES_RECORDS")
+
     def test_pandas_udf(self):
         self.assert_same("pandas_udf", "SHUFFLES_ROWS")
 
