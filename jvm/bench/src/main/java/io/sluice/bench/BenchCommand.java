@@ -276,6 +276,8 @@ final class BenchCommand implements Callable<Integer> {
         for (String name : group.getValue()) {
           outcome.add(name, sizings.get(name), () -> warm.run(name, sizings.get(name)));
         }
+      } catch (EngineFailure e) {
+        outcome.faults.add(String.join(", ", group.getValue()) + ": " + e.getMessage());
       }
     }
     return outcome.report();
@@ -301,7 +303,8 @@ final class BenchCommand implements Callable<Integer> {
 
     void add(String workload, Sizing sizing, Supplier<List<Measurement>> experiment) throws IOException {
       try {
-        List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), environment);
+        Environment here = environment.with(Catalogue.find(workload).settings(), sizing.partitions());
+        List<BenchResult> one = BenchResult.of(workload, spark, sizing.rows(), experiment.get(), here);
         results.addAll(one);
         faults.addAll(Verdict.faults(one));
         if (json != null) {

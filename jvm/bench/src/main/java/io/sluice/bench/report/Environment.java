@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -43,6 +44,14 @@ public record Environment(String command, String commit, String started, String 
     return new Environment("./sluice " + String.join(" ", arguments), System.getenv("SLUICE_COMMIT"), started,
         cpuModel(), Runtime.getRuntime().availableProcessors(), physicalMemory(), System.getProperty("java.version"),
         site.master().url(), conf, maps, partitions, scale, site.hosts());
+  }
+
+  /** The same with settings of one workload, as far as the user has none of that name, and its partitions. */
+  public Environment with(Map<String, String> settings, int workloadPartitions) {
+    Map<String, String> all = new LinkedHashMap<>(settings);
+    all.putAll(conf);
+    return new Environment(
+        command, commit, started, cpu, cores, memoryBytes, java, master, all, maps, workloadPartitions, scale, hosts);
   }
 
   /** The master, or the hosts behind it, for people. */

@@ -22,11 +22,16 @@ public final class ArrivalTrackingClient extends ForwardingBlockClient {
 
   /** Calls an iterator of the reader whose blocks are counted in {@code arrived}. */
   static <T> T reading(ArrivedBlocks arrived, Supplier<T> call) {
+    ArrivedBlocks outer = READER.get();
     READER.set(arrived);
     try {
       return call.get();
     } finally {
-      READER.remove();
+      if (outer == null) {
+        READER.remove();
+      } else {
+        READER.set(outer);
+      }
     }
   }
 

@@ -60,7 +60,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private long peakBytes;
   private long sortNanos;
   /** Null as long as rows are inserted. */
-  private InsertedRows resident;
+  private volatile InsertedRows resident;
   private boolean closed;
 
   private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows) {

@@ -152,17 +152,19 @@ final class InsertedRows implements SortedRows {
 
   /** The rows that were not read yet; the current one stays where it is. */
   private final class Unread implements SortedRows {
+    /** Its own, so that the reader goes on with the rows in memory when they cannot be written. */
+    private int position = next;
     private long address;
 
     @Override
     public boolean hasNext() {
-      return next < count;
+      return position < count;
     }
 
     @Override
     public void loadNext() {
-      address = reference(next);
-      next++;
+      address = reference(position);
+      position++;
     }
 
     @Override

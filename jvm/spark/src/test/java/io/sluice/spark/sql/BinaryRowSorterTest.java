@@ -2,9 +2,11 @@ package io.sluice.spark.sql;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
+import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -13,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.memory.MemoryConsumer;
@@ -230,6 +233,34 @@ class BinaryRowSorterTest {
     Column[] columns = {functions.col("text"), functions.col("id").desc()};
     List<Long> ids = BothSorters.of(rows, columns, Memory.ENOUGH, 200).ids();
     assertEquals(ids.subList(0, 200), ids.subList(200, 400));
+  }
+
+  /** Spark's hash maps go on when another operator of their task cannot spill. */
+  @Test
+  void aSpillThatFailsLosesNoRow() {
+    List<List<Long>> values = spark.session().range(0, 1, 1, 1).toJavaRDD().mapPartitions(ignored -> {
+      SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
+      BinaryRowSorter sorter = BinaryRowSorter.create(new ColumnOrder(List.of(column), 1), true);
+      UnsafeRow row = new UnsafeRow(1);
+      row.pointTo(new byte[16], 16);
+      for (long i = 0; i < ROWS; i++) {
+        row.setLong(0, ROWS - 1 - i);
+        sorter.insertRow(row);
+      }
+      Iterator<UnsafeRow> sorted = sorter.sort();
+      List<Long> read = new ArrayList<>();
+      while (sorted.hasNext()) {
+        read.add(sorted.next().getLong(0));
+        if (read.size() == ROWS / 3) {
+          // An interrupted thread cannot write to a file.
+          Thread.currentThread().interrupt();
+          assertThrows(IOException.class, () -> sorter.spill(1, new Other()));
+          assertTrue(Thread.interrupted());
+        }
+      }
+      return List.of(read).iterator();
+    }).collect();
+    assertEquals(LongStream.range(0, ROWS).boxed().toList(), values.get(0));
   }
 
   @Test
