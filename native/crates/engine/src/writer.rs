@@ -37,7 +37,7 @@ struct State {
     phases: Phases,
     /// By place; without those that a spill or commit is writing.
     runs: Vec<Run>,
-    /// Of batches whose encode was refused in the middle, by sequence: how many rows are in runs.
+    /// Of batches whose encode was refused, by sequence: how many rows are in runs.
     unfinished: BTreeMap<i64, usize>,
     frames_repeated: u64,
     /// Arena memory of the runs that a spill or commit is writing.

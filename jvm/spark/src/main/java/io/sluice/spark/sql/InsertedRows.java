@@ -118,9 +118,8 @@ final class InsertedRows implements SortedRows {
       if (ended || rest != null || next == count) {
         return 0;
       }
-      boolean hasCurrent = next > 0;
+      MemoryBlock inUse = next > 0 ? sorter.pageOf(base, offset) : null;
       SpilledRows written = SpilledRows.write(new Unread(), count - next, context);
-      MemoryBlock inUse = hasCurrent ? sorter.pageOf(base, offset) : null;
       long freed = sorter.moveToFile(written, inUse);
       rest = written;
       kept = inUse;
