@@ -10,7 +10,7 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 /**
  * A block store client that counts every block that it delivers to Spark's fetch iterator, in the {@link ArrivedBlocks}
  * of the reader that asked for it. An executor has one: the constructor of Spark's clients looks up a logger, which
- * takes longer than the requests of a small task. Any thread.
+ * takes about as long as sending the requests of a small task. Any thread.
  */
 public final class ArrivalTrackingClient extends ForwardingBlockClient {
   /** Of the reader that uses its iterator on this thread now: iterators send requests on the thread of their caller. */
