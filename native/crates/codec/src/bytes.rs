@@ -41,10 +41,21 @@ impl<'a> Input<'a> {
     }
 
     /// A u64 stored in its `bytes` (0 to 8) low bytes.
+    #[inline]
     pub(crate) fn short_u64(&mut self, bytes: usize, what: &'static str) -> Result<u64> {
-        let mut word = [0u8; 8];
-        word[..bytes].copy_from_slice(self.take(bytes, what)?);
-        Ok(u64::from_le_bytes(word))
+        let from_here = self.rest;
+        let stored = self.take(bytes, what)?;
+        Ok(match from_here.first_chunk() {
+            Some(eight) => u64::from_le_bytes(*eight) & low_bytes(bytes),
+            None => stored.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        })
+    }
+
+    /// Like [`Input::take`], and with the bytes all that follows them, to be read but not yet consumed.
+    #[inline]
+    pub(crate) fn take_of_rest(&mut self, bytes: usize, what: &'static str) -> Result<(usize, &'a [u8])> {
+        let from_here = self.rest;
+        Ok((self.take(bytes, what)?.len(), from_here))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -62,8 +73,18 @@ pub(crate) fn short_len(value: u64) -> usize {
 }
 
 /// Appends the `bytes` low bytes of `value`.
+#[inline]
 pub(crate) fn put_short(out: &mut Vec<u8>, value: u64, bytes: usize) {
-    out.extend_from_slice(&value.to_le_bytes()[..bytes]);
+    let end = out.len() + bytes;
+    // Eight bytes are one store; fewer would be a call.
+    out.extend_from_slice(&value.to_le_bytes());
+    out.truncate(end);
+}
+
+/// A mask of the `bytes` (0 to 8) low bytes.
+#[inline(always)]
+fn low_bytes(bytes: usize) -> u64 {
+    if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
 }
 
 /// `bytes` rounded up to whole 8-byte words.

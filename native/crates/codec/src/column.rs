@@ -224,9 +224,11 @@ impl Dictionary {
     fn build(&mut self, values: &[u64], most: usize) -> bool {
         self.slots.fill(0);
         self.sorted.clear();
-        let in_sample = expected_distinct(most);
+        // Of a short column half is looked at, and a dictionary is only made if some value is there twice.
+        let sample = SAMPLE.min(values.len() / 2);
+        let in_sample = if sample < SAMPLE { sample - 1 } else { expected_distinct(most) };
         for (i, v) in values.iter().enumerate() {
-            if i == SAMPLE && self.sorted.len() > in_sample {
+            if i == sample && self.sorted.len() > in_sample {
                 return false;
             }
             let at = self.slot(*v);

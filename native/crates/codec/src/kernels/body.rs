@@ -16,45 +16,20 @@ pub(super) fn lane_bytes(values: usize, width: u32) -> usize {
 #[inline(always)]
 pub(super) fn stats(values: &[u64]) -> Stats {
     let first = values[0];
-    let mut min = [first as i64; LANES];
-    let mut max = [first as i64; LANES];
-    let mut or = [first; LANES];
-    let mut and = [first; LANES];
-    let first_delta = if values.len() > 1 { values[1].wrapping_sub(first) as i64 } else { 0 };
-    let mut dmin = [first_delta; LANES];
-    let mut dmax = [first_delta; LANES];
+    let mut all = Stats { min: first as i64, max: first as i64, or: first, and: first, delta_min: 0, delta_max: 0 };
     let (later, earlier) = (&values[1..], &values[..values.len() - 1]);
-    let whole = later.len() / LANES * LANES;
-    for (b, a) in later[..whole].chunks_exact(LANES).zip(earlier[..whole].chunks_exact(LANES)) {
-        for l in 0..LANES {
-            let v = b[l];
-            let d = v.wrapping_sub(a[l]) as i64;
-            min[l] = if (v as i64) < min[l] { v as i64 } else { min[l] };
-            max[l] = if (v as i64) > max[l] { v as i64 } else { max[l] };
-            or[l] |= v;
-            and[l] &= v;
-            dmin[l] = if d < dmin[l] { d } else { dmin[l] };
-            dmax[l] = if d > dmax[l] { d } else { dmax[l] };
-        }
+    if !later.is_empty() {
+        (all.delta_min, all.delta_max) = (i64::MAX, i64::MIN);
     }
-    for i in whole..later.len() {
-        let v = later[i];
-        let d = v.wrapping_sub(earlier[i]) as i64;
-        min[0] = min[0].min(v as i64);
-        max[0] = max[0].max(v as i64);
-        or[0] |= v;
-        and[0] &= v;
-        dmin[0] = dmin[0].min(d);
-        dmax[0] = dmax[0].max(d);
-    }
-    let mut all = Stats { min: min[0], max: max[0], or: or[0], and: and[0], delta_min: dmin[0], delta_max: dmax[0] };
-    for l in 1..LANES {
-        all.min = all.min.min(min[l]);
-        all.max = all.max.max(max[l]);
-        all.or |= or[l];
-        all.and &= and[l];
-        all.delta_min = all.delta_min.min(dmin[l]);
-        all.delta_max = all.delta_max.max(dmax[l]);
+    // One accumulator each: from this the compiler makes a loop over registers, from arrays of them one that gathers.
+    for (value, before) in later.iter().zip(earlier) {
+        let delta = value.wrapping_sub(*before) as i64;
+        all.min = all.min.min(*value as i64);
+        all.max = all.max.max(*value as i64);
+        all.or |= value;
+        all.and &= value;
+        all.delta_min = all.delta_min.min(delta);
+        all.delta_max = all.delta_max.max(delta);
     }
     all
 }
@@ -99,31 +74,56 @@ fn load_last_lanes(packed: &[u8], lanes: &mut [u64; LANES]) {
     }
 }
 
-/// Lane `l` holds values `l`, `l + 8`, …, each `width` bits, low bits first.
+/// Lane `l` holds values `l`, `l + 8`, …, each `width` bits, low bits first. A last group of fewer than eight values is
+/// filled up with zeros.
 #[inline(always)]
 pub(super) fn pack(values: &[u64], base: u64, width: u32, out: &mut [u8]) {
-    let mut word = [0u64; LANES];
-    let (mut fill, mut at) = (0u32, 0usize);
-    for group in values.chunks_exact(LANES) {
+    let mut lanes = PackedLanes { word: [0; LANES], fill: 0, at: 0 };
+    let groups = values.chunks_exact(LANES);
+    let rest = groups.remainder();
+    for group in groups {
         let mut v = [0u64; LANES];
         for l in 0..LANES {
             v[l] = group[l].wrapping_sub(base);
-            word[l] |= v[l] << fill;
         }
-        fill += width;
-        if fill >= 64 {
-            store_lanes(out, at, &word);
-            at += LANES * 8;
-            fill -= 64;
+        lanes.put(&v, width, out);
+    }
+    if !rest.is_empty() {
+        let mut v = [0u64; LANES];
+        for (v, value) in v.iter_mut().zip(rest) {
+            *v = value.wrapping_sub(base);
+        }
+        lanes.put(&v, width, out);
+    }
+    if lanes.fill > 0 {
+        store_last_lanes(&mut out[lanes.at..], &lanes.word);
+    }
+}
+
+/// The word of each lane that is being filled, with `fill` bits; whole words are in `out` up to `at`.
+struct PackedLanes {
+    word: [u64; LANES],
+    fill: u32,
+    at: usize,
+}
+
+impl PackedLanes {
+    #[inline(always)]
+    fn put(&mut self, v: &[u64; LANES], width: u32, out: &mut [u8]) {
+        for l in 0..LANES {
+            self.word[l] |= v[l] << self.fill;
+        }
+        self.fill += width;
+        if self.fill >= 64 {
+            store_lanes(out, self.at, &self.word);
+            self.at += LANES * 8;
+            self.fill -= 64;
             // The bits that did not fit; `width - fill` is 64 only when width is, which it never is.
-            let kept = width - fill;
+            let kept = width - self.fill;
             for l in 0..LANES {
-                word[l] = if fill == 0 { 0 } else { v[l] >> kept };
+                self.word[l] = if self.fill == 0 { 0 } else { v[l] >> kept };
             }
         }
-    }
-    if fill > 0 {
-        store_last_lanes(&mut out[at..], &word);
     }
 }
 

@@ -116,10 +116,11 @@ impl Kernels {
         unsafe { (self.stats)(values) }
     }
 
-    /// Packs `values - base`, each of `width` (1 to 63) bits, into interleaved lanes; see [`crate::bitpack`].
+    /// Packs `values - base`, each of `width` (1 to 63) bits, into interleaved lanes, filled up with zeros to a whole
+    /// number of values a lane; see [`crate::bitpack`].
     pub(crate) fn pack(&self, values: &[u64], base: u64, width: u32, out: &mut [u8]) {
-        assert!((1..64).contains(&width) && values.len().is_multiple_of(body::LANES));
-        assert!(out.len() == body::lane_bytes(values.len(), width));
+        assert!((1..64).contains(&width));
+        assert!(out.len() == body::lane_bytes(values.len().next_multiple_of(body::LANES), width));
         // SAFETY: features were checked (see `stats`); the body is safe code, whose results need the lengths above.
         unsafe { (self.pack)(values, base, width, out) }
     }
