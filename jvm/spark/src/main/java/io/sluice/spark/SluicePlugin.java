@@ -67,7 +67,7 @@ public final class SluicePlugin implements SparkPlugin {
             settings.memory().offHeapEnabled() ? "shuffles use Spark's off-heap memory"
                 : settings.memory().limit().describe());
         settings.memory().limit().warning().ifPresent(LOG::warn);
-        if (settings.sqlSort() || settings.sqlExchange()) {
+        if (settings.sqlExchange()) {
           SessionExtension.addTo(plugin.conf());
         }
       } else {

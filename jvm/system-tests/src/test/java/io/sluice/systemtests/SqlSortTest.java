@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
@@ -44,7 +45,7 @@ class SqlSortTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "stock has no other sorts");
     expected = Query.onStock(queries);
     application = SparkApplication.on(Engine.UNDER_TEST).set("spark.sql.extensions", UserExtension.class.getName())
-        .set("spark.sluice.sql.exchange", "false").start();
+        .start();
   }
 
   @AfterAll
@@ -125,6 +126,22 @@ class SqlSortTest {
       assertTrue(peak.size() == 1 && peak.get(0) > 0, () -> "peak memory " + peak);
       assertEquals(List.of(0L), Plans.metric(data, "spillSize"));
     }
+  }
+
+  /** As in a job whose function pulls its rows by a thread of its own. */
+  @Test
+  void sortedRowsMayBeReadByAThreadThatHasNoTask() {
+    Dataset<Row> sorted = events(session()).sortWithinPartitions("k", "id");
+    assertSorts(1, 0, sorted);
+    List<Long> counts = sorted.javaRDD().mapPartitions(rows -> CompletableFuture.supplyAsync(() -> {
+      long count = 0;
+      while (rows.hasNext()) {
+        rows.next();
+        count++;
+      }
+      return List.of(count).iterator();
+    }).get()).collect();
+    assertEquals(ROWS, counts.stream().mapToLong(Long::longValue).sum());
   }
 
   @Test

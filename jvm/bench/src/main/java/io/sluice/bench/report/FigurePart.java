@@ -8,16 +8,30 @@ import java.util.stream.Collectors;
 /** One part of the published figures: which command measures it, and which file below {@code bench/results} has it. */
 public enum FigurePart {
 
-  SQL("sql.json", 20, "queries of a DataFrame",
+  SQL("sql.json", 18, "queries of a DataFrame",
       "bench repartition join sort aggregate terasort-df --warmups 3 --runs 5"),
-  RDD("rdd.json", 25, "jobs of RDDs",
+  SQL_MORE("sql-more.json", 16, "more queries: windows, skew, hints, strings, lists",
+      "bench round-robin rebalance window distinct-sql skew-join collect-list sort-strings sort-multi "
+          + "--warmups 3 --runs 5"),
+  RDD("rdd.json", 22, "jobs of RDDs",
       "bench terasort distinct wordcount pagerank cogroup-join sort-rdd groupby --warmups 3 --runs 5"),
+  RDD_MORE("rdd-more.json", 14, "jobs of RDDs with orders, partitioners and classes of their own",
+      "bench hibench-terasort spark-terasort groupby-objects aggregate-sets wordcount-text nested-tuples "
+          + "--warmups 3 --runs 5"),
+  OVERHEAD("overhead.json", 6, "jobs that are mostly overhead: a thousand of ten rows, and 2,000 partitions",
+      "bench small wide --warmups 1 --runs 5"),
   COLD("cold.json", 6, "the first query of new applications", "bench cold-query --runs 9"),
-  TPCH("tpch.json", 18, "the 22 queries of TPC-H at scale 1", "bench tpch --scale 1 --warmups 1 --runs 3"),
+  TPCH("tpch.json", 35, "the 22 queries of TPC-H at scale 2", "bench tpch --scale 2 --warmups 1 --runs 3"),
   MODES("modes/over-the-transport.json", 10, "the modes beside each other, every remote block over the transport",
       "bench repartition terasort --engines stock,sluice,sluice-ucx,sluice-rdma "
           + "--conf spark.shuffle.readHostLocalDisk=false --warmups 1 --runs 3"),
   DEMO("demo/demo.json", 3, "./sluice demo", "demo");
+
+  /** The parts whose workloads are one table. */
+  public static final List<FigurePart> WORKLOADS = List.of(RDD, RDD_MORE, SQL, SQL_MORE, OVERHEAD);
+
+  /** The parts that are compared with goals and shown on the report page. */
+  public static final List<FigurePart> REPORTED = List.of(RDD, RDD_MORE, SQL, SQL_MORE, OVERHEAD, COLD);
 
   private final String file;
   private final int minutes;
@@ -40,7 +54,7 @@ public enum FigurePart {
 
   /** The name on the command line. */
   public String label() {
-    return name().toLowerCase(Locale.ROOT);
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   /** Below {@code bench/results}. */

@@ -57,23 +57,23 @@ public final class PublishedFigures {
   }
 
   /** The results of {@code parts}, without those that were never measured. */
-  public List<BenchResult> results(FigurePart... parts) {
-    return List.of(parts).stream().map(part -> folder.resolve(part.file())).filter(Files::exists)
+  public List<BenchResult> results(List<FigurePart> parts) {
+    return parts.stream().map(part -> folder.resolve(part.file())).filter(Files::exists)
         .flatMap(file -> ResultFile.read(file).stream()).toList();
   }
 
   private String section(String name) {
     if (name.equals("workloads")) {
-      return MarkdownFigures.workloads(results(FigurePart.RDD, FigurePart.SQL));
+      return MarkdownFigures.workloads(results(FigurePart.WORKLOADS));
     }
     if (name.equals("goals")) {
-      return MarkdownFigures.goals(results(FigurePart.RDD, FigurePart.SQL, FigurePart.COLD));
+      return MarkdownFigures.goals(results(FigurePart.REPORTED));
     }
     FigurePart part = ONE_PART.get(name);
     if (part == null) {
       throw new IllegalArgumentException("there is no section of figures called '" + name + "'");
     }
-    List<BenchResult> results = results(part);
+    List<BenchResult> results = results(List.of(part));
     return results.isEmpty() ? "Not measured yet: `./sluice figures --only " + part.label() + "`."
         : RENDERED.get(name).apply(results);
   }

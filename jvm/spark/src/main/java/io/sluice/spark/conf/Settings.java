@@ -15,7 +15,6 @@ import scala.Tuple2;
  * @param enabled the application's default of {@code spark.sluice.enabled}; a session may differ
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
- * @param sqlSort the application's default of {@code spark.sluice.sql.sort}; a session may differ
  * @param sqlExchange the application's default of {@code spark.sluice.sql.exchange}; a session may differ
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
@@ -26,7 +25,6 @@ public record Settings(
     boolean enabled,
     boolean recordsEnabled,
     boolean guessOrder,
-    boolean sqlSort,
     boolean sqlExchange,
     Mode mode,
     Codec codec,
@@ -51,6 +49,8 @@ public record Settings(
 
   static Settings from(SparkConf conf, ProcessGrant process) {
     rejectUnknownKeys(conf);
+    // Only sessions ask for it.
+    value(conf, SluiceSettings.SQL_SORT);
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);
@@ -62,7 +62,6 @@ public record Settings(
         value(conf, SluiceSettings.ENABLED),
         value(conf, SluiceSettings.RECORDS_ENABLED),
         value(conf, SluiceSettings.RECORDS_GUESS_ORDER),
-        value(conf, SluiceSettings.SQL_SORT),
         value(conf, SluiceSettings.SQL_EXCHANGE),
         mode,
         codec,

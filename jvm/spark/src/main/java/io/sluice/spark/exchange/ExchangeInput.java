@@ -2,12 +2,12 @@ package io.sluice.spark.exchange;
 
 import io.sluice.spark.sql.BinaryRowSorter;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import org.apache.spark.Partition;
 import org.apache.spark.Partitioner;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.unsafe.Platform;
 import scala.Function1;
 import scala.Option;
 import scala.collection.Iterator;
@@ -60,7 +60,9 @@ public final class ExchangeInput extends RDD<InternalRow> {
     try {
       return BinaryRowSorter.create(partitioning.sortedBy(), false).sort(rows);
     } catch (IOException e) {
-      throw new UncheckedIOException("sorting rows before they are repartitioned failed", e);
+      // As Spark's sorter does: the exception itself.
+      Platform.throwException(e);
+      throw new AssertionError(e);
     }
   }
 

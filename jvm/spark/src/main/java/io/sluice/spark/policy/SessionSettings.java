@@ -20,7 +20,7 @@ public final class SessionSettings {
 
   /** Whether the session that is making a plan on this thread wants Sluice's sorts in it. */
   public static boolean sortsRows() {
-    return enabledWith(SluiceSettings.SQL_SORT);
+    return findsPartitions() && enabledWith(SluiceSettings.SQL_SORT);
   }
 
   /** Whether the session that is making a plan on this thread wants Sluice to find the partitions of rows. */

@@ -1,13 +1,13 @@
 package io.sluice.spark.sql;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
@@ -47,6 +47,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private final RowOrder order;
   private final RowOrder.Part firstPart;
   private final int mostRows;
+  private final long mostBytes;
   /** Whether rows without a value of the only column are kept before the others: Spark's radix sort does. */
   private final boolean nullsApart;
   private final List<MemoryBlock> pages = new ArrayList<>();
@@ -63,13 +64,14 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private volatile InsertedRows resident;
   private boolean closed;
 
-  private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows) {
+  private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows, long mostBytes) {
     super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(),
         context.taskMemoryManager().getTungstenMemoryMode());
     this.context = context;
     this.memory = context.taskMemoryManager();
     this.order = order;
     this.mostRows = mostRows;
+    this.mostBytes = mostBytes;
     this.nullsApart = radixSort && order.isOneNumber();
     this.firstPart = nullsApart ? new RowOrder.Part(0, 0, false) : order.first();
     context.addTaskCompletionListener((TaskCompletionListener) ended -> cleanupResources());
@@ -84,12 +86,25 @@ public final class BinaryRowSorter extends MemoryConsumer {
   public static BinaryRowSorter create(RowOrder order, boolean radixSort) {
     SparkConf conf = SparkEnv.get().conf();
     return create(order, radixSort,
-        conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE));
+        conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE),
+        conf.getSizeAsBytes("spark.shuffle.spill.maxSizeInBytesForSpillThreshold", Long.MAX_VALUE + "b"));
   }
 
-  /** @param mostRows in memory; a sorted run is written when there are so many */
   static BinaryRowSorter create(RowOrder order, boolean radixSort, int mostRows) {
-    return new BinaryRowSorter(TaskContext.get(), order, radixSort, Math.min(mostRows, References.MOST));
+    return create(order, radixSort, mostRows, Long.MAX_VALUE);
+  }
+
+  /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
+  public static boolean isMergeLimited() {
+    return SparkEnv.get().conf().contains("spark.unsafe.sorter.spill.merge.factor");
+  }
+
+  /**
+   * A sorted run is written when there are {@code mostRows} rows in memory, and when their pages have {@code mostBytes}
+   * bytes.
+   */
+  static BinaryRowSorter create(RowOrder order, boolean radixSort, int mostRows, long mostBytes) {
+    return new BinaryRowSorter(TaskContext.get(), order, radixSort, Math.min(mostRows, References.MOST), mostBytes);
   }
 
   /** Where the row at {@code address} starts in its page. */
@@ -111,7 +126,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
 
   /** Copies a row in. */
   public void insertRow(UnsafeRow row) throws IOException {
-    if (references != null && references.size() >= mostRows) {
+    if (references != null && (references.size() >= mostRows || pageBytes() >= mostBytes)) {
       spillInserted();
     }
     int bytes = row.getSizeInBytes();
@@ -129,6 +144,10 @@ public final class BinaryRowSorter extends MemoryConsumer {
     } else {
       references.add(address, order.number(firstPart, base, start, bytes));
     }
+  }
+
+  private long pageBytes() {
+    return getUsed() - references.array().size() * Long.BYTES;
   }
 
   private void makeRoom(long bytes) {
@@ -238,6 +257,11 @@ public final class BinaryRowSorter extends MemoryConsumer {
     return sort();
   }
 
+  /** Those of the task whose rows these are. */
+  TaskMetrics taskMetrics() {
+    return context.taskMetrics();
+  }
+
   /** Time of sorting in memory, that of spilled runs included. */
   public long getSortTimeNanos() {
     return sortNanos;
@@ -278,15 +302,26 @@ public final class BinaryRowSorter extends MemoryConsumer {
    * @return bytes that were freed
    */
   long moveToFile(SpilledRows rows, MemoryBlock inUse) throws IOException {
-    updatePeak();
     spilled.add(rows);
     rows.open();
+    long freed = freeAllBut(inUse);
+    context.taskMetrics().incMemoryBytesSpilled(freed);
+    return freed;
+  }
+
+  /**
+   * Frees the memory of rows that were all read.
+   *
+   * @param inUse as in {@link #moveToFile}
+   * @return bytes that were freed
+   */
+  long freeAllBut(MemoryBlock inUse) {
+    updatePeak();
     pages.remove(inUse);
     long freed = freeMemory();
     if (inUse != null) {
       pages.add(inUse);
     }
-    context.taskMetrics().incMemoryBytesSpilled(freed);
     return freed;
   }
 
@@ -337,7 +372,9 @@ public final class BinaryRowSorter extends MemoryConsumer {
       try {
         rows.loadNext();
       } catch (IOException e) {
-        throw new UncheckedIOException("reading back sorted rows that were spilled failed", e);
+        // As Spark's sorter does: the exception itself, and nothing is kept until the task's end.
+        cleanupResources();
+        Platform.throwException(e);
       }
       row.pointTo(rows.base(), rows.offset(), rows.bytes());
       if (rows.hasNext()) {

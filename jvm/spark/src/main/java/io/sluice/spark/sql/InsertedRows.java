@@ -34,6 +34,8 @@ final class InsertedRows implements SortedRows {
   private int next;
   /** The rest of the rows, when they had to be spilled. */
   private SpilledRows rest;
+  /** Whether the memory was freed after the last row, while other runs are still being read. */
+  private boolean freed;
   /** The page of the current row, when all others are free. */
   private MemoryBlock kept;
 
@@ -109,21 +111,26 @@ final class InsertedRows implements SortedRows {
   }
 
   /**
-   * Writes the rows that were not read to a file and frees the memory, but for the page of the current row.
+   * Writes the rows that were not read, if there are any, to a file and frees the memory, but for the page of the
+   * current row.
    *
    * @return bytes that were freed
    */
   long spill() throws IOException {
     synchronized (sorter) {
-      if (ended || rest != null || next == count) {
+      if (ended || rest != null || freed) {
         return 0;
       }
       MemoryBlock inUse = next > 0 ? sorter.pageOf(base, offset) : null;
+      if (next == count) {
+        freed = true;
+        return sorter.freeAllBut(inUse);
+      }
       SpilledRows written = SpilledRows.write(new Unread(), count - next, context);
-      long freed = sorter.moveToFile(written, inUse);
+      long bytes = sorter.moveToFile(written, inUse);
       rest = written;
       kept = inUse;
-      return freed;
+      return bytes;
     }
   }
 

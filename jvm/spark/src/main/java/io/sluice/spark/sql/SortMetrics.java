@@ -1,20 +1,20 @@
 package io.sluice.spark.sql;
 
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 
 /**
  * What a sort adds to its plan node's metrics and to its task's, as {@code SortExec} does. Java, because Scala's
- * compiler does not let other packages than Spark's change a task's metrics. Called by generated code. Task threads.
+ * compiler does not let other packages than Spark's change a task's metrics. Called by generated code, by the thread
+ * that reads the rows, which need not be the task's own.
  */
 public final class SortMetrics {
   private SortMetrics() {}
 
-  /** Bytes that the task of this thread has spilled so far. */
-  public static long bytesSpilled() {
-    return TaskContext.get().taskMetrics().memoryBytesSpilled();
+  /** Bytes that the sorter's task has spilled so far. */
+  public static long bytesSpilled(BinaryRowSorter sorter) {
+    return sorter.taskMetrics().memoryBytesSpilled();
   }
 
   /**
@@ -24,7 +24,7 @@ public final class SortMetrics {
    */
   public static void add(
       BinaryRowSorter sorter, long spilledBefore, SQLMetric sortTime, SQLMetric peakMemory, SQLMetric spillSize) {
-    TaskMetrics task = TaskContext.get().taskMetrics();
+    TaskMetrics task = sorter.taskMetrics();
     sortTime.add(TimeUnit.NANOSECONDS.toMillis(sorter.getSortTimeNanos()));
     peakMemory.add(sorter.getPeakMemoryUsage());
     spillSize.add(task.memoryBytesSpilled() - spilledBefore);

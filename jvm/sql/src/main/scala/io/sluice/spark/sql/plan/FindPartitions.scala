@@ -2,7 +2,7 @@ package io.sluice.spark.sql.plan
 
 import io.sluice.spark.exchange.{HashColumn, RowPartitioning}
 import io.sluice.spark.policy.SessionSettings
-import io.sluice.spark.sql.BinaryOrder
+import io.sluice.spark.sql.{BinaryOrder, BinaryRowSorter}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning, RoundRobinPartitioning}
 import org.apache.spark.sql.execution.SparkPlan
@@ -35,7 +35,8 @@ final class FindPartitions extends PlanRule {
     exchange.outputPartitioning match {
       case HashPartitioning(keys, partitions) => hash(keys, columns, partitions)
       case RangePartitioning(keys, _) => range(keys, columns)
-      case RoundRobinPartitioning(partitions) if partitions > 1 && SQLConf.get.sortBeforeRepartition =>
+      case RoundRobinPartitioning(partitions)
+          if partitions > 1 && SQLConf.get.sortBeforeRepartition && !BinaryRowSorter.isMergeLimited =>
         Some(RowPartitioning.roundRobin(new BinaryOrder(columns.length), partitions))
       case _ => None
     }

@@ -1,6 +1,7 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.policy.SessionSettings
+import io.sluice.spark.sql.BinaryRowSorter
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 
 /**
@@ -8,7 +9,7 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan}
  * those of other subclasses included, stay.
  */
 final class ReplaceSorts extends PlanRule {
-  override protected def isWanted: Boolean = SessionSettings.sortsRows()
+  override protected def isWanted: Boolean = SessionSettings.sortsRows() && !BinaryRowSorter.isMergeLimited
 
   override protected def change(plan: SparkPlan): SparkPlan =
     plan.transformUp { case sort: SortExec if replaceable(sort) => replacement(sort) }

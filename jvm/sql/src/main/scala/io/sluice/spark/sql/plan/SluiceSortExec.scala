@@ -60,7 +60,7 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
     val spillSize = longMetric("spillSize")
     child.execute().mapPartitions(rows => {
       val sorter = createRowSorter()
-      val spilledBefore = SortMetrics.bytesSpilled()
+      val spilledBefore = SortMetrics.bytesSpilled(sorter)
       sorter.insertAll(rows)
       val sorted: Iterator[InternalRow] = sorter.sort()
       SortMetrics.add(sorter, spilledBefore, sortTime, peakMemory, spillSize)
@@ -84,7 +84,7 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
     val row = ctx.freshName("outputRow")
     s"""
        | if ($needToSort) {
-       |   long $spilledBefore = $sortMetrics.bytesSpilled();
+       |   long $spilledBefore = $sortMetrics.bytesSpilled($sorterTerm);
        |   $insertRows
        |   $sorted = $sorterTerm.sort();
        |   $sortMetrics.add($sorterTerm, $spilledBefore, $metrics);
