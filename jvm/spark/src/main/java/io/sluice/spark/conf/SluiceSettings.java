@@ -26,14 +26,14 @@ public final class SluiceSettings {
 
   public static final Setting<Boolean> SQL_SORT = Setting.flag("spark.sluice.sql.sort", true, true,
       "Whether sorts in SQL plans may be Sluice's, which are then shown as SluiceSort. With false they are Spark's. A "
-          + "session can change it at run time for the plans that it makes from then on. It needs spark.plugins, and has "
-          + "no effect with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
+          + "session can change it at run time for the plans that it makes from then on. It needs spark.plugins, and "
+          + "has no effect with spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
 
   public static final Setting<Boolean> SQL_EXCHANGE = Setting.flag("spark.sluice.sql.exchange", true, true,
       "Whether exchanges in SQL plans may get the partitions of their rows from Sluice; their input is then shown as "
           + "SluicePartitions. With false, Sluice leaves SQL plans alone, sorts too: Spark's expressions find the "
-          + "partitions, row by row, and only how shuffles are written and read is Sluice's. A session can change it at "
-          + "run time for the plans that it makes from then on, but only if it was not false when the application "
+          + "partitions, row by row, and only how shuffles are written and read is Sluice's. A session can change it "
+          + "at run time for the plans that it makes from then on, but only if it was not false when the application "
           + "started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
 
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
