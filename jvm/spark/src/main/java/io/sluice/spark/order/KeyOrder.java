@@ -24,11 +24,16 @@ interface KeyOrder {
    */
   long prefix(RowKey key, int depth);
 
-  /** Whether keys that are equal up to this prefix can be ordered by their prefixes at the next depth. */
-  boolean hasNextPrefix(long prefix);
+  /** Whether keys that are equal up to this prefix, of this depth, can be ordered by their prefixes at the next one. */
+  boolean hasNextPrefix(long prefix, int depth);
 
-  /** Whether keys with the same prefix are equal. */
-  boolean canSortFullyWithPrefix();
+  /** Whether the prefix at this depth says anything of {@code key} that those before do not. */
+  default boolean reaches(RowKey key, int depth) {
+    return key.length() > depth * Long.BYTES;
+  }
+
+  /** Whether keys with the same prefixes up to this depth are equal. */
+  boolean canSortFullyWithPrefix(int depth);
 
   /** Compares two keys that {@link #hasPrefix}, as the job's comparator would. */
   int compare(RowKey left, RowKey right);
@@ -43,12 +48,17 @@ interface KeyOrder {
     }
 
     @Override
-    default boolean hasNextPrefix(long prefix) {
+    default boolean hasNextPrefix(long prefix, int depth) {
       return false;
     }
 
     @Override
-    default boolean canSortFullyWithPrefix() {
+    default boolean reaches(RowKey key, int depth) {
+      return depth == 0;
+    }
+
+    @Override
+    default boolean canSortFullyWithPrefix(int depth) {
       return true;
     }
   }
@@ -79,6 +89,24 @@ interface KeyOrder {
     }
   }
 
+  /** {@code float} or {@code double} numbers as {@code Double.compare} orders them: -0.0 before 0.0, NaN last. */
+  record FloatingNumbers(Kind kind) implements OfNumbers {
+    @Override
+    public long prefix(RowKey key, int depth) {
+      long bits = Double.doubleToLongBits(value(key));
+      return bits < 0 ? ~bits : bits ^ Long.MIN_VALUE;
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      return Double.compare(value(left), value(right));
+    }
+
+    private double value(RowKey key) {
+      return kind == Kind.FLOAT ? Float.intBitsToFloat((int) key.number()) : Double.longBitsToDouble(key.number());
+    }
+  }
+
   /** Arrays of bytes, byte by byte, unsigned; a shorter one before its extensions. A prefix is eight bytes. */
   record UnsignedBytes() implements KeyOrder {
     @Override
@@ -92,12 +120,12 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
+    public boolean hasNextPrefix(long prefix, int depth) {
       return true;
     }
 
     @Override
-    public boolean canSortFullyWithPrefix() {
+    public boolean canSortFullyWithPrefix(int depth) {
       return false;
     }
 
@@ -125,12 +153,12 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
+    public boolean hasNextPrefix(long prefix, int depth) {
       return true;
     }
 
     @Override
-    public boolean canSortFullyWithPrefix() {
+    public boolean canSortFullyWithPrefix(int depth) {
       return false;
     }
 
@@ -148,7 +176,7 @@ interface KeyOrder {
     }
 
     @Override
-    default boolean canSortFullyWithPrefix() {
+    default boolean canSortFullyWithPrefix(int depth) {
       return false;
     }
 
@@ -174,7 +202,7 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
+    public boolean hasNextPrefix(long prefix, int depth) {
       return !hasLast(prefix);
     }
 
@@ -225,8 +253,50 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
+    public boolean hasNextPrefix(long prefix, int depth) {
       return true;
+    }
+  }
+
+  /**
+   * Pairs by their first parts, where these are equal by their second ones. The prefixes of a number that comes first
+   * are followed by those of the second part; those of other parts by none, because they end in different places.
+   */
+  record Pairs(KeyOrder first, KeyOrder second) implements KeyOrder {
+    @Override
+    public boolean hasPrefix(RowKey key) {
+      return key.kind() == Kind.PAIR && first.hasPrefix(key.first()) && second.hasPrefix(key.second());
+    }
+
+    @Override
+    public long prefix(RowKey key, int depth) {
+      return isOfSecond(depth) ? second.prefix(key.second(), depth - 1) : first.prefix(key.first(), depth);
+    }
+
+    private boolean isOfSecond(int depth) {
+      return depth > 0 && first.canSortFullyWithPrefix(0);
+    }
+
+    @Override
+    public boolean hasNextPrefix(long prefix, int depth) {
+      return isOfSecond(depth) ? second.hasNextPrefix(prefix, depth - 1)
+          : isOfSecond(depth + 1) || first.hasNextPrefix(prefix, depth);
+    }
+
+    @Override
+    public boolean reaches(RowKey key, int depth) {
+      return isOfSecond(depth) ? second.reaches(key.second(), depth - 1) : first.reaches(key.first(), depth);
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix(int depth) {
+      return isOfSecond(depth) && second.canSortFullyWithPrefix(depth - 1);
+    }
+
+    @Override
+    public int compare(RowKey left, RowKey right) {
+      int order = first.compare(left.first(), right.first());
+      return order != 0 ? order : second.compare(left.second(), right.second());
     }
   }
 
@@ -243,12 +313,12 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
+    public boolean hasNextPrefix(long prefix, int depth) {
       return false;
     }
 
     @Override
-    public boolean canSortFullyWithPrefix() {
+    public boolean canSortFullyWithPrefix(int depth) {
       return numbers.canSortFullyWithPrefix();
     }
 
@@ -271,13 +341,18 @@ interface KeyOrder {
     }
 
     @Override
-    public boolean hasNextPrefix(long prefix) {
-      return forwards.hasNextPrefix(~prefix);
+    public boolean hasNextPrefix(long prefix, int depth) {
+      return forwards.hasNextPrefix(~prefix, depth);
     }
 
     @Override
-    public boolean canSortFullyWithPrefix() {
-      return forwards.canSortFullyWithPrefix();
+    public boolean reaches(RowKey key, int depth) {
+      return forwards.reaches(key, depth);
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix(int depth) {
+      return forwards.canSortFullyWithPrefix(depth);
     }
 
     @Override

@@ -5,7 +5,7 @@ import io.sluice.spark.record.RowKey.Kind;
 import io.sluice.spark.record.RowKey;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -15,16 +15,21 @@ import java.util.Set;
  * Finds the {@link KeyOrder} that orders as a job's comparator does: for the orderings that Sluice knows, and for those
  * that implement {@link NormalizedKeyOrdering}.
  *
- * <p>Known are the natural order of text and numbers (Scala's {@code Ordering}s of them, Java's and Guava's natural
- * comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a Scala
- * {@code Ordering} of a comparator: the wrapped comparator is examined. {@code Ordering.by} and {@code on} have no
- * known order, because they apply a function first.
+ * <p>Known are the natural order of text, numbers and pairs of these (Scala's {@code Ordering}s of them, Java's and
+ * Guava's natural comparators), Guava's order of unsigned bytes, and the reverse of each. Spark's Java API makes a
+ * Scala {@code Ordering} of a comparator: the wrapped comparator is examined. {@code Ordering.by} and {@code on} have
+ * no known order, because they apply a function first.
  */
 final class KeyOrders {
   private static final int MAX_WRAPPERS = 4;
   private static final Set<String> SCALA_NATURAL = Set.of("scala.math.Ordering$Int$", "scala.math.Ordering$Long$",
       "scala.math.Ordering$Short$", "scala.math.Ordering$Byte$", "scala.math.Ordering$Char$",
-      "scala.math.Ordering$String$");
+      "scala.math.Ordering$String$", "scala.math.Ordering$Double$", "scala.math.Ordering$Float$",
+      "scala.math.Ordering$Double$TotalOrdering$", "scala.math.Ordering$Float$TotalOrdering$",
+      "scala.math.Ordering$Double$IeeeOrdering$", "scala.math.Ordering$Float$IeeeOrdering$",
+      "scala.math.Ordering$DeprecatedDoubleOrdering$", "scala.math.Ordering$DeprecatedFloatOrdering$");
+  /** On Scala 2.13; that of 2.12 has no name. */
+  private static final String PAIRS = "scala.math.Ordering$Tuple2Ordering";
   private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
       "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");
   private static final String JAVA_NATURAL_REVERSED = "java.util.Collections$ReverseComparator";
@@ -63,19 +68,38 @@ final class KeyOrders {
 
   /** The comparator that is all that {@code wrapper} refers to; null when there is none, or anything else. */
   private static Comparator<?> wrapped(Comparator<?> wrapper) {
+    List<Comparator<?>> all = comparators(wrapper);
+    return all.size() == 1 ? all.get(0) : null;
+  }
+
+  /** The comparators that {@code wrapper} refers to, in the order of its fields; none when it has any other field. */
+  private static List<Comparator<?>> comparators(Comparator<?> wrapper) {
     try {
-      List<Field> fields = Arrays.stream(wrapper.getClass().getDeclaredFields())
-          .filter(field -> !Modifier.isStatic(field.getModifiers()))
-          .toList();
-      if (fields.size() != 1 || !Comparator.class.isAssignableFrom(fields.get(0).getType())) {
-        return null;
+      List<Comparator<?>> all = new ArrayList<>();
+      for (Field field : wrapper.getClass().getDeclaredFields()) {
+        if (!Modifier.isStatic(field.getModifiers())) {
+          if (!Comparator.class.isAssignableFrom(field.getType())) {
+            return List.of();
+          }
+          field.setAccessible(true);
+          all.add((Comparator<?>) field.get(wrapper));
+        }
       }
-      fields.get(0).setAccessible(true);
-      return (Comparator<?>) fields.get(0).get(wrapper);
+      return all;
     } catch (ReflectiveOperationException | RuntimeException closed) {
       // Not open to us: then it stays an unknown ordering, which is always right.
-      return null;
+      return List.of();
     }
+  }
+
+  /** Of the natural order of pairs, which compares by the orders of their parts. */
+  private static Optional<KeyOrder> pairs(Comparator<?> ordering, RowKey sample) {
+    List<Comparator<?>> parts = comparators(ordering);
+    if (sample.kind() != Kind.PAIR || parts.size() != 2) {
+      return Optional.empty();
+    }
+    return of(parts.get(0), sample.first())
+        .flatMap(first -> of(parts.get(1), sample.second()).map(second -> new KeyOrder.Pairs(first, second)));
   }
 
   @SuppressWarnings("unchecked") // An ordering of the job's keys takes the job's keys.
@@ -90,6 +114,9 @@ final class KeyOrders {
     if (name.equals(JAVA_NATURAL_REVERSED)) {
       return natural(sample.kind()).map(KeyOrder.Reversed::new);
     }
+    if (name.equals(PAIRS)) {
+      return pairs(ordering, sample);
+    }
     return name.contains(UNSIGNED_BYTES) && sample.kind() == Kind.BYTES
         ? Optional.of(new KeyOrder.UnsignedBytes()) : Optional.empty();
   }
@@ -99,6 +126,7 @@ final class KeyOrders {
       case LATIN1 -> Optional.of(new KeyOrder.NarrowText());
       case UTF16 -> Optional.of(new KeyOrder.WideText());
       case BYTE, SHORT, CHARACTER, INTEGER, LONG -> Optional.of(new KeyOrder.Numbers(kind));
+      case FLOAT, DOUBLE -> Optional.of(new KeyOrder.FloatingNumbers(kind));
       default -> Optional.empty();
     };
   }

@@ -4,10 +4,9 @@ import io.sluice.spark.record.RowKey;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 
 /**
- * Guesses how a comparator orders keys, of which nothing is known but its answers: the first of some usual orders that
+ * Guesses how a comparator orders keys, of which nothing is known but its answers: by one of some usual orders that
  * contradicts none of them for a sample of the keys. A guess may be wrong, so {@link ProvenSorter} checks what it makes
  * of it.
  */
@@ -31,6 +30,10 @@ final class OrderGuess {
         orders.add(new KeyOrder.Numbers(key.kind()));
         orders.add(new KeyOrder.UnsignedNumbers(key.kind()));
       }
+      case FLOAT, DOUBLE -> orders.add(new KeyOrder.FloatingNumbers(key.kind()));
+      case PAIR -> {
+        return pairs(candidates(key.first()), candidates(key.second()));
+      }
       default -> {}
     }
     List<KeyOrder> all = new ArrayList<>();
@@ -41,12 +44,22 @@ final class OrderGuess {
     return all;
   }
 
+  private static List<KeyOrder> pairs(List<KeyOrder> firsts, List<KeyOrder> seconds) {
+    List<KeyOrder> all = new ArrayList<>();
+    for (KeyOrder first : firsts) {
+      for (KeyOrder second : seconds) {
+        all.add(new KeyOrder.Pairs(first, second));
+      }
+    }
+    return all;
+  }
+
   /**
-   * The first of {@code candidates} that agrees with {@code comparator} on the sample; empty when none does.
+   * Those of {@code candidates} that agree with {@code comparator} on the sample, in the same order.
    *
    * @param rows whose keys all have a prefix in every candidate; at least one
    */
-  static <K> Optional<KeyOrder> of(Comparator<? super K> comparator, List<KeyOrder> candidates, ResidentRows rows) {
+  static <K> List<KeyOrder> agreeing(Comparator<? super K> comparator, List<KeyOrder> candidates, ResidentRows rows) {
     List<KeyOrder> possible = new ArrayList<>(candidates);
     RowKey left = new RowKey();
     RowKey right = new RowKey();
@@ -60,10 +73,11 @@ final class OrderGuess {
       right = swap;
       before = next;
     }
-    return possible.stream().findFirst();
+    return possible;
   }
 
-  private static void removeContradicted(List<KeyOrder> orders, int answer, RowKey left, RowKey right) {
+  /** Removes the orders that a comparator's answer for two keys contradicts. */
+  static void removeContradicted(List<KeyOrder> orders, int answer, RowKey left, RowKey right) {
     orders.removeIf(order -> contradicts(answer, order.compare(left, right)));
   }
 

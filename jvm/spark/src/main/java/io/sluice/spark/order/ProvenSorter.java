@@ -39,6 +39,8 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   private static final long LEAST_RUN_BYTES = 1 << 20;
   /** Each run that is merged has a file open and a buffer. */
   private static final int MOST_RUNS = 64;
+  /** Orders that are tried for a run, each by a sort. */
+  private static final int MOST_GUESSES = 3;
   /** Rows that are fetched into the cache together, and how much of each. */
   private static final int TOUCHED_ROWS = 64;
   private static final int TOUCHED_BYTES = 128;
@@ -68,7 +70,7 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
       List<KeyOrder> candidates, Counters counters, Runnable onRefuted) {
     this.context = context;
     this.comparator = comparator;
-    this.candidates = candidates;
+    this.candidates = new ArrayList<>(candidates);
     this.likeliest = candidates.get(0);
     this.counters = counters;
     this.onRefuted = onRefuted;
@@ -129,10 +131,22 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     return runs;
   }
 
-  /** Sorts the resident rows; false when the comparator refutes every guess. */
+  /**
+   * Sorts the resident rows; false when the comparator refutes every guess. A pair that is out of order leaves fewer
+   * orders to guess, of which the next is tried: the sample may say nothing of the second parts of pairs, for example.
+   */
   private boolean sortRun() {
-    Optional<KeyOrder> guess = OrderGuess.of(comparator, candidates, resident);
-    boolean proven = guess.isPresent() && sortBy(guess.get());
+    List<KeyOrder> possible = OrderGuess.agreeing(comparator, candidates, resident);
+    boolean proven = false;
+    for (int guesses = 0; !proven && !possible.isEmpty() && guesses < MOST_GUESSES; guesses++) {
+      KeyOrder guess = possible.get(0);
+      proven = sortBy(guess, guesses > 0);
+      if (proven) {
+        preferred(guess);
+      } else {
+        OrderGuess.removeContradicted(possible, 1, left, right);
+      }
+    }
     counters.increment(proven ? Counter.READ_RUNS_PROVEN : Counter.READ_RUNS_REFUTED);
     if (!proven) {
       refuted = true;
@@ -141,22 +155,32 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     return proven;
   }
 
-  private boolean sortBy(KeyOrder guess) {
-    if (!guess.equals(likeliest)) {
+  /** What was proven for one run is tried first for the next. */
+  private void preferred(KeyOrder order) {
+    candidates.remove(order);
+    candidates.add(0, order);
+  }
+
+  /** @param again whether the rows are no longer in the order in which they came, with their numbers */
+  private boolean sortBy(KeyOrder guess, boolean again) {
+    ReferenceSort sort = new ReferenceSort(context, resident, guess, resident.takeScratch());
+    if (again) {
+      sort.sortByArrival(0, resident.size());
+    }
+    if (again || !guess.equals(likeliest)) {
       for (int i = 0; i < resident.size(); i++) {
         long address = resident.address(i);
         left.pointTo(null, address, ResidentRows.bytes(address));
         resident.set(i, address, guess.prefix(left, 0));
       }
     }
-    ReferenceSort sort = new ReferenceSort(context, resident, guess, resident.takeScratch());
     sort.sort();
     return isProven(guess, sort);
   }
 
   /**
-   * Compares neighbours by the comparator; false at the first pair that is out of order. Keys that are equal for it,
-   * but not for the guess, are put back into the order in which they came.
+   * Compares neighbours by the comparator; false at the first pair that is out of order, {@link #left} and
+   * {@link #right}. Keys that are equal for it, but not for the guess, are put back into the order in which they came.
    */
   @SuppressWarnings("unchecked") // Keys are of the class that the shuffle's are.
   private boolean isProven(KeyOrder guess, ReferenceSort sort) {

@@ -63,7 +63,7 @@ final class RecordSorter<K, C> implements RowSorter<K, C> {
   private void moveToSpark() throws IOException {
     counters.increment(Counter.READ_PARTITIONS_SORTED_BY_SPARK);
     spilling = SparkLine.rowSorter(
-        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.canSortFullyWithPrefix());
+        context, () -> new KeyComparator(order), PrefixComparators.BINARY, order.canSortFullyWithPrefix(0));
     for (int i = 0; i < resident.size(); i++) {
       long address = resident.address(i);
       spilling.insertRecord(null, address, ResidentRows.bytes(address), resident.number(i), false);

@@ -61,7 +61,7 @@ final class ReferenceSort {
     rows.copyReferences(from, count, scratch);
     int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, LAST_BYTE, false, false);
     rows.takeReferences(scratch, sorted, from, count);
-    if (order.canSortFullyWithPrefix()) {
+    if (order.canSortFullyWithPrefix(depth)) {
       return;
     }
     int start = from;
@@ -77,7 +77,7 @@ final class ReferenceSort {
 
   /** Sorts references that have the same number. */
   private void sortRun(int from, int until, int depth) {
-    if (until - from > SHORT_RUN && depth + 1 < MAX_DEPTH && order.hasNextPrefix(rows.number(from))
+    if (until - from > SHORT_RUN && depth + 1 < MAX_DEPTH && order.hasNextPrefix(rows.number(from), depth)
         && renumber(from, until, depth + 1)) {
       sort(from, until, depth + 1);
     } else {
@@ -91,7 +91,7 @@ final class ReferenceSort {
     for (int i = from; i < until; i++) {
       long address = rows.address(i);
       left.pointTo(null, address, ResidentRows.bytes(address));
-      any |= left.length() > depth * Long.BYTES;
+      any |= order.reaches(left, depth);
       rows.set(i, address, order.prefix(left, depth));
     }
     return any;

@@ -11,8 +11,12 @@ public final class RowKey {
   public enum Kind {
     BYTES(true), LATIN1(true), UTF16(true),
     BYTE(false), SHORT(false), CHARACTER(false), INTEGER(false), LONG(false),
+    /** Numbers whose bits are stored. */
+    FLOAT(false), DOUBLE(false),
+    /** A {@code Tuple2} of two of the above. */
+    PAIR(false),
     NULL(false),
-    /** A pair, or of another class. */
+    /** Of another class. */
     OTHER(false),
     /** The row holds serialized records instead of one record with a key. */
     SERIALIZED(false);
@@ -27,6 +31,7 @@ public final class RowKey {
   private static final int WORD = 8;
   private static final int SHAPE_AT = WORD;
   private static final int KEY_AT = SHAPE_AT + WORD;
+  private static final int SECOND_AT = KEY_AT + WORD;
   private static final int OFFSET_SHIFT = 32;
 
   private final RecordDecoder decoder = new RecordDecoder();
@@ -36,22 +41,49 @@ public final class RowKey {
   private long shape = RecordShape.SERIALIZED;
   private Kind kind = Kind.SERIALIZED;
   private long word;
+  /** The parts of a pair; null before the first one. */
+  private RowKey first;
+  private RowKey second;
 
   /** Looks at the row of {@code bytes} at {@code offset} in {@code object} (null: at that address). */
   public void pointTo(Object object, long offset, int bytes) {
-    base = object;
-    start = offset;
-    rowBytes = bytes;
     long found = Platform.getLong(object, offset + SHAPE_AT);
     if (found != shape) {
       kind = kindOf(found);
       shape = found;
     }
-    word = Platform.getLong(object, offset + KEY_AT);
+    lookAt(kind, object, offset, bytes, Platform.getLong(object, offset + KEY_AT));
+    if (kind == Kind.PAIR) {
+      pointPartsTo(object, offset, bytes);
+    }
+    if (kind == Kind.OTHER) {
+      shape = RecordShape.SERIALIZED;
+    }
+  }
+
+  private void pointPartsTo(Object object, long offset, int bytes) {
+    if (first == null) {
+      first = new RowKey();
+      second = new RowKey();
+    }
+    first.lookAt(kindOfPart(RecordShape.key(shape)), object, offset, bytes, word);
+    second.lookAt(kindOfPart(RecordShape.key2(shape)), object, offset, bytes,
+        Platform.getLong(object, offset + SECOND_AT));
+    if (first.kind == Kind.OTHER || second.kind == Kind.OTHER) {
+      kind = Kind.OTHER;
+    }
+  }
+
+  /** @param value the word of the part in the row at {@code offset} that this looks at */
+  private void lookAt(Kind partKind, Object object, long offset, int bytes, long value) {
+    kind = partKind;
+    base = object;
+    start = offset;
+    rowBytes = bytes;
+    word = value;
     if (kind.variable && (length() < 0 || (word >>> OFFSET_SHIFT) + length() > bytes)) {
       // Frames have checksums, so this is a bug in Sluice; the decoder reports it when it is asked for the object.
       kind = Kind.OTHER;
-      shape = RecordShape.SERIALIZED;
     }
   }
 
@@ -59,10 +91,23 @@ public final class RowKey {
     if (shape == RecordShape.SERIALIZED) {
       return Kind.SERIALIZED;
     }
-    if (!RecordShape.isKnown(shape) || RecordShape.key2(shape) != PartType.NONE) {
+    if (!RecordShape.isKnown(shape)) {
       return Kind.OTHER;
     }
-    return switch (RecordShape.key(shape)) {
+    Kind first = kindOfPart(RecordShape.key(shape));
+    if (RecordShape.key2(shape) == PartType.NONE) {
+      return first;
+    }
+    Kind second = kindOfPart(RecordShape.key2(shape));
+    return isPart(first) && isPart(second) ? Kind.PAIR : Kind.OTHER;
+  }
+
+  private static boolean isPart(Kind kind) {
+    return kind != Kind.OTHER && kind != Kind.NULL;
+  }
+
+  private static Kind kindOfPart(int type) {
+    return switch (type) {
       case PartType.NULL -> Kind.NULL;
       case PartType.BYTES -> Kind.BYTES;
       case PartType.LATIN1 -> Kind.LATIN1;
@@ -72,8 +117,20 @@ public final class RowKey {
       case PartType.CHARACTER -> Kind.CHARACTER;
       case PartType.INTEGER -> Kind.INTEGER;
       case PartType.LONG -> Kind.LONG;
+      case PartType.FLOAT -> Kind.FLOAT;
+      case PartType.DOUBLE -> Kind.DOUBLE;
       default -> Kind.OTHER;
     };
+  }
+
+  /** The first part of a key that is a pair, until this looks at another row. Only its {@link #object} is not known. */
+  public RowKey first() {
+    return first;
+  }
+
+  /** The second part of a key that is a pair, as {@link #first}. */
+  public RowKey second() {
+    return second;
   }
 
   /** The kind of the key. */
@@ -81,7 +138,7 @@ public final class RowKey {
     return kind;
   }
 
-  /** The key's value, when it is a whole number or a character. */
+  /** The key's value, when it is a whole number or a character; the bits of another number. */
   public long number() {
     return word;
   }

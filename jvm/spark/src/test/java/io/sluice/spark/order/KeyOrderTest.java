@@ -67,7 +67,7 @@ class KeyOrderTest {
     RowKey rightKey = row(right);
     int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey, 0), order.prefix(rightKey, 0)));
     int byComparator = Integer.signum(ordering.compare(left, right));
-    assertTrue(byNumber == byComparator || byNumber == 0 && !order.canSortFullyWithPrefix(),
+    assertTrue(byNumber == byComparator || byNumber == 0 && !order.canSortFullyWithPrefix(0),
         () -> left + " and " + right);
     assertEquals(byComparator, Integer.signum(order.compare(leftKey, rightKey)), () -> left + " and " + right);
   }
@@ -156,9 +156,9 @@ class KeyOrderTest {
         String.CASE_INSENSITIVE_ORDER, Comparator.<String>naturalOrder().thenComparing(Comparator.reverseOrder()))) {
       assertEquals(Optional.empty(), orderOf(ordering, "text"));
     }
-    assertEquals(Optional.empty(), orderOf(scala(Comparator.<Double>naturalOrder()), 1.0));
+    assertEquals(Optional.empty(), orderOf(scala(Comparator.<Boolean>naturalOrder()), true));
     assertEquals(Optional.empty(), orderOf(Ordering.String$.MODULE$, null));
-    assertFalse(orderOf(Ordering.String$.MODULE$, "text").orElseThrow().canSortFullyWithPrefix());
-    assertTrue(orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().canSortFullyWithPrefix());
+    assertFalse(orderOf(Ordering.String$.MODULE$, "text").orElseThrow().canSortFullyWithPrefix(0));
+    assertTrue(orderOf(scala(Comparator.<Integer>naturalOrder()), 5).orElseThrow().canSortFullyWithPrefix(0));
   }
 }
