@@ -216,6 +216,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     startedExecutorState().ifPresent(state -> {
       state.reportedBytes().forget(shuffleId);
       state.orderGuesses().forget(shuffleId);
+      state.shuffleSerializers().forget(shuffleId);
     });
     return super.unregisterShuffle(shuffleId);
   }

@@ -27,9 +27,9 @@ import scala.math.Ordering$;
 class ManyRunsTest {
   private static final int MOST_RUNS = 64;
   private static final int VALUE_BYTES = 2000;
-  /** A task keeps an eighth of 16 MiB in memory, and spills when that is full: 500 to 1000 rows a run. */
-  private static final int ROWS_OF_MANY_RUNS = 60_000;
-  private static final int ROWS_OF_FEWER_RUNS = 25_000;
+  /** A task keeps an eighth of 24 MiB in memory, and spills when that is full: 1000 to 1500 rows a run. */
+  private static final int ROWS_OF_MANY_RUNS = 90_000;
+  private static final int ROWS_OF_FEWER_RUNS = 37_500;
   private static RddOnBothEngines spark;
 
   /** Thousands of keys are equal. */
@@ -44,7 +44,9 @@ class ManyRunsTest {
 
   @BeforeAll
   static void start() {
-    spark = RddOnBothEngines.start("local[4]", Map.of("spark.sluice.memory.limit", "16m"));
+    spark = RddOnBothEngines.start("local[4]", Map.of("spark.sluice.memory.limit", "24m",
+        // So that the reader of a run takes 2 MiB, which is the least size of a run.
+        "spark.unsafe.sorter.spill.read.ahead.enabled", "false"));
   }
 
   @AfterAll

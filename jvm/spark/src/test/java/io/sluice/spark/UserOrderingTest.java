@@ -1,15 +1,21 @@
 package io.sluice.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.UserSerializer.Point;
+import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.metrics.Counter;
+import java.io.FileNotFoundException;
+import java.io.InvalidObjectException;
+import java.io.ObjectInputStream;
 import java.io.Serializable;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.Aggregator;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.rdd.ShuffledRDD;
 import org.junit.jupiter.api.AfterAll;
@@ -259,6 +265,76 @@ class UserOrderingTest {
       spark.assertFails("777 has no place",
           within(throwing, spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, new byte[100]))));
     }
+  }
+
+  /** Throws an exception at the number 777 that it does not declare, as Scala code does. */
+  private static class ThrowingUndeclared implements Comparator<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      if (left == 777) {
+        throw SparkLine.unchecked(new FileNotFoundException("777 has no place"));
+      }
+      return Integer.compare(left, right);
+    }
+  }
+
+  /** The same with a number for each key. */
+  private static final class ThrowingUndeclaredNormalized extends ThrowingUndeclared
+      implements NormalizedKeyOrdering<Integer> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public long prefix(Integer key) {
+      return 0;
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix() {
+      return false;
+    }
+  }
+
+  /** Cannot be read. */
+  private static final class Unreadable implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private void readObject(ObjectInputStream in) throws InvalidObjectException {
+      throw new InvalidObjectException("it is not valid");
+    }
+  }
+
+  @Test
+  void anIoExceptionOfTheJobIsNotWrapped() {
+    for (Comparator<Integer> throwing : List.of(new ThrowingUndeclared(), new ThrowingUndeclaredNormalized())) {
+      spark.assertFails("executor driver): java.io.FileNotFoundException: 777 has no place",
+          within(throwing, spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, n))));
+    }
+    spark.assertFails("executor driver): java.io.InvalidObjectException: it is not valid",
+        within(new ByReversedBits(), spark.numbers(100).mapToPair(n -> new Tuple2<>(n, new Unreadable()))));
+  }
+
+  /** Throws in tasks, for the number 777. */
+  private static final class ThrowingInTasks implements Comparator<Integer>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(Integer left, Integer right) {
+      if (left == 777 && TaskContext.get() != null) {
+        throw new IllegalStateException("777 has no range");
+      }
+      return Integer.compare(left, right);
+    }
+  }
+
+  /** Map tasks ask the ordering about the bounds beside a key. */
+  @Test
+  void anExceptionOfTheOrderingInMapTasksFailsAsOnStock() {
+    long proven = spark.counter(Counter.WRITE_RANGES_PROVEN);
+    spark.assertFails("777 has no range", context -> spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, n))
+        .sortByKey(new ThrowingInTasks(), true, 9).collect());
+    assertTrue(spark.counter(Counter.WRITE_RANGES_PROVEN) > proven, "no range was searched");
   }
 
   @ParameterizedTest

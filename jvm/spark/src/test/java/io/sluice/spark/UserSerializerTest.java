@@ -3,6 +3,9 @@ package io.sluice.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.serializers.DefaultSerializers;
+import com.esotericsoftware.kryo.serializers.DeflateSerializer;
 import io.sluice.spark.UserSerializer.Failing;
 import io.sluice.spark.UserSerializer.Point;
 import io.sluice.spark.UserSerializer.Relocatable;
@@ -19,9 +22,11 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.rdd.ShuffledRDD;
 import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.serializer.KryoRegistrator;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -169,6 +174,37 @@ class UserSerializerTest {
     spark.assertSame(context -> RddOnBothEngines.sorted(
         spark.numbers(20_000).mapToPair(n -> new Tuple2<>("key " + n, n)).sortByKey(false, 3).collect()));
     assertSerialized(4 * 1000 + 20_000);
+  }
+
+  /** Gives Kryo a serializer of its own for text: it compresses. */
+  public static final class TextRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(String.class, new DeflateSerializer(new DefaultSerializers.StringSerializer()));
+    }
+  }
+
+  /** The application has no registrator, the serializer of the shuffle has. */
+  @Test
+  void registratorOfAShufflesSerializerIsUsed() {
+    spark = RddOnBothEngines.start(Map.of());
+    spark.assertSame(context -> RddOnBothEngines.sorted(RddOnBothEngines.shuffled(
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, "text " + n)), new HashPartitioner(5))
+        .setSerializer(new KryoSerializer(
+            SparkEnv.get().conf().clone().set("spark.kryo.registrator", TextRegistrator.class.getName())))
+        .toJavaRDD().collect()));
+    assertSerialized(20_000);
+  }
+
+  /** The application has one, the serializer of the shuffle has none. */
+  @Test
+  void registratorOfTheApplicationIsNotThatOfAShufflesSerializer() {
+    spark = RddOnBothEngines.start(Map.of("spark.kryo.registrator", TextRegistrator.class.getName()));
+    spark.assertSame(context -> RddOnBothEngines.sorted(RddOnBothEngines.shuffled(
+        spark.numbers(20_000).mapToPair(n -> new Tuple2<>(n, "text " + n)), new HashPartitioner(5))
+        .setSerializer(new KryoSerializer(SparkEnv.get().conf().clone().remove("spark.kryo.registrator")))
+        .toJavaRDD().collect()));
+    assertSerialized(0);
   }
 
   @ParameterizedTest

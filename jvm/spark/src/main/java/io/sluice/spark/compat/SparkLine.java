@@ -178,7 +178,8 @@ public final class SparkLine {
         .found();
   }
 
-  private static RuntimeException unchecked(Throwable thrown) {
+  /** Throws {@code thrown} as it is; a checked exception too, which the caller's callers need not declare. */
+  public static RuntimeException unchecked(Throwable thrown) {
     return SparkLine.<RuntimeException>sneak(thrown);
   }
 

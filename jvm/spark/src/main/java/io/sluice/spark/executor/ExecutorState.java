@@ -9,6 +9,7 @@ import io.sluice.spark.fetch.ArrivalTrackingClient;
 import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.record.ShuffleSerializers;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.TransportService;
 import java.util.Optional;
@@ -31,6 +32,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ReadAheadLimit readAheadBytes;
   private final ReportedBytes reportedBytes = new ReportedBytes();
   private final OrderGuesses orderGuesses;
+  private final ShuffleSerializers shuffleSerializers = new ShuffleSerializers();
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
   /** Made for the first reader. */
@@ -105,6 +107,11 @@ public final class ExecutorState implements AutoCloseable {
   /** Whether orders are guessed. */
   public OrderGuesses orderGuesses() {
     return orderGuesses;
+  }
+
+  /** Which shuffles' serializers rows may replace. */
+  public ShuffleSerializers shuffleSerializers() {
+    return shuffleSerializers;
   }
 
   /** The transport that reads other executors' blocks one-sidedly; empty without one-sided reads. */

@@ -8,7 +8,7 @@ import org.apache.spark.memory.TaskMemoryManager;
 /**
  * Counts buffers on the Java heap in Spark's execution memory, so that the task's other operators get less while the
  * buffers exist. When the task's other operators need memory, Spark asks the owner to spill, if it can; without that
- * the owner frees the buffers when {@link #cover} returns false. One thread, but for {@link #release} and spills.
+ * the owner frees the buffers when {@link #cover} returns false. One thread, but for releases and spills.
  */
 public final class HeapQuota extends MemoryConsumer {
   private static final long STEP_BYTES = 1 << 20;
@@ -48,6 +48,11 @@ public final class HeapQuota extends MemoryConsumer {
   /** Gives everything back, which may be nothing. */
   public synchronized void release() {
     freeMemory(getUsed());
+  }
+
+  /** Gives {@code bytes} back, or all if there are fewer. */
+  public synchronized void release(long bytes) {
+    freeMemory(Math.min(bytes, getUsed()));
   }
 
   @Override

@@ -1,6 +1,5 @@
 package io.sluice.spark.order;
 
-import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.OrderGuesses;
@@ -86,7 +85,8 @@ public final class AggregateAndSort<K, V, C> {
       }
       return insideTask.getAsBoolean() ? sortedAsRows(ordering) : sortedAsObjects(plain());
     } catch (IOException e) {
-      throw new SluiceException("sorting shuffle records by key failed: " + e.getMessage(), e);
+      // Not wrapped: the job's comparator or readObject may have thrown it, and stock fails with that very exception.
+      throw SparkLine.unchecked(e);
     }
   }
 

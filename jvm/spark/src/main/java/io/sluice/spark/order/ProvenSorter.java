@@ -1,14 +1,15 @@
 package io.sluice.spark.order;
 
+import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RowKey;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.util.TaskCompletionListener;
@@ -25,6 +26,11 @@ import scala.collection.Iterator;
  * refuted, or there is too little memory for runs of a useful size, this sorter takes no more: {@link #taken} gives
  * back what it has.
  *
+ * <p>Merging opens all runs at once. What their readers take ({@link SpilledRun}; with Spark's defaults 4 MiB each) is
+ * taken from Spark's execution memory on the heap for each run before it is written. A run holds at least as much as
+ * its reader takes, so readers never take more than rows did. Where Spark has no memory for one more reader, no more
+ * runs are made. {@link #taken} opens one run at a time.
+ *
  * <pre>
  *   rows ─► ResidentRows ─► sort by the guess ─► compare neighbours ─┬─► SpilledRun … ─┐
  *                                                                    └─► the last run ─┴─► MergedRuns
@@ -35,9 +41,7 @@ import scala.collection.Iterator;
  * it must have ended when the task's completion listeners run, which free memory and files.
  */
 final class ProvenSorter<K, C> implements RowSorter<K, C> {
-  /** Smaller runs are not worth a file. */
-  private static final long LEAST_RUN_BYTES = 1 << 20;
-  /** Each run that is merged has a file open and a buffer. */
+  /** Each run that is merged has a file open. */
   private static final int MOST_RUNS = 64;
   /** Orders that are tried for a run, each by a sort. */
   private static final int MOST_GUESSES = 3;
@@ -54,6 +58,12 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   private final KeyOrder likeliest;
   private final ResidentRows resident;
   private final List<SpilledRun> spilled = new ArrayList<>();
+  /** Counts the memory of the spilled runs' readers. */
+  private final HeapQuota readers;
+  private final long bufferBytes = SpilledRun.bufferBytes();
+  /** Of the spilled runs' readers, for rows. */
+  private long arrayBytes;
+  private int longestRowBytes;
   private RowKey left = new RowKey();
   private RowKey right = new RowKey();
   /** Whether the run that is resident was refuted. */
@@ -75,58 +85,73 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     this.counters = counters;
     this.onRefuted = onRefuted;
     this.resident = new ResidentRows(memory, residentBytes, true);
+    this.readers = new HeapQuota(context.taskMemoryManager());
     context.addTaskCompletionListener((TaskCompletionListener) ended -> {
       resident.close();
       spilled.forEach(SpilledRun::delete);
+      readers.release();
     });
   }
 
   @Override
-  public boolean insert(UnsafeRow row, RowKey key) throws IOException {
+  public boolean insert(UnsafeRow row, RowKey key) {
     return !refuted && likeliest.hasPrefix(key) && (add(row, key) || spill() && add(row, key));
   }
 
   private boolean add(UnsafeRow row, RowKey key) {
+    longestRowBytes = Math.max(longestRowBytes, row.getSizeInBytes());
     return resident.add(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(), likeliest.prefix(key, 0));
   }
 
-  /** Makes room by a run; false when runs would be too small or too many, or this one is refuted. */
-  private boolean spill() throws IOException {
-    if (resident.heldBytes() < LEAST_RUN_BYTES || spilled.size() == MOST_RUNS || !sortRun()) {
+  /**
+   * Makes room by a run; false when runs would be too small or too many, there is no memory for its reader, or it is
+   * refuted.
+   */
+  private boolean spill() {
+    long rowBytes = SpilledRun.rowBytes(longestRowBytes);
+    if (resident.heldBytes() < bufferBytes + rowBytes || spilled.size() == MOST_RUNS
+        || !readers.cover(bufferBytes * (spilled.size() + 1) + arrayBytes + rowBytes) || !sortRun()) {
       return false;
     }
+    arrayBytes += rowBytes;
     spilled.add(SpilledRun.of(resident, context));
     resident.close();
     return true;
   }
 
   @Override
-  public Optional<Iterator<Product2<K, C>>> sorted() throws IOException {
+  public Optional<Iterator<Product2<K, C>>> sorted() {
     if (refuted || resident.size() > 0 && !sortRun()) {
       return Optional.empty();
     }
     context.taskMetrics().incPeakExecutionMemory(resident.peakBytes());
-    List<Iterator<Product2<K, C>>> runs = runs();
+    List<Iterator<Product2<K, C>>> runs = runs(() -> readers.release(bufferBytes)).stream().map(Supplier::get).toList();
     return Optional.of(runs.size() == 1 ? runs.get(0) : new MergedRuns<>(runs, comparator));
   }
 
   @Override
-  public Iterator<Product2<K, C>> taken() throws IOException {
+  public Iterator<Product2<K, C>> taken() {
+    // One run is open at a time.
+    readers.release(readers.getUsed() - (spilled.isEmpty() ? 0 : bufferBytes + arrayBytes));
     if (resident.size() > 1) {
       new ReferenceSort(context, resident, likeliest, resident.takeScratch()).sortByArrival(0, resident.size());
     }
-    return new RunsInTurn<>(runs());
+    return new RunsInTurn<>(runs(() -> {}));
   }
 
-  /** The spilled runs, and the rows that are resident. */
-  private List<Iterator<Product2<K, C>>> runs() throws IOException {
+  /**
+   * The spilled runs, and the rows that are resident; each is opened by its {@code get}.
+   *
+   * @param afterRun called when a spilled run is at its end
+   */
+  private List<Supplier<Iterator<Product2<K, C>>>> runs(Runnable afterRun) {
     resident.freeScratch();
-    List<Iterator<Product2<K, C>>> runs = new ArrayList<>();
+    List<Supplier<Iterator<Product2<K, C>>>> runs = new ArrayList<>();
     for (SpilledRun run : spilled) {
-      runs.add(run.records());
+      runs.add(() -> run.records(afterRun));
     }
     if (resident.size() > 0) {
-      runs.add(new ResidentRecords<>(resident));
+      runs.add(() -> new ResidentRecords<>(resident));
     }
     return runs;
   }

@@ -1,6 +1,6 @@
 package io.sluice.spark.order;
 
-import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.record.RecordDecoder;
 import java.io.IOException;
 import org.apache.spark.util.collection.unsafe.sort.UnsafeSorterIterator;
@@ -29,7 +29,8 @@ final class SpilledRecords<K, C> extends AbstractIterator<Product2<K, C>> {
     try {
       rows.loadNext();
     } catch (IOException e) {
-      throw new SluiceException("reading back sorted shuffle records that were spilled failed: " + e.getMessage(), e);
+      // Not wrapped: to find the next row Spark's sorter calls the job's comparator, which may have thrown it.
+      throw SparkLine.unchecked(e);
     }
     Product2<K, C> record = decoder.decode(rows.getBaseObject(), rows.getBaseOffset(), rows.getRecordLength());
     if (!rows.hasNext()) {

@@ -9,6 +9,7 @@ import java.sql.Date;
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -20,7 +21,6 @@ import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Text;
-import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
@@ -41,8 +41,6 @@ import scala.runtime.BoxedUnit;
  * give back as they were. A class that it refuses stays with it, and is refused as on stock. One thread.
  */
 abstract class NestedClasses {
-  private static final String REGISTRATORS = "spark.kryo.registrator";
-
   /** For serializers all of whose records are serialized. */
   static final NestedClasses NO_CLASSES = new NestedClasses() {
     @Override
@@ -51,13 +49,13 @@ abstract class NestedClasses {
     }
   };
 
-  /** @param conf of the application; says whether it registers serializers of its own with Kryo */
-  static NestedClasses of(Serializer serializer, SparkConf conf) {
+  /** @param flatPartsAreSparks whether {@link #allowFlatParts} is known to be true of the shuffle's serializer */
+  static NestedClasses of(Serializer serializer, boolean flatPartsAreSparks) {
     if (serializer.getClass() == JavaSerializer.class) {
       return new OfJava();
     }
     return serializer.getClass() == KryoSerializer.class
-        ? new OfKryo((KryoSerializer) serializer, conf.get(REGISTRATORS, "").isEmpty()) : NO_CLASSES;
+        ? new OfKryo((KryoSerializer) serializer, flatPartsAreSparks) : NO_CLASSES;
   }
 
   /** Whether {@code object}, whose class has the tag {@code tag}, may be written with that tag. */
@@ -97,15 +95,14 @@ abstract class NestedClasses {
   }
 
   /**
-   * Kryo may require that classes are registered, and a job may register serializers of its own for any class. So each
-   * class is looked up when it is first met, and one object of its kind sent through the serializer. Flat parts, which
-   * Spark registers, only where the job has a registrator: it takes a millisecond or so to create a Kryo.
+   * Kryo may require that classes are registered, and a job may register a serializer for any class, its own or another
+   * of Kryo's: one that encrypts, for example. So each class is looked up when it is first met: it must have exactly
+   * the serializer that it has where no setting is made ({@link PlainKryo}), which must write the same bytes of an
+   * object of its kind and read it back. Parts of objects are looked up as objects of their own.
    */
   private static final class OfKryo extends NestedClasses {
     private static final Logger LOG = LoggerFactory.getLogger(NestedClasses.class);
     private static final int FIRST_BYTES = 256;
-    /** Where the serializers are that Spark's {@code KryoSerializer} registers by itself. */
-    private static final String[] SPARKS = {"com.esotericsoftware.kryo.", "com.twitter.chill.", "org.apache.spark."};
 
     private final KryoSerializer serializer;
     private final boolean flatPartsAreSparks;
@@ -135,22 +132,26 @@ abstract class NestedClasses {
         if (kryo == null) {
           kryo = serializer.newKryo();
         }
-        Object sample = sample(tag);
-        String name = kryo.getRegistration(type).getSerializer().getClass().getName();
-        return isSparks(name) && comesBack(sample);
+        return kryo.getRegistration(type).getSerializer().getClass() == PlainKryo.serializerOf(type)
+            && writesPlainBytes(tag) && comesBack(sample(tag));
       } catch (RuntimeException e) {
         LOG.debug("Kryo does not write {}: its records are left to it", type.getName(), e);
         return false;
       }
     }
 
-    private static boolean isSparks(String serializer) {
-      for (String prefix : SPARKS) {
-        if (serializer.startsWith(prefix)) {
-          return true;
-        }
+    /** A serializer may be configured, and leave fields to others: {@code Text} is a field that is a byte array. */
+    private boolean writesPlainBytes(int tag) {
+      if (tag == NestedTag.BIG_INT) {
+        // With its field's class, whose number depends on how many classes the job registers.
+        return isStocks(NestedTag.BIG_INTEGER, BigInteger.class);
       }
-      return false;
+      return hasParts(tag) || Arrays.equals(
+          PlainKryo.bytes(kryo, sample(tag)), PlainKryo.bytes(sample(tag), kryo.getReferences()));
+    }
+
+    private static boolean hasParts(int tag) {
+      return tag >= NestedTag.STRINGS && tag < NestedTag.BIG_INTEGER;
     }
 
     private boolean comesBack(Object sample) {

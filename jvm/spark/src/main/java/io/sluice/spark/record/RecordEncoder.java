@@ -1,6 +1,5 @@
 package io.sluice.spark.record;
 
-import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.unsafe.Platform;
 import scala.Tuple2;
@@ -52,9 +51,13 @@ public final class RecordEncoder {
     nested = classes == NestedClasses.NO_CLASSES ? null : new NestedWriter(classes);
   }
 
-  /** An encoder for what {@code serializer} would give back as it was. */
-  public static RecordEncoder of(Serializer serializer, SparkConf conf) {
-    return new RecordEncoder(NestedClasses.of(serializer, conf));
+  /**
+   * An encoder for what {@code serializer} would give back as it was.
+   *
+   * @param flatPartsAreSparks of {@link ShuffleSerializers}: true spares the lookup of flat parts
+   */
+  public static RecordEncoder of(Serializer serializer, boolean flatPartsAreSparks) {
+    return new RecordEncoder(NestedClasses.of(serializer, flatPartsAreSparks));
   }
 
   /**

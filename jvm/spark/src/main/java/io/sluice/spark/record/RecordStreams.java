@@ -66,7 +66,7 @@ final class RecordStreams {
 
   /** Whether the streams are known: those of Spark's own serializers. */
   boolean areSparks() {
-    return SerializerChoice.rowsMayReplace(serializer);
+    return SerializerChoice.isSparks(serializer);
   }
 
   String serializerName() {

@@ -3,7 +3,6 @@ package io.sluice.spark.record;
 import io.sluice.spark.memory.HeapQuota;
 import java.io.IOException;
 import java.util.Arrays;
-import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
@@ -65,13 +64,13 @@ public final class SerializedRecords implements AutoCloseable {
   private int expected = HeapBytes.FIRST_BYTES;
 
   /**
-   * @param conf of the application
+   * @param flatPartsAreSparks of {@link ShuffleSerializers}: true spares the lookup of the keys' classes
    * @param partitions of the shuffle; decides how many bytes are worth collecting
    * @param quota Spark's memory that buffers and streams are counted in; where it has no room, less is collected
    */
-  public SerializedRecords(Serializer serializer, SparkConf conf, int partitions, HeapQuota quota) {
+  public SerializedRecords(Serializer serializer, boolean flatPartsAreSparks, int partitions, HeapQuota quota) {
     this.streams = RecordStreams.of(serializer);
-    this.keys = streams.areSparks() ? new NestedWriter(NestedClasses.of(serializer, conf)) : null;
+    this.keys = streams.areSparks() ? new NestedWriter(NestedClasses.of(serializer, flatPartsAreSparks)) : null;
     this.buffers = new Buffer[partitions];
     this.fullBytes = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, (long) partitions * PARTITION_BYTES));
     this.streamBytes = serializer instanceof JavaSerializer ? JAVA_STREAM_BYTES : OTHER_STREAM_BYTES;

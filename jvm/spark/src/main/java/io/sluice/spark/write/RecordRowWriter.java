@@ -8,13 +8,11 @@ import io.sluice.spark.order.Combining;
 import io.sluice.spark.order.RecordCombiner;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.SerializedRecords;
-import io.sluice.spark.record.SerializerChoice;
+import io.sluice.spark.record.ShuffleSerializers;
 import java.io.IOException;
 import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
-import org.apache.spark.SparkConf;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -51,16 +49,15 @@ final class RecordRowWriter<K, V> {
 
   /** @param guessOrder whether a range partitioner's order may be guessed */
   RecordRowWriter(ShuffleDependency<?, ?, ?> dependency, Target target, TaskContext context, Counters counters,
-      boolean guessOrder) {
+      ShuffleSerializers serializers, boolean guessOrder) {
     this.dependency = dependency;
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
     this.target = target;
     this.context = context;
     this.counters = counters;
-    SparkConf conf = SparkEnv.get().conf();
-    this.rowsMayReplace = SerializerChoice.rowsMayReplace(dependency.serializer(), conf);
-    this.encoder = RecordEncoder.of(dependency.serializer(), conf);
+    this.rowsMayReplace = serializers.rowsMayReplace(dependency.shuffleId(), dependency.serializer());
+    this.encoder = RecordEncoder.of(dependency.serializer(), rowsMayReplace);
     this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
   }
 
@@ -102,7 +99,7 @@ final class RecordRowWriter<K, V> {
         return;
       }
       HeapQuota quota = new HeapQuota(context.taskMemoryManager());
-      serialized = new SerializedRecords(dependency.serializer(), SparkEnv.get().conf(), partitions, quota);
+      serialized = new SerializedRecords(dependency.serializer(), rowsMayReplace, partitions, quota);
     }
     serialized.add(partition, key, value);
     if (serialized.isFull()) {

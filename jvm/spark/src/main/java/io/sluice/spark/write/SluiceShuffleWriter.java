@@ -15,6 +15,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
+import io.sluice.spark.record.ShuffleSerializers;
 import io.sluice.spark.store.SpillFiles;
 import java.io.IOException;
 import org.apache.spark.Partitioner;
@@ -64,6 +65,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final SQLMetric dataSize;
   private final boolean rowChecksums;
   private final boolean guessOrder;
+  private final ShuffleSerializers serializers;
   private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
@@ -96,6 +98,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowsMayMove = all.memory().offHeapEnabled();
     this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
     this.guessOrder = all.guessOrder();
+    this.serializers = executor.shuffleSerializers();
     this.counters = executor.counters();
     this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
@@ -124,7 +127,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
-      new RecordRowWriter<K, V>(dependency, this::append, context, counters, guessOrder)
+      new RecordRowWriter<K, V>(dependency, this::append, context, counters, serializers, guessOrder)
           .write(records);
     }
     finish();

@@ -45,9 +45,9 @@ import scala.collection.Iterator;
 /** However a task with a sorter that guesses ends: no spill file stays open or on the disk, and no memory is leased. */
 @Timeout(180)
 class ProvenSorterEndTest {
-  private static final int ROWS = 40_000;
-  /** All rows and what sorting them takes are some 6 MB: two runs are spilled, and some rows stay in memory. */
-  private static final long ROOM_FOR_A_PART = 2_500_000;
+  private static final int ROWS = 80_000;
+  /** All rows and what sorting them takes are some 12 MB: two runs are spilled, and some rows stay in memory. */
+  private static final long ROOM_FOR_A_PART = 5_000_000;
   private static final int SPILLED_RUNS = 2;
   private static final int SOME = 1000;
   private static final long WAIT_SECONDS = 60;
@@ -57,7 +57,8 @@ class ProvenSorterEndTest {
 
   @BeforeAll
   static void start() {
-    spark = LocalSpark.start(Map.of());
+    // So that a reader takes 2 MiB: runs must be as large.
+    spark = LocalSpark.start(Map.of("spark.unsafe.sorter.spill.read.ahead.enabled", "false"));
   }
 
   @AfterAll
@@ -86,27 +87,47 @@ class ProvenSorterEndTest {
    */
   private static ProvenSorter<Integer, Integer> filled(
       TaskContext context, Comparator<Integer> order, IntConsumer onInsert) {
-    try {
-      RecordEncoder encoder = new RecordEncoder();
-      RowKey key = new RowKey();
-      ProvenSorter<Integer, Integer> sorter = null;
-      for (int i = 0; i < ROWS; i++) {
-        assertTrue(encoder.encode(new Random(i).nextInt(), i));
-        UnsafeRow row = new UnsafeRow(encoder.fields());
-        row.pointTo(encoder.buffer(), encoder.length());
-        key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
-        if (sorter == null) {
-          sorter = new ProvenSorter<>(context, spark.manager().executorState().memory().of(context), ROOM_FOR_A_PART,
-              order, OrderGuess.candidates(key), new Counters(), () -> {});
-        }
-        assertTrue(sorter.insert(row, key));
-        onInsert.accept(i);
+    RecordEncoder encoder = new RecordEncoder();
+    RowKey key = new RowKey();
+    ProvenSorter<Integer, Integer> sorter = null;
+    for (int i = 0; i < ROWS; i++) {
+      assertTrue(encoder.encode(new Random(i).nextInt(), i));
+      UnsafeRow row = new UnsafeRow(encoder.fields());
+      row.pointTo(encoder.buffer(), encoder.length());
+      key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (sorter == null) {
+        sorter = new ProvenSorter<>(context, spark.manager().executorState().memory().of(context), ROOM_FOR_A_PART,
+            order, OrderGuess.candidates(key), new Counters(), () -> {});
       }
-      assertEquals(SPILLED_RUNS, ShuffleFiles.named("temp_local_").size());
-      return sorter;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      assertTrue(sorter.insert(row, key));
+      onInsert.accept(i);
     }
+    assertEquals(SPILLED_RUNS, ShuffleFiles.named("temp_local_").size());
+    return sorter;
+  }
+
+  /** Runs that are merged are open together, and their readers counted; runs that are given back are so one by one. */
+  @Test
+  void readersOfRunsTakeTheTasksMemory() {
+    inTask(context -> {
+      Iterator<?> records = sorted(context);
+      assertEquals(SPILLED_RUNS * (SpilledRun.bufferBytes() + (1 << 20)), heapBytes(context));
+      take(records, ROWS);
+      assertEquals(SPILLED_RUNS << 20, heapBytes(context));
+    });
+    inTask(context -> {
+      Iterator<?> records = filled(context).taken();
+      for (int i = 0; i < ROWS; i++) {
+        records.next();
+        assertTrue(i % SOME > 0 || openSpillFiles().size() <= 1);
+      }
+      assertEquals(SpilledRun.bufferBytes() + (SPILLED_RUNS << 20), heapBytes(context));
+    });
+    assertNothingIsLeft();
+  }
+
+  private static long heapBytes(TaskContext context) {
+    return context.taskMemoryManager().getMemoryConsumptionForThisTask();
   }
 
   private static ProvenSorter<Integer, Integer> filled(TaskContext context) {
@@ -114,13 +135,9 @@ class ProvenSorterEndTest {
   }
 
   private static Iterator<Product2<Integer, Integer>> sorted(TaskContext context) {
-    try {
-      Iterator<Product2<Integer, Integer>> records = filled(context).sorted().orElseThrow();
-      assertEquals(SPILLED_RUNS, openSpillFiles().size());
-      return records;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Iterator<Product2<Integer, Integer>> records = filled(context).sorted().orElseThrow();
+    assertEquals(SPILLED_RUNS, openSpillFiles().size());
+    return records;
   }
 
   /** Spill files of Spark's row sorter, deleted ones too, that this process has open. */
@@ -177,13 +194,7 @@ class ProvenSorterEndTest {
   /** Spark's sorter of objects takes over, and stops early. */
   @Test
   void recordsThatAreGivenBackAndNotAllTaken() {
-    inTask(context -> {
-      try {
-        take(filled(context).taken(), SOME);
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
-    });
+    inTask(context -> take(filled(context).taken(), SOME));
     assertNothingIsLeft();
   }
 

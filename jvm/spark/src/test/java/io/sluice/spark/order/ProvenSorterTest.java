@@ -7,13 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.RowKey;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -37,15 +36,16 @@ import scala.collection.Iterator;
 /** A sorter that guesses gives what a stable sort by the comparator gives, or says that it cannot. */
 @Timeout(180)
 class ProvenSorterTest {
-  private static final int ROWS = 40_000;
+  private static final int ROWS = 80_000;
   private static final long PLENTY = 64 << 20;
-  /** All rows and what sorting them takes are some 6 MB. */
-  private static final long ROOM_FOR_A_PART = 2_500_000;
+  /** All rows and what sorting them takes are some 12 MB. */
+  private static final long ROOM_FOR_A_PART = 5_000_000;
   private static LocalSpark spark;
 
   @BeforeAll
   static void start() {
-    spark = LocalSpark.start(Map.of());
+    // So that a reader takes 2 MiB: runs must be as large.
+    spark = LocalSpark.start(Map.of("spark.unsafe.sorter.spill.read.ahead.enabled", "false"));
   }
 
   @AfterAll
@@ -82,37 +82,35 @@ class ProvenSorterTest {
   private record Outcome(Optional<List<Integer>> values, List<Integer> taken, long calls, Counters counters) {}
 
   private static <K> Outcome sort(IntFunction<K> keys, Comparator<K> order, long residentBytes) {
-    return inTask(context -> {
-      Counting<K> counting = new Counting<>(order);
-      Counters counters = new Counters();
-      TaskMemory memory = spark.manager().executorState().memory().of(context);
-      try {
-        ProvenSorter<K, Integer> sorter = null;
-        RowKey key = new RowKey();
-        RecordEncoder encoder = new RecordEncoder();
-        boolean all = true;
-        int inserted = 0;
-        for (; all && inserted < ROWS; inserted++) {
-          assertTrue(encoder.encode(keys.apply(inserted), inserted));
-          UnsafeRow row = new UnsafeRow(encoder.fields());
-          row.pointTo(encoder.buffer(), encoder.length());
-          key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
-          if (sorter == null) {
-            sorter = new ProvenSorter<>(
-                context, memory, residentBytes, counting, OrderGuess.candidates(key), counters, () -> {});
-          }
-          all = sorter.insert(row, key);
-        }
-        Optional<Iterator<Product2<K, Integer>>> sorted = all ? sorter.sorted() : Optional.empty();
-        List<Integer> taken = sorted.isPresent() ? List.of() : values(sorter.taken(), keys);
-        Outcome outcome = new Outcome(sorted.map(records -> values(records, keys)), taken, counting.calls, counters);
-        assertEquals(0, memory.heldBytes());
-        assertEquals(List.of(), ShuffleFiles.named("temp_local_"));
-        return outcome;
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
+    return inTask(context -> sort(context, keys, order, residentBytes));
+  }
+
+  private static <K> Outcome sort(TaskContext context, IntFunction<K> keys, Comparator<K> order, long residentBytes) {
+    Counting<K> counting = new Counting<>(order);
+    Counters counters = new Counters();
+    TaskMemory memory = spark.manager().executorState().memory().of(context);
+    ProvenSorter<K, Integer> sorter = null;
+    RowKey key = new RowKey();
+    RecordEncoder encoder = new RecordEncoder();
+    boolean all = true;
+    int inserted = 0;
+    for (; all && inserted < ROWS; inserted++) {
+      assertTrue(encoder.encode(keys.apply(inserted), inserted));
+      UnsafeRow row = new UnsafeRow(encoder.fields());
+      row.pointTo(encoder.buffer(), encoder.length());
+      key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+      if (sorter == null) {
+        sorter = new ProvenSorter<>(
+            context, memory, residentBytes, counting, OrderGuess.candidates(key), counters, () -> {});
       }
-    });
+      all = sorter.insert(row, key);
+    }
+    Optional<Iterator<Product2<K, Integer>>> sorted = all ? sorter.sorted() : Optional.empty();
+    List<Integer> taken = sorted.isPresent() ? List.of() : values(sorter.taken(), keys);
+    Outcome outcome = new Outcome(sorted.map(records -> values(records, keys)), taken, counting.calls, counters);
+    assertEquals(0, memory.heldBytes());
+    assertEquals(List.of(), ShuffleFiles.named("temp_local_"));
+    return outcome;
   }
 
   private static <K> List<Integer> values(Iterator<Product2<K, Integer>> records, IntFunction<K> keys) {
@@ -246,6 +244,37 @@ class ProvenSorterTest {
     };
     Exception failure = assertThrows(Exception.class, () -> sort(ProvenSorterTest::mixed, throwing, PLENTY));
     assertTrue(failure.toString().contains("not today"), failure::toString);
+  }
+
+  /** A run would be smaller than what its reader takes. */
+  @Test
+  void runsAreAtLeastAsLargeAsTheirReaders() {
+    long room = SpilledRun.bufferBytes() + (1 << 20) - 1;
+    Outcome outcome = sort(ProvenSorterTest::mixed, Comparator.naturalOrder(), room);
+    assertFalse(outcome.values().isPresent());
+    assertEquals(0, outcome.counters().get(Counter.READ_RUNS_PROVEN));
+  }
+
+  /** Spark has memory for the readers of one run. */
+  @Test
+  void withoutMemoryForReadersItTakesNoMore() {
+    long readerBytes = SpilledRun.bufferBytes() + (1 << 20);
+    Outcome outcome = inTask(context -> {
+      HeapQuota others = new HeapQuota(context.taskMemoryManager());
+      while (others.cover(others.getUsed() + 1)) {
+        // Takes all there is, a step at a time.
+      }
+      others.release(readerBytes);
+      try {
+        return sort(context, ProvenSorterTest::mixed, Comparator.naturalOrder(), ROOM_FOR_A_PART);
+      } finally {
+        others.release();
+      }
+    });
+    assertFalse(outcome.values().isPresent());
+    assertEquals(1, outcome.counters().get(Counter.READ_RUNS_PROVEN));
+    assertEquals(IntStream.range(0, outcome.taken().size()).boxed().toList(),
+        outcome.taken().stream().sorted().toList());
   }
 
   /** Runs would be too small. */

@@ -65,7 +65,7 @@ final class TestRecords {
     RecordEncoder encoder = new RecordEncoder();
     List<byte[]> rows = new ArrayList<>();
     SerializedRecords serialized = new SerializedRecords(
-        SparkEnv.get().serializer(), SparkEnv.get().conf(), 1, new HeapQuota(context.taskMemoryManager()));
+        SparkEnv.get().serializer(), true, 1, new HeapQuota(context.taskMemoryManager()));
     boolean shapes = true;
     try {
       for (Tuple2<Object, Object> record : records) {

@@ -11,13 +11,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.esotericsoftware.kryo.Kryo;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
+import com.esotericsoftware.kryo.serializers.BlowfishSerializer;
+import com.esotericsoftware.kryo.serializers.DefaultArraySerializers;
+import com.esotericsoftware.kryo.serializers.DeflateSerializer;
+import com.esotericsoftware.kryo.serializers.FieldSerializer;
 import io.sluice.spark.SluiceException;
 import java.io.Serializable;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
@@ -41,8 +48,8 @@ class NestedRecordsTest {
   private static final SparkConf CONF = new SparkConf(false).set("spark.kryoserializer.buffer.max", "64m");
   private static final Serializer JAVA = new JavaSerializer(CONF);
   private static final Serializer KRYO = new KryoSerializer(CONF);
-  private static final RecordEncoder OF_JAVA = RecordEncoder.of(JAVA, CONF);
-  private static final RecordEncoder OF_KRYO = RecordEncoder.of(KRYO, CONF);
+  private static final RecordEncoder OF_JAVA = RecordEncoder.of(JAVA, true);
+  private static final RecordEncoder OF_KRYO = RecordEncoder.of(KRYO, true);
   private static final RecordDecoder DECODER = new RecordDecoder();
 
   /** As a case class is: a class of the job's. */
@@ -213,23 +220,88 @@ class NestedRecordsTest {
     }
   }
 
+  /** Encrypts what Kryo would write of some classes, with a serializer of Kryo's. */
+  public static final class BlowfishRegistrator implements KryoRegistrator {
+    private static final byte[] SECRET = "sixteen letters.".getBytes(StandardCharsets.US_ASCII);
+
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(IntWritable.class,
+          new BlowfishSerializer(new FieldSerializer<>(kryo, IntWritable.class), SECRET));
+      kryo.register(int[].class, new DeflateSerializer(new DefaultArraySerializers.IntArraySerializer()));
+    }
+  }
+
+  /** As {@link BlowfishRegistrator}, of byte arrays, which {@link Text} has as a field. */
+  public static final class BytesRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(byte[].class,
+          new BlowfishSerializer(new DefaultArraySerializers.ByteArraySerializer(), BlowfishRegistrator.SECRET));
+    }
+  }
+
+  /** Registers classes without a serializer, as most registrators do. */
+  public static final class NamesRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      for (Class<?> type : new Class<?>[] {Sale.class, Text.class, Thread.class, Integer[].class, int[].class}) {
+        kryo.register(type);
+      }
+      kryo.setReferences(false);
+    }
+  }
+
+  private static Serializer kryo(Class<? extends KryoRegistrator> registrator) {
+    return new KryoSerializer(CONF.clone().set("spark.kryo.registrator", registrator.getName()));
+  }
+
+  private static RecordEncoder encoder(Serializer serializer) {
+    return RecordEncoder.of(serializer, ShuffleSerializers.rowsMayReplace(serializer));
+  }
+
   @Test
   void kryosRegistrationsAreHonoured() {
-    SparkConf ofText = CONF.clone().set("spark.kryo.registrator", Registrator.class.getName());
-    RecordEncoder own = RecordEncoder.of(new KryoSerializer(ofText), ofText);
+    RecordEncoder own = encoder(kryo(Registrator.class));
     assertFalse(own.encode(new Text("a"), 1));
     assertTrue(own.encode(1, new Some<>("a")));
-    assertTrue(SerializerChoice.rowsMayReplace(KRYO, CONF));
-    assertTrue(SerializerChoice.rowsMayReplace(new KryoSerializer(ofText), ofText));
-    SparkConf ofLongs = CONF.clone().set("spark.kryo.registrator", LongRegistrator.class.getName());
-    assertFalse(SerializerChoice.rowsMayReplace(new KryoSerializer(ofLongs), ofLongs));
+    assertTrue(ShuffleSerializers.rowsMayReplace(KRYO));
+    assertTrue(ShuffleSerializers.rowsMayReplace(JAVA));
+    assertTrue(ShuffleSerializers.rowsMayReplace(kryo(Registrator.class)));
+    assertFalse(ShuffleSerializers.rowsMayReplace(kryo(LongRegistrator.class)));
     Serializer strict = new KryoSerializer(new SparkConf(false).set("spark.kryo.registrationRequired", "true"));
-    RecordEncoder ofStrict = RecordEncoder.of(strict, CONF);
+    RecordEncoder ofStrict = encoder(strict);
     assertFalse(ofStrict.encode(new Text("a"), 1));
     assertFalse(ofStrict.encode(new Text("b"), 1));
     assertThrows(Exception.class, () -> stock(strict, new Text("a")));
     assertTrue(ofStrict.encode(1, new Some<>("a")));
     assertNotNull(stock(strict, new Some<>("a")));
+  }
+
+  @Test
+  void serializersOfKryosThatEncryptOrCompressAreHonoured() {
+    RecordEncoder blowfish = encoder(kryo(BlowfishRegistrator.class));
+    assertFalse(blowfish.encode(new IntWritable(1), 1));
+    assertFalse(blowfish.encode(1, new Some<>(new int[] {1})));
+    assertTrue(blowfish.encode(1, new Some<>(new long[] {1})));
+    RecordEncoder ofBytes = encoder(kryo(BytesRegistrator.class));
+    assertFalse(ofBytes.encode(new Text("a"), 1));
+    assertFalse(ofBytes.encode(1, new Some<>(new BytesWritable(new byte[] {1}))));
+    assertFalse(ofBytes.encode(1, new Some<>(new byte[] {1})));
+    assertFalse(ShuffleSerializers.rowsMayReplace(kryo(BytesRegistrator.class)));
+  }
+
+  @Test
+  void registeredNamesChangeNothing() {
+    Serializer names = kryo(NamesRegistrator.class);
+    assertTrue(ShuffleSerializers.rowsMayReplace(names));
+    RecordEncoder ofNames = encoder(names);
+    for (int tag = 2; tag < NestedTag.END; tag++) {
+      if (tag != NestedTag.FALSE && tag != NestedTag.UTF16) {
+        Object sample = NestedClasses.sample(tag);
+        assertTrue(ofNames.encode(1, new Some<>(sample)), () -> "" + sample.getClass());
+      }
+    }
   }
 
   @Test

@@ -52,7 +52,7 @@ class SerializedRecordsMemoryTest {
   }
 
   private static SerializedRecords records(TaskMemoryManager memory) {
-    return new SerializedRecords(new JavaSerializer(CONF), CONF, PARTITIONS, new HeapQuota(memory));
+    return new SerializedRecords(new JavaSerializer(CONF), true, PARTITIONS, new HeapQuota(memory));
   }
 
   /** Adds a record to one partition after the other until it is full: in how many there are. */
