@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
+import org.apache.spark.ExceptionFailure;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskKilled;
@@ -23,6 +24,7 @@ final class StageEvents extends SparkListener {
   private final Set<String> removedExecutors = new HashSet<>();
   private int retriedStages;
   private int killedTasks;
+  private int failedTasks;
   private int submittedStages;
   private ShuffleTotals totals = ShuffleTotals.ZERO;
 
@@ -40,6 +42,8 @@ final class StageEvents extends SparkListener {
       fetchFailures.add(failure);
     } else if (event.reason() instanceof TaskKilled) {
       killedTasks++;
+    } else if (event.reason() instanceof ExceptionFailure) {
+      failedTasks++;
     } else if (event.taskInfo().successful() && event.taskMetrics() != null) {
       totals = totals.plus(ShuffleTotals.of(event.taskMetrics()));
     }
@@ -81,6 +85,11 @@ final class StageEvents extends SparkListener {
 
   synchronized int killedTasks() {
     return killedTasks;
+  }
+
+  /** Attempts of tasks that an exception ended. */
+  synchronized int failedTasks() {
+    return failedTasks;
   }
 
   /** Sums over the tasks that succeeded. */

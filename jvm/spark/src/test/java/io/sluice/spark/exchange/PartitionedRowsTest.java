@@ -63,6 +63,7 @@ class PartitionedRowsTest {
   @BeforeAll
   static void start() {
     spark = LocalSpark.start(Map.of("spark.sluice.enabled", "true", "spark.sql.adaptive.enabled", "false",
+        TypedRows.TIME_SETTING, "true",
         // All rows are sampled, so that bounds do not depend on the sample.
         "spark.sql.execution.rangeExchange.sampleSizePerPartition", "10000"));
     table = TypedRows.table(spark.session(), ROWS);
