@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.Partitioner;
 import org.apache.spark.RangePartitioner;
+import scala.Tuple2;
 import scala.math.Ordering;
 
 /**
@@ -79,11 +80,15 @@ final class RangeSearch {
 
   @SuppressWarnings("unchecked") // Casts are to the bound's own class.
   private static List<Comparator<Object>> candidates(Object bound) {
+    if (bound instanceof Tuple2) {
+      Tuple2<?, ?> pair = (Tuple2<?, ?>) bound;
+      return pairs(candidates(pair._1()), candidates(pair._2()));
+    }
     List<Comparator<Object>> orders = new ArrayList<>();
     if (bound instanceof byte[]) {
       orders.add((left, right) -> compareUnsigned((byte[]) left, (byte[]) right));
       orders.add((left, right) -> compareSigned((byte[]) left, (byte[]) right));
-    } else if (NATURAL.contains(bound.getClass())) {
+    } else if (bound != null && NATURAL.contains(bound.getClass())) {
       orders.add((left, right) -> ((Comparable<Object>) left).compareTo(right));
     }
     List<Comparator<Object>> all = new ArrayList<>();
@@ -94,10 +99,34 @@ final class RangeSearch {
     return all;
   }
 
+  private static List<Comparator<Object>> pairs(List<Comparator<Object>> firsts, List<Comparator<Object>> seconds) {
+    List<Comparator<Object>> all = new ArrayList<>();
+    for (Comparator<Object> first : firsts) {
+      for (Comparator<Object> second : seconds) {
+        all.add((left, right) -> {
+          Tuple2<?, ?> one = (Tuple2<?, ?>) left;
+          Tuple2<?, ?> other = (Tuple2<?, ?>) right;
+          int order = first.compare(one._1(), other._1());
+          return order != 0 ? order : second.compare(one._2(), other._2());
+        });
+      }
+    }
+    return all;
+  }
+
+  /** Whether two keys are of one class; pairs, whether their parts are: Scala has several classes of pairs. */
+  private static boolean areAlike(Object one, Object other) {
+    if (one instanceof Tuple2 && other instanceof Tuple2) {
+      Tuple2<?, ?> left = (Tuple2<?, ?>) one;
+      Tuple2<?, ?> right = (Tuple2<?, ?>) other;
+      return areAlike(left._1(), right._1()) && areAlike(left._2(), right._2());
+    }
+    return one != null && other != null && one.getClass() == other.getClass();
+  }
+
   private static boolean rises(Object[] bounds, Comparator<Object> order) {
-    Class<?> type = bounds[0].getClass();
     for (int i = 1; i < bounds.length; i++) {
-      if (bounds[i].getClass() != type || order.compare(bounds[i - 1], bounds[i]) >= 0) {
+      if (!areAlike(bounds[i], bounds[0]) || order.compare(bounds[i - 1], bounds[i]) >= 0) {
         return false;
       }
     }
@@ -126,7 +155,7 @@ final class RangeSearch {
 
   /** The partition of {@code key}, or {@link #REFUTED}. */
   int partitionOf(Object key) {
-    if (key == null || key.getClass() != bounds[0].getClass()) {
+    if (!areAlike(key, bounds[0])) {
       return REFUTED;
     }
     int low = 0;

@@ -102,6 +102,27 @@ class RangeSearchTest {
     assertFinds(i -> mixed(i) % 40, (left, right) -> left.compareTo(right), Object.class, partitions);
   }
 
+  /** A pair of few first parts and a second part; specialized by Scala's compiler or not, which is another class. */
+  private static Tuple2<Object, Object> pair(int i) {
+    int few = mixed(i) % 5;
+    int second = mixed(i + KEYS);
+    return i % 2 == 0 ? new scala.Tuple2$mcII$sp(few, second) : new Tuple2<>(few, second);
+  }
+
+  @Test
+  void pairsAreSearchedByTheirParts() {
+    Order<Tuple2<Object, Object>> upDown = (left, right) -> {
+      int first = Integer.compare((Integer) left._1(), (Integer) right._1());
+      return first != 0 ? first : Integer.compare((Integer) right._2(), (Integer) left._2());
+    };
+    assertFinds(RangeSearchTest::pair, upDown, Object.class, 100);
+    Order<Tuple2<String, Long>> natural = (left, right) -> {
+      int first = left._1().compareTo(right._1());
+      return first != 0 ? first : left._2().compareTo(right._2());
+    };
+    assertFinds(i -> new Tuple2<>("key " + mixed(i) % 4000, (long) i), natural, Object.class, 20);
+  }
+
   @Test
   void primitiveBoundsAreSearchedWhereThePartitionerComparesThem() {
     assertFinds(RangeSearchTest::mixed, (left, right) -> left.compareTo(right), int.class, 100);
