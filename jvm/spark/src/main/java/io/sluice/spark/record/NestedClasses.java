@@ -32,6 +32,7 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.Tuple4;
 import scala.Tuple5;
+import scala.Tuple6;
 import scala.collection.immutable.Nil$;
 import scala.math.BigInt;
 import scala.runtime.BoxedUnit;
@@ -85,7 +86,7 @@ abstract class NestedClasses {
   private static final class OfJava extends NestedClasses {
     @Override
     boolean allow(int tag, Object object) {
-      return tag < NestedTag.TEXT;
+      return tag < NestedTag.TEXT || tag == NestedTag.TUPLE;
     }
 
     @Override
@@ -151,7 +152,7 @@ abstract class NestedClasses {
     }
 
     private static boolean hasParts(int tag) {
-      return tag >= NestedTag.STRINGS && tag < NestedTag.BIG_INTEGER;
+      return tag >= NestedTag.STRINGS && tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE;
     }
 
     private boolean comesBack(Object sample) {
@@ -164,6 +165,9 @@ abstract class NestedClasses {
 
   /** An object of the tag, in which the order and each part matter. */
   static Object sample(int tag) {
+    if (tag == NestedTag.TUPLE) {
+      return new Tuple6<>("a", 1, null, 2L, "b", 3.0);
+    }
     if (tag >= NestedTag.TEXT) {
       return writable(tag);
     }

@@ -89,7 +89,7 @@ final class NestedReader {
       case NestedTag.NONE -> None$.MODULE$;
       default -> tag < NestedTag.BYTES ? scalar(tag)
           : tag < NestedTag.NONE ? array(tag, depth + 1)
-              : tag < NestedTag.BIG_INTEGER ? container(tag, depth + 1) : other(tag);
+              : tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE ? container(tag, depth + 1) : other(tag);
     };
   }
 
@@ -163,12 +163,21 @@ final class NestedReader {
       case NestedTag.TUPLE3 -> new Tuple3<>(value(depth), value(depth), value(depth));
       case NestedTag.TUPLE4 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
       case NestedTag.TUPLE5 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
+      case NestedTag.TUPLE -> tuple(values(count(1), depth));
       case NestedTag.NIL -> Nil$.MODULE$;
       case NestedTag.LIST -> Sequences.list(values(count(1), depth));
       case NestedTag.VECTOR -> Sequences.vector(values(count(1), depth));
       case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(count(1), depth));
       default -> throw unknown(tag);
     };
+  }
+
+  private Object tuple(Object[] parts) {
+    Object tuple = Tuples.of(parts);
+    if (tuple == null) {
+      throw damaged("has a tuple of " + parts.length + " parts");
+    }
+    return tuple;
   }
 
   private Object specialized(Object first, Object second) {

@@ -118,8 +118,11 @@ final class NestedTag {
   static final int BOOLEAN_WRITABLE = 48;
   static final int NULL_WRITABLE = 49;
 
+  /** A tuple of 1 part or of 6 to 22: the number of parts, and as many values. */
+  static final int TUPLE = 50;
+
   /** One more than the last tag. */
-  static final int END = 50;
+  static final int END = 51;
   /** Not a tag: the class has none. */
   static final int UNKNOWN = -1;
 
@@ -165,6 +168,7 @@ final class NestedTag {
     putArrays(tags);
     putScala(tags);
     putWritables(tags);
+    tags.putAll(Tuples.tags());
     return tags;
   }
 

@@ -99,15 +99,16 @@ final class NestedWriter {
       case NestedTag.INTEGER, NestedTag.LONG -> signed(tag, ((Number) value).longValue());
       case NestedTag.SOME -> tag(tag) && value(((Option<?>) value).get(), depth + 1);
       case NestedTag.TUPLE2, NestedTag.SPECIALIZED, NestedTag.TUPLE3, NestedTag.TUPLE4, NestedTag.TUPLE5 ->
-          tuple(tag, (Product) value, depth + 1);
+          tag(tag) && parts((Product) value, depth + 1);
+      case NestedTag.TUPLE ->
+          tag(tag) && number(((Product) value).productArity()) && parts((Product) value, depth + 1);
       case NestedTag.LIST, NestedTag.VECTOR, NestedTag.ARRAY_BUFFER -> sequence(tag, (Seq<?>) value, depth + 1);
       case NestedTag.STRINGS, NestedTag.OBJECTS -> objects(tag, (Object[]) value, depth + 1);
       default -> tag < NestedTag.NONE ? scalar(tag, value) : other(tag, value);
     };
   }
 
-  private boolean tuple(int tag, Product tuple, int depth) {
-    tag(tag);
+  private boolean parts(Product tuple, int depth) {
     for (int i = 0; i < tuple.productArity(); i++) {
       if (!value(tuple.productElement(i), depth)) {
         return false;

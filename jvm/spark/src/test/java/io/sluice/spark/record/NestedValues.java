@@ -138,10 +138,19 @@ final class NestedValues {
       case 0, 1 -> new Tuple2<>(value(depth), value(depth));
       case 2 -> new Tuple3<>(value(depth), value(depth), value(depth));
       case 3 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
-      case 4 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
+      case 4 -> random.nextBoolean() ? tupleOfOtherLength(depth)
+          : new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
       default -> random.nextBoolean() ? new scala.Tuple2$mcIJ$sp(random.nextInt(), random.nextLong())
           : new scala.Tuple2$mcDD$sp(random.nextDouble(), random.nextInt());
     };
+  }
+
+  private Object tupleOfOtherLength(int depth) {
+    Object[] parts = new Object[random.nextInt(4) == 0 ? 1 : 6 + random.nextInt(17)];
+    for (int i = 0; i < parts.length; i++) {
+      parts[i] = i < 3 ? value(depth) : scalar();
+    }
+    return Tuples.of(parts);
   }
 
   private Object container(int depth) {
