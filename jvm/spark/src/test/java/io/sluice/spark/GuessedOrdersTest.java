@@ -47,7 +47,8 @@ class GuessedOrdersTest {
 
   /** Sorted within partitions. */
   private RddOnBothEngines.Job<List<String>> within(Unknown order) {
-    return context -> RddOnBothEngines.inOrder(RddOnBothEngines.shuffled(mixedNumbers(), new HashPartitioner(PARTITIONS))
+    HashPartitioner partitioner = new HashPartitioner(PARTITIONS);
+    return context -> RddOnBothEngines.inOrder(RddOnBothEngines.shuffled(mixedNumbers(), partitioner)
         .setKeyOrdering(Ordering$.MODULE$.comparatorToOrdering(order)));
   }
 
