@@ -9,13 +9,17 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.Partitioner;
+import org.apache.spark.RangePartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import scala.Tuple2;
+import scala.math.Ordering;
 
 import scala.math.Ordering$;
+import scala.reflect.ClassTag$;
 
 /** How often orders are guessed and refuted, in map tasks and reduce tasks. Results are always stock's. */
 @Timeout(180)
@@ -109,5 +113,20 @@ class GuessedOrdersTest {
     spark.assertSame(ranges((Unknown & Serializable) nullsLast::compare, records));
     assertEquals(0, spark.counter(Counter.WRITE_RANGES_REFUTED));
     assertEquals(COUNT - COUNT / 500, spark.counter(Counter.WRITE_RANGES_PROVEN));
+  }
+
+  /** A map task whose keys begin with many nulls, which the sample of the bounds did not have. */
+  @Test
+  void amongNearlyOnlyNullKeysNothingIsSearched() {
+    spark = RddOnBothEngines.start(Map.of());
+    Comparator<Integer> nullsLast = Comparator.nullsLast(Comparator.<Integer>naturalOrder());
+    Ordering<Integer> ordering = Ordering$.MODULE$.comparatorToOrdering((Unknown & Serializable) nullsLast::compare);
+    @SuppressWarnings({"unchecked", "rawtypes"}) // As Spark's Java API makes it.
+    Partitioner ranges = new RangePartitioner(
+        PARTITIONS, mixedNumbers().rdd(), true, 20, ordering, ClassTag$.MODULE$.AnyRef());
+    JavaPairRDD<Integer, Integer> records = mixedNumbers().coalesce(1)
+        .mapToPair(record -> record._2() < COUNT / 2 ? new Tuple2<>((Integer) null, 1) : record);
+    spark.assertSame(context -> RddOnBothEngines.inOrder(RddOnBothEngines.shuffled(records, ranges)));
+    assertCounts(0, 0, 0, 0);
   }
 }
