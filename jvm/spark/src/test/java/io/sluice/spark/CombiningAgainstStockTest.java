@@ -5,16 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.metrics.Counter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.function.Function;
+import org.apache.spark.serializer.KryoSerializer;
+import org.apache.spark.serializer.Serializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
 /** Jobs that group and combine records give on Sluice what they give on Spark's own shuffle. */
@@ -85,6 +91,22 @@ class CombiningAgainstStockTest {
         ? new Tuple2<Object, Object>(n % 10, "k") : new Tuple2<Object, Object>(n % 10L, "k")).groupByKey(3)
         .mapToPair(group -> new Tuple2<>(group._1().toString(), RddOnBothEngines.sortedValues(group._2()))).collect()));
     assertTrue(spark.counter(Counter.COMBINED_BY_SPARK) > 0);
+  }
+
+  /** Users' own functions and serializers, combined in map tasks or in reduce tasks only. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void combineByKey(boolean mapSideCombine) {
+    start(Map.of());
+    for (Serializer serializer : new Serializer[] {null, new KryoSerializer(SparkEnv.get().conf())}) {
+      spark.assertSame(context -> RddOnBothEngines.sorted(records(n -> "word " + n % 1000)
+          .combineByKey(n -> new long[] {1, n}, (sum, n) -> new long[] {sum[0] + 1, sum[1] + n},
+              (left, right) -> new long[] {left[0] + right[0], left[1] + right[1]},
+              new HashPartitioner(3), mapSideCombine, serializer)
+          .mapValues(Arrays::toString).collect()));
+    }
+    assertEquals(2 * 3, spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS));
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
   }
 
   @Test

@@ -22,6 +22,8 @@ import scala.math.Ordering;
 final class RangeSearch {
   /** Returned where the ordering does not confirm the place. */
   static final int REFUTED = -1;
+  /** Returned for null and for keys of another class than the bounds: nothing is guessed, the ordering not asked. */
+  static final int NO_GUESS = -2;
   /** With fewer bounds the partitioner is as fast. */
   private static final int LEAST_BOUNDS = 4;
   /** Up to so many bounds the partitioner asks its ordering, whatever the keys' type. */
@@ -153,10 +155,10 @@ final class RangeSearch {
     return Integer.compare(left.length, right.length);
   }
 
-  /** The partition of {@code key}, or {@link #REFUTED}. */
+  /** The partition of {@code key}, {@link #REFUTED} or {@link #NO_GUESS}. */
   int partitionOf(Object key) {
     if (!areAlike(key, bounds[0])) {
-      return REFUTED;
+      return NO_GUESS;
     }
     int low = 0;
     int high = bounds.length;

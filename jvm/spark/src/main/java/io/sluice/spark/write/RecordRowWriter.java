@@ -31,6 +31,8 @@ final class RecordRowWriter<K, V> {
 
   /** After so many ranges that were wrong, a task guesses no more. */
   private static final int MOST_REFUTED = 3;
+  /** Nor after so many keys without a guess for each that was found. */
+  private static final int MOST_WITHOUT_GUESS = 1000;
 
   private final ShuffleDependency<?, ?, ?> dependency;
   private final Partitioner partitioner;
@@ -44,6 +46,7 @@ final class RecordRowWriter<K, V> {
   private RangeSearch ranges;
   private long rangesProven;
   private int rangesRefuted;
+  private long keysWithoutGuess;
   /** Null as long as each record is a row of its own. */
   private SerializedRecords serialized;
 
@@ -110,15 +113,24 @@ final class RecordRowWriter<K, V> {
   private int partitionOf(Object key) {
     if (ranges != null) {
       int partition = ranges.partitionOf(key);
-      if (partition != RangeSearch.REFUTED) {
+      if (partition >= 0) {
         rangesProven++;
         return partition;
       }
-      if (++rangesRefuted == MOST_REFUTED) {
-        ranges = null;
-      }
+      noteNotFound(partition);
     }
     return askPartitioner(key);
+  }
+
+  private void noteNotFound(int why) {
+    if (why == RangeSearch.REFUTED) {
+      rangesRefuted++;
+    } else {
+      keysWithoutGuess++;
+    }
+    if (rangesRefuted == MOST_REFUTED || keysWithoutGuess > MOST_WITHOUT_GUESS * (rangesProven + 1)) {
+      ranges = null;
+    }
   }
 
   /** Partitioners of RDDs are users' code. */

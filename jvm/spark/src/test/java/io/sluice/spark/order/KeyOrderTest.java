@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.primitives.UnsignedBytes;
 import io.sluice.spark.NormalizedKeyOrdering;
 import io.sluice.spark.record.RecordEncoder;
+import io.sluice.spark.record.RowKey.Kind;
 import io.sluice.spark.record.RowKey;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -62,7 +63,10 @@ class KeyOrderTest {
   }
 
   private static <K> void assertAgrees(Comparator<K> ordering, K left, K right) {
-    KeyOrder order = orderOf(ordering, left).orElseThrow();
+    assertAgrees(orderOf(ordering, left).orElseThrow(), ordering, left, right);
+  }
+
+  private static <K> void assertAgrees(KeyOrder order, Comparator<K> ordering, K left, K right) {
     RowKey leftKey = row(left);
     RowKey rightKey = row(right);
     int byNumber = Integer.signum(Long.compareUnsigned(order.prefix(leftKey, 0), order.prefix(rightKey, 0)));
@@ -107,6 +111,41 @@ class KeyOrderTest {
     assertAgrees(ordering, left, right);
     assertAgrees(ordering, com.google.common.primitives.Bytes.concat(shared, left),
         com.google.common.primitives.Bytes.concat(shared, right));
+  }
+
+  /** Only guessed: no comparator is known to have it. */
+  @Property
+  void signedOrderOfByteArrays(@ForAll byte[] left, @ForAll byte[] right, @ForAll byte[] shared) {
+    KeyOrder order = new KeyOrder.SignedBytes();
+    KeyOrder reversed = new KeyOrder.Reversed(order);
+    byte[] longLeft = com.google.common.primitives.Bytes.concat(shared, left);
+    byte[] longRight = com.google.common.primitives.Bytes.concat(shared, right);
+    assertAgrees(order, Arrays::compare, left, right);
+    assertAgrees(order, Arrays::compare, longLeft, longRight);
+    assertAgrees(order, Arrays::compare, shared, longRight);
+    assertAgrees(reversed, (one, other) -> Arrays.compare(other, one), longLeft, longRight);
+  }
+
+  @Test
+  void signedOrderOfByteArraysOfTheLeastByte() {
+    byte[] least = new byte[10];
+    Arrays.fill(least, Byte.MIN_VALUE);
+    for (int i = 0; i <= least.length; i++) {
+      for (int j = 0; j <= least.length; j++) {
+        assertAgrees(new KeyOrder.SignedBytes(), Arrays::compare, Arrays.copyOf(least, i), Arrays.copyOf(least, j));
+      }
+    }
+  }
+
+  /** Only guessed, as the signed order of arrays. */
+  @Property
+  void unsignedOrderOfNumbers(@ForAll int left, @ForAll int right, @ForAll long leftLong, @ForAll long rightLong) {
+    assertAgrees(new KeyOrder.UnsignedNumbers(Kind.INTEGER), Integer::compareUnsigned, left, right);
+    assertAgrees(new KeyOrder.Reversed(new KeyOrder.UnsignedNumbers(Kind.INTEGER)),
+        (one, other) -> Integer.compareUnsigned(other, one), left, right);
+    assertAgrees(new KeyOrder.UnsignedNumbers(Kind.LONG), Long::compareUnsigned, leftLong, rightLong);
+    assertAgrees(new KeyOrder.UnsignedNumbers(Kind.SHORT), Short::compareUnsigned, (short) left, (short) right);
+    assertAgrees(new KeyOrder.UnsignedNumbers(Kind.BYTE), Byte::compareUnsigned, (byte) left, (byte) right);
   }
 
   @Test

@@ -189,6 +189,16 @@ class ProvenSorterTest {
   }
 
   @Test
+  void smallNumbersAndCharactersInAnyUsualOrder() {
+    assertProven(i -> (byte) mixed(i), (left, right) -> Byte.compare(left, right));
+    assertProven(i -> (byte) mixed(i), (left, right) -> Byte.compareUnsigned(right, left));
+    assertProven(i -> (short) mixed(i), (left, right) -> Short.compare(right, left));
+    assertProven(i -> (short) mixed(i), (left, right) -> Short.compareUnsigned(left, right));
+    assertProven(i -> (char) mixed(i), (left, right) -> Character.compare(left, right));
+    assertProven(i -> (char) mixed(i), (left, right) -> Character.compare(right, left));
+  }
+
+  @Test
   void textInItsNaturalOrder() {
     assertProven(i -> "https://example.org/" + mixed(i) % 3000 + "/page", (left, right) -> left.compareTo(right));
     assertProven(i -> (i % 2 == 0 ? "\u4E16\u754C" : "a") + mixed(i) % 3000, (left, right) -> right.compareTo(left));

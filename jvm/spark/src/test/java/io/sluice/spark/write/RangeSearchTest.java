@@ -156,10 +156,10 @@ class RangeSearchTest {
   }
 
   @Test
-  void keysOfAnotherClassAreRefuted() {
+  void forKeysOfAnotherClassNothingIsGuessed() {
     RangeSearch search = RangeSearch.of(
         partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), Object.class, 20, true)).orElseThrow();
-    assertEquals(RangeSearch.REFUTED, search.partitionOf(null));
-    assertEquals(RangeSearch.REFUTED, search.partitionOf("text"));
+    assertEquals(RangeSearch.NO_GUESS, search.partitionOf(null));
+    assertEquals(RangeSearch.NO_GUESS, search.partitionOf("text"));
   }
 }
