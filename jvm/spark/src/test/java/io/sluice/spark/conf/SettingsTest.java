@@ -42,8 +42,8 @@ class SettingsTest {
     Settings settings = settings();
     assertTrue(settings.enabled());
     assertEquals(Mode.MULTITHREADED, settings.mode());
-    assertEquals(new WriterSettings(0, MIB, OptionalLong.empty()), settings.writer());
-    assertEquals(new ReaderSettings(0, 128 * MIB), settings.reader());
+    assertEquals(new WriterSettings(2, MIB, OptionalLong.empty()), settings.writer());
+    assertEquals(new ReaderSettings(2, 128 * MIB), settings.reader());
     assertEquals(256 * MIB, settings.memory().limit().bytes());
     assertEquals(120_000_000_000L, settings.memory().waitNanos());
     assertEquals(NativeCore.LEVEL_FAST, settings.blocks().level());
