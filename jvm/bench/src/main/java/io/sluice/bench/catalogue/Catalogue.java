@@ -111,15 +111,17 @@ public final class Catalogue {
           1_000_000, TABLE_ROW_BYTES, Start.FRESH, FLOOR));
 
   /**
-   * What Spark's operators of an executor may have, storage included: 48 MiB of a heap of 4096 MiB. A task of eight
-   * sorts about 190 MiB.
+   * What Spark's operators of an executor may have, storage included: 48 MiB of a heap of 4096 MiB; and a quarter of
+   * what Sluice's shuffles have by default. A task of eight sorts about 190 MiB.
    */
-  private static final Map<String, String> LITTLE_MEMORY = Map.of("spark.memory.fraction", "0.0126");
+  private static final Map<String, String> LITTLE_MEMORY =
+      Map.of("spark.memory.fraction", "0.0126", "spark.sluice.memory.limit", "64m");
 
   /** Workloads with a quarter of the memory that they need, or less. */
   private static final List<Entry> SPILLING = List.of(
       spilling("sort", 8), spilling("join", 8), spilling("aggregate", 8), spilling("terasort", 8),
-      spilling("sort-rdd", 4), spilling("groupby", 2));
+      spilling("sort-rdd", 4), spilling("groupby", 2), spilling("hibench-terasort", 4), spilling("aggregate-sets", 4),
+      spilling("cogroup-join", 4), spilling("window", 8), spilling("sort-strings", 8));
 
   private static final List<Entry> ENTRIES = Stream.of(GENERATING, SPILLING).flatMap(List::stream).toList();
 
