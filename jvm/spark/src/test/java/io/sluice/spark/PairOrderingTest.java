@@ -128,6 +128,39 @@ class PairOrderingTest {
     }
   }
 
+  /** Numbers for texts, which Sluice must not ask for with pairs. */
+  private static final class ByLength implements Comparator<String>, NormalizedKeyOrdering<String>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(String left, String right) {
+      return Integer.compare(left.length(), right.length());
+    }
+
+    @Override
+    public long prefix(String key) {
+      return key.length();
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix() {
+      return true;
+    }
+  }
+
+  @Test
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Scala's orderings of numbers are of their own boxed types.
+  void ordersOfPartsMayHaveNumbersOfTheirOwn() {
+    Ordering<String> byLength = Ordering$.MODULE$.comparatorToOrdering(new ByLength());
+    JavaPairRDD<Tuple2<String, Object>, Integer> records = spark.numbers(ROWS).coalesce(1)
+        .mapToPair(n -> new Tuple2<>(new Tuple2<>("x".repeat((mixed(n) >>> 4) % 30), mixed(n)), n));
+    for (Ordering<String> first : List.of(byLength, byLength.reverse())) {
+      spark.assertSame(context -> RddOnBothEngines.inOrder(RddOnBothEngines
+          .shuffled(records, new HashPartitioner(2))
+          .setKeyOrdering(Ordering$.MODULE$.Tuple2(first, (Ordering) Ordering.Int$.MODULE$))));
+    }
+  }
+
   @Test
   void fractionsAreSortedAsRows() throws ReflectiveOperationException {
     JavaPairRDD<Object, Integer> doubles =

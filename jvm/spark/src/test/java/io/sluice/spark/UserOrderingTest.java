@@ -186,6 +186,35 @@ class UserOrderingTest {
     return spark.numbers(20_000).coalesce(1).mapToPair(n -> new Tuple2<>((mixed(n) >>> 8) % 20_000, n));
   }
 
+  /** Text of any object. */
+  private static final class ByText implements Comparator<Object>, NormalizedKeyOrdering<Object>, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public int compare(Object left, Object right) {
+      return left.toString().compareTo(right.toString());
+    }
+
+    @Override
+    public long prefix(Object key) {
+      return key.toString().charAt(0);
+    }
+
+    @Override
+    public boolean canSortFullyWithPrefix() {
+      return false;
+    }
+  }
+
+  /** The keys are written as nested parts; from some record on, the serializer writes whole records. */
+  @Test
+  void serializedRecordsAmongThoseWithNestedKeys() {
+    JavaPairRDD<Object, Object> records = spark.numbers(4_000).coalesce(1).mapToPair(n -> new Tuple2<>(
+        new Tuple2<>(java.util.Optional.empty().isPresent(), java.math.BigInteger.valueOf(mixed(n))),
+        n < 2_000 ? (Object) n : new Point(n, n)));
+    assertSame(false, within(new ByText(), records));
+  }
+
   @Test
   void orderByReversedBits() {
     assertSame(false,

@@ -98,8 +98,18 @@ final class KeyOrders {
     if (sample.kind() != Kind.PAIR || parts.size() != 2) {
       return Optional.empty();
     }
-    return of(parts.get(0), sample.first())
-        .flatMap(first -> of(parts.get(1), sample.second()).map(second -> new KeyOrder.Pairs(first, second)));
+    return ofPart(parts.get(0), sample.first())
+        .flatMap(first -> ofPart(parts.get(1), sample.second()).map(second -> new KeyOrder.Pairs(first, second)));
+  }
+
+  /** Not one that asks the job for numbers: it would be given the whole pair. */
+  private static Optional<KeyOrder> ofPart(Comparator<?> ordering, RowKey sample) {
+    return of(ordering, sample).filter(order -> !isOfJob(order));
+  }
+
+  private static boolean isOfJob(KeyOrder order) {
+    return order instanceof KeyOrder.OfJob
+        || order instanceof KeyOrder.Reversed && isOfJob(((KeyOrder.Reversed) order).forwards());
   }
 
   @SuppressWarnings("unchecked") // An ordering of the job's keys takes the job's keys.

@@ -39,6 +39,8 @@ public final class RowKey {
   private long start;
   private int rowBytes;
   private long shape = RecordShape.SERIALIZED;
+  /** The kind of keys of rows with this shape; that of a damaged row differs. */
+  private Kind shapesKind = Kind.SERIALIZED;
   private Kind kind = Kind.SERIALIZED;
   private long word;
   /** The parts of a pair; null before the first one. */
@@ -49,15 +51,12 @@ public final class RowKey {
   public void pointTo(Object object, long offset, int bytes) {
     long found = Platform.getLong(object, offset + SHAPE_AT);
     if (found != shape) {
-      kind = kindOf(found);
+      shapesKind = kindOf(found);
       shape = found;
     }
-    lookAt(kind, object, offset, bytes, Platform.getLong(object, offset + KEY_AT));
+    lookAt(shapesKind, object, offset, bytes, Platform.getLong(object, offset + KEY_AT));
     if (kind == Kind.PAIR) {
       pointPartsTo(object, offset, bytes);
-    }
-    if (kind == Kind.OTHER) {
-      shape = RecordShape.SERIALIZED;
     }
   }
 

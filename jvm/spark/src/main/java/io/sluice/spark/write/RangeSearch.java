@@ -84,6 +84,9 @@ final class RangeSearch {
   private static List<Comparator<Object>> candidates(Object bound) {
     if (bound instanceof Tuple2) {
       Tuple2<?, ?> pair = (Tuple2<?, ?>) bound;
+      if (pair._1() instanceof Tuple2 || pair._2() instanceof Tuple2) {
+        return List.of();
+      }
       return pairs(candidates(pair._1()), candidates(pair._2()));
     }
     List<Comparator<Object>> orders = new ArrayList<>();

@@ -123,6 +123,15 @@ class RangeSearchTest {
     assertFinds(i -> new Tuple2<>("key " + mixed(i) % 4000, (long) i), natural, Object.class, 20);
   }
 
+  /** Of whose parts there would be too many orders. */
+  @Test
+  void pairsOfPairsAreNotSearched() {
+    IntFunction<Tuple2<Tuple2<Integer, Integer>, Integer>> keys = i -> new Tuple2<>(new Tuple2<>(mixed(i), i), i);
+    Order<Tuple2<Tuple2<Integer, Integer>, Integer>> order =
+        (left, right) -> Integer.compare(left._1()._1(), right._1()._1());
+    assertEquals(Optional.empty(), RangeSearch.of(partitioner(keys, order, Object.class, 20, true)));
+  }
+
   @Test
   void primitiveBoundsAreSearchedWhereThePartitionerComparesThem() {
     assertFinds(RangeSearchTest::mixed, (left, right) -> left.compareTo(right), int.class, 100);
