@@ -19,6 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import scala.Option;
 
 /** Sorts in SQL plans are Sluice's where they may be; beside them the plans are stock's, and so are the rows. */
 @Tag("everyLine")
@@ -79,6 +80,31 @@ class SqlSortTest {
         return null;
       });
     }
+  }
+
+  @Test
+  void eachSettingTakesItsOwnNodesAway() {
+    String exchange = "spark.sluice.sql.exchange";
+    with(exchange, "true", () -> {
+      assertNodes(2, 2);
+      with(SETTING, "false", () -> assertNodes(0, 2));
+      return null;
+    });
+    with(exchange, "false", () -> {
+      assertNodes(2, 0);
+      with(SETTING, "false", () -> assertNodes(0, 0));
+      return null;
+    });
+  }
+
+  /** Of the join's plan, which stays as it is otherwise; its rows are stock's. Null, so that it is an action. */
+  private Void assertNodes(long sorts, long exchanges) {
+    Dataset<Row> data = join(session());
+    assertEquals(List.of(sorts, exchanges), List.of(count(SLUICES, data), count("SluicePartitions", data)));
+    assertEquals(with("spark.sluice.enabled", "false", () -> Plans.shape(join(session()))),
+        Plans.shapeWithoutSluice(data));
+    assertEquals(expected.get("sort-merge join"), Fingerprint.of(data).unordered());
+    return null;
   }
 
   @Test
@@ -177,11 +203,16 @@ class SqlSortTest {
   }
 
   private <T> T with(String key, String value, Supplier<T> action) {
+    Option<String> before = session().conf().getOption(key);
     session().conf().set(key, value);
     try {
       return action.get();
     } finally {
-      session().conf().unset(key);
+      if (before.isDefined()) {
+        session().conf().set(key, before.get());
+      } else {
+        session().conf().unset(key);
+      }
     }
   }
 
