@@ -110,8 +110,8 @@ struct PackedLanes {
 impl PackedLanes {
     #[inline(always)]
     fn put(&mut self, v: &[u64; LANES], width: u32, out: &mut [u8]) {
-        for l in 0..LANES {
-            self.word[l] |= v[l] << self.fill;
+        for (word, v) in self.word.iter_mut().zip(v) {
+            *word |= v << self.fill;
         }
         self.fill += width;
         if self.fill >= 64 {
@@ -120,8 +120,8 @@ impl PackedLanes {
             self.fill -= 64;
             // The bits that did not fit; `width - fill` is 64 only when width is, which it never is.
             let kept = width - self.fill;
-            for l in 0..LANES {
-                self.word[l] = if self.fill == 0 { 0 } else { v[l] >> kept };
+            for (word, v) in self.word.iter_mut().zip(v) {
+                *word = if self.fill == 0 { 0 } else { v >> kept };
             }
         }
     }
