@@ -59,8 +59,9 @@ object SortKeys {
   }
 
   private def neverFails(key: Expression): Boolean = (key match {
-    case _: Attribute | _: Literal | _: GetStructField | _: IsNull | _: IsNotNull | _: Not | _: Coalesce | _: If => true
-    case _: CaseWhen | _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => true
+    case _: Attribute | _: Literal | _: GetStructField | _: CreateNamedStruct | _: Coalesce | _: If | _: CaseWhen => true
+    case _: IsNull | _: IsNotNull | _: Not | _: And | _: Or | _: BinaryComparison => true
+    case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => true
     case _: Upper | _: Lower | _: Length | _: Substring | _: Concat | _: StringTrim => true
     case _: Year | _: Month | _: DayOfMonth | _: Hour | _: Minute | _: Second => true
     case _ => KeyColumn.isColumn(key)
