@@ -2,6 +2,8 @@ package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
+import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import java.util.ArrayList;
@@ -93,7 +95,7 @@ final class GeneratedQuery {
     }
     divisionKeys = someColumns(random);
     partitions = 2 + random.nextInt(12);
-    someColumns(random).forEach(name -> addToOrder(col(name), random));
+    someColumns(random).forEach(name -> addToOrder(random.nextInt(3) == 0 ? computed(name, random) : col(name), random));
     totalOrder = random.nextBoolean();
     if (totalOrder) {
       addToOrder(col("id"), random);
@@ -120,6 +122,17 @@ final class GeneratedQuery {
     }
     Collections.shuffle(names, random);
     return names.subList(0, 1 + random.nextInt(Math.min(3, names.size())));
+  }
+
+  /** A key that is no column, which may fail to be computed, for all that Spark knows, or not. */
+  private Column computed(String name, Random random) {
+    Column other = col("c" + random.nextInt(columns.size()));
+    return switch (random.nextInt(4)) {
+      case 0 -> expr("IF(id % 5 = 0, NULL, " + name + ")");
+      case 1 -> struct(col(name), other);
+      case 2 -> when(other.isNotNull(), struct(struct(col(name)), other));
+      default -> when(other.isNull(), col(name));
+    };
   }
 
   private void addToOrder(Column key, Random random) {

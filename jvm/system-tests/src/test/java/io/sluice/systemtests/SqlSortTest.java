@@ -34,7 +34,10 @@ class SqlSortTest {
   private final List<Query> queries = List.of(
       Query.ordered("global sort", spark -> events(spark).orderBy("k", "id")),
       Query.ordered("sort below a projection", spark -> sortedBelow(events(spark))),
+      Query.ordered("sort by expressions", spark -> events(spark)
+          .orderBy(expr("id % 7").desc_nulls_first(), expr("IF(d < 0, NULL, struct(k, name))"), col("id").desc())),
       Query.of("sort-merge join", SqlSortTest::join),
+      Query.of("sort-merge join by an expression", SqlSortTest::joinByExpression),
       Query.of("window over a join", spark -> window(join(spark))),
       Query.of("join of the same rows", SqlSortTest::selfJoin));
 
@@ -66,9 +69,18 @@ class SqlSortTest {
   }
 
   @Test
-  void sortsByExpressionsStaySparks() {
-    assertSorts(0, 1, events(session()).orderBy(expr("id % 7")));
+  void sortsByExpressionsAndStructsAreReplaced() {
+    assertSorts(1, 0, events(session()).orderBy(expr("id % 7"), col("id")));
+    assertSorts(1, 0, events(session()).orderBy(expr("struct(k, struct(name, d))").desc(), expr("upper(name)")));
+    assertSorts(2, 0, joinByExpression(session()));
+  }
+
+  /** Spark computes them only for rows that are equal in the keys before them; and arrays only Spark orders. */
+  @Test
+  void laterKeysThatMayFailToBeComputedStaySparks() {
     assertSorts(0, 1, events(session()).orderBy(col("k"), expr("id % 7")));
+    assertSorts(0, 1, events(session()).orderBy(expr("array(k, id)")));
+    assertSorts(0, 1, events(session()).orderBy(expr("struct(id % 7)")));
   }
 
   @Test
@@ -241,6 +253,11 @@ class SqlSortTest {
   private static Dataset<Row> join(SparkSession spark) {
     Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("id AS k", "concat('right ', id) AS right");
     return events(spark).join(right, "k");
+  }
+
+  private static Dataset<Row> joinByExpression(SparkSession spark) {
+    Dataset<Row> right = spark.range(0, 500, 1, SLICES).selectExpr("concat('NAME_', id) AS number", "id AS n");
+    return events(spark).join(right, expr("lower(number) = substring(name, 1, 8)")).select("id", "n");
   }
 
   private static Dataset<Row> window(Dataset<Row> data) {

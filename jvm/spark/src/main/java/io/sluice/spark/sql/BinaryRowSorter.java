@@ -12,6 +12,7 @@ import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.memory.TooLargePageException;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.array.LongArray;
@@ -33,6 +34,9 @@ import scala.collection.Iterator;
  *   sort ──────► sorted, InsertedRows ─┴─► MergedRows ─► one UnsafeRow, pointed to each row in turn
  * </pre>
  *
+ * <p>Where the order is not one of the rows' columns, each row is kept with a row of its keys before it and the length
+ * of that behind it; such a record is ordered as its first row.
+ *
  * <p>Rows that are equal come in the order in which they were inserted; for a single column whose nulls Spark keeps
  * apart, in the order in which Spark's own sorter returns them.
  *
@@ -45,6 +49,9 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private final TaskContext context;
   private final TaskMemoryManager memory;
   private final RowOrder order;
+  /** Makes a row of a row's keys; null where the order is one of the rows themselves. */
+  private final UnsafeProjection keys;
+  private final int fields;
   private final RowOrder.Part firstPart;
   private final int mostRows;
   private final long mostBytes;
@@ -64,12 +71,15 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private volatile InsertedRows resident;
   private boolean closed;
 
-  private BinaryRowSorter(TaskContext context, RowOrder order, boolean radixSort, int mostRows, long mostBytes) {
+  private BinaryRowSorter(TaskContext context, RowOrder order, UnsafeProjection keys, int fields, boolean radixSort,
+      int mostRows, long mostBytes) {
     super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(),
         context.taskMemoryManager().getTungstenMemoryMode());
     this.context = context;
     this.memory = context.taskMemoryManager();
     this.order = order;
+    this.keys = keys;
+    this.fields = fields;
     this.mostRows = mostRows;
     this.mostBytes = mostBytes;
     this.nullsApart = radixSort && order.isOneNumber();
@@ -84,27 +94,41 @@ public final class BinaryRowSorter extends MemoryConsumer {
    *     decides about the order of rows that are equal
    */
   public static BinaryRowSorter create(RowOrder order, boolean radixSort) {
+    return create(order, null, order.fields(), radixSort);
+  }
+
+  /**
+   * A sorter of the running task.
+   *
+   * @param order of rows that {@code keys} makes
+   * @param keys makes a row of a row's keys; null where the order is one of the rows themselves
+   * @param fields of the rows
+   * @param radixSort as above
+   */
+  public static BinaryRowSorter create(RowOrder order, UnsafeProjection keys, int fields, boolean radixSort) {
     SparkConf conf = SparkEnv.get().conf();
-    return create(order, radixSort,
+    return create(order, keys, fields, radixSort,
         conf.getInt("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.MAX_VALUE),
         conf.getSizeAsBytes("spark.shuffle.spill.maxSizeInBytesForSpillThreshold", Long.MAX_VALUE + "b"));
   }
 
   static BinaryRowSorter create(RowOrder order, boolean radixSort, int mostRows) {
-    return create(order, radixSort, mostRows, Long.MAX_VALUE);
-  }
-
-  /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
-  public static boolean isMergeLimited() {
-    return SparkEnv.get().conf().contains("spark.unsafe.sorter.spill.merge.factor");
+    return create(order, null, order.fields(), radixSort, mostRows, Long.MAX_VALUE);
   }
 
   /**
    * A sorted run is written when there are {@code mostRows} rows in memory, and when their pages have {@code mostBytes}
    * bytes.
    */
-  static BinaryRowSorter create(RowOrder order, boolean radixSort, int mostRows, long mostBytes) {
-    return new BinaryRowSorter(TaskContext.get(), order, radixSort, Math.min(mostRows, References.MOST), mostBytes);
+  static BinaryRowSorter create(RowOrder order, UnsafeProjection keys, int fields, boolean radixSort, int mostRows,
+      long mostBytes) {
+    return new BinaryRowSorter(
+        TaskContext.get(), order, keys, fields, radixSort, Math.min(mostRows, References.MOST), mostBytes);
+  }
+
+  /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
+  public static boolean isMergeLimited() {
+    return SparkEnv.get().conf().contains("spark.unsafe.sorter.spill.merge.factor");
   }
 
   /** Where the row at {@code address} starts in its page. */
@@ -129,14 +153,21 @@ public final class BinaryRowSorter extends MemoryConsumer {
     if (references != null && (references.size() >= mostRows || pageBytes() >= mostBytes)) {
       spillInserted();
     }
-    int bytes = row.getSizeInBytes();
+    UnsafeRow key = keys == null ? null : keys.apply(row);
+    int keyBytes = key == null ? 0 : key.getSizeInBytes();
+    int bytes = row.getSizeInBytes() + (key == null ? 0 : keyBytes + Long.BYTES);
     makeRoomForReference();
     makeRoom(bytes + Long.BYTES);
     Object base = page.getBaseObject();
     long address = memory.encodePageNumberAndOffset(page, free);
-    Platform.putLong(base, free, bytes);
-    Platform.copyMemory(row.getBaseObject(), row.getBaseOffset(), base, free + Long.BYTES, bytes);
     long start = free + Long.BYTES;
+    Platform.putLong(base, free, bytes);
+    if (key != null) {
+      Platform.copyMemory(key.getBaseObject(), key.getBaseOffset(), base, start, keyBytes);
+      Platform.putLong(base, start + bytes - Long.BYTES, keyBytes);
+    }
+    Platform.copyMemory(
+        row.getBaseObject(), row.getBaseOffset(), base, start + keyBytes, row.getSizeInBytes());
     free += bytes + Long.BYTES;
     if (nullsApart && order.isNull(base, start)) {
       references.addAt(nulls, address, 0);
@@ -353,7 +384,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
   /** What the consumer reads. */
   private final class Rows extends AbstractIterator<UnsafeRow> {
     private final SortedRows rows;
-    private final UnsafeRow row = new UnsafeRow(order.fields());
+    private final UnsafeRow row = new UnsafeRow(fields);
 
     Rows(SortedRows rows) {
       this.rows = rows;
@@ -376,7 +407,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
         cleanupResources();
         Platform.throwException(e);
       }
-      row.pointTo(rows.base(), rows.offset(), rows.bytes());
+      pointToRow();
       if (rows.hasNext()) {
         return row;
       }
@@ -384,6 +415,16 @@ public final class BinaryRowSorter extends MemoryConsumer {
       UnsafeRow last = row.copy();
       cleanupResources();
       return last;
+    }
+
+    private void pointToRow() {
+      int keyBytes = 0;
+      int bytes = rows.bytes();
+      if (keys != null) {
+        keyBytes = (int) Platform.getLong(rows.base(), rows.offset() + bytes - Long.BYTES);
+        bytes -= keyBytes + Long.BYTES;
+      }
+      row.pointTo(rows.base(), rows.offset() + keyBytes, bytes);
     }
   }
 }

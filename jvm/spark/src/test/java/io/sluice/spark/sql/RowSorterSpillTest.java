@@ -50,7 +50,7 @@ class RowSorterSpillTest {
 
   private static BinaryRowSorter sorter(int mostRows, long mostBytes) {
     SortColumn column = SortColumn.of(DataTypes.LongType, 0, false, false, true).orElseThrow();
-    return BinaryRowSorter.create(new ColumnOrder(List.of(column), 1), true, mostRows, mostBytes);
+    return BinaryRowSorter.create(new ColumnOrder(List.of(column), 1), null, 1, true, mostRows, mostBytes);
   }
 
   /** Values from {@code from} on, in the order in which {@code step} leads. */

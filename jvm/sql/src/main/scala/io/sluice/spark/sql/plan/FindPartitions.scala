@@ -56,6 +56,6 @@ final class FindPartitions extends PlanRule {
   /** Spark compares keys by what the order says of null, which a row's column may say otherwise. */
   private def range(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowPartitioning] = {
     val agree = keys.forall(key => KeyColumn.of(key.child, columns).forall(_.nullable == key.child.nullable))
-    if (agree) SluiceSortExec.rowOrder(keys, columns).map(order => RowPartitioning.range(order)) else None
+    if (agree) SortKeys.ofColumns(keys, columns).map(order => RowPartitioning.range(order)) else None
   }
 }

@@ -28,6 +28,9 @@ object KeyColumn {
     }
   }
 
+  /** Whether the key is a column, or follows from one. */
+  def isColumn(key: Expression): Boolean = column(key).isDefined
+
   private def column(key: Expression): Option[Attribute] = key match {
     case attribute: Attribute => Some(attribute)
     // Zeros are equal for Spark's comparisons and hashes, and NaNs too, whichever they are.

@@ -16,7 +16,7 @@ final class ReplaceSorts extends PlanRule {
 
   private def replaceable(sort: SortExec): Boolean =
     sort.getClass == classOf[SortExec] && sort.testSpillFrequency == 0 && sort.child.supportsRowBased &&
-      SluiceSortExec.rowOrder(sort.sortOrder, sort.child.output).isDefined
+      SortKeys.of(sort.sortOrder, sort.child.output).isDefined
 
   /** `transformUp` copies the tags. */
   private def replacement(sort: SortExec): SparkPlan =

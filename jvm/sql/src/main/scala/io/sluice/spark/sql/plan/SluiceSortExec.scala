@@ -1,16 +1,16 @@
 package io.sluice.spark.sql.plan
 
-import io.sluice.spark.sql.{BinaryRowSorter, ColumnOrder, RowOrder, SortColumn, SortMetrics}
+import io.sluice.spark.sql.{BinaryRowSorter, SortMetrics}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Descending, NullsFirst, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.execution.{CodegenSupport, InputAdapter, SortExec, SparkPlan}
 
 /**
  * A sort whose rows are sorted by [[BinaryRowSorter]]; shown as `SluiceSort`. Everything else about it is
  * `SortExec`'s: output, ordering, required distribution, metrics. With keys that `BinaryRowSorter` does not sort
- * ([[SluiceSortExec.rowOrder]] is empty) it does what `SortExec` does.
+ * ([[SortKeys.of]] is empty) it does what `SortExec` does.
  *
  * The constructor has `SortExec`'s parameters, because Spark copies nodes through it.
  *
@@ -20,7 +20,7 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
   extends SortExec(keys, overAllPartitions, input, spillFrequency) {
 
   /** Evaluated on the driver, where plans are made, and sent with the node. */
-  private lazy val order: Option[RowOrder] = SluiceSortExec.rowOrder(sortOrder, child.output)
+  private lazy val keyRows: Option[SortKeys] = SortKeys.of(sortOrder, child.output)
 
   /** As `SortExec` has it: the setting of the session in which the node was made. */
   private val radixSort: Boolean = conf.enableRadixSort
@@ -47,12 +47,12 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
 
   /** Called by generated code too. */
   def createRowSorter(): BinaryRowSorter = {
-    sorter = BinaryRowSorter.create(order.get, radixSort)
+    sorter = keyRows.get.createSorter(radixSort)
     sorter
   }
 
   override protected def doExecute(): RDD[InternalRow] =
-    if (order.isDefined) executeSorted() else super.doExecute()
+    if (keyRows.isDefined) executeSorted() else super.doExecute()
 
   private def executeSorted(): RDD[InternalRow] = {
     val sortTime = longMetric("sortTime")
@@ -69,7 +69,7 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
   }
 
   override protected def doProduce(ctx: CodegenContext): String =
-    if (order.isDefined) produceSorted(ctx) else super.doProduce(ctx)
+    if (keyRows.isDefined) produceSorted(ctx) else super.doProduce(ctx)
 
   private def produceSorted(ctx: CodegenContext): String = {
     val needToSort = ctx.addMutableState("boolean", "needToSort", v => s"$v = true;")
@@ -120,7 +120,7 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
   }
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String =
-    if (order.isDefined) {
+    if (keyRows.isDefined) {
       s"""
          |${row.code}
          |$sorterTerm.insertRow((UnsafeRow) ${row.value});
@@ -136,25 +136,4 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
     }
     super.cleanupResources()
   }
-}
-
-object SluiceSortExec {
-  /**
-   * The order in the terms of [[BinaryRowSorter]]. Empty if one of the keys is no column of the rows, or of a type
-   * whose order only Spark knows.
-   *
-   * @param columns of the rows. They decide whether a key may be null, as they do in Spark's generated comparisons
-   */
-  def rowOrder(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowOrder] = {
-    val found = new java.util.ArrayList[SortColumn](keys.length)
-    keys.foreach(key => sortColumn(key, columns).foreach(column => found.add(column)))
-    if (keys.nonEmpty && found.size == keys.length) Some(new ColumnOrder(found, columns.length)) else None
-  }
-
-  private def sortColumn(key: SortOrder, columns: Seq[Attribute]): Option[SortColumn] =
-    KeyColumn.of(key.child, columns).flatMap { found =>
-      val column = SortColumn.of(found.storedType, found.ordinal, found.nullable,
-        key.direction == Descending, key.nullOrdering == NullsFirst)
-      if (column.isPresent) Some(column.get) else None
-    }
 }
