@@ -95,7 +95,8 @@ final class GeneratedQuery {
     }
     divisionKeys = someColumns(random);
     partitions = 2 + random.nextInt(12);
-    someColumns(random).forEach(name -> addToOrder(random.nextInt(3) == 0 ? computed(name, random) : col(name), random));
+    someColumns(random)
+        .forEach(name -> addToOrder(random.nextInt(3) == 0 ? computed(name, random) : col(name), random));
     totalOrder = random.nextBoolean();
     if (totalOrder) {
       addToOrder(col("id"), random);

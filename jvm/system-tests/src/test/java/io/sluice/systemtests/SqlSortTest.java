@@ -95,15 +95,12 @@ class SqlSortTest {
   }
 
   @Test
-  void eachSettingTakesItsOwnNodesAway() {
+  void oneSettingTakesSortsAwayTheOtherAllNodes() {
     String exchange = "spark.sluice.sql.exchange";
-    with(exchange, "true", () -> {
-      assertNodes(2, 2);
-      with(SETTING, "false", () -> assertNodes(0, 2));
-      return null;
-    });
+    assertNodes(2, 2);
+    with(SETTING, "false", () -> assertNodes(0, 2));
     with(exchange, "false", () -> {
-      assertNodes(2, 0);
+      assertNodes(0, 0);
       with(SETTING, "false", () -> assertNodes(0, 0));
       return null;
     });

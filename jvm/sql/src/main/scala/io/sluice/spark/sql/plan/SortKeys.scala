@@ -37,7 +37,9 @@ object SortKeys {
   def of(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[SortKeys] =
     ofColumns(keys, columns).map(new SortKeys(_, Nil, columns, true)).orElse(ofExpressions(keys, columns))
 
-  /** The order of rows by their columns; empty if one of the keys is none, or of a type whose order only Spark knows. */
+  /**
+   * The order of rows by their columns; empty if one of the keys is none, or of a type whose order only Spark knows.
+   */
   def ofColumns(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowOrder] =
     rowOrder(keys.map { key =>
       KeyColumn.of(key.child, columns).flatMap { found =>
