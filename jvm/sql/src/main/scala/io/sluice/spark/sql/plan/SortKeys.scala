@@ -61,7 +61,8 @@ object SortKeys {
   }
 
   private def neverFails(key: Expression): Boolean = (key match {
-    case _: Attribute | _: Literal | _: GetStructField | _: CreateNamedStruct | _: Coalesce | _: If | _: CaseWhen => true
+    case _: Attribute | _: Literal | _: GetStructField | _: CreateNamedStruct => true
+    case _: Coalesce | _: If | _: CaseWhen => true
     case _: IsNull | _: IsNotNull | _: Not | _: And | _: Or | _: BinaryComparison => true
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero => true
     case _: Upper | _: Lower | _: Length | _: Substring | _: Concat | _: StringTrim => true
