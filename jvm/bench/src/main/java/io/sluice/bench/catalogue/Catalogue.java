@@ -25,7 +25,9 @@ import io.sluice.bench.workload.RoundRobin;
 import io.sluice.bench.workload.SelfJoin;
 import io.sluice.bench.workload.SkewJoin;
 import io.sluice.bench.workload.SmallJobs;
+import io.sluice.bench.workload.SortByExpression;
 import io.sluice.bench.workload.SortByFive;
+import io.sluice.bench.workload.SortPairs;
 import io.sluice.bench.workload.SortRdd;
 import io.sluice.bench.workload.SortStrings;
 import io.sluice.bench.workload.SparkTeraSort;
@@ -97,6 +99,7 @@ public final class Catalogue {
       warm("aggregate-sets", "words after words, aggregateByKey to sets", () -> new AggregateSets(), 3_000_000, 10),
       warm("wordcount-text", "wordcount with Hadoop's Text as the key", () -> new WordCountText(), 10_000_000, 5),
       warm("nested-tuples", "reduceByKey of nested tuples", () -> new NestedTuples(), 3_000_000, 30),
+      warm("sort-pairs", "words with times, sortByKey of the pair", () -> new SortPairs(), 3_000_000, 30),
       table("round-robin", "the table to 200 partitions in turn", () -> new RoundRobin()),
       table("rebalance", "the table through the REBALANCE hint", () -> new Rebalance()),
       table("window", "rank and running sum in 1,000 groups", () -> new Ranking()),
@@ -105,6 +108,7 @@ public final class Catalogue {
       table("collect-list", "sorted ids of 100,000 groups", () -> new CollectList()),
       table("sort-strings", "the table in order of one string", () -> new SortStrings()),
       table("sort-multi", "the table in order of five columns", () -> new SortByFive()),
+      table("sort-expression", "the table in order of an expression", () -> new SortByExpression()),
       warm("small", "jobs of ten rows, one after the other", () -> new SmallJobs(), 1_000L * SmallJobs.ROWS, 16),
       warm("wide", "500 columns to 2,000 partitions", () -> new WideRows(), 50_000, WideRows.COLUMNS * Long.BYTES),
       new Entry("cold-query", "first query of a new application: group, sort", () -> new ColdQuery(),

@@ -12,11 +12,11 @@ public enum FigurePart {
       "bench repartition join sort aggregate terasort-df --warmups 3 --runs 5"),
   SQL_MORE("sql-more.json", 16, "more queries: windows, skew, hints, strings, lists",
       "bench round-robin rebalance window distinct-sql skew-join collect-list sort-strings sort-multi "
-          + "--warmups 3 --runs 5"),
+          + "sort-expression --warmups 3 --runs 5"),
   RDD("rdd.json", 22, "jobs of RDDs",
       "bench terasort distinct wordcount pagerank cogroup-join sort-rdd groupby --warmups 3 --runs 5"),
   RDD_MORE("rdd-more.json", 14, "jobs of RDDs with orders, partitioners and classes of their own",
-      "bench hibench-terasort spark-terasort groupby-objects aggregate-sets wordcount-text nested-tuples "
+      "bench hibench-terasort spark-terasort groupby-objects aggregate-sets wordcount-text nested-tuples sort-pairs "
           + "--warmups 3 --runs 5"),
   OVERHEAD("overhead.json", 6, "jobs that are mostly overhead: a thousand of ten rows, and 2,000 partitions",
       "bench small wide --warmups 1 --runs 5"),

@@ -66,8 +66,10 @@ class WorkloadsTest {
             .map(row -> Scatter.below(row, 5)).distinct().count()).sum()));
     expected.putAll(Map.of("round-robin", 2_000L, "rebalance", 2_000L, "window", 2_000L, "skew-join", 2_000L,
         "sort-strings", 2_000L, "sort-multi", 2_000L, "wide", 2_000L,
+        "sort-expression", 2_000L,
         "distinct-sql", BenchTable.of(spark, SIZING).select("k", "d").distinct().count(),
         "collect-list", BenchTable.of(spark, SIZING).selectExpr("k % 100000").distinct().count()));
+    expected.put("sort-pairs", 2_000L);
     for (Entry entry : Catalogue.entries()) {
       Digest digest = Catalogue.create(entry.name()).verify(spark, SIZING);
       assertEquals(expected.get(entry.name().replace("-spilling", "")), digest.rows(), entry.name());
@@ -94,7 +96,8 @@ class WorkloadsTest {
     Sizing other = new Sizing(SIZING.rows(), SIZING.maps(), 2);
     for (PairWorkload<?, ?> workload : List.of(new TeraSort(), new SortRdd(), new GroupBy(), new WordCount(),
         new Distinct(), new CogroupJoin(), new PageRank(), new HiBenchTeraSort(), new SparkTeraSort(),
-        new GroupObjects(), new AggregateSets(), new WordCountText(), new NestedTuples())) {
+        new GroupObjects(), new AggregateSets(), new WordCountText(), new NestedTuples(),
+        new SortPairs())) {
       assertEquals(workload.verify(spark, SIZING), workload.verify(spark, other), workload.getClass().getName());
     }
   }
