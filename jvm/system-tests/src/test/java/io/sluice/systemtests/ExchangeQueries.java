@@ -24,6 +24,9 @@ final class ExchangeQueries {
         placed("hash of an expression", data -> data.repartition(7, expr("k % 5"))),
         placed("range of a string", data -> data.repartitionByRange(9, col("name").desc(), col("id"))),
         placed("range of a number", data -> data.repartitionByRange(40, col("d"))),
+        placed("range of an expression", data -> data.repartitionByRange(9, expr("upper(substring(name, 6))"))),
+        placed("range of a struct", data -> data.repartitionByRange(
+            9, expr("IF(id % 9 = 0, NULL, struct(IF(d < 7, NULL, d), name))").desc_nulls_first(), col("id"))),
         placed("in turn", data -> data.repartition(11)),
         placed("one partition", data -> data.repartition(1)),
         Query.ordered("global sort", spark -> events(spark).orderBy("d", "id")),

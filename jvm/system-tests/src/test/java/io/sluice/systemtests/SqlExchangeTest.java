@@ -47,6 +47,7 @@ class SqlExchangeTest {
   void exchangesHaveTheNodeBelow() {
     assertNodes(1, ExchangeQueries.events(session()).repartition(7, col("k")));
     assertNodes(1, ExchangeQueries.events(session()).repartitionByRange(7, col("name")));
+    assertNodes(1, ExchangeQueries.events(session()).repartitionByRange(7, expr("k % 5"), expr("struct(k, name)")));
     assertNodes(1, ExchangeQueries.events(session()).repartition(7));
     assertNodes(2, ExchangeQueries.join(session()));
     assertNodes(2, ExchangeQueries.joinOfTypes(session()));
@@ -55,9 +56,8 @@ class SqlExchangeTest {
 
   @Test
   @Tag("everyLine")
-  void exchangesByExpressionsAndIntoOnePartitionHaveNot() {
+  void exchangesByHashesOfExpressionsAndIntoOnePartitionHaveNot() {
     assertNodes(0, ExchangeQueries.events(session()).repartition(7, expr("k % 5")));
-    assertNodes(0, ExchangeQueries.events(session()).repartitionByRange(7, expr("k % 5")));
     assertNodes(0, ExchangeQueries.events(session()).repartition(1));
   }
 

@@ -1,8 +1,10 @@
 package io.sluice.spark.exchange;
 
+import io.sluice.spark.sql.KeyRows;
 import io.sluice.spark.sql.RowOrder;
 import java.io.Serializable;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 
 /** How an exchange divides its rows into partitions. Made on the driver, sent with the plan. Immutable; any thread. */
 public abstract class RowPartitioning implements Serializable {
@@ -21,12 +23,18 @@ public abstract class RowPartitioning implements Serializable {
     };
   }
 
-  /** By ranges of an order; where they begin is learned from Spark's function. */
-  public static RowPartitioning range(RowOrder order) {
+  /**
+   * By ranges of an order; where they begin is learned from Spark's function.
+   *
+   * @param order of the rows, or of those that {@code keys} makes of them
+   */
+  public static RowPartitioning range(RowOrder order, KeyRows keys) {
     return new RowPartitioning() {
       @Override
       PartitionFinder newFinder() {
-        return new RangeFinder(order);
+        UnsafeProjection projection = keys.projection();
+        PartitionFinder ranges = new RangeFinder(order);
+        return projection == null ? ranges : new KeyRowFinder(projection, ranges);
       }
     };
   }

@@ -180,7 +180,7 @@ class PartitionedRowsTest {
       columns.add(SortColumn.of(column.dataType(), ordinal(exchange, column), column.nullable(),
           order.direction() != Ascending$.MODULE$, order.nullOrdering() == NullsFirst$.MODULE$).orElseThrow());
     }
-    return RowPartitioning.range(new ColumnOrder(columns, exchange.output().length()));
+    return RowPartitioning.range(new ColumnOrder(columns, exchange.output().length()), () -> null);
   }
 
   /** Each column alone, then several at random. */
@@ -297,7 +297,7 @@ class PartitionedRowsTest {
     Attribute column = (Attribute) other.ordering().apply(0).child();
     SortColumn wrong = SortColumn.of(column.dataType(), 8, false, false, true).orElseThrow();
     Partitioned actual =
-        ours(exchange, RowPartitioning.range(new ColumnOrder(List.of(wrong), exchange.output().length())));
+        ours(exchange, RowPartitioning.range(new ColumnOrder(List.of(wrong), exchange.output().length()), () -> null));
     assertEquals(stocks(exchange).partitions(), actual.partitions());
     assertEquals(TASKS, actual.refuted());
   }

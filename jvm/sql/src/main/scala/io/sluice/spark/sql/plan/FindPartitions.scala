@@ -3,7 +3,7 @@ package io.sluice.spark.sql.plan
 import io.sluice.spark.exchange.{HashColumn, RowPartitioning}
 import io.sluice.spark.policy.SessionSettings
 import io.sluice.spark.sql.{BinaryOrder, BinaryRowSorter}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, RangePartitioning, RoundRobinPartitioning}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
@@ -34,7 +34,8 @@ final class FindPartitions extends PlanRule {
   private def partitioning(exchange: ShuffleExchangeExec, columns: Seq[Attribute]): Option[RowPartitioning] =
     exchange.outputPartitioning match {
       case HashPartitioning(keys, partitions) => hash(keys, columns, partitions)
-      case RangePartitioning(keys, _) => range(keys, columns)
+      case RangePartitioning(keys, _) =>
+        SortKeys.ofRanges(keys, columns).map(found => RowPartitioning.range(found.order, found))
       case RoundRobinPartitioning(partitions)
           if partitions > 1 && SQLConf.get.sortBeforeRepartition && !BinaryRowSorter.isMergeLimited =>
         Some(RowPartitioning.roundRobin(new BinaryOrder(columns.length), partitions))
@@ -52,10 +53,4 @@ final class FindPartitions extends PlanRule {
       val column = HashColumn.of(found.storedType, found.keyType, found.ordinal, found.nullable)
       if (column.isPresent) Some(column.get) else None
     }
-
-  /** Spark compares keys by what the order says of null, which a row's column may say otherwise. */
-  private def range(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowPartitioning] = {
-    val agree = keys.forall(key => KeyColumn.of(key.child, columns).forall(_.nullable == key.child.nullable))
-    if (agree) SortKeys.ofColumns(keys, columns).map(order => RowPartitioning.range(order)) else None
-  }
 }

@@ -1,31 +1,32 @@
 package io.sluice.spark.sql.plan
 
-import io.sluice.spark.sql.{BinaryRowSorter, ColumnOrder, RowOrder, SortColumn}
+import io.sluice.spark.sql.{BinaryRowSorter, ColumnOrder, KeyRows, RowOrder, SortColumn}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types.StructType
 
 /**
- * The keys of a sort in the terms of [[BinaryRowSorter]]: columns of the rows, or other expressions, of which a row of
- * keys is made for each row. A struct is as many keys as it has fields, and one more if it may be null.
+ * The keys of a sort, or of ranges, in Sluice's terms: columns of the rows, or other expressions, of which a row of keys
+ * is made for each row. A struct is as many keys as it has fields, and one more if it may be null.
  *
  * @param order    of the rows, or of the rows of keys
  * @param computed the keys; empty where all are columns of the rows
  * @param columns  of the rows
  * @param whole    whether each key of the sort is one key here
  */
-final class SortKeys private (order: RowOrder, computed: Seq[Expression], columns: Seq[Attribute], whole: Boolean)
-  extends Serializable {
+final class SortKeys private (
+    val order: RowOrder, computed: Seq[Expression], columns: Seq[Attribute], whole: Boolean) extends KeyRows {
+
+  override def projection(): UnsafeProjection =
+    if (computed.isEmpty) null else UnsafeProjection.create(computed, columns)
 
   /**
    * A sorter of the running task.
    *
    * @param radixSort whether Spark's own sorter would use its radix sort where it can: not for structs
    */
-  def createSorter(radixSort: Boolean): BinaryRowSorter = {
-    val keys = if (computed.isEmpty) null else UnsafeProjection.create(computed, columns)
-    BinaryRowSorter.create(order, keys, columns.length, radixSort && whole)
-  }
+  def createSorter(radixSort: Boolean): BinaryRowSorter =
+    BinaryRowSorter.create(order, projection(), columns.length, radixSort && whole)
 }
 
 object SortKeys {
@@ -38,9 +39,19 @@ object SortKeys {
     ofColumns(keys, columns).map(new SortKeys(_, Nil, columns, true)).orElse(ofExpressions(keys, columns))
 
   /**
+   * As [[of]], for ranges, of which Spark computes all keys of every row. It compares keys by what the order says of
+   * null, which a row's column may say otherwise: such keys are computed.
+   */
+  def ofRanges(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[SortKeys] = {
+    val agree = keys.forall(key => KeyColumn.of(key.child, columns).forall(_.nullable == key.child.nullable))
+    val found = if (agree) ofColumns(keys, columns).map(new SortKeys(_, Nil, columns, true)) else None
+    found.orElse(if (keys.forall(_.child.deterministic)) ofFlat(keys, columns) else None)
+  }
+
+  /**
    * The order of rows by their columns; empty if one of the keys is none, or of a type whose order only Spark knows.
    */
-  def ofColumns(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowOrder] =
+  private def ofColumns(keys: Seq[SortOrder], columns: Seq[Attribute]): Option[RowOrder] =
     rowOrder(keys.map { key =>
       KeyColumn.of(key.child, columns).flatMap { found =>
         val column = SortColumn.of(found.storedType, found.ordinal, found.nullable,
