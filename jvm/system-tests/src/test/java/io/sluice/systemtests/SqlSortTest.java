@@ -36,6 +36,8 @@ class SqlSortTest {
       Query.ordered("sort below a projection", spark -> sortedBelow(events(spark))),
       Query.ordered("sort by expressions", spark -> events(spark)
           .orderBy(expr("id % 7").desc_nulls_first(), expr("IF(d < 0, NULL, struct(k, name))"), col("id").desc())),
+      Query.ordered("sort by a struct of one field", spark -> events(spark)
+          .sortWithinPartitions(expr("struct(IF(d < 100, NULL, d))"))),
       Query.of("sort-merge join", SqlSortTest::join),
       Query.of("sort-merge join by an expression", SqlSortTest::joinByExpression),
       Query.of("window over a join", spark -> window(join(spark))),

@@ -1,5 +1,6 @@
 package io.sluice.spark.sql;
 
+import io.sluice.spark.SluiceException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -155,9 +156,9 @@ public final class BinaryRowSorter extends MemoryConsumer {
     }
     UnsafeRow key = keys == null ? null : keys.apply(row);
     int keyBytes = key == null ? 0 : key.getSizeInBytes();
-    int bytes = row.getSizeInBytes() + (key == null ? 0 : keyBytes + Long.BYTES);
+    int bytes = recordBytes(row, key);
     makeRoomForReference();
-    makeRoom(bytes + Long.BYTES);
+    makeRoom((long) bytes + Long.BYTES);
     Object base = page.getBaseObject();
     long address = memory.encodePageNumberAndOffset(page, free);
     long start = free + Long.BYTES;
@@ -175,6 +176,16 @@ public final class BinaryRowSorter extends MemoryConsumer {
     } else {
       references.add(address, order.number(firstPart, base, start, bytes));
     }
+  }
+
+  private static int recordBytes(UnsafeRow row, UnsafeRow key) {
+    long bytes = row.getSizeInBytes() + (key == null ? 0L : (long) key.getSizeInBytes() + Long.BYTES);
+    if (bytes > Integer.MAX_VALUE - Long.BYTES) {
+      throw new SluiceException("cannot sort a row of " + row.getSizeInBytes() + " bytes with keys of "
+          + (bytes - row.getSizeInBytes()) + ": together they must have less than 2 GiB; with spark.sluice.sql.sort=false "
+          + "Spark sorts the rows");
+    }
+    return (int) bytes;
   }
 
   private long pageBytes() {
