@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /**
- * The keys of a sort, or of ranges, in Sluice's terms: columns of the rows, or other expressions, of which a row of keys
- * is made for each row. A struct is as many keys as it has fields, and one more if it may be null.
+ * The keys of a sort, or of ranges, in Sluice's terms: columns of the rows, or other expressions, of which a row of
+ * keys is made for each row. A struct is as many keys as it has fields, and one more if it may be null.
  *
  * @param order    of the rows, or of the rows of keys
  * @param computed the keys, bound to the rows; empty where all are columns of the rows
