@@ -182,8 +182,8 @@ public final class BinaryRowSorter extends MemoryConsumer {
     long bytes = row.getSizeInBytes() + (key == null ? 0L : (long) key.getSizeInBytes() + Long.BYTES);
     if (bytes > Integer.MAX_VALUE - Long.BYTES) {
       throw new SluiceException("cannot sort a row of " + row.getSizeInBytes() + " bytes with keys of "
-          + (bytes - row.getSizeInBytes()) + ": together they must have less than 2 GiB; with spark.sluice.sql.sort=false "
-          + "Spark sorts the rows");
+          + (bytes - row.getSizeInBytes()) + ": together they must have less than 2 GiB; with "
+          + "spark.sluice.sql.sort=false Spark sorts the rows");
     }
     return (int) bytes;
   }
