@@ -89,7 +89,8 @@ pub(crate) fn unpack(
     base: u64,
     out: &mut [u64],
 ) -> Result<()> {
-    let (bytes, from_here) = input.take_of_rest(packed_bytes(n, width), "packed column")?;
+    let bytes = packed_bytes(n, width);
+    let from_here = input.take_and_rest(bytes, "packed column")?;
     match width {
         0 => out[..n].fill(base),
         64 => {

@@ -51,11 +51,12 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Like [`Input::take`], and with the bytes all that follows them, to be read but not yet consumed.
+    /// Like [`Input::take`], but the slice goes on to the payload's end: what follows may be looked at.
     #[inline]
-    pub(crate) fn take_of_rest(&mut self, bytes: usize, what: &'static str) -> Result<(usize, &'a [u8])> {
+    pub(crate) fn take_and_rest(&mut self, bytes: usize, what: &'static str) -> Result<&'a [u8]> {
         let from_here = self.rest;
-        Ok((self.take(bytes, what)?.len(), from_here))
+        self.take(bytes, what)?;
+        Ok(from_here)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -10,6 +10,7 @@ import java.io.FileNotFoundException;
 import java.io.InvalidObjectException;
 import java.io.ObjectInputStream;
 import java.io.Serializable;
+import java.math.BigInteger;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -210,7 +211,7 @@ class UserOrderingTest {
   @Test
   void serializedRecordsAmongThoseWithNestedKeys() {
     JavaPairRDD<Object, Object> records = spark.numbers(4_000).coalesce(1).mapToPair(n -> new Tuple2<>(
-        new Tuple2<>(java.util.Optional.empty().isPresent(), java.math.BigInteger.valueOf(mixed(n))),
+        new Tuple2<>(n, BigInteger.valueOf(mixed(n))),
         n < 2_000 ? (Object) n : new Point(n, n)));
     assertSame(false, within(new ByText(), records));
   }

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 /** Results as tables and sentences of Markdown; CPU of the executors is always that of the whole processes. */
 final class MarkdownFigures {
 
-  /** How many times as fast as stock each workload is to be on two cores, according to the plan. */
+  /** How many times as fast as stock each workload is to be on two cores. */
   private static final Map<String, Double> GOALS = Map.ofEntries(
       Map.entry("repartition", 2.4), Map.entry("round-robin", 3.0), Map.entry("join", 2.2), Map.entry("sort", 2.3),
       Map.entry("sort-strings", 2.3), Map.entry("sort-multi", 2.3), Map.entry("terasort-df", 2.5),

@@ -49,7 +49,7 @@ public record Settings(
 
   static Settings from(SparkConf conf, ProcessGrant process) {
     rejectUnknownKeys(conf);
-    // Only sessions ask for it.
+    // Only checked here: sessions ask for its value.
     value(conf, SluiceSettings.SQL_SORT);
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());

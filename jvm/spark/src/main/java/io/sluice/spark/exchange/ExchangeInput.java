@@ -1,5 +1,6 @@
 package io.sluice.spark.exchange;
 
+import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.sql.BinaryRowSorter;
 import java.io.IOException;
 import org.apache.spark.Partition;
@@ -7,7 +8,6 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.unsafe.Platform;
 import scala.Function1;
 import scala.Option;
 import scala.collection.Iterator;
@@ -61,8 +61,7 @@ public final class ExchangeInput extends RDD<InternalRow> {
       return BinaryRowSorter.create(partitioning.sortedBy(), false).sort(rows);
     } catch (IOException e) {
       // As Spark's sorter does: the exception itself.
-      Platform.throwException(e);
-      throw new AssertionError(e);
+      throw SparkLine.unchecked(e);
     }
   }
 

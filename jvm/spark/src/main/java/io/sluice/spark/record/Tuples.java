@@ -5,7 +5,10 @@ import java.util.HashMap;
 import java.util.Map;
 import scala.Product;
 
-/** Scala's tuples of one part, and of six parts and more, which have a class each. */
+/**
+ * Scala's tuples of one part, and of six parts and more, which have a class each. Those of two to five have a {@link
+ * NestedTag} each.
+ */
 final class Tuples {
   private static final int MOST_PARTS = 22;
   /** By the number of parts; null where there is none. */

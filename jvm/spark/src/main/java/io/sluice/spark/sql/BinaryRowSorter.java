@@ -1,6 +1,7 @@
 package io.sluice.spark.sql;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.compat.SparkLine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -129,7 +130,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
 
   /** Whether the user limits how many spilled runs are merged at once (from Spark 4.2 on): this sorter does not. */
   public static boolean isMergeLimited() {
-    return SparkEnv.get().conf().contains("spark.unsafe.sorter.spill.merge.factor");
+    return SparkEnv.get().conf().getInt("spark.unsafe.sorter.spill.merge.factor", -1) != -1;
   }
 
   /** Where the row at {@code address} starts in its page. */
@@ -416,7 +417,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
       } catch (IOException e) {
         // As Spark's sorter does: the exception itself, and nothing is kept until the task's end.
         cleanupResources();
-        Platform.throwException(e);
+        throw SparkLine.unchecked(e);
       }
       pointToRow();
       if (rows.hasNext()) {
