@@ -29,8 +29,6 @@ final class RangeFinder implements PartitionFinder {
 
   private final RowOrder order;
   private final RowOrder.Part part;
-  /** Whether rows with the same number are equal. */
-  private final boolean decides;
   private int known;
   private int[] partitions = new int[16];
   // Numbers with the highest bit inverted, so that they compare as signed ones.
@@ -47,7 +45,6 @@ final class RangeFinder implements PartitionFinder {
   RangeFinder(RowOrder order) {
     this.order = order;
     this.part = order.first();
-    this.decides = order.isEnd(order.undecided(part));
   }
 
   @Override
@@ -95,12 +92,13 @@ final class RangeFinder implements PartitionFinder {
    * @param unknown returned where the number does not decide and the row was not kept
    */
   private int compare(UnsafeRow row, long number, long keptNumber, byte[] kept, int unknown) {
-    if (number != keptNumber || decides) {
+    if (number != keptNumber) {
       return Long.compare(number, keptNumber);
     }
-    return kept == null ? unknown
-        : order.compare(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(),
-            kept, Platform.BYTE_ARRAY_OFFSET, kept.length, 0);
+    return decides(number) ? 0
+        : kept == null ? unknown
+            : order.compare(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes(),
+                kept, Platform.BYTE_ARRAY_OFFSET, kept.length, 0);
   }
 
   @Override
@@ -146,8 +144,8 @@ final class RangeFinder implements PartitionFinder {
     partitions[at] = partition;
     lows[at] = number;
     highs[at] = number;
-    lowRows[at] = keep(row, null);
-    highRows[at] = keep(row, null);
+    lowRows[at] = keep(row, number, null);
+    highRows[at] = keep(row, number, null);
   }
 
   private void grow(int length) {
@@ -161,20 +159,25 @@ final class RangeFinder implements PartitionFinder {
   private void extend(int at, UnsafeRow row, long number) {
     if (compare(row, number, lows[at], lowRows[at], 0) < 0) {
       lows[at] = number;
-      lowRows[at] = keep(row, lowRows[at]);
+      lowRows[at] = keep(row, number, lowRows[at]);
     } else if (compare(row, number, highs[at], highRows[at], 0) > 0) {
       highs[at] = number;
-      highRows[at] = keep(row, highRows[at]);
+      highRows[at] = keep(row, number, highRows[at]);
     }
   }
 
+  /** Whether rows with this number are equal. */
+  private boolean decides(long number) {
+    return order.isEnd(order.undecided(part, number ^ Long.MIN_VALUE));
+  }
+
   /** A copy of the row, if one is needed and there is room. */
-  private byte[] keep(UnsafeRow row, byte[] instead) {
+  private byte[] keep(UnsafeRow row, long number, byte[] instead) {
     if (instead != null) {
       keptBytes -= instead.length;
     }
     int bytes = row.getSizeInBytes();
-    if (decides || keptBytes + bytes > MOST_BYTES) {
+    if (decides(number) || keptBytes + bytes > MOST_BYTES) {
       return null;
     }
     keptBytes += bytes;

@@ -59,7 +59,7 @@ public final class BinaryOrder implements RowOrder {
   }
 
   @Override
-  public int undecided(Part part) {
+  public int undecided(Part part, long number) {
     return 0;
   }
 

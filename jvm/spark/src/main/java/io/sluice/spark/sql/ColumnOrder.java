@@ -4,14 +4,15 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The order of a sort of binary rows by columns; a part of it is numbered by as many columns as fit 64 bits.
+ * The order of a sort of binary rows by columns; a part of it is numbered by as many columns as fit 64 bits. Where
+ * there are several columns, integers in it have as many bits as their values need ({@link PackedInteger}).
  *
  * <pre>
  *   columns   a: int, b: long nullable, c: string
- *   parts     (a)   |a 32|b's marker 1|b 31|      equal: a is decided
- *             (b)   |marker 1|b 63|                equal: nothing more is decided, so without the marker:
- *             (b')  |b 64|                         equal: b is decided
- *             (c'), (c' 8), (c' 16) …              eight bytes of c each
+ *   parts     (a)   |a 6 to 36|b's marker 1|b 7 to 69|c      equal: those are decided that are there to their end
+ *             (b)   |marker 1|b 7 to 69|c                    equal: if b is not there to its end:
+ *             (b')  |b 64|                                   equal: b is decided
+ *             (c'), (c' 8), (c' 16) …                        eight bytes of c each
  * </pre>
  *
  * <p>Immutable; any thread.
@@ -22,12 +23,15 @@ public final class ColumnOrder implements RowOrder {
   private final SortColumn[] columns;
   private final int fields;
   private final int bitSetBytes;
+  /** A single integer needs no bits for another column, and has an order of numbers of its own. */
+  private final boolean packs;
 
   /** @param fields of the rows, also those that are no columns of the order */
   public ColumnOrder(List<SortColumn> columns, int fields) {
     this.columns = columns.toArray(new SortColumn[0]);
     this.fields = fields;
     this.bitSetBytes = UnsafeRow.calculateBitSetWidthInBytes(fields);
+    this.packs = columns.size() > 1;
   }
 
   @Override
@@ -71,29 +75,48 @@ public final class ColumnOrder implements RowOrder {
     int free = Long.SIZE;
     for (int i = part.column(); i < columns.length && free > 0; i++) {
       SortColumn column = columns[i];
+      boolean withMarker = part.marked() || i > part.column();
       boolean isNull = column.isNull(base, row);
-      if (column.isNullable() && (part.marked() || i > part.column())) {
+      if (withMarker && column.isNullable()) {
         free--;
         number |= column.marker(isNull) << free;
+        if (isNull || free == 0) {
+          continue;
+        }
       }
-      if (free > 0 && !isNull) {
-        number |= column.number(base, row, fields) >>> Long.SIZE - free;
+      if (withMarker && packs && column.isInteger()) {
+        long value = column.integer(base, fields);
+        number |= column.packed(value) >>> Long.SIZE - free;
+        free -= column.packedBits(value);
+      } else {
+        number |= isNull ? 0 : column.number(base, row, fields) >>> Long.SIZE - free;
+        free -= column.hasBytes() ? free : column.bits();
       }
-      free -= column.hasBytes() ? free : column.bits();
     }
     return number;
   }
 
   @Override
-  public int undecided(Part part) {
+  public int undecided(Part part, long number) {
     int free = Long.SIZE;
     for (int i = part.column(); i < columns.length; i++) {
       SortColumn column = columns[i];
-      free -= column.isNullable() && (part.marked() || i > part.column()) ? 1 : 0;
-      if (column.hasBytes() || column.bits() > free) {
+      boolean withMarker = part.marked() || i > part.column();
+      if (withMarker && column.isNullable() && free > 0) {
+        free--;
+        if ((number >>> free & 1) == column.marker(true)) {
+          continue;
+        }
+      }
+      if (free == 0 || column.hasBytes()) {
         return i;
       }
-      free -= column.bits();
+      int bits = withMarker && packs && column.isInteger()
+          ? column.bitsOfPacked(number << Long.SIZE - free) : column.bits();
+      if (bits > free) {
+        return i;
+      }
+      free -= bits;
     }
     return columns.length;
   }

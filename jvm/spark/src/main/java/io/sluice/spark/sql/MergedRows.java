@@ -38,8 +38,10 @@ final class MergedRows implements SortedRows {
   private int compare(Head left, Head right) {
     int compared = Long.compareUnsigned(left.first, right.first);
     if (compared == 0) {
-      compared = order.compare(left.rows.base(), left.rows.offset(), left.rows.bytes(),
-          right.rows.base(), right.rows.offset(), right.rows.bytes(), 0);
+      int column = order.undecided(part, left.first);
+      compared = order.isEnd(column) ? 0
+          : order.compare(left.rows.base(), left.rows.offset(), left.rows.bytes(),
+              right.rows.base(), right.rows.offset(), right.rows.bytes(), column);
     }
     return compared != 0 ? compared : Integer.compare(left.number, right.number);
   }

@@ -41,9 +41,10 @@ public interface RowOrder extends Serializable {
   long number(Part part, Object base, long row, int bytes);
 
   /**
-   * The first column of which two rows with the same number of {@code part} may differ; the number of columns if none.
+   * The first column of which two rows may differ that both have {@code number} for {@code part}; the number of columns
+   * if none.
    */
-  int undecided(Part part);
+  int undecided(Part part, long number);
 
   /** Whether {@code column} is the number of columns. */
   boolean isEnd(int column);

@@ -180,7 +180,7 @@ final class RowReferenceSort {
   /** The part that tells references with the same number of {@code part} apart; null when they are sorted then. */
   private Part next(int from, int until, Part part, int depth) {
     context.killTaskIfInterrupted();
-    int column = order.undecided(part);
+    int column = order.undecided(part, references.number(from));
     if (order.isEnd(column)) {
       return null;
     }

@@ -91,6 +91,32 @@ public final class SortColumn implements Serializable {
     return descending ? ~number & mask() : number;
   }
 
+  /** Whether {@link #integer} and what follows may be called. */
+  boolean isInteger() {
+    return type == PhysicalType.INT || type == PhysicalType.LONG;
+  }
+
+  /** The value of an integer, which is not null. */
+  long integer(Object base, long fields) {
+    long at = fields + (long) ordinal * Long.BYTES;
+    return type == PhysicalType.INT ? Platform.getInt(base, at) : Platform.getLong(base, at);
+  }
+
+  /** An integer's packed bits, from the highest bit of the result on. */
+  long packed(long value) {
+    long packed = PackedInteger.pack(value, type.bits());
+    return descending ? ~packed & -1L << Long.SIZE - Math.min(Long.SIZE, packedBits(value)) : packed;
+  }
+
+  int packedBits(long value) {
+    return PackedInteger.bits(value, type.bits());
+  }
+
+  /** How many bits the packed integer has that starts at the highest bit of {@code bits}, as far as those tell. */
+  int bitsOfPacked(long bits) {
+    return PackedInteger.bitsOfPacked(descending ? ~bits : bits, type.bits());
+  }
+
   private long mask() {
     return type.bits() == 0 ? -1L : -1L << Long.SIZE - type.bits();
   }
