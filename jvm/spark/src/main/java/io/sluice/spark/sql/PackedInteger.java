@@ -6,8 +6,8 @@ package io.sluice.spark.sql;
  * known.
  *
  * <pre>
- *   of 64 bits:  |zero and above: 64 + significant; below zero: 63 - significant of the complement: 7 bits|0 to 62 bits|
- *   of 32 bits:  |                32 +                          31 -                              6 bits|0 to 30 bits|
+ *   of 64 bits:  |7 bits: 64 + significant, of a negative value 63 - significant of its complement|0 to 62 bits|
+ *   of 32 bits:  |6 bits: 32 + significant, of a negative value 31 - significant of its complement|0 to 30 bits|
  *
  *   0 → 1000000    1 → 1000001    2 → 1000010 0    3 → 1000010 1    -1 → 0111111    -2 → 0111110    -3 → 0111101 1
  * </pre>
