@@ -17,7 +17,8 @@ import org.apache.spark.unsafe.Platform;
  * </pre>
  *
  * <p>Rows are compared by the number of the first part of the order; the rows themselves are kept where that number
- * does not decide, up to a limit in bytes. One thread.
+ * does not decide, up to a limit in bytes. Where all kept rows begin with the same bytes, as paths do, it is the number
+ * of the bytes behind them, until a row comes that begins with others. One thread.
  */
 final class RangeFinder implements PartitionFinder {
   /** More partitions are not kept: rows of the others are asked for. */
@@ -27,8 +28,17 @@ final class RangeFinder implements PartitionFinder {
   /** After each so many rows: if half of them were asked for, this searches no more. */
   private static final int TRIAL_ROWS = 1 << 14;
 
+  /** When so many rows were asked for, it is looked whether all rows begin with the same bytes. */
+  private static final int ROWS_TO_SKIP = 128;
+  /** No more bytes are skipped. */
+  private static final int MOST_SKIPPED = 256;
+
   private final RowOrder order;
-  private final RowOrder.Part part;
+  /** The part whose numbers are kept. */
+  private RowOrder.Part part;
+  /** Whether the part begins behind bytes that all kept rows have in common; all are kept then. */
+  private boolean skips;
+  private int learned;
   private int known;
   private int[] partitions = new int[16];
   // Numbers with the highest bit inverted, so that they compare as signed ones.
@@ -57,6 +67,9 @@ final class RangeFinder implements PartitionFinder {
       rows = 0;
       asked = 0;
     }
+    if (skips && !isLikeKept(row)) {
+      skipNothing();
+    }
     long number = number(row);
     int at = lastFrom(row, number);
     if (at >= 0 && compare(row, number, highs[at], highRows[at], 1) <= 0) {
@@ -68,6 +81,47 @@ final class RangeFinder implements PartitionFinder {
 
   private long number(UnsafeRow row) {
     return order.number(part, row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()) ^ Long.MIN_VALUE;
+  }
+
+  private long number(byte[] kept) {
+    return order.number(part, kept, Platform.BYTE_ARRAY_OFFSET, kept.length) ^ Long.MIN_VALUE;
+  }
+
+  private boolean isLikeKept(UnsafeRow row) {
+    return order.areEqualBefore(
+        part, row.getBaseObject(), row.getBaseOffset(), lowRows[0], Platform.BYTE_ARRAY_OFFSET);
+  }
+
+  /** Goes over to numbers of the bytes behind those that all kept rows have in common. */
+  private void skipEqualBytes() {
+    for (int i = 0; i < known; i++) {
+      if (lowRows[i] == null || highRows[i] == null) {
+        return;
+      }
+    }
+    RowOrder.Part behind = behindEqualBytes();
+    while (behind != part && behind.from() <= MOST_SKIPPED) {
+      skips = true;
+      useNumbersOf(behind);
+      behind = behindEqualBytes();
+    }
+  }
+
+  private RowOrder.Part behindEqualBytes() {
+    return order.behind(part, lows[0] ^ Long.MIN_VALUE, Long.numberOfLeadingZeros(lows[0] ^ highs[known - 1]));
+  }
+
+  private void skipNothing() {
+    skips = false;
+    useNumbersOf(order.first());
+  }
+
+  private void useNumbersOf(RowOrder.Part used) {
+    part = used;
+    for (int i = 0; i < known; i++) {
+      lows[i] = number(lowRows[i]);
+      highs[i] = number(highRows[i]);
+    }
   }
 
   /** The last of the known partitions whose lowest row is not above {@code row}; -1 if there is none. */
@@ -105,6 +159,12 @@ final class RangeFinder implements PartitionFinder {
   public boolean learn(UnsafeRow row, int partition) {
     if (!worthwhile) {
       return true;
+    }
+    if (++learned == ROWS_TO_SKIP) {
+      skipEqualBytes();
+    }
+    if (skips && (!isLikeKept(row) || keptBytes + 2L * row.getSizeInBytes() > MOST_BYTES)) {
+      skipNothing();
     }
     long number = number(row);
     int at = Arrays.binarySearch(partitions, 0, known, partition);

@@ -64,6 +64,16 @@ public final class BinaryOrder implements RowOrder {
   }
 
   @Override
+  public Part behind(Part part, long number, int equalBits) {
+    return part;
+  }
+
+  @Override
+  public boolean areEqualBefore(Part part, Object leftBase, long left, Object rightBase, long right) {
+    return true;
+  }
+
+  @Override
   public boolean isEnd(int column) {
     return false;
   }

@@ -46,6 +46,19 @@ public interface RowOrder extends Serializable {
    */
   int undecided(Part part, long number);
 
+  /**
+   * For rows whose numbers of {@code part} have the same highest bits: a part that begins behind the bytes of a column
+   * that those bits stand for; {@code part} where it would begin little later, or does not begin with a column of
+   * bytes.
+   *
+   * @param number of one of the rows
+   * @param equalBits how many; 64 if the numbers are equal
+   */
+  Part behind(Part part, long number, int equalBits);
+
+  /** Whether two rows are equal in the column of bytes that {@code part} begins with, as far as it lies before it. */
+  boolean areEqualBefore(Part part, Object leftBase, long left, Object rightBase, long right);
+
   /** Whether {@code column} is the number of columns. */
   boolean isEnd(int column);
 

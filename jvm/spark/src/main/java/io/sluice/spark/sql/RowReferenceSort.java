@@ -46,9 +46,22 @@ final class RowReferenceSort {
     this.half = start + (long) references.capacity() * REFERENCE_BYTES;
   }
 
-  /** Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. */
+  /**
+   * Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. Rows lie in the
+   * memory in the order of their references, so numbers of another part cost little: where all rows begin with the same
+   * bytes, they are sorted by those behind them.
+   */
   void sort(int from, int until, Part part) {
-    sort(from, until, part, MOST_PARTS);
+    Part telling = until - from <= FEW ? part : differingPart(from, until, part, MOST_PARTS);
+    if (telling == null) {
+      return;
+    }
+    Part behind = order.behind(
+        telling, references.number(from), Long.numberOfLeadingZeros(differing(from, until)));
+    if (behind != telling) {
+      number(from, until, behind);
+    }
+    sort(from, until, behind, MOST_PARTS);
   }
 
   /** @param depth how many more parts may be looked at, one within the other; beyond them rows are compared */
@@ -58,21 +71,27 @@ final class RowReferenceSort {
       eachRun(from, until, 0, part, depth);
       return;
     }
-    Part current = part;
-    long differing = differing(from, until);
-    while (differing == 0) {
-      current = next(from, until, current, depth);
-      if (current == null) {
-        return;
-      }
-      number(from, until, current);
-      differing = differing(from, until);
+    Part telling = differingPart(from, until, part, depth);
+    if (telling == null) {
+      return;
     }
     context.killTaskIfInterrupted();
-    int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing)) / Byte.SIZE;
+    int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing(from, until))) / Byte.SIZE;
     int low = Math.max(0, high + 1 - bytesFor(until - from));
     radix(from, until, low, high);
-    eachRun(from, until, low, current, depth);
+    eachRun(from, until, low, telling, depth);
+  }
+
+  /** The first part from {@code part} on whose numbers differ, which references have then; null if they are sorted. */
+  private Part differingPart(int from, int until, Part part, int depth) {
+    Part current = part;
+    while (current != null && differing(from, until) == 0) {
+      current = next(from, until, current, depth);
+      if (current != null) {
+        number(from, until, current);
+      }
+    }
+    return current;
   }
 
   /** So many bytes that, were they random, few references would have the same. */

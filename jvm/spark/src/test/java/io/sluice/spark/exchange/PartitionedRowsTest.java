@@ -43,6 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Product2;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
@@ -259,6 +260,21 @@ class PartitionedRowsTest {
     assertSame(exchange, range(exchange), ROWS);
     ShuffleExchangeExec shuffled = exchange(table.repartitionByRange(50, functions.col("v4")));
     assertSame(shuffled, range(shuffled), 1_000);
+  }
+
+  /** Of each task's last rows some do not begin as the others; of the nullable ones some have no value. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "concat('customers/of/one/name_', xxhash64(id))",
+    "concat(IF(id % 1000 > 970, 'cust', 'customers/of/one/name_'), xxhash64(id))",
+    "IF(id % 1000 > 990, NULL, concat('customers/of/one/name_', xxhash64(id)))",
+    "IF(id % 1000 > 990, 'customers/of', concat('customers/of/one/name_', xxhash64(id)))"})
+  void rowsInRangesOfTextThatBeginsAlikeHaveSparksPartitions(String text) {
+    Dataset<Row> texts = spark.session().range(0, ROWS, 1, TASKS).selectExpr(text + " AS path", "id");
+    for (Column order : List.of(functions.col("path").asc(), functions.col("path").desc())) {
+      ShuffleExchangeExec exchange = exchange(texts.repartitionByRange(20, order, functions.col("id")));
+      assertSame(exchange, range(exchange), 1_200);
+    }
   }
 
   @Test

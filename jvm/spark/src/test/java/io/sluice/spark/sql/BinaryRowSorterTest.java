@@ -66,7 +66,10 @@ class BinaryRowSorterTest {
         "CAST(IF(id % 7 = 0, NULL, pmod(hash(id), 20) - 9) AS INT) AS c1", "pmod(hash(id, 1), 5) < 2 AS c2",
         "IF(id % 5 = 0, NULL, pmod(hash(id, 2), 9) - 1000000000000L) AS c3", "concat('x', pmod(hash(id, 3), 3)) AS c4",
         "date_add(DATE'2020-01-01', pmod(hash(id, 4), 700)) AS c5",
-        "CAST(IF(id % 3 = 0, NULL, id % 4) AS DECIMAL(9, 2)) AS c6", "pmod(hash(id, 5), 2) * 1e300 AS c7");
+        "CAST(IF(id % 3 = 0, NULL, id % 4) AS DECIMAL(9, 2)) AS c6", "pmod(hash(id, 5), 2) * 1e300 AS c7",
+        // Many begin with the same bytes, some end with them.
+        "concat('customers/name_', pmod(xxhash64(id), 700L)) AS c8",
+        "IF(id % 4 = 0, NULL, concat('0123456789abcdefghi', IF(id % 3 = 0, '', CAST(pmod(hash(id, 6), 300) AS STRING)))) AS c9");
   }
 
   @AfterAll
@@ -98,7 +101,7 @@ class BinaryRowSorterTest {
 
   static Stream<Arguments> narrowOrders() {
     Random random = new Random(8);
-    return severalColumns(random, () -> "c" + random.nextInt(8));
+    return severalColumns(random, () -> "c" + random.nextInt(10));
   }
 
   private static Stream<Arguments> severalColumns(Random random, Supplier<String> name) {
