@@ -69,7 +69,8 @@ class BinaryRowSorterTest {
         "CAST(IF(id % 3 = 0, NULL, id % 4) AS DECIMAL(9, 2)) AS c6", "pmod(hash(id, 5), 2) * 1e300 AS c7",
         // Many begin with the same bytes, some end with them.
         "concat('customers/name_', pmod(xxhash64(id), 700L)) AS c8",
-        "IF(id % 4 = 0, NULL, concat('0123456789abcdefghi', IF(id % 3 = 0, '', CAST(pmod(hash(id, 6), 300) AS STRING)))) AS c9");
+        "IF(id % 4 = 0, NULL, concat('0123456789abcdefghi', "
+            + "IF(id % 3 = 0, '', CAST(pmod(hash(id, 6), 300) AS STRING)))) AS c9");
   }
 
   @AfterAll
