@@ -50,15 +50,17 @@ final class Advice {
       }
     }
     if (!found) {
-      report.note("Sluice's jar must be on the class path: spark.driver.extraClassPath and spark.executor.extraClassPath,"
-          + " or spark.jars on Spark 4");
+      report
+          .note("Sluice's jar must be on the class path: spark.driver.extraClassPath and spark.executor.extraClassPath,"
+              + " or spark.jars on Spark 4");
     }
   }
 
   private static void rapidsSql(Report report, Map<String, Part> settings) {
     Part plugins = settings.get(Translation.PLUGINS_KEY);
     if (plugins != null && plugins.value().contains(RAPIDS_SQL)) {
-      report.note(plugins.line(), RAPIDS_SQL + " stays, and GPU operators with it. Without RAPIDS' own shuffle manager it"
+      report.note(plugins.line(), RAPIDS_SQL
+          + " stays, and GPU operators with it. Without RAPIDS' own shuffle manager it"
           + " copies shuffled batches to host memory and serializes them there. This has not been tried with Sluice on"
           + " GPUs; without GPUs, remove it");
     }
@@ -67,8 +69,9 @@ final class Advice {
   private static void compression(Report report, Map<String, Part> settings) {
     Part compress = settings.get("spark.shuffle.compress");
     if (compress != null && compress.value().equalsIgnoreCase("false")) {
-      report.note(compress.line(), "spark.shuffle.compress=false has Sluice write rows as they are. SparkRDMA's guide says"
-          + " it; without it Sluice compresses what shrinks");
+      report.note(compress.line(),
+          "spark.shuffle.compress=false has Sluice write rows as they are. SparkRDMA's guide says"
+              + " it; without it Sluice compresses what shrinks");
     }
   }
 

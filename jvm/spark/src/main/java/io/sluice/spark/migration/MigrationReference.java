@@ -66,18 +66,20 @@ public final class MigrationReference {
       Without a checkout, with the jar and a Spark installation:
 
       ```
-      java -cp "sluice-<version>.jar:$SPARK_HOME/jars/*" io.sluice.spark.migration.TranslateConf --from spark-defaults.conf
+      java -cp "sluice-<version>.jar:$SPARK_HOME/jars/*" io.sluice.spark.migration.TranslateConf --from FILE
       ```
 
-      The file is read as Spark reads it and is never changed. A setting of a predecessor becomes a comment, below one that
-      says why; where Sluice has a setting of the same meaning, it follows. Every other line stays byte for byte. On
-      standard error come the number of settings translated, commented out and left alone, the settings that begin as a
-      predecessor's do but are unknown, with their lines, and what is left to do by hand (jars). `--to` writes the file as a
-      whole or not at all, and replaces an existing one only with `--force`. Translating a translation changes nothing.
+      The file is read as Spark reads it and is never changed. A setting of a predecessor becomes a comment, below one
+      that says why; where Sluice has a setting of the same meaning, it follows. Every other line stays byte for byte.
+      On standard error come the numbers of settings translated, commented out and left alone, the settings that begin as a
+      predecessor's do but are unknown, with their lines, and what is left to do by hand (jars). `--to` writes the file
+      as a whole or not at all, and replaces an existing one only with `--force`. Translating a translation changes
+      nothing.
 
-      Nothing is written, and the exit code is 2, when the file is damaged (NUL bytes, bytes that are not UTF-8, a `\\u` that
-      is no character, a last line that is to be continued), when a predecessor's setting or one of Sluice's is set twice,
-      when two settings contradict each other, or when a value is outside the range of the setting that it becomes.
+      Nothing is written, and the exit code is 2, when the file is damaged (NUL bytes, bytes that are not UTF-8, a `\\u`
+      that is no character, a last line that is to be continued), when a predecessor's setting or one of Sluice's is set
+      twice, when two settings contradict each other, or when a value is outside the range of the setting that it
+      becomes.
 
       ## Classes
 
@@ -91,9 +93,10 @@ public final class MigrationReference {
       same, and `spark.sluice.mode=RDMA` |
 
       `io.sluice.spark.SluicePlugin` is added to `spark.plugins`; other plugins stay in the list. RAPIDS' SQL plugin
-      (`com.nvidia.spark.SQLPlugin`) may stay: it runs operators on GPUs, and without RAPIDS' own shuffle manager it copies
-      shuffled batches to host memory and hands them, with its own serializer, to the manager that is set. That has not
-      been tried with Sluice: no GPU was at hand. If only the shuffle was wanted of RAPIDS, remove the plugin and its jar.
+      (`com.nvidia.spark.SQLPlugin`) may stay: it runs operators on GPUs, and without RAPIDS' own shuffle manager it
+      copies shuffled batches to host memory and hands them, with its own serializer, to the manager that is set. That
+      has not been tried with Sluice: no GPU was at hand. If only the shuffle was wanted of RAPIDS, remove the plugin
+      and its jar.
 
       Settings of a predecessor whose manager is not the one in the file had no effect, and become comments.
 
@@ -108,15 +111,15 @@ public final class MigrationReference {
       | of the predecessors | with Sluice |
       | --- | --- |
       | size and number of bounce buffers | none are needed: a reader leases memory for what it has asked for, the reads \
-      fill it, and the decoder reads it there. `spark.reducer.maxSizeInFlight` limits it for each task, three times that \
-      and a share of the container for the executor |
+      fill it, and the decoder reads it there. `spark.reducer.maxSizeInFlight` limits it for each task; an executor \
+      holds at most three times that per task, and no more than a share of its container |
       | heartbeat interval and time-out of executors | Spark's: `spark.executor.heartbeatInterval`, `spark.network.timeout`. \
-      An executor that does not answer reads is left to Netty after `spark.sluice.transport.timeout`, and tried again after \
-      `spark.sluice.transport.retryDelay`; UCX looks after connections (`UCX_KEEPALIVE_INTERVAL`) |
+      Blocks of an executor that does not answer come by Netty after `spark.sluice.transport.timeout`; it is tried \
+      again after `spark.sluice.transport.retryDelay`. UCX looks after connections (`UCX_KEEPALIVE_INTERVAL`) |
       | list of CPUs for the transport's threads | none: each executor has one such thread, which sleeps when idle. Bind the \
       whole executor near its card (`numactl --cpunodebind`, a container's cpuset) |
-      | cache of partition locations | none to keep right: a reader asks the owner of a map output, in one message for a batch \
-      of blocks, so a map output that was made again cannot be read at its old place |
+      | cache of partition locations | none: a reader asks the owner of a map output where its blocks are, in one message \
+      for a batch of blocks |
       | statistics on and off | counters are always kept; there is no histogram of fetch times. [metrics.md](metrics.md) |
       | `spark.shuffle.spill.compress` | honoured where Spark honours it: sorts and maps that spill use Spark's spill files. \
       Spills of map tasks are frames, or Spark's own in mode RDMA, and follow `spark.shuffle.compress`, as Spark's do |

@@ -42,8 +42,7 @@ final class MigrationTable {
       "UCX listens on ports of its own. spark.executorEnv.UCX_TCP_PORT_RANGE=FIRST-LAST names a range for TCP, with a "
           + "port for each executor of a machine.";
   private static final String QUEUES =
-      "Queues are UCX's. Its variables UCX_RC_TX_QUEUE_LEN and UCX_RC_RX_QUEUE_LEN exist, and need no change: a reader "
-          + "limits how many reads are under way.";
+      "Queues are UCX's and need no change: a reader limits how many reads are under way.";
   private static final String LOCATIONS =
       "Readers ask the owner of a map output where its blocks are. No table of locations is sent to or kept by the "
           + "driver, beside Spark's own map statuses.";
@@ -53,11 +52,13 @@ final class MigrationTable {
   private static final String COUNTERS =
       "Counters are always kept and are metrics of Spark (docs/metrics.md, transport.*), beside Spark's own fetch wait "
           + "time of each task.";
+  private static final String PAGING = "UCX uses on-demand paging where the card has it.";
   private static final String SENDS =
       "Concerns messages that the sender pushes. Blocks are one-sided reads.";
 
   private static final List<Mapping> ALL = Stream.of(rapidsModes(), rapidsTransport(), rapidsFormat(), rapidsMemory(),
-      sparkRdma(), sparkUcx(), ucx(), spark(), environment()).map(MappingGroup::mappings).flatMap(List::stream).toList();
+      sparkRdma(), sparkUcx(), ucx(), spark(), environment()).map(MappingGroup::mappings).flatMap(List::stream)
+      .toList();
   private static final Map<String, Mapping> BY_KEY = ALL.stream().filter(mapping -> mapping.project() != ENVIRONMENT)
       .collect(Collectors.toMap(Mapping::key, Function.identity()));
 
@@ -82,22 +83,26 @@ final class MigrationTable {
         .to("transport.enabled", "spark.sluice.mode", Conversion.UCX_OR_NOT,
             "Of RAPIDS up to 22.06. true becomes UCX, false MULTITHREADED.")
         .to("multiThreaded.writer.threads", "spark.sluice.writer.threads", Conversion.POOL_THREADS,
-            "1 becomes 0: each task's thread encodes its own rows. 0 was Spark's writer; here it is as 1. More than 256 is "
-                + "refused.")
+            "1 becomes 0: each task's thread encodes its own rows. 0, with which RAPIDS used Spark's writer, stays 0. "
+                + "More than 256 is refused.")
         .to("multiThreaded.reader.threads", "spark.sluice.reader.threads", Conversion.POOL_THREADS,
-            "1 becomes 0: each task's thread decodes its own blocks. 0 was Spark's reader; here it is as 1. More than 256 "
-                + "is refused.")
+            "1 becomes 0: each task's thread decodes its own blocks. 0, with which RAPIDS used Spark's reader, stays "
+                + "0. More than 256 is refused.")
         .to("multiThreaded.maxBytesInFlight", "spark.sluice.reader.maxBytesInFlight", Conversion.SAME,
-            "RAPIDS' limit holds for one task, Sluice's for all tasks of the executor together, so that memory does not "
-                + "grow with cores. Map tasks are limited by spark.sluice.memory.limit.")
-        .notNeeded("A map output is one file, written once; with spark.sluice.store=cache it is not written at all while "
-            + "there is memory. The external shuffle service works with files.", "multithreaded.skipMerge");
+            "RAPIDS' limit holds for one task, Sluice's for all tasks of the executor together, so that memory does "
+                + "not grow with cores. Map tasks are limited by spark.sluice.memory.limit.")
+        .notNeeded(
+            "A map output is one file, written once; with spark.sluice.store=cache it is not written at all while "
+                + "there is memory. The external shuffle service works with files.",
+            "multithreaded.skipMerge");
   }
 
   private static MappingGroup rapidsTransport() {
     return new MappingGroup(RAPIDS, "spark.rapids.shuffle.")
-        .notNeeded("A connection is opened when a block is first wanted of an executor. Until it is open, blocks come by "
-            + "Netty, so that no task waits for it.", "transport.earlyStart")
+        .notNeeded(
+            "A connection is opened when a block is first wanted of an executor. Until it is open, blocks come by "
+                + "Netty, so that no task waits for it.",
+            "transport.earlyStart")
         .notNeeded(HEARTBEAT, "transport.earlyStart.heartbeatInterval", "transport.earlyStart.heartbeatTimeout")
         .notNeeded("spark.reducer.maxSizeInFlight limits what one task has requested. An executor holds at most three "
             + "times that per task, and in a container a share of its memory; blocks beyond that come by Netty.",
@@ -121,7 +126,7 @@ final class MigrationTable {
     return new MappingGroup(RAPIDS, "spark.rapids.shuffle.")
         .notNeeded("Frames are compressed on the CPU by spark.io.compression.codec (lz4, zstd, snappy), where "
             + "spark.sluice.codec.level finds that it pays.", "compression.codec")
-        .notNeeded("A frame is compressed as a whole, column by column; it holds some 160 KiB of rows.",
+        .notNeeded("Long byte columns of a frame are compressed, each as a whole. A frame holds some 160 KiB of rows.",
             "compression.lz4.chunkSize", "compression.zstd.chunkSize", "compression.maxBatchMemory")
         .stays(KUDO, "kudo.serializer.enabled", "kudo.serializer.mode", "kudo.serializer.write.mode",
             "kudo.serializer.read.mode", "kudo.serializer.measure.buffer.copy.enabled", "kudo.serializer.debug.mode",
@@ -132,18 +137,23 @@ final class MigrationTable {
 
   private static MappingGroup rapidsMemory() {
     return new MappingGroup(RAPIDS, "spark.rapids.memory.")
-        .stays("How much host memory RAPIDS' SQL plugin spills GPU data to, which it still reads. In mode UCX it held map "
-            + "outputs too: for those set spark.sluice.cache.hostLimit.", "host.spillStorageSize")
+        .stays(
+            "How much host memory RAPIDS' SQL plugin spills GPU data to, which it still reads. In mode UCX it held map "
+                + "outputs too: for those set spark.sluice.cache.hostLimit.",
+            "host.spillStorageSize")
         .stays("Pinned host memory of RAPIDS' SQL plugin, which still reads it. Sluice pins nothing but what an RDMA "
             + "device registers: spark.sluice.transport.maxMappedBytes limits it.",
             "pinnedPool.size", "pinnedPool.setCuioDefault")
         .stays(HOST_MEMORY, "host.pageablePool.size", "host.offHeapLimit.enabled", "host.offHeapLimit.size",
             "host.taskOverhead.size", "host.spillToDiskBounceBufferSize", "host.spillToDiskBounceBuffers")
-        .notNeeded("Encoded rows of a map task are kept within spark.sluice.memory.limit and spilled beyond it; no buffer "
-            + "is sized beforehand.", "host.partialFileBufferInitialSize", "host.partialFileBufferMaxSize",
+        .notNeeded(
+            "Encoded rows of a map task are kept within spark.sluice.memory.limit and spilled beyond it; no buffer "
+                + "is sized beforehand.",
+            "host.partialFileBufferInitialSize", "host.partialFileBufferMaxSize",
             "host.partialFileBufferMemoryThreshold")
-        .stays("The allocator of device memory (pool, arena, asynchronous), for RAPIDS' SQL plugin, which still reads it. "
-            + "Sluice's memory is host memory, from an arena with nothing to choose (docs/decisions/0010).",
+        .stays(
+            "The allocator of device memory (pool, arena, asynchronous), for RAPIDS' SQL plugin, which still reads it. "
+                + "Sluice's memory is host memory, from an arena with nothing to choose (docs/decisions/0010).",
             "gpu.pool", "gpu.pooling.enabled")
         .stays(GPU_MEMORY, "gpu.allocFraction", "gpu.allocSize", "gpu.minAllocFraction", "gpu.maxAllocFraction",
             "gpu.reserve", "gpu.debug", "gpu.state.debug", "gpu.state.enable", "gpu.oomDumpDir", "gpu.oomMaxRetries",
@@ -157,38 +167,47 @@ final class MigrationTable {
   private static MappingGroup sparkRdma() {
     return new MappingGroup(SPARK_RDMA, "spark.shuffle.rdma.")
         .to("maxBytesInFlight", MAX_IN_FLIGHT, Conversion.MEBIBYTES,
-            "The same limit of one task. A number without a unit was bytes and is MiB for Spark, so it is written as MiB.")
+            "The same limit of one task. A number without a unit was bytes, and is MiB for Spark: it gets a unit.")
         .to("shuffleWriteMaxInMemoryStoragePerExecutor", CACHE_LIMIT, Conversion.SAME,
             "Of SparkRDMA 1.0. It has an effect with spark.sluice.store=cache (or spark.sluice.mode=UCX).")
-        .notNeeded("Of SparkRDMA 1.0. Its Wrapper, map output in Spark's files, is what mode RDMA does. For map output in "
-            + "memory, as its ChunkedPartitionAgg, set spark.sluice.mode=UCX.", "shuffleWriterMethod")
+        .notNeeded(
+            "Of SparkRDMA 1.0. Its Wrapper, map output in Spark's files, is what mode RDMA does. For map output in "
+                + "memory, as its ChunkedPartitionAgg, set spark.sluice.mode=UCX.",
+            "shuffleWriterMethod")
         .notNeeded("Of SparkRDMA 1.0. Rows are collected in pages (spark.sluice.writer.pageBytes).",
             "shuffleWriteChunkSize", "shuffleWriteFlushSize")
         .notNeeded(QUEUES, "recvQueueDepth", "sendQueueDepth", "recvWrSize")
-        .notNeeded("A reader limits how many reads are under way, and a read needs no receive buffer of the other side.",
+        .notNeeded(
+            "A reader limits how many reads are under way, and a read needs no receive buffer of the other side.",
             "swFlowControl")
-        .notNeeded("Received blocks are limited by spark.reducer.maxSizeInFlight, to at most three times that per task; "
-            + "mapped and registered files by spark.sluice.transport.maxMappedBytes.", "maxBufferAllocationSize")
+        .notNeeded(
+            "Received blocks are limited by spark.reducer.maxSizeInFlight, to at most three times that per task; "
+                + "mapped and registered files by spark.sluice.transport.maxMappedBytes.",
+            "maxBufferAllocationSize")
         .notNeeded(RECEIVE_BUFFERS, "preAllocateBuffers", "maxAggPrealloc")
         .notNeeded("Blocks of one executor are read in batches, to their final places; no size has to be chosen.",
             "shuffleReadBlockSize", "maxAggBlock")
-        .notNeeded("Files are mapped and registered in chunks of 4 MiB (64 KiB for a first small block) as they are read; "
-            + "spark.sluice.transport.maxMappedBytes and maxMappedRegions limit how many at once.",
+        .notNeeded(
+            "Files are mapped and registered in chunks of 4 MiB (64 KiB for a first small block) as they are read; "
+                + "spark.sluice.transport.maxMappedBytes and maxMappedRegions limit how many at once.",
             "shuffleWriteBlockSize")
-        .notNeeded("UCX pages on demand where the device can and its own variables say so (UCX_IB_REG_METHODS). Without "
-            + "it, what is registered at once is limited by spark.sluice.transport.maxMappedBytes.", "useOdp")
+        .notNeeded(PAGING + " Without it, what is registered at once is limited by "
+            + "spark.sluice.transport.maxMappedBytes.", "useOdp")
         .notNeeded("It named the device whose statistics were collected. Which device UCX uses, "
             + "spark.executorEnv.UCX_NET_DEVICES says.", "device.num")
         .notSupported("There is no list of CPUs. SparkRDMA had a completion thread for each connection; Sluice has one "
-            + "native thread for each executor, which the kernel places. To keep an executor near its card, start it with "
-            + "numactl --cpunodebind, or by the container's cpuset.", "cpuList")
+            + "native thread for each executor, which the kernel places. To keep an executor near its card, start it "
+            + "by numactl --cpunodebind, or by the container's cpuset.", "cpuList")
         .notNeeded(COUNTERS, "collectShuffleReaderStats")
         .notSupported("There is no histogram of fetch times. " + COUNTERS, "fetchTimeBucketSizeInMs",
             "fetchTimeNumBuckets")
-        .notNeeded("The kernel counts page faults of a device in /sys/class/infiniband, whether or not they are collected.",
+        .notNeeded(
+            "SparkRDMA printed counters of the card's driver (/sys/class/infiniband_verbs), which are still there.",
             "collectOdpStats")
-        .notNeeded(LOCATIONS + " How long a reader waits for an answer, spark.sluice.transport.timeout says; after that "
-            + "blocks come by Netty.", "partitionLocationFetchTimeout")
+        .notNeeded(
+            LOCATIONS + " How long a reader waits for an answer, spark.sluice.transport.timeout says; after that "
+                + "blocks come by Netty.",
+            "partitionLocationFetchTimeout")
         .notNeeded(UCX_PORT, "driverPort", "executorPort")
         .notNeeded(CONNECTING, "rdmaCmEventTimeout", "teardownListenTimeout", "resolvePathTimeout",
             "maxConnectionAttempts");
@@ -196,16 +215,18 @@ final class MigrationTable {
 
   private static MappingGroup sparkUcx() {
     return new MappingGroup(SPARK_UCX, "spark.shuffle.ucx.")
-        .notNeeded("The driver has no part in the transport: executors learn each other's addresses from Spark's plugin.",
+        .notNeeded(
+            "The driver has no part in the transport: executors learn each other's addresses from Spark's plugin.",
             "driver.host", "driver.port")
         .notNeeded(UCX_PORT, "listener.sockaddr")
         .notNeeded(LOCATIONS, "rkeySize", "rpc.metadata.bufferSize", "maxWorkerSize", "rpcMessageSize")
         .notNeeded(RECEIVE_BUFFERS, "memory.preAllocateBuffers", "memory.minBufferSize", "memory.minAllocationSize",
             "memory.preregister")
-        .notNeeded("UCX pages on demand where the device can and its own variables say so (UCX_IB_REG_METHODS).",
-            "memory.useOdp")
-        .notSupported("Map outputs are never registered as a whole: spark.sluice.transport.maxMappedBytes limits what is "
-            + "mapped and registered at once.", "memoryPinning")
+        .notNeeded(PAGING, "memory.useOdp")
+        .notSupported(
+            "Map outputs are never registered as a whole: spark.sluice.transport.maxMappedBytes limits what is "
+                + "mapped and registered at once.",
+            "memoryPinning")
         .notNeeded("Blocks are always one-sided reads.", "protocol")
         .notNeeded("The transport's thread sleeps until UCX has something for it.", "useWakeup")
         .notNeeded(SENDS, "recvQueueSize")
@@ -231,14 +252,19 @@ final class MigrationTable {
 
   private static MappingGroup spark() {
     return new MappingGroup(SPARK, "spark.")
-        .notNeeded(value -> value.contains("Ucx"), "SparkUCX needed a class of its own there. With it shuffles would fall "
-            + "back; with any other class that is not Spark's default they do too.", "shuffle.sort.io.plugin.class")
+        .notNeeded(value -> value.contains("Ucx"),
+            "SparkUCX needed a class of its own there. With it shuffles would fall "
+                + "back; with any other class that is not Spark's default they do too.",
+            "shuffle.sort.io.plugin.class")
         .stays("The external shuffle service may be on, if there is one. With it map output is kept in files.",
             "shuffle.service.enabled")
         .stays("Dynamic allocation may be on, as with Spark's own shuffle.", "dynamicAllocation.enabled")
-        .stays("Sluice's jar takes the place of the predecessor's. RAPIDS' jar stays if its SQL plugin does. Spark 4 takes "
-            + "Sluice's jar from spark.jars or --jars too.", "driver.extraClassPath", "executor.extraClassPath")
-        .stays("io.netty.maxDirectMemory limits what Netty receives; blocks that are read one-sidedly are not part of it.",
+        .stays(
+            "Sluice's jar takes the place of the predecessor's. RAPIDS' jar stays if its SQL plugin does. Spark 4 "
+                + "takes Sluice's jar from spark.jars or --jars too.",
+            "driver.extraClassPath", "executor.extraClassPath")
+        .stays(
+            "io.netty.maxDirectMemory limits what Netty receives; blocks that are read one-sidedly are not part of it.",
             "executor.extraJavaOptions")
         .stays("Sluice removes map outputs when Spark does, which is after a garbage collection on the driver.",
             "cleaner.periodicGC.interval")
@@ -255,10 +281,14 @@ final class MigrationTable {
 
   private static MappingGroup environment() {
     return new MappingGroup(ENVIRONMENT, "")
-        .stays("Options with which RAPIDS' libraries are compiled: a CUDA stream for each thread. Sluice starts no work on "
-            + "GPUs.", "--default-stream per-thread", "CUDA_API_PER_THREAD_DEFAULT_STREAM")
-        .stays("A folder in memory for shuffle files is not needed: spark.sluice.mode=UCX or CACHE_ONLY keeps map output "
-            + "in memory, within a limit.", "SPARK_LOCAL_DIRS=/dev/shm/…")
+        .stays(
+            "Options with which RAPIDS' libraries are compiled: a CUDA stream for each thread. Sluice starts no "
+                + "work on GPUs.",
+            "--default-stream per-thread", "CUDA_API_PER_THREAD_DEFAULT_STREAM")
+        .stays(
+            "A folder in memory for shuffle files is not needed: spark.sluice.mode=UCX or CACHE_ONLY keeps map output "
+                + "in memory, within a limit.",
+            "SPARK_LOCAL_DIRS=/dev/shm/…")
         .stays("Not needed for UCX: spark.sluice.ucx.library names a UCX that the loader does not find.",
             "LD_LIBRARY_PATH")
         .stays("Java's library path was for SparkRDMA's libdisni.so. Sluice's library is in its jar.",

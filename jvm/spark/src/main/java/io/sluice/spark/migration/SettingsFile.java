@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Properties;
 
 /**
- * A {@code spark-defaults.conf}, read as Spark reads it: UTF-8, in the syntax of {@link Properties}, values trimmed. The
- * parts hold all of its text, in order.
+ * A {@code spark-defaults.conf}, read as Spark reads it: UTF-8, in the syntax of {@link Properties}, values trimmed.
+ * The parts hold all of its text, in order.
  *
  * @param parts settings, and the lines between them
  */
@@ -54,7 +54,8 @@ record SettingsFile(List<Part> parts) {
     }
     SettingsFile file = new SettingsFile(split(text));
     if (!file.settings().equals(load(text, 1))) {
-      throw new SluiceException("the file cannot be translated: this Java reads its settings in another way than Sluice");
+      throw new SluiceException(
+          "the file cannot be translated: this Java reads its settings in another way than Sluice");
     }
     return file;
   }
@@ -189,7 +190,8 @@ record SettingsFile(List<Part> parts) {
   /** The number of the line in which the character at {@code index} is. */
   private static int lineAt(String text, int index) {
     List<String> before = lines(text.substring(0, index));
-    boolean lineEnded = before.isEmpty() || !withoutEnd(before.get(before.size() - 1)).equals(before.get(before.size() - 1));
+    boolean lineEnded =
+        before.isEmpty() || !withoutEnd(before.get(before.size() - 1)).equals(before.get(before.size() - 1));
     return before.size() + (lineEnded ? 1 : 0);
   }
 

@@ -240,7 +240,8 @@ final class Translation {
 
   /** Sluice accepts its own settings, those that the file had before included, and all others read as before. */
   private void check() {
-    settings.values().stream().filter(part -> part.key().startsWith(SluiceSettings.PREFIX)).forEach(Translation::checkOwn);
+    settings.values().stream().filter(part -> part.key().startsWith(SluiceSettings.PREFIX))
+        .forEach(Translation::checkOwn);
     Properties result = SettingsFile.parse(text().getBytes(StandardCharsets.UTF_8)).settings();
     SparkConf ours = new SparkConf(false);
     result.stringPropertyNames().stream().filter(key -> key.startsWith(SluiceSettings.PREFIX))

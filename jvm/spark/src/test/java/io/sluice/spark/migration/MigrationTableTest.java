@@ -74,7 +74,8 @@ class MigrationTableTest {
   }
 
   private static List<String> sluiceKeys(String text) {
-    return Pattern.compile("spark\\.sluice\\.[A-Za-z.]*[A-Za-z]").matcher(text).results().map(MatchResult::group).toList();
+    return Pattern.compile("spark\\.sluice\\.[A-Za-z.]*[A-Za-z]").matcher(text).results().map(MatchResult::group)
+        .toList();
   }
 
   @Test

@@ -16,7 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsFileTest {
-  private static final List<String> PIECES = List.of("a", "key", "=", ":", " ", "\t", "\f", "#", "!", "\\", "\\\\", "\\\n",
+  private static final List<String> PIECES = List.of("a", "key", "=", ":", " ", "\t", "\f", "#", "!", "\\", "\\\\",
+      "\\\n",
       "\\\r\n", "\n", "\r", "\r\n", "\n\n", "\\u0041", "\\u00e", "\\ ", "\\t", "\\:", "é", "漢", "𝄞", "\uFEFF", "x=y");
 
   private static SettingsFile parse(String text) {

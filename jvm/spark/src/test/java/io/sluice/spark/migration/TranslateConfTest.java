@@ -19,15 +19,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TranslateConfTest {
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
   private Path from;
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
   private final ByteArrayOutputStream err = new ByteArrayOutputStream();
 
   @BeforeEach
   void writeSource() throws IOException {
-    from = Files.writeString(folder.resolve("spark-defaults.conf"), "spark.app.name é\nspark.rapids.shuffle.mode UCX\n");
+    from =
+        Files.writeString(folder.resolve("spark-defaults.conf"), "spark.app.name é\nspark.rapids.shuffle.mode UCX\n");
   }
 
   private int run(Object... arguments) {
@@ -104,7 +104,8 @@ class TranslateConfTest {
     Files.write(from, new byte[] {'a', '\n', 'b', 0, '\n'});
     assertRefused("spark-defaults.conf, line 2 is damaged: it has a NUL byte", "--from", from, "--to", to);
     Files.write(from, new byte[] {'a', '\n', (byte) 0xC3});
-    assertRefused("spark-defaults.conf, line 2 is damaged: it has bytes that are not UTF-8", "--from", from, "--to", to);
+    assertRefused("spark-defaults.conf, line 2 is damaged: it has bytes that are not UTF-8", "--from", from, "--to",
+        to);
     Files.write(from, new byte[(16 << 20) + 1]);
     assertRefused("larger than 16 MiB", "--from", from, "--to", to);
     Files.writeString(from, "spark.shuffle.rdma.maxBytesInFlight lots");

@@ -72,7 +72,8 @@ class TranslationTest {
 
   @Test
   void whatIsWrittenSaysWhereItComesFrom() {
-    assertEquals("""
+    assertEquals(
+        """
         # mine
         # Sluice: becomes spark.shuffle.manager.
         # spark.shuffle.manager=org.apache.spark.shuffle.rdma.RdmaShuffleManager
@@ -82,7 +83,8 @@ class TranslationTest {
         # Sluice: not needed. REASON
         #   spark.shuffle.rdma.swFlowControl \\
         #        true
-        spark.executor.memory 8g""".replace("REASON", MigrationTable.of("spark.shuffle.rdma.swFlowControl").get().why()),
+        spark.executor.memory 8g""".replace("REASON",
+            MigrationTable.of("spark.shuffle.rdma.swFlowControl").get().why()),
         translate("# mine\n" + SPARK_RDMA
             + "  spark.shuffle.rdma.swFlowControl \\\n       true\nspark.executor.memory 8g").text());
   }
@@ -125,7 +127,8 @@ class TranslationTest {
 
   @Test
   void settingsOfAManagerThatWasNotUsedHadNoEffect() throws IOException {
-    Properties settings = translated(SPARK_RDMA + "spark.rapids.shuffle.mode UCX\nspark.shuffle.rdma.maxBytesInFlight 64m");
+    Properties settings =
+        translated(SPARK_RDMA + "spark.rapids.shuffle.mode UCX\nspark.shuffle.rdma.maxBytesInFlight 64m");
     assertEquals("RDMA", settings.getProperty("spark.sluice.mode"));
     assertEquals("64m", settings.getProperty("spark.reducer.maxSizeInFlight"));
     assertEquals(4, settings.size());
@@ -149,8 +152,9 @@ class TranslationTest {
 
   @Test
   void jarsOfThePredecessorAreNamed() {
-    String report = translate(SPARK_RDMA + "spark.executor.extraClassPath /opt/a.jar:/opt/spark-rdma-3.1-for-spark-2.4.0"
-        + "-jar-with-dependencies.jar\nspark.shuffle.compress false\n").report().text();
+    String report =
+        translate(SPARK_RDMA + "spark.executor.extraClassPath /opt/a.jar:/opt/spark-rdma-3.1-for-spark-2.4.0"
+            + "-jar-with-dependencies.jar\nspark.shuffle.compress false\n").report().text();
     assertTrue(report.contains("note: line 2: spark.executor.extraClassPath names spark-rdma-3.1-for-spark-2.4.0"
         + "-jar-with-dependencies.jar. Put Sluice's jar in its place\n"), report);
     assertTrue(report.contains("note: line 3: spark.shuffle.compress=false"), report);
@@ -163,7 +167,8 @@ class TranslationTest {
         "cannot become spark.sluice.writer.threads");
     assertRefused("spark.rapids.shuffle.multiThreaded.maxBytesInFlight 1", "line 1: ", "from 1m to 64g");
     assertRefused("spark.rapids.shuffle.mode FAST", "line 1: ", "one of MULTITHREADED");
-    assertRefused("spark.shuffle.rdma.maxBytesInFlight lots", "line 1: ", "cannot become spark.reducer.maxSizeInFlight");
+    assertRefused("spark.shuffle.rdma.maxBytesInFlight lots", "line 1: ",
+        "cannot become spark.reducer.maxSizeInFlight");
     assertRefused("a 1\nspark.sluice.noSuch 1", "line 2: ", "unknown setting spark.sluice.noSuch");
     assertRefused("a 1\nspark.sluice.writer.threads -1", "line 2: ", "from 0 to 256");
   }
@@ -175,7 +180,8 @@ class TranslationTest {
     assertRefused("spark.rapids.shuffle.mode UCX\nspark.sluice.mode RDMA", "line 1: ", "line 2 says RDMA");
     assertRefused("spark.rapids.shuffle.mode UCX\nspark.rapids.shuffle.transport.enabled false", "line 2: ",
         "line 1 says UCX");
-    assertRefused("spark.sluice.store cache\nspark.sluice.codec spark", "spark.sluice.store", "needs spark.sluice.codec");
+    assertRefused("spark.sluice.store cache\nspark.sluice.codec spark", "spark.sluice.store",
+        "needs spark.sluice.codec");
   }
 
   private static void assertRefused(String text, String place, String why) {
@@ -229,7 +235,8 @@ class TranslationTest {
 
   private static final List<String> LINES = List.of("# comment \\", "! other = comment", "", "   ", "\\",
       "spark.executor.memory 8g", "  spark.a\\ b  : é漢", "spark.app.name   two\\\n   lines", "spark.c=\\u0041\\tx  ",
-      "other.key value", "spark.empty", "spark.rapids.sql.enabled=true", "spark.rapids.shuffle.kudo.serializer.enabled x",
+      "other.key value", "spark.empty", "spark.rapids.sql.enabled=true",
+      "spark.rapids.shuffle.kudo.serializer.enabled x",
       "spark.rapids.shuffle.transport.earlyStart: \\\n  true", "spark.rapids.shuffle.mode UCX",
       "spark.rapids.shuffle.multiThreaded.reader.threads 4", "spark.shuffle.rdma.cpuList 0-15",
       "spark.shuffle.ucx.memory.useOdp true", "spark.executorEnv.UCX_TLS=rc,cuda_copy", "spark.shuffle.rdma.unheard 1",
@@ -240,9 +247,8 @@ class TranslationTest {
     Collections.shuffle(lines, random);
     String end = List.of("\n", "\r\n", "\r").get(random.nextInt(3));
     String text = lines.subList(0, random.nextInt(lines.size())).stream().collect(Collectors.joining("\n"));
-    // A backslash alone would continue a file's last line.
-    text = text.endsWith("\\") && !text.endsWith("comment \\") ? text + "\nspark.last 1" : text;
-    return (text + (random.nextBoolean() ? "\n" : "")).replace("\n", end);
+    // Behind a backslash that would continue the last line.
+    return (text + "\nspark.last 1" + (random.nextBoolean() ? "\n" : "")).replace("\n", end);
   }
 
   private static void checkOthersStay(String text, String result) throws IOException {
