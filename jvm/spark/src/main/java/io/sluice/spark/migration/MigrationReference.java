@@ -71,9 +71,9 @@ public final class MigrationReference {
 
       The file is read as Spark reads it and is never changed. A setting of a predecessor becomes a comment, below one
       that says why; where Sluice has a setting of the same meaning, it follows. Every other line stays byte for byte.
-      On standard error come the numbers of settings translated, commented out and left alone, the settings that begin as a
-      predecessor's do but are unknown, with their lines, and what is left to do by hand (jars). `--to` writes the file
-      as a whole or not at all, and replaces an existing one only with `--force`. Translating a translation changes
+      On standard error come the numbers of settings translated, commented out and left alone, the settings that begin
+      as a predecessor's do but are unknown, with their lines, and what is left to do by hand (jars). `--to` writes the
+      file as a whole or not at all, and replaces an existing one only with `--force`. Translating a translation changes
       nothing.
 
       Nothing is written, and the exit code is 2, when the file is damaged (NUL bytes, bytes that are not UTF-8, a `\\u`

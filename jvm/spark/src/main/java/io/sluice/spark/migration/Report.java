@@ -43,7 +43,7 @@ final class Report {
   /** For people, with a line end behind each line. */
   String text() {
     StringBuilder text = new StringBuilder(String.format(
-        "%d settings translated, %d commented out, %d left alone, %d of these unknown%n",
+        "settings: %d translated, %d commented out, %d left alone, %d of these unknown%n",
         translated, commentedOut, left, unknown.size()));
     unknown.forEach(line -> text.append("unknown: ").append(line).append('\n'));
     notes.forEach(line -> text.append("note: ").append(line).append('\n'));

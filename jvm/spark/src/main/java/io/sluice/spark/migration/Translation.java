@@ -133,7 +133,7 @@ final class Translation {
     } else if (value.isEmpty()) {
       remove(part, mapping.fate().words() + " nothing. " + mapping.why());
     } else {
-      assign(part, mapping.target(), value, mapping.why());
+      assign(part, mapping.target(), value, " " + mapping.why());
     }
   }
 
@@ -174,7 +174,7 @@ final class Translation {
     Assignment before = own == null ? assignments.get(target) : new Assignment(own.value(), own.line());
     checkRange(target, value, place);
     if (before == null) {
-      commentOut(part, "becomes " + target + (why.isEmpty() ? "." : ". " + why));
+      commentOut(part, (target.equals(part.key()) ? "changed." : "becomes " + target + ".") + why);
       write(part, target, value);
       report.translated();
     } else if (same(target, before.value, value)) {

@@ -8,10 +8,16 @@ import io.sluice.spark.SluiceException;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
+import java.util.TreeMap;
+import org.apache.spark.util.Utils;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -44,6 +50,20 @@ class SettingsFileTest {
       read += checkAgainstJava(text.toString());
     }
     assertTrue(read > 5_000, "only " + read + " of the texts were readable");
+  }
+
+  @Test
+  void settingsAreThoseThatSparkReads(@TempDir Path folder) throws IOException {
+    Path path = folder.resolve("spark-defaults.conf");
+    for (String text : List.of("spark.a 1 \nspark.b=\\\n  two \u00e9\n# no\nspark.c:  \\u0041\\ \\n\nspark.a  2", "",
+        "\uFEFFspark.a 1\r\nspark.\\= = \\t x\\r\r!y\rspark.e")) {
+      Files.writeString(path, text);
+      Map<String, String> read = new TreeMap<>();
+      Utils.getPropertiesFromFile(path.toString()).foreach(setting -> read.put(setting._1(), setting._2()));
+      Map<String, String> parsed = new TreeMap<>();
+      parse(text).settings().forEach((key, value) -> parsed.put((String) key, (String) value));
+      assertEquals(read, parsed);
+    }
   }
 
   /** Returns 1 if the text can be read. */

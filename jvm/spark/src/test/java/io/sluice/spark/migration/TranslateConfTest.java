@@ -64,7 +64,7 @@ class TranslateConfTest {
     assertEquals(0, run("--from", from));
     assertTrue(out().startsWith("spark.app.name é\n# Sluice: becomes spark.sluice.mode. "), out());
     assertTrue(out().endsWith("\n# spark.rapids.shuffle.mode UCX\nspark.sluice.mode  UCX\n"), out());
-    assertTrue(err().startsWith(from + ": 1 settings translated, 0 commented out, 1 left alone"), err());
+    assertTrue(err().startsWith(from + ": settings: 1 translated, 0 commented out, 1 left alone"), err());
   }
 
   @Test

@@ -75,7 +75,7 @@ class TranslationTest {
     assertEquals(
         """
         # mine
-        # Sluice: becomes spark.shuffle.manager.
+        # Sluice: changed.
         # spark.shuffle.manager=org.apache.spark.shuffle.rdma.RdmaShuffleManager
         spark.shuffle.manager  io.sluice.spark.SluiceShuffleManager
         spark.plugins  io.sluice.spark.SluicePlugin
@@ -145,7 +145,7 @@ class TranslationTest {
         """);
     assertEquals(4, SettingsFileTest.byJava(translation.text()).size());
     String report = translation.report().text();
-    assertTrue(report.startsWith("0 settings translated, 0 commented out, 4 left alone, 2 of these unknown"), report);
+    assertTrue(report.startsWith("settings: 0 translated, 0 commented out, 4 left alone, 2 of these unknown"), report);
     assertTrue(report.contains("unknown: line 1: spark.rapids.shuffle.novel\n"), report);
     assertTrue(report.contains("unknown: line 3: spark.shuffle.rdma.chunk.size\n"), report);
   }
