@@ -8,7 +8,6 @@ import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -61,13 +60,20 @@ class TranslateConfJarTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
     Path jar = Path.of(
         Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
-    Process process = new ProcessBuilder(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-        "-cp", jar + File.pathSeparator + Path.of(System.getenv("SPARK_HOME"), "jars", "*"),
-        "io.sluice.spark.migration.TranslateConf", "--from", from.toString(), "--to", to.toString()))
+    Process process = new ProcessBuilder(java(), "-cp",
+        jar + File.pathSeparator + Path.of(System.getenv("SPARK_HOME"), "jars", "*"),
+        "io.sluice.spark.migration.TranslateConf", "--from", from.toString(), "--to", to.toString())
         .redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the translation does not end");
     assertTrue(output.contains(from.toString()), output);
     return process.exitValue();
+  }
+
+  /** That of executors too. Another Java than Maven's is started by a script in its home. */
+  private static String java() {
+    String home = System.getProperty("tests.java") == null ? System.getProperty("java.home")
+        : System.getenv("JAVA_HOME");
+    return Path.of(home, "bin", "java").toString();
   }
 }
