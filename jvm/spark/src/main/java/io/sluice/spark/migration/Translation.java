@@ -13,9 +13,11 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.SparkConf;
 
 /**
@@ -251,7 +253,11 @@ final class Translation {
     replaced.forEach(expected::remove);
     assignments.forEach((key, assignment) -> expected.setProperty(key, assignment.value));
     if (!expected.equals(result)) {
-      throw new IllegalStateException("the translation has other settings than it should: " + result);
+      // Without the values, which may be secrets.
+      Set<String> keys = new TreeSet<>(expected.stringPropertyNames());
+      keys.addAll(result.stringPropertyNames());
+      keys.removeIf(key -> Objects.equals(expected.getProperty(key), result.getProperty(key)));
+      throw new IllegalStateException("the translation would be read with other values of " + keys);
     }
   }
 }
