@@ -21,7 +21,8 @@ public final class TestLog {
   public static TestLog ofSort(String name) {
     TestLog log = new TestLog().head("4.2.0", name);
     log.executor("1", 1).executor("2", 1);
-    log.exchange(0, 38, "Exchange hashpartitioning(cast(k#1L as decimal(10,2)), 64), ENSURE_REQUIREMENTS, [plan_id=20]");
+    log.exchange(0, 38, "Exchange hashpartitioning(cast(k#1L as decimal(10,2)), 64), ENSURE_REQUIREMENTS, "
+        + "[plan_id=20]");
     log.job(0, "", 0, START_MS + 10_000);
     log.stageSubmitted(0, "map", 8, START_MS + 10_000, "[]", 3, "");
     for (int task = 0; task < 8; task++) {

@@ -69,8 +69,8 @@ public record Advice(String verdict, List<String> noGain, Map<String, String> se
     double before = estimate.beforeS();
     double idle = estimate.idleS();
     if (before > 0 && idle > MENTIONED * before) {
-      sentences.add(String.format(Locale.ROOT, "%.0f s (%.0f %%) of the application passed without any stage: the driver "
-          + "plans, executors start, or the application waits. That stays.", idle, 100 * idle / before));
+      sentences.add(String.format(Locale.ROOT, "%.0f s (%.0f %%) of the application passed without any stage: the "
+          + "driver plans, executors start, or the application waits. That stays.", idle, 100 * idle / before));
     }
     double tasks = estimate.taskS();
     double unshuffled = estimate.unshuffledS();
@@ -95,8 +95,8 @@ public record Advice(String verdict, List<String> noGain, Map<String, String> se
         .filter(stage -> stage.rowsPerBlock() < Costs.SMALL_BLOCK_ROWS).collect(Collectors.toList());
     double time = small.stream().mapToDouble(stage -> stage.stage().totals().runS()).sum();
     return time <= MENTIONED * tasks ? Optional.empty()
-        : Optional.of(String.format(Locale.ROOT, "%d stages write fewer than %.0f rows a block (map tasks times partitions):"
-            + " such small blocks gain little. Fewer partitions would help both engines.", small.size(),
+        : Optional.of(String.format(Locale.ROOT, "%d stages write fewer than %.0f rows a block (map tasks times "
+            + "partitions): such small blocks gain little. Fewer partitions would help both engines.", small.size(),
             Costs.SMALL_BLOCK_ROWS));
   }
 

@@ -107,7 +107,8 @@ public record Confidence(Level level, List<String> doubts) {
           + "waited for otherwise is not known.");
     }
     if (skewedS(stages) > MUCH * run) {
-      doubts.add("Some stages wait for one long task; whether it is one of those that Sluice makes faster is not known.");
+      doubts.add("Some stages wait for one long task; whether it is one of those that Sluice "
+          + "makes faster is not known.");
     }
     if (stages.stream().anyMatch(estimate -> estimate.stage().totals().failed() > 0)) {
       doubts.add("Tasks failed; their time is in the sums.");

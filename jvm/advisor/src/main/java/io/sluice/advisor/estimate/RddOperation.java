@@ -15,8 +15,8 @@ enum RddOperation {
   MOVE;
 
   private static final Set<String> COMBINES = Set.of("reduceByKey", "distinct", "aggregateByKey", "foldByKey",
-      "combineByKey", "combineByKeyWithClassTag", "countByKey", "countByValue", "treeAggregate", "countApproxDistinctByKey",
-      "intersection");
+      "combineByKey", "combineByKeyWithClassTag", "countByKey", "countByValue", "treeAggregate",
+      "countApproxDistinctByKey", "intersection");
   private static final Set<String> GROUPS = Set.of("groupByKey", "groupBy");
   private static final Set<String> SORTS = Set.of("sortByKey", "sortBy", "repartitionAndSortWithinPartitions");
 

@@ -13,7 +13,8 @@ import java.io.InputStream;
 final class LineInput extends InputStream {
   /** Bytes of a line that are read. Spark's largest events, plans of queries, have some megabytes. */
   static final long LONGEST = 256L << 20;
-  private static final int BUFFER = 1 << 16;
+  /** Small, because the zstd decoder drops what it has of a buffer when it comes to the end of a cut file. */
+  private static final int BUFFER = 1 << 13;
 
   private final InputStream in;
   private final byte[] buffer = new byte[BUFFER];

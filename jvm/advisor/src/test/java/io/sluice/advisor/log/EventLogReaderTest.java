@@ -49,7 +49,7 @@ class EventLogReaderTest {
     assertEquals(List.of(0), reduce.parents());
     assertTrue(reduce.inputs().get(0).isSql());
     assertEquals(TestLog.START_MS + 9_000, application.jobs().get(0).queryStartedMs());
-    assertEquals(new LogHealth(85, 0, 0, ""), application.health());
+    assertEquals(new LogHealth(86, 0, 0, ""), application.health());
   }
 
   @Test
@@ -100,19 +100,19 @@ class EventLogReaderTest {
         + "\",\"Timestamp\":1}\n";
     Application application = read((line + text).getBytes());
     assertEquals("long", application.name());
-    assertEquals(new LogHealth(85, 0, 1, ""), application.health());
+    assertEquals(new LogHealth(86, 0, 1, ""), application.health());
   }
 
   @Test
   void longTextThatNobodyAsksForCostsNothing() throws Exception {
     String plan = "{\"Event\":\"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart\",\"executionId\":9,"
         + "\"physicalPlanDescription\":\"" + "x".repeat(11_000_000) + "\",\"time\":1}\n";
-    assertEquals(new LogHealth(86, 0, 0, ""), read((plan + TestLog.ofSort("plan").text()).getBytes()).health());
+    assertEquals(new LogHealth(87, 0, 0, ""), read((plan + TestLog.ofSort("plan").text()).getBytes()).health());
   }
 
   @Test
   void plansAreReadToAnyDepthThatSparkHas() throws Exception {
-    assertEquals(86, read((plan(500) + TestLog.ofSort("deep").text()).getBytes()).health().events());
+    assertEquals(87, read((plan(500) + TestLog.ofSort("deep").text()).getBytes()).health().events());
     assertEquals(1, read((plan(100_000) + TestLog.ofSort("deeper").text()).getBytes()).health().longLines());
   }
 
@@ -138,7 +138,8 @@ class EventLogReaderTest {
 
   @Test
   void hostileTextIsCleanInTheModel() throws Exception {
-    Application application = read(new TestLog().set("spark.\u001b[2J", "\u202evalue").head("4.\u0007", "\u001b]0;x\u0007")
+    Application application = read(new TestLog().set("spark.\u001b[2J", "\u202evalue")
+        .head("4.\\u0007", "\u001b]0;x\u0007")
         .task(0, TestLog.START_MS, 1, 1, Map.of()).bytes());
     assertEquals("\uFFFD]0;x\uFFFD", application.name());
     assertEquals("4.\uFFFD", application.sparkVersion());
