@@ -139,7 +139,7 @@ class MainTest {
     }
     Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx32m",
         "-cp", System.getProperty("java.class.path"), Main.class.getName(), log.toString()).redirectErrorStream(true)
-            .start();
+        .start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the advisor does not end");
     assertEquals(0, process.exitValue(), output);

@@ -129,7 +129,8 @@ public record Confidence(Level level, List<String> doubts) {
   }
 
   private static void ofSettings(Application application, List<StageEstimate> stages, List<String> doubts) {
-    boolean records = stages.stream().anyMatch(stage -> stage.written().filter(kind -> kind == ShuffleKind.RDD_RECORDS).isPresent());
+    boolean records =
+        stages.stream().anyMatch(stage -> stage.written().filter(kind -> kind == ShuffleKind.RDD_RECORDS).isPresent());
     if (!application.isSet("spark.shuffle.compress", true)) {
       doubts.add("spark.shuffle.compress is false, with which nothing was measured.");
     } else if (!Obstacle.codec(application).equals("lz4")) {

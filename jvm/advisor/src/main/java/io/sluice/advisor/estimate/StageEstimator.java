@@ -103,7 +103,7 @@ final class StageEstimator {
     switch (RddOperation.of(stage.inputs())) {
       case COMBINE, GROUP -> add(saved, Part.COMBINE, part * records * Costs.RDD_COMBINE_RECORD_NS / NANOS);
       case SORT -> add(saved, Part.SORT, part * records * Costs.RDD_SORT_RECORD_NS / NANOS);
-      case MOVE -> { }
+      case MOVE -> {}
     }
   }
 

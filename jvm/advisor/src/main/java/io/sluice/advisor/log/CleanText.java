@@ -51,15 +51,15 @@ public final class CleanText {
       return true;
     }
     switch (Character.getType(c)) {
-      case Character.CONTROL:
-      case Character.FORMAT:
-      case Character.LINE_SEPARATOR:
-      case Character.PARAGRAPH_SEPARATOR:
-      case Character.SURROGATE:
-      case Character.UNASSIGNED:
-      case Character.PRIVATE_USE:
+      case Character.CONTROL :
+      case Character.FORMAT :
+      case Character.LINE_SEPARATOR :
+      case Character.PARAGRAPH_SEPARATOR :
+      case Character.SURROGATE :
+      case Character.UNASSIGNED :
+      case Character.PRIVATE_USE :
         return false;
-      default:
+      default :
         return true;
     }
   }

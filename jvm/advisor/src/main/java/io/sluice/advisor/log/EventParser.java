@@ -63,7 +63,7 @@ final class EventParser {
       case "SparkListenerApplicationStart" -> applicationStart(json);
       case "SparkListenerApplicationEnd" -> applicationEnd(json);
       case "SparkListenerLogStart" -> logStart(json);
-      default -> { }
+      default -> {}
     }
   }
 
@@ -74,7 +74,7 @@ final class EventParser {
         application.plan(plan.execution(), plan.startedMs(), plan.exchanges());
       }
       case "SQLExecutionEnd" -> executionEnd(json);
-      default -> { }
+      default -> {}
     }
   }
 
@@ -106,11 +106,11 @@ final class EventParser {
           switch (field) {
             case "Launch Time" -> task.launchedMs(JsonFields.number(json));
             case "Finish Time" -> task.finishedMs(JsonFields.number(json));
-            default -> { }
+            default -> {}
           }
         });
         case "Task Metrics" -> metrics(json, task);
-        default -> { }
+        default -> {}
       }
     });
     application.taskEnded(task);
@@ -143,10 +143,10 @@ final class EventParser {
           switch (key) {
             case "spark.jobGroup.id" -> job.group(JsonFields.text(json, NAME_LIMIT));
             case "spark.sql.execution.id" -> job.execution(JsonFields.number(json));
-            default -> { }
+            default -> {}
           }
         });
-        default -> { }
+        default -> {}
       }
     });
     application.jobStarted(job);
@@ -158,7 +158,7 @@ final class EventParser {
       switch (name) {
         case "Job ID" -> completed[0] = JsonFields.id(json);
         case "Completion Time" -> completed[1] = JsonFields.number(json);
-        default -> { }
+        default -> {}
       }
     });
     application.jobEnded((int) completed[0], completed[1]);
@@ -170,7 +170,7 @@ final class EventParser {
       switch (name) {
         case "executionId" -> ended[0] = JsonFields.number(json);
         case "time" -> ended[1] = JsonFields.number(json);
-        default -> { }
+        default -> {}
       }
     });
     application.executionEnded(ended[0], ended[1]);
@@ -187,7 +187,7 @@ final class EventParser {
             cores[0] = JsonFields.number(json);
           }
         });
-        default -> { }
+        default -> {}
       }
     });
     application.executorAdded(id[0], cores[0]);
@@ -218,7 +218,7 @@ final class EventParser {
             settings.put(CleanText.of(key, NAME_LIMIT), JsonFields.text(json, VALUE_LIMIT));
           }
         });
-        default -> { }
+        default -> {}
       }
     });
     application.environment(java[0], settings);
@@ -232,7 +232,7 @@ final class EventParser {
         case "App Name" -> names[0] = JsonFields.text(json, NAME_LIMIT);
         case "App ID" -> names[1] = JsonFields.text(json, NAME_LIMIT);
         case "Timestamp" -> started[0] = JsonFields.number(json);
-        default -> { }
+        default -> {}
       }
     });
     application.started(names[0], names[1], started[0]);

@@ -70,12 +70,12 @@ public final class JsonFields {
   /** A count, a size or a time, from 0 to 2^50; Spark writes some of them as text. */
   public static long number(JsonParser json) throws IOException {
     switch (json.currentToken()) {
-      case VALUE_NUMBER_INT:
-      case VALUE_NUMBER_FLOAT:
+      case VALUE_NUMBER_INT :
+      case VALUE_NUMBER_FLOAT :
         return bounded(json.getDoubleValue());
-      case VALUE_STRING:
+      case VALUE_STRING :
         return json.getTextLength() > LONGEST_NUMBER ? 0 : parsed(json.getText());
-      default:
+      default :
         return 0;
     }
   }

@@ -35,7 +35,7 @@ final class PlanParser {
         case "executionId" -> parser.execution = JsonFields.number(json);
         case "time" -> parser.startedMs = JsonFields.number(json);
         case "sparkPlanInfo" -> parser.node();
-        default -> { }
+        default -> {}
       }
     });
     return parser;
@@ -65,7 +65,7 @@ final class PlanParser {
         case "simpleString" -> texts[1] = JsonFields.text(json, TEXT_LIMIT);
         case "children" -> JsonFields.ofArray(json, child -> node());
         case "metrics" -> JsonFields.ofArray(json, metric -> metric(accumulators));
-        default -> { }
+        default -> {}
       }
     });
     if (Exchange.isExchange(texts[0]) && exchanges.size() < MANY) {
@@ -80,7 +80,7 @@ final class PlanParser {
       switch (field) {
         case "accumulatorId" -> id[0] = JsonFields.number(json);
         case "name" -> name[0] = JsonFields.text(json, TEXT_LIMIT);
-        default -> { }
+        default -> {}
       }
     });
     if (name[0].equals(SqlMetric.DATA_SIZE)) {

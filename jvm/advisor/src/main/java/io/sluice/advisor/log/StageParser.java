@@ -48,7 +48,7 @@ final class StageParser {
       case "Parent IDs" -> ids(stage.parents);
       case "RDD Info" -> JsonFields.ofArray(json, element -> rdd());
       case "Accumulables" -> JsonFields.ofArray(json, element -> accumulable());
-      default -> { }
+      default -> {}
     }
   }
 
@@ -73,7 +73,7 @@ final class StageParser {
         case "Scope" -> names[1] = operation(JsonFields.text(json, NAME_LIMIT));
         case "Parent IDs" -> ids(parents);
         case "Number of Partitions" -> partitions[0] = JsonFields.number(json);
-        default -> { }
+        default -> {}
       }
     });
     if (stage.outputRdd < 0) {
@@ -101,7 +101,7 @@ final class StageParser {
         case "ID" -> numbers[0] = JsonFields.number(json);
         case "Name" -> name[0] = JsonFields.text(json, NAME_LIMIT);
         case "Value" -> numbers[1] = JsonFields.number(json);
-        default -> { }
+        default -> {}
       }
     });
     if (SqlMetric.isKnown(name[0]) && stage.metrics.size() < MANY) {

@@ -56,7 +56,7 @@ public record MeasuredFile(Map<String, List<Double>> stock, Map<String, List<Dou
         case "workload" -> names[0] = JsonFields.text(json, NAME_LIMIT);
         case "engine" -> names[1] = JsonFields.text(json, NAME_LIMIT);
         case "runs_s" -> JsonFields.ofArray(json, run -> runs.add(JsonFields.fraction(json)));
-        default -> { }
+        default -> {}
       }
     });
     if (runs.isEmpty() || runs.stream().anyMatch(seconds -> !(seconds > 0))) {

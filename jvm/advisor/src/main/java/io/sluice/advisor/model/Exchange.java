@@ -9,7 +9,9 @@ package io.sluice.advisor.model;
 public record Exchange(Partitioning partitioning, long partitions) {
 
   /** Of Spark's partitionings, those that cost different amounts. */
-  public enum Partitioning { HASH, RANGE, ROUND_ROBIN, SINGLE, OTHER }
+  public enum Partitioning {
+    HASH, RANGE, ROUND_ROBIN, SINGLE, OTHER
+  }
 
   /** Whether a node of that name writes a shuffle; a broadcast writes none. */
   public static boolean isExchange(String nodeName) {

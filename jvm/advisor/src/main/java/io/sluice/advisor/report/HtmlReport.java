@@ -43,7 +43,8 @@ public final class HtmlReport {
   private void head(AdviceReport report) {
     out.append("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
         .append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-        .append("<title>What Sluice would save</title>\n<style>\n").append(style()).append("</style>\n</head>\n<body>\n")
+        .append("<title>What Sluice would save</title>\n<style>\n").append(style())
+        .append("</style>\n</head>\n<body>\n")
         .append("<h1>What Sluice would save</h1>\n");
     paragraph("", "Sluice is a shuffle for Apache Spark. A shuffle is what Spark does between the stages of a job: "
         + "it sorts rows by partition, writes them to files, moves them between machines and reads them again. Sluice "
@@ -191,9 +192,10 @@ public final class HtmlReport {
         + "shuffles and read from them, the time of sorts, of garbage collection and of waiting. Sluice's saving is a "
         + "constant for each row and each byte, measured on both engines with Sluice's own benchmarks; it is never more "
         + "than a part of the CPU that the stage took. Collection and waiting shrink with it.");
-    paragraph("", "The time by the clock follows: while stages ran, it shrinks as their task time does; while none ran, it "
-        + "stays. Your processors may be faster or slower than the one on which the constants were measured, and your "
-        + "rows larger or smaller: that is why a range is given, and why the last word is to run the job twice.");
+    paragraph("",
+        "The time by the clock follows: while stages ran, it shrinks as their task time does; while none ran, it "
+            + "stays. Your processors may be faster or slower than the one on which the constants were measured, and your "
+            + "rows larger or smaller: that is why a range is given, and why the last word is to run the job twice.");
   }
 
   private void header(String... titles) {

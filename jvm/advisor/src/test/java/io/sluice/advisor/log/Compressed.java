@@ -31,7 +31,8 @@ enum Compressed {
     byte[] of(byte[] bytes) throws IOException {
       ByteArrayOutputStream out = new ByteArrayOutputStream();
       for (int from = 0; from < bytes.length; from += BLOCK) {
-        out.write(through(Arrays.copyOfRange(bytes, from, Math.min(bytes.length, from + BLOCK)), ZstdOutputStream::new));
+        out.write(
+            through(Arrays.copyOfRange(bytes, from, Math.min(bytes.length, from + BLOCK)), ZstdOutputStream::new));
       }
       return out.toByteArray();
     }
