@@ -31,7 +31,8 @@ final class Advisor {
         problem(problems, e);
       }
     }
-    try (Progress progress = new Progress(err, terminal, logs.stream().mapToLong(Advisor::size).sum())) {
+    long bytes = logs.stream().mapToLong(Advisor::size).sum();
+    try (Progress progress = new Progress(err, terminal, bytes, Progress.QUIET_NANOS)) {
       for (EventLog log : logs) {
         try {
           estimates.add(ApplicationEstimate.of(EventLogReader.read(log, progress)));

@@ -9,7 +9,7 @@ import java.util.Locale;
  * line at each tenth. One thread.
  */
 final class Progress implements ReadProgress, AutoCloseable {
-  private static final long QUIET_NANOS = 3_000_000_000L;
+  static final long QUIET_NANOS = 3_000_000_000L;
   private static final long REDRAW_NANOS = 200_000_000L;
   private static final int BAR = 40;
   private static final int STEPS = 10;
@@ -18,24 +18,29 @@ final class Progress implements ReadProgress, AutoCloseable {
   private final PrintStream err;
   private final boolean terminal;
   private final long total;
+  private final long quietNanos;
   private final long startNanos = System.nanoTime();
   private long read;
   private long drawnNanos;
   private long step;
   private boolean drawn;
 
-  /** @param total bytes of all files */
-  Progress(PrintStream err, boolean terminal, long total) {
+  /**
+   * @param total bytes of all files
+   * @param quietNanos how long nothing is said
+   */
+  Progress(PrintStream err, boolean terminal, long total, long quietNanos) {
     this.err = err;
     this.terminal = terminal;
     this.total = Math.max(1, total);
+    this.quietNanos = quietNanos;
   }
 
   @Override
   public void read(int bytes) {
     read += bytes;
     long now = System.nanoTime();
-    if (now - startNanos < QUIET_NANOS) {
+    if (now - startNanos < quietNanos) {
       return;
     }
     if (terminal && now - drawnNanos >= REDRAW_NANOS) {

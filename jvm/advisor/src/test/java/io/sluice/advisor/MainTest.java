@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
+import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -125,13 +126,23 @@ class MainTest {
     assertTrue(out().contains("Not enough runs in the logs: other."), this::out);
   }
 
+  @Test
+  void measurementsThatCannotBeUsedAreRefused() throws IOException {
+    String log = TestLog.ofSort("x").write(folder.resolve("log")).toString();
+    for (String text : List.of("", "[]", "{}", "[{\"workload\":\"a\",\"engine\":\"stock\",\"runs_s\":[1]}]", "[{")) {
+      assertEquals(1, run("--measured", Files.writeString(folder.resolve("measured.json"), text).toString(), log), text);
+    }
+    assertEquals(1, run("--measured", folder.resolve("missing").toString(), log));
+    assertEquals("", out());
+  }
+
   /** 200 MB of tasks in a heap of 32 MB; the log is a stream of lines that no memory holds. */
   @Test
   void largeLogIsReadInLittleMemory() throws Exception {
     Path log = folder.resolve("large");
     byte[] head = new TestLog().head("4.2.0", "large").executor("1", 2).bytes();
     byte[] task = new TestLog().task(0, TestLog.START_MS, 1_000, 900, Map.of("Total Records Read", 10L)).bytes();
-    try (OutputStream lines = new java.io.BufferedOutputStream(Files.newOutputStream(log))) {
+    try (OutputStream lines = new BufferedOutputStream(Files.newOutputStream(log))) {
       lines.write(head);
       for (long written = 0; written < 200_000_000; written += task.length) {
         lines.write(task);

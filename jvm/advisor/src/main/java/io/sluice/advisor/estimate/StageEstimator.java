@@ -111,7 +111,8 @@ final class StageEstimator {
     if (stage.sortS() > 0) {
       // A stage's sorts get the rows that it reads; more, where a join or a window makes more of them.
       long rows = stage.totals().sum(TaskFigure.READ_RECORDS);
-      add(saved, Part.SORT, stage.sortS() * Costs.SORT_TIME_PART + rows * Costs.SORT_ROW_NS / NANOS);
+      double busy = Math.min(1, stage.totals().cpuS() / Math.max(1e-9, stage.totals().runS()));
+      add(saved, Part.SORT, stage.sortS() * busy * Costs.SORT_TIME_PART + rows * Costs.SORT_ROW_NS / NANOS);
     }
   }
 

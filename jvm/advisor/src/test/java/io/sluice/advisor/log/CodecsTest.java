@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.advisor.TestLog;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,7 +30,7 @@ class CodecsTest {
   @EnumSource(value = Compressed.class, mode = EnumSource.Mode.EXCLUDE, names = "PLAIN")
   void cutFileGivesWholeLinesAndSaysThatItIsCut(Compressed codec) throws IOException {
     byte[] whole = codec.of(log);
-    byte[] cut = java.util.Arrays.copyOf(whole, whole.length * 2 / 3);
+    byte[] cut = Arrays.copyOf(whole, whole.length * 2 / 3);
     LineInput lines = new LineInput(Codecs.plain(new ByteArrayInputStream(cut)));
     assertTrue(lines.nextLine());
     assertTrue(new String(lines.readAllBytes()).startsWith("{\"Event\":\"SparkListenerLogStart\""));

@@ -8,6 +8,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -50,7 +51,7 @@ class LineInputTest {
         if (left <= 0) {
           return -1;
         }
-        java.util.Arrays.fill(into, offset, offset + length, (byte) 'x');
+        Arrays.fill(into, offset, offset + length, (byte) 'x');
         left -= length;
         if (left <= 0) {
           into[offset + length - 3] = '\n';
