@@ -123,7 +123,7 @@ public record Confidence(Level level, List<String> doubts) {
   /** Whether its longest task takes some times as long as a task does on average, and most of the stage's time. */
   static boolean isSkewed(Stage stage) {
     double mean = stage.totals().durationS() / Math.max(1, stage.totals().tasks());
-    double wall = (stage.completedMs() - Math.max(stage.submittedMs(), stage.totals().firstLaunchMs())) / 1e3;
+    double wall = (stage.endMs() - stage.startMs()) / 1e3;
     return stage.totals().tasks() > 1 && stage.totals().longestS() > SKEW * mean
         && stage.totals().longestS() > wall / 2;
   }

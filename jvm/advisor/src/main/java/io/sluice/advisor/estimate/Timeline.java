@@ -30,8 +30,8 @@ public final class Timeline {
     List<Edge> edges = new ArrayList<>(2 * stages.size());
     for (StageEstimate estimate : stages) {
       Stage stage = estimate.stage();
-      long start = Math.max(stage.submittedMs(), stage.totals().firstLaunchMs());
-      long end = stage.completedMs() > 0 ? stage.completedMs() : stage.totals().lastFinishMs();
+      long start = stage.startMs();
+      long end = stage.endMs();
       if (start > 0 && end > start) {
         double weight = Math.max(1e-9, stage.totals().durationS() * MILLIS / (end - start));
         edges.add(new Edge(start, weight, weight * estimate.ratio(), 1));
@@ -73,8 +73,7 @@ public final class Timeline {
   /** Seconds from {@code startMs} to {@code endMs} in which no stage ran. */
   public static double idleSeconds(List<StageEstimate> stages, long startMs, long endMs) {
     long[][] spans = stages.stream().map(StageEstimate::stage)
-        .map(stage -> new long[] {Math.max(stage.submittedMs(), stage.totals().firstLaunchMs()),
-          stage.completedMs() > 0 ? stage.completedMs() : stage.totals().lastFinishMs()})
+        .map(stage -> new long[] {stage.startMs(), stage.endMs()})
         .filter(span -> span[0] > 0 && span[1] > span[0]).sorted(Comparator.comparingLong(span -> span[0]))
         .toArray(long[][]::new);
     long idle = 0;

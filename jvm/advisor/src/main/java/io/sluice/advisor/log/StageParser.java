@@ -44,7 +44,6 @@ final class StageParser {
       case "Number of Tasks" -> stage.tasks = JsonFields.number(json);
       case "Submission Time" -> stage.submittedMs = JsonFields.number(json);
       case "Completion Time" -> stage.completedMs = JsonFields.number(json);
-      case "Failure Reason" -> stage.failed = true;
       case "Parent IDs" -> ids(stage.parents);
       case "RDD Info" -> JsonFields.ofArray(json, element -> rdd());
       case "Accumulables" -> JsonFields.ofArray(json, element -> accumulable());

@@ -13,7 +13,6 @@ public final class Stage {
   private String name = "";
   private long submittedMs;
   private long completedMs;
-  private boolean failed;
   private boolean python;
   private int outputRdd = -1;
   private List<Integer> parents = List.of();
@@ -35,7 +34,6 @@ public final class Stage {
     name = sharedName;
     submittedMs = Math.max(submittedMs, info.submittedMs);
     completedMs = Math.max(completedMs, info.completedMs);
-    failed |= info.failed;
     python |= info.python;
     outputRdd = info.outputRdd;
     parents = List.copyOf(info.parents);
@@ -67,18 +65,14 @@ public final class Stage {
     return name;
   }
 
-  /** 0 if the log does not say. */
-  public long submittedMs() {
-    return submittedMs;
+  /** When its first task was launched, in milliseconds since 1970; 0 if the log does not say. */
+  public long startMs() {
+    return Math.max(submittedMs, totals.firstLaunchMs());
   }
 
-  /** 0 if the log does not say: it was cut, or the stage still ran. */
-  public long completedMs() {
-    return completedMs;
-  }
-
-  public boolean failed() {
-    return failed;
+  /** When it was complete or, if the log does not say, its last task; 0 if the log says neither. */
+  public long endMs() {
+    return completedMs > 0 ? completedMs : totals.lastFinishMs();
   }
 
   /** Whether one of its RDDs is made by Python functions. */

@@ -14,7 +14,6 @@ public final class StageInfo {
   public long tasks;
   public long submittedMs;
   public long completedMs;
-  public boolean failed;
   public boolean python;
   /** Number of the RDD that the stage computes. */
   public int outputRdd = -1;

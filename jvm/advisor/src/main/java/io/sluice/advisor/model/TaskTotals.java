@@ -2,7 +2,9 @@ package io.sluice.advisor.model;
 
 /** The tasks of a stage in sums. Filled while the log is read, then read only. */
 public final class TaskTotals {
-  private final long[] sums = new long[TaskFigure.values().length];
+  private static final TaskFigure[] FIGURES = TaskFigure.values();
+
+  private final long[] sums = new long[FIGURES.length];
   private long tasks;
   private long failed;
   private long durationMs;
@@ -13,7 +15,7 @@ public final class TaskTotals {
   void add(TaskEnd task) {
     tasks++;
     failed += task.succeeded() ? 0 : 1;
-    for (TaskFigure figure : TaskFigure.values()) {
+    for (TaskFigure figure : FIGURES) {
       sums[figure.ordinal()] += task.get(figure);
     }
     // A log may have a time of 0 for a task that was lost.
