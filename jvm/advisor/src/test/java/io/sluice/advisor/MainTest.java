@@ -112,7 +112,7 @@ class MainTest {
     for (int run = 0; run < 3; run++) {
       long start = TestLog.START_MS + run * 100_000;
       log.job(run, "sluice-bench/sort-rdd/" + (run + 1), -1, start);
-      log.task(run, start, 10_000, 10_000, Map.of("Local Bytes Read", 1L, "Total Records Read", 10_000_000L));
+      log.task(run, start, 10_000, 10_000, Map.of("Local Bytes Read", 1L, "Total Records Read", 20_000_000L));
       log.stageCompleted(run, "reduce", 1, start, start + 10_000, "[]", 9,
           TestLog.rdd(8, "ShuffledRDD", "sortByKey", "[3]", 4), "").jobEnd(run, start + 10_000);
     }
@@ -130,7 +130,8 @@ class MainTest {
   void measurementsThatCannotBeUsedAreRefused() throws IOException {
     String log = TestLog.ofSort("x").write(folder.resolve("log")).toString();
     for (String text : List.of("", "[]", "{}", "[{\"workload\":\"a\",\"engine\":\"stock\",\"runs_s\":[1]}]", "[{")) {
-      assertEquals(1, run("--measured", Files.writeString(folder.resolve("measured.json"), text).toString(), log), text);
+      assertEquals(1, run("--measured", Files.writeString(folder.resolve("measured.json"), text).toString(), log),
+          text);
     }
     assertEquals(1, run("--measured", folder.resolve("missing").toString(), log));
     assertEquals("", out());

@@ -134,7 +134,8 @@ public final class TestLog {
         + "\"Task Metrics\":{\"Executor Run Time\":%d,\"Executor CPU Time\":%d,\"JVM GC Time\":%d,"
         + "\"Shuffle Read Metrics\":{\"Local Bytes Read\":%d,\"Remote Bytes Read\":%d,\"Total Records Read\":%d,"
         + "\"Local Blocks Fetched\":%d,\"Remote Blocks Fetched\":%d,\"Fetch Wait Time\":0},\"Shuffle Write Metrics\":"
-        + "{\"Shuffle Bytes Written\":%d,\"Shuffle Write Time\":1,\"Shuffle Records Written\":%d},\"Updated Blocks\":[]}}",
+        + "{\"Shuffle Bytes Written\":%d,\"Shuffle Write Time\":1,\"Shuffle Records Written\":%d},"
+        + "\"Updated Blocks\":[]}}",
         stage, launched, launched + millis, millis, cpuMillis * 1_000_000, figures.getOrDefault("JVM GC Time", 0L),
         figures.getOrDefault("Local Bytes Read", 0L), figures.getOrDefault("Remote Bytes Read", 0L),
         figures.getOrDefault("Total Records Read", 0L), figures.getOrDefault("Local Blocks Fetched", 0L),

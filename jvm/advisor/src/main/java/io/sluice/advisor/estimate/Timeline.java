@@ -85,7 +85,9 @@ public final class Timeline {
     return Math.max(0, idle + Math.max(0, endMs - covered)) / MILLIS;
   }
 
-  /** Where the clock with Sluice stands at {@code time} of the log; before and after all stages it runs as the log's. */
+  /**
+   * Where the clock with Sluice stands at {@code time} of the log; before and after all stages it runs as the log's.
+   */
   private double at(long time) {
     if (times.length == 0) {
       return time;

@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 
 /**
  * Finds the logs below the paths that a user names. A rolling log is a folder {@code eventlog_v2_<application>} with
- * files {@code events_<number>_<application>}; a file that ends with {@code .compact} holds what is left of all files up
- * to its number (Spark's {@code RollingEventLogFilesWriter} and {@code EventLogFileCompactor}).
+ * files {@code events_<number>_<application>}; a file that ends with {@code .compact} holds what is left of all files
+ * up to its number (Spark's {@code RollingEventLogFilesWriter} and {@code EventLogFileCompactor}).
  */
 public final class EventLogFiles {
   private static final Pattern EVENTS = Pattern.compile("events_(\\d{1,18})_.*");

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one event says of a stage, as it is read field by field; forgotten once its {@link Stage} has it. Fields that the
- * event does not have keep the values below.
+ * What one event says of a stage, as it is read field by field; forgotten once its {@link Stage} has it. Fields that
+ * the event does not have keep the values below.
  */
 public final class StageInfo {
   public int id = -1;

@@ -48,7 +48,8 @@ public final class HtmlReport {
         .append("<h1>What Sluice would save</h1>\n");
     paragraph("", "Sluice is a shuffle for Apache Spark. A shuffle is what Spark does between the stages of a job: "
         + "it sorts rows by partition, writes them to files, moves them between machines and reads them again. Sluice "
-        + "does the same with less processor time and fewer bytes; it is one jar and two settings, jobs stay as they are.");
+        + "does the same with less processor time and fewer bytes; it is one jar and two settings. Jobs stay as they "
+        + "are.");
     paragraph("", "This page says, from the event logs that Spark wrote while your applications ran, how much of their "
         + "time that is. It is an estimate; how sure it is, and why it is not surer, is said with each application.");
     paragraph("weak", "Made by Sluice " + report.version() + ".");
@@ -190,12 +191,11 @@ public final class HtmlReport {
     out.append("<h2>How this is computed</h2>\n");
     paragraph("", "For each stage, the log has the CPU time of its tasks, the rows and bytes that they wrote to "
         + "shuffles and read from them, the time of sorts, of garbage collection and of waiting. Sluice's saving is a "
-        + "constant for each row and each byte, measured on both engines with Sluice's own benchmarks; it is never more "
-        + "than a part of the CPU that the stage took. Collection and waiting shrink with it.");
-    paragraph("",
-        "The time by the clock follows: while stages ran, it shrinks as their task time does; while none ran, it "
-            + "stays. Your processors may be faster or slower than the one on which the constants were measured, and your "
-            + "rows larger or smaller: that is why a range is given, and why the last word is to run the job twice.");
+        + "constant for each row and each byte, measured on both engines with Sluice's own benchmarks; it is never "
+        + "more than a part of the CPU that the stage took. Collection and waiting shrink with it.");
+    paragraph("", "The time by the clock follows: while stages ran, it shrinks as their task time does; while none "
+        + "ran, it stays. Your processors may be faster or slower than the one on which the constants were measured, and "
+        + "your rows larger or smaller: that is why a range is given. To know, run the job twice.");
   }
 
   private void header(String... titles) {
