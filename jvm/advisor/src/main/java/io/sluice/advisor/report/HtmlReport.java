@@ -194,8 +194,8 @@ public final class HtmlReport {
         + "constant for each row and each byte, measured on both engines with Sluice's own benchmarks; it is never "
         + "more than a part of the CPU that the stage took. Collection and waiting shrink with it.");
     paragraph("", "The time by the clock follows: while stages ran, it shrinks as their task time does; while none "
-        + "ran, it stays. Your processors may be faster or slower than the one on which the constants were measured, and "
-        + "your rows larger or smaller: that is why a range is given. To know, run the job twice.");
+        + "ran, it stays. Your processors may be faster or slower than the one on which the constants were measured, "
+        + "and your rows larger or smaller: that is why a range is given. To know, run the job twice.");
   }
 
   private void header(String... titles) {
