@@ -15,6 +15,7 @@ import java.nio.file.Path;
  */
 public final class EventLogReader {
   private static final int BUFFER = 1 << 16;
+  private static final int LONGEST_PATH = 4_096;
   /** Lines without any event after which a file is no log: another file may have gigabytes of them. */
   private static final long FOREIGN_LINES = 10_000;
 
@@ -49,7 +50,7 @@ public final class EventLogReader {
     if (reader.events == 0) {
       throw new UnreadableLogException(log.path() + ": " + reader.whyEmpty());
     }
-    return reader.application.build(log.path().toString(),
+    return reader.application.build(CleanText.of(log.path().toString(), LONGEST_PATH),
         new LogHealth(reader.events, reader.damagedLines, reader.longLines, reader.fault));
   }
 
