@@ -116,6 +116,10 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--conf", paramLabel = "KEY=VALUE",
       description = "A Spark setting for every engine; can be repeated.") private List<String> conf = List.of();
 
+  @Option(names = "--event-logs", paramLabel = "DIR",
+      description = "Every engine's applications write event logs to DIR. ./sluice advise --measured compares what it "
+          + "predicts from stock's with what was measured.") private Path eventLogs;
+
   @Option(names = "--json", paramLabel = "FILE",
       description = "Write the results to FILE, one object per workload and engine.") private Path json;
 
@@ -162,6 +166,9 @@ final class BenchCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
+    if (eventLogs != null) {
+      Files.createDirectories(eventLogs);
+    }
     Workplace workplace = Workplace.current().with(plan.oldJar);
     if (potential && chart == null) {
       chart = workplace.root().resolve("build/potential.svg");
@@ -186,6 +193,11 @@ final class BenchCommand implements Callable<Integer> {
     Map<String, String> settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
     if (accounting) {
       AccountingText.SETTINGS.forEach(settings::putIfAbsent);
+    }
+    if (eventLogs != null) {
+      settings.putIfAbsent("spark.eventLog.enabled", "true");
+      settings.putIfAbsent("spark.eventLog.dir", eventLogs.toAbsolutePath().normalize().toUri().toString());
+      settings.putIfAbsent("spark.eventLog.compress", "true");
     }
     return new Plan(sizings(), engines(), settings,
         Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),

@@ -22,6 +22,9 @@ final class About {
 
         Does this machine have what Sluice needs?
           java -jar %2$s doctor          (--help: its options)
+
+        Is it worth it for my jobs? From event logs of jobs that ran without Sluice:
+          java -jar %2$s advise LOG…     (--help: its options)
         """.formatted(version, jar);
   }
 }

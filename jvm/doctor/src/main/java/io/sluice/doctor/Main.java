@@ -14,7 +14,7 @@ import java.util.Optional;
 
 /**
  * {@code java -jar sluice-VERSION.jar}: prints the jar's version and usage; with {@code doctor}, checks whether Sluice
- * works on this machine.
+ * works on this machine. The jar's own main class sends every command but {@code advise} here.
  */
 public final class Main {
   private static final int WRONG_ARGUMENTS = 2;
@@ -34,7 +34,7 @@ public final class Main {
       return 0;
     }
     if (!arguments.get(0).equals("doctor")) {
-      err.println("error: unknown command '" + arguments.get(0) + "'; there is: doctor");
+      err.println("error: unknown command '" + arguments.get(0) + "'; there are: doctor, advise");
       return WRONG_ARGUMENTS;
     }
     Options options;

@@ -15,6 +15,8 @@ import org.apache.spark.sql.SparkSession;
 /** One Spark application and the instruments on it. Used by one thread. */
 final class SparkApplication {
 
+  private static final String JOB_GROUP = "spark.jobGroup.id";
+
   private final SparkSession spark;
   /** For workloads that want Spark's defaults: without the benchmark's own settings for queries. */
   private final SparkSession plain;
@@ -23,6 +25,7 @@ final class SparkApplication {
   private final ExecutorCpu executorCpu;
   /** Null where nobody has asked for it. */
   private final CostAccounting accounting;
+  private int runs;
 
   private SparkApplication(SparkSession spark, SparkSession plain, TaskTotals totals) {
     this.spark = spark;
@@ -75,10 +78,10 @@ final class SparkApplication {
     workload.prepare(session, request.sizing());
     return request.action() == Request.Action.VERIFY
         ? Reply.digest(workload.verify(session, request.sizing()))
-        : Reply.run(measure(workload, session, request.sizing()));
+        : Reply.run(measure(request.workload(), workload, session, request.sizing()));
   }
 
-  private RunMetrics measure(Workload workload, SparkSession session, Sizing sizing) {
+  private RunMetrics measure(String name, Workload workload, SparkSession session, Sizing sizing) {
     drainListeners();
     totals.reset();
     if (accounting != null) {
@@ -86,9 +89,12 @@ final class SparkApplication {
     }
     long fallbacks = SluiceFallbacks.count();
     double processCpuS = executorCpu.seconds();
+    // So that ./sluice advise finds the run in an event log.
+    spark.sparkContext().setLocalProperty(JOB_GROUP, "sluice-bench/" + name + "/" + ++runs);
     long start = System.nanoTime();
     workload.run(session, sizing);
     double wallS = (System.nanoTime() - start) / 1e9;
+    spark.sparkContext().setLocalProperty(JOB_GROUP, null);
     processCpuS = executorCpu.seconds() - processCpuS;
     drainListeners();
     return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,

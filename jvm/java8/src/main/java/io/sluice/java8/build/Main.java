@@ -20,13 +20,18 @@ import java.util.stream.Stream;
  * Two uses, both of them steps of the build:
  *
  * <pre>
- * Main jar FILE                       the jar gets classes for Java 8; those for Java 17 move to META-INF/versions/17
+ * Main jar FILE                       the jar gets classes for Java 8; those for Java 17 move to META-INF/versions/17.
+ *                                     Libraries (io/sluice/shaded) are for Java 8 already and stay as they are
  * Main folder RELEASE FROM TO JAR     the classes of a folder for a release; JAR has the replacements
  * </pre>
  */
 public final class Main {
   private static final String REPLACEMENTS = "io/sluice/java8/";
+  private static final String LIBRARIES = "io/sluice/shaded/";
   private static final String NEWER = "META-INF/versions/17/";
+  /** The class file version of Java 8, and where a class file has it. */
+  private static final int JAVA_8 = 52;
+  private static final int VERSION_BYTE = 7;
 
   private Main() {}
 
@@ -52,6 +57,8 @@ public final class Main {
         byte[] bytes = read(in, entry);
         if (entry.getName().startsWith(REPLACEMENTS)) {
           replacements.add(bytes);
+        } else if (entry.getName().startsWith(LIBRARIES)) {
+          requireJava8(entry.getName(), bytes);
         } else {
           classes.put(entry.getName(), bytes);
         }
@@ -61,6 +68,12 @@ public final class Main {
     }
     Files.move(result, file, StandardCopyOption.REPLACE_EXISTING);
     System.out.println(classes.size() + " classes for Java 8 and for Java 17 in " + file);
+  }
+
+  private static void requireJava8(String name, byte[] bytes) throws IOException {
+    if (bytes[VERSION_BYTE] > JAVA_8) {
+      throw new IOException(name + " is not for Java 8: take a version of the library that is");
+    }
   }
 
   private static void write(JarFile in, Map<String, byte[]> rewritten, Path result) throws IOException {
