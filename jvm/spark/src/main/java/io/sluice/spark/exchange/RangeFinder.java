@@ -36,7 +36,10 @@ final class RangeFinder implements PartitionFinder {
   private final RowOrder order;
   /** The part whose numbers are kept. */
   private RowOrder.Part part;
-  /** Whether the part begins behind bytes that all kept rows have in common; all are kept then. */
+  /**
+   * Whether the part begins behind bytes that all kept rows have in common; no row of {@link #lowRows} and
+   * {@link #highRows} is null then.
+   */
   private boolean skips;
   private int learned;
   private int known;
@@ -104,6 +107,10 @@ final class RangeFinder implements PartitionFinder {
       skips = true;
       useNumbersOf(behind);
       behind = behindEqualBytes();
+    }
+    if (skips && lows[0] == highs[known - 1]) {
+      // The column has one value, or values that are equal in more bytes.
+      skipNothing();
     }
   }
 

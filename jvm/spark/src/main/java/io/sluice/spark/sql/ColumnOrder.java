@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  *
  * <pre>
  *   columns   a: int, b: long nullable, c: string
- *   parts     (a)   |a 6 to 36|b's marker 1|b 7 to 69|c      equal: those are decided that are there to their end
- *             (b)   |marker 1|b 7 to 69|c                    equal: if b is not there to its end:
- *             (b')  |b 64|                                   equal: b is decided
+ *   parts     (a)   |a 6 to 36|b's marker 1|b 7 to 69|c      if equal: columns that are there to their end are decided
+ *             (b)   |marker 1|b 7 to 69|c                    if equal, and b is not there to its end:
+ *             (b')  |b 64|                                   if equal: b is decided
  *             (c'), (c' 8), (c' 16) …                        eight bytes of c each
  * </pre>
  *
@@ -25,7 +25,10 @@ public final class ColumnOrder implements RowOrder {
   private final SortColumn[] columns;
   private final int fields;
   private final int bitSetBytes;
-  /** A single integer needs no bits for another column, and has an order of numbers of its own. */
+  /**
+   * Whether integers are packed. With a single column there is no other column to make room for, and the sorter keeps
+   * its nulls apart.
+   */
   private final boolean packs;
 
   /** @param fields of the rows, also those that are no columns of the order */

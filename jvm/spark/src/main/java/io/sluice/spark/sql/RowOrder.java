@@ -49,14 +49,18 @@ public interface RowOrder extends Serializable {
   /**
    * For rows whose numbers of {@code part} have the same highest bits: a part that begins behind the bytes of a column
    * that those bits stand for; {@code part} where it would begin little later, or does not begin with a column of
-   * bytes.
+   * bytes. The bytes may be zeros
+   * behind the end of values, which may have other lengths then.
    *
    * @param number of one of the rows
    * @param equalBits how many; 64 if the numbers are equal
    */
   Part behind(Part part, long number, int equalBits);
 
-  /** Whether two rows are equal in the column of bytes that {@code part} begins with, as far as it lies before it. */
+  /**
+   * Whether two rows are equal in those bytes of the first column of {@code part} that lie before the part. Bytes
+   * behind the end of a value count as zeros; two nulls are equal.
+   */
   boolean areEqualBefore(Part part, Object leftBase, long left, Object rightBase, long right);
 
   /** Whether {@code column} is the number of columns. */

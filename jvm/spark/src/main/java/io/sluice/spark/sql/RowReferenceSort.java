@@ -20,6 +20,8 @@ final class RowReferenceSort {
   private static final int SHORT_RUN = 64;
   /** Parts that are looked at one within the other: rows that are equal in many bytes are compared in the end. */
   private static final int MOST_PARTS = 64;
+  /** Bytes of text are seldom random: so many more must be left of a number. */
+  private static final int SPARE_BYTES = 2;
   /** Pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
   private static final int VALUES = 1 << Byte.SIZE;
@@ -34,6 +36,8 @@ final class RowReferenceSort {
   /** Where the second half of the array is. */
   private final long half;
   private final int[][] counts = new int[Long.BYTES][VALUES];
+  /** The bits in which the numbers differ that were looked at last. */
+  private long differing;
 
   RowReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
     this.context = context;
@@ -49,52 +53,72 @@ final class RowReferenceSort {
   /**
    * Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. Rows lie in the
    * memory in the order of their references, so numbers of another part cost little: where all rows begin with the same
-   * bytes, they are sorted by those behind them.
+   * bytes, so that too few bits of the numbers are left, they are sorted by those behind them.
    */
   void sort(int from, int until, Part part) {
-    Part telling = until - from <= FEW ? part : differingPart(from, until, part, MOST_PARTS);
+    if (until - from <= FEW) {
+      sortFew(from, until, part, MOST_PARTS);
+      return;
+    }
+    Part telling = differingPart(from, until, part, MOST_PARTS);
     if (telling == null) {
       return;
     }
-    Part behind = order.behind(
-        telling, references.number(from), Long.numberOfLeadingZeros(differing(from, until)));
+    int equalBits = Long.numberOfLeadingZeros(differing);
+    boolean tellEnough = equalBits + Byte.SIZE * (bytesFor(until - from) + SPARE_BYTES) <= Long.SIZE;
+    Part behind = tellEnough ? telling : order.behind(telling, references.number(from), equalBits);
     if (behind != telling) {
       number(from, until, behind);
+      differing = differing(from, until);
     }
-    sort(from, until, behind, MOST_PARTS);
+    sortByNumber(from, until, behind, MOST_PARTS);
   }
 
   /** @param depth how many more parts may be looked at, one within the other; beyond them rows are compared */
   private void sort(int from, int until, Part part, int depth) {
     if (until - from <= FEW) {
-      insertByNumber(from, until);
-      eachRun(from, until, 0, part, depth);
+      sortFew(from, until, part, depth);
       return;
     }
     Part telling = differingPart(from, until, part, depth);
-    if (telling == null) {
-      return;
+    if (telling != null) {
+      sortByNumber(from, until, telling, depth);
     }
-    context.killTaskIfInterrupted();
-    int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing(from, until))) / Byte.SIZE;
-    int low = Math.max(0, high + 1 - bytesFor(until - from));
-    radix(from, until, low, high);
-    eachRun(from, until, low, telling, depth);
   }
 
-  /** The first part from {@code part} on whose numbers differ, which references have then; null if they are sorted. */
+  private void sortFew(int from, int until, Part part, int depth) {
+    insertByNumber(from, until);
+    eachRun(from, until, 0, part, depth);
+  }
+
+  /** Numbers differ in the bits of {@link #differing}. */
+  private void sortByNumber(int from, int until, Part part, int depth) {
+    context.killTaskIfInterrupted();
+    int high = (Long.SIZE - 1 - Long.numberOfLeadingZeros(differing)) / Byte.SIZE;
+    int low = Math.max(0, high + 1 - bytesFor(until - from));
+    radix(from, until, low, high);
+    eachRun(from, until, low, part, depth);
+  }
+
+  /**
+   * The first part from {@code part} on whose numbers differ, which references have then, in the bits of {@link
+   * #differing}; null if they are sorted.
+   */
   private Part differingPart(int from, int until, Part part, int depth) {
     Part current = part;
-    while (current != null && differing(from, until) == 0) {
+    differing = differing(from, until);
+    while (differing == 0) {
       current = next(from, until, current, depth);
-      if (current != null) {
-        number(from, until, current);
+      if (current == null) {
+        return null;
       }
+      number(from, until, current);
+      differing = differing(from, until);
     }
     return current;
   }
 
-  /** So many bytes that, were they random, few references would have the same. */
+  /** So many bytes that, were they random, few references would have the same: bits for each and four more. */
   private static int bytesFor(int count) {
     int bits = Integer.SIZE - Integer.numberOfLeadingZeros(count) + 4;
     return (bits + Byte.SIZE - 1) / Byte.SIZE;

@@ -10,8 +10,9 @@ import org.apache.spark.unsafe.bitset.BitSetMethods;
  * One column of an order of binary rows: where its values are, how they compare, where nulls go. Immutable; any thread.
  *
  * <p>A value is seen as unsigned bits, the highest first, that compare as Spark compares the values: for numbers as
- * many bits as the type has, for strings, binary values and long decimals their bytes. In descending order all bits are
- * inverted. A null has no bits; it is told apart by a marker of its own, whose order does not depend on the direction.
+ * many bits as the type has, or packed ({@link PackedInteger}), for strings, binary values and long decimals their
+ * bytes. In descending order all bits are inverted. A null has no bits; it is told apart by a marker of its own, whose
+ * order does not depend on the direction.
  */
 public final class SortColumn implements Serializable {
   private static final long serialVersionUID = 1;

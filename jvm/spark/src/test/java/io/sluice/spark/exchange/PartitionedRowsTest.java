@@ -268,9 +268,12 @@ class PartitionedRowsTest {
     "concat('customers/of/one/name_', xxhash64(id))",
     "concat(IF(id % 1000 > 970, 'cust', 'customers/of/one/name_'), xxhash64(id))",
     "IF(id % 1000 > 990, NULL, concat('customers/of/one/name_', xxhash64(id)))",
-    "IF(id % 1000 > 990, 'customers/of', concat('customers/of/one/name_', xxhash64(id)))"})
+    "IF(id % 1000 > 990, 'customers/of', concat('customers/of/one/name_', xxhash64(id)))",
+    // One value only, and values that end where others have zeros.
+    "IF(id < 0, 'FR', 'DE')",
+    "concat('customers/of/one/', IF(id % 3 = 0, '', concat(char(0), IF(id % 2 = 0, '', CAST(id AS STRING)))))"})
   void rowsInRangesOfTextThatBeginsAlikeHaveSparksPartitions(String text) {
-    Dataset<Row> texts = spark.session().range(0, ROWS, 1, TASKS).selectExpr(text + " AS path", "id");
+    Dataset<Row> texts = spark.session().range(0, ROWS, 1, TASKS).selectExpr(text + " AS path", "xxhash64(id) AS id");
     for (Column order : List.of(functions.col("path").asc(), functions.col("path").desc())) {
       ShuffleExchangeExec exchange = exchange(texts.repartitionByRange(20, order, functions.col("id")));
       assertSame(exchange, range(exchange), 1_200);
