@@ -76,7 +76,7 @@ class AdvisorJarTest {
 
   private static String advise(String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(JavaUnderTest.command());
     command.add("-jar");
     command.add(Path.of(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().getPath()).toString());
     command.add("advise");

@@ -60,7 +60,7 @@ class TranslateConfJarTest {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
     Path jar = Path.of(
         Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
-    Process process = new ProcessBuilder(java(), "-cp",
+    Process process = new ProcessBuilder(JavaUnderTest.command(), "-cp",
         jar + File.pathSeparator + Path.of(System.getenv("SPARK_HOME"), "jars", "*"),
         "io.sluice.spark.migration.TranslateConf", "--from", from.toString(), "--to", to.toString())
         .redirectErrorStream(true).start();
@@ -68,12 +68,5 @@ class TranslateConfJarTest {
     assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the translation does not end");
     assertTrue(output.contains(from.toString()), output);
     return process.exitValue();
-  }
-
-  /** That of executors too. Another Java than Maven's is started by a script in its home. */
-  private static String java() {
-    String home = System.getProperty("tests.java") == null ? System.getProperty("java.home")
-        : System.getenv("JAVA_HOME");
-    return Path.of(home, "bin", "java").toString();
   }
 }
