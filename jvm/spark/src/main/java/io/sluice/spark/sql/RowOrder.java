@@ -49,8 +49,7 @@ public interface RowOrder extends Serializable {
   /**
    * For rows whose numbers of {@code part} have the same highest bits: a part that begins behind the bytes of a column
    * that those bits stand for; {@code part} where it would begin little later, or does not begin with a column of
-   * bytes. The bytes may be zeros
-   * behind the end of values, which may have other lengths then.
+   * bytes. The bytes may be zeros behind the end of values, which may have other lengths then.
    *
    * @param number of one of the rows
    * @param equalBits how many; 64 if the numbers are equal
