@@ -63,9 +63,19 @@ abstract class BlockInput extends InputStream {
     in.close();
   }
 
-  /** The next byte of the compressed stream; -1 at its end. */
-  final int nextByte() throws IOException {
-    return in.read();
+  /**
+   * Reads the first {@code length} bytes of a block.
+   *
+   * @return false if the compressed stream ends before it
+   */
+  final boolean begin(byte[] into, int length) throws IOException {
+    int first = in.read();
+    if (first < 0) {
+      return false;
+    }
+    into[0] = (byte) first;
+    fill(into, 1, length - 1);
+    return true;
   }
 
   /** Reads {@code length} bytes of the compressed stream. */

@@ -35,12 +35,9 @@ final class Lz4BlockInput extends BlockInput {
 
   @Override
   boolean nextBlock() throws IOException {
-    int first = nextByte();
-    if (first < 0) {
+    if (!begin(header, HEADER)) {
       return false;
     }
-    header[0] = (byte) first;
-    fill(header, 1, HEADER - 1);
     for (int i = 0; i < MAGIC.length; i++) {
       if (header[i] != MAGIC[i]) {
         throw new IOException("an LZ4 block does not begin as one");

@@ -27,12 +27,9 @@ final class LzfBlockInput extends BlockInput {
 
   @Override
   boolean nextBlock() throws IOException {
-    int first = nextByte();
-    if (first < 0) {
+    if (!begin(head, 3)) {
       return false;
     }
-    head[0] = (byte) first;
-    fill(head, 1, 2);
     if (head[0] != 'Z' || head[1] != 'V' || head[2] != STORED && head[2] != COMPRESSED) {
       throw new IOException("an LZF chunk does not begin as one");
     }

@@ -26,12 +26,9 @@ final class SnappyBlockInput extends BlockInput {
 
   @Override
   boolean nextBlock() throws IOException {
-    int first = nextByte();
-    if (first < 0) {
+    if (!begin(header, LENGTH)) {
       return false;
     }
-    header[0] = (byte) first;
-    fill(header, 1, LENGTH - 1);
     if (bigEndian(header, 0) == bigEndian(MAGIC, 0)) {
       fill(header, LENGTH, HEADER - LENGTH);
       return true;
