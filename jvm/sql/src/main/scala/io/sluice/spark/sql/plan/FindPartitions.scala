@@ -31,7 +31,8 @@ final class FindPartitions extends PlanRule {
     case child => partitioning(exchange.outputPartitioning, child.output) match {
       case Right(found) => exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found)))
       case Left(reason) =>
-        leave(exchange, Counter.PLANS_EXCHANGES_BY_SPARK, reason)
+        leave(Counter.PLANS_EXCHANGES_BY_SPARK,
+          s"Spark's function finds the partitions of an exchange's rows, because $reason")
         exchange
     }
   }

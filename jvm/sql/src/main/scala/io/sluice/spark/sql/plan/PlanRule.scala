@@ -25,18 +25,17 @@ abstract class PlanRule extends Rule[SparkPlan] {
 
   protected def change(plan: SparkPlan): SparkPlan
 
-  /** Counts, and logs, that a node stays as Spark made it. */
-  protected final def leave(node: SparkPlan, counter: Counter, reason: String): Unit = {
+  /** Counts, and logs, that a node of a plan stays as Spark made it. */
+  protected final def leave(counter: Counter, message: String): Unit = {
     SparkEnv.get.shuffleManager match {
       case manager: SluiceShuffleManager => manager.counters().increment(counter)
       case _ =>
     }
     val log = LoggerFactory.getLogger(getClass)
-    if (PlanRule.said.add(node.nodeName + reason)) {
-      log.info("Spark's {} stays in a plan without Sluice, because {} (said once; later ones like it at debug level)",
-        node.nodeName, reason)
+    if (PlanRule.said.add(message)) {
+      log.info(s"$message (said once; later plans like it at debug level)")
     } else {
-      log.debug("Spark's {} stays in a plan without Sluice, because {}", node.nodeName, reason)
+      log.debug(message)
     }
   }
 
@@ -57,7 +56,7 @@ object PlanRule {
   /** Rules that have warned. */
   private val failed: java.util.Set[Class[_]] = ConcurrentHashMap.newKeySet[Class[_]]()
 
-  /** Kinds of nodes that were left, with the reason. */
+  /** What was logged of nodes that were left. */
   private val said: java.util.Set[String] = ConcurrentHashMap.newKeySet[String]()
 
   /** A reason to leave a node. */

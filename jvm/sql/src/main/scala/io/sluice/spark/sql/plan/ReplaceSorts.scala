@@ -16,7 +16,7 @@ final class ReplaceSorts extends PlanRule {
     plan.transformUp { case sort: SortExec if isSparks(sort) =>
       obstacle(sort) match {
         case Some(reason) =>
-          leave(sort, Counter.PLANS_SORTS_BY_SPARK, reason)
+          leave(Counter.PLANS_SORTS_BY_SPARK, s"A sort in a plan stays Spark's, because $reason")
           sort
         case None => replacement(sort)
       }
