@@ -11,6 +11,7 @@ import io.sluice.spark.metrics.Counter;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -71,6 +72,16 @@ class SqlExchangeTest {
       return data;
     });
     assertEquals(1000, grouped.count());
+  }
+
+  /** By a method of Spark 4.1 and later. */
+  @Test
+  @Tag("once")
+  void rowsThatSayTheirPartitionAreInIt() throws ReflectiveOperationException {
+    Dataset<?> placed = (Dataset<?>) Dataset.class.getMethod("repartitionById", int.class, Column.class)
+        .invoke(ExchangeQueries.events(session()), 7, expr("d - 9"));
+    assertEquals(20_000, placed.where("spark_partition_id() = pmod(d - 9, 7)").count());
+    assertNodes(1, placed.toDF());
   }
 
   /** Spark computes a subquery in the plan's own expression, and only there. */
