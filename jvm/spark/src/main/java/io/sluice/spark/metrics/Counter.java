@@ -11,6 +11,12 @@ public enum Counter {
       "shuffles in Spark's own format, because spark.sluice.codec is spark"),
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
+  PLANS_SORTS_BY_SPARK("plans.sortsBySpark", Unit.COUNT,
+      "sorts in SQL plans that stay Spark's where the session wants Sluice's; the driver's log says why"),
+  PLANS_EXCHANGES_BY_SPARK("plans.exchangesBySpark", Unit.COUNT,
+      "exchanges in SQL plans whose partitions Spark's function finds where the session wants Sluice to; the driver's "
+          + "log says why"),
+
   EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
       "executors that cannot use the native library: they read and write frames in Java"),
 
@@ -23,12 +29,12 @@ public enum Counter {
   WRITE_RANGES_REFUTED("write.rangesRefuted", Unit.COUNT,
       "records for which the ordering refuted the range that was found; the partitioner found theirs"),
   WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
-      "rows of SQL exchanges whose partition Sluice found without Spark's expressions"),
+      "rows of SQL exchanges whose partition Sluice found without Spark's function, which makes a pair for each row"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
-      "rows of the same exchanges whose partition Spark's expressions found: the first of each task, rows beside the "
+      "rows of the same exchanges whose partition Spark's function found: the first of each task, rows beside the "
           + "bounds of ranges, and all after a refutation or where ranges are too narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
-      "tasks in which Spark's expressions disagreed, and then found all partitions; logged as a warning"),
+      "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
