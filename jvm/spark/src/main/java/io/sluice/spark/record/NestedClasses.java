@@ -50,6 +50,14 @@ abstract class NestedClasses {
     }
   };
 
+  /** For rows that are not in place of a serializer's bytes. */
+  static final NestedClasses ALL_CLASSES = new NestedClasses() {
+    @Override
+    boolean allow(int tag, Object object) {
+      return true;
+    }
+  };
+
   /** @param flatPartsAreSparks whether {@link #allowFlatParts} is known to be true of the shuffle's serializer */
   static NestedClasses of(Serializer serializer, boolean flatPartsAreSparks) {
     if (serializer.getClass() == JavaSerializer.class) {

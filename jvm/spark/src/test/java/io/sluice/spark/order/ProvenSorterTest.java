@@ -101,7 +101,7 @@ class ProvenSorterTest {
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (sorter == null) {
         sorter = new ProvenSorter<>(
-            context, memory, residentBytes, counting, OrderGuess.candidates(key), counters, () -> {});
+            context, memory, residentBytes, counting, OrderGuess.of(key).orElseThrow(), counters, () -> {});
       }
       all = sorter.insert(row, key);
     }

@@ -4,7 +4,6 @@ import static io.sluice.spark.record.NestedValues.assertSameValue;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,7 +19,9 @@ import java.io.Serializable;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.apache.hadoop.io.BytesWritable;
@@ -326,17 +327,37 @@ class NestedRecordsTest {
     }
   }
 
+  private static RowKey keyOf(RecordEncoder encoder, Object key) {
+    assertTrue(encoder.encode(key, 1));
+    UnsafeRow row = row(encoder);
+    RowKey rowKey = new RowKey();
+    rowKey.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
+    return rowKey;
+  }
+
   @Test
-  void keysThatAreNestedAreUnknownToRowKey() {
-    RowKey key = new RowKey();
-    assertTrue(OF_JAVA.encode(new Tuple3<>(1, 2, 3), 1));
-    UnsafeRow row = row(OF_JAVA);
-    key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
-    assertSame(RowKey.Kind.OTHER, key.kind());
-    assertEquals(new Tuple3<>(1, 2, 3), key.object());
-    assertTrue(OF_JAVA.encode(5, new Some<>(1)));
-    row = row(OF_JAVA);
-    key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
-    assertSame(RowKey.Kind.INTEGER, key.kind());
+  void keysHaveThePartsOfTheirElements() {
+    RowKey key = keyOf(OF_JAVA, new Tuple2<>(1, new Tuple3<>("a", new Tuple2<>(2L, "\u0416"), true)));
+    assertTrue(key.hasParts());
+    assertEquals(5, key.structure().parts());
+    assertEquals(List.of(KeyPart.Kind.INTEGER, KeyPart.Kind.LATIN1, KeyPart.Kind.LONG, KeyPart.Kind.UTF16,
+        KeyPart.Kind.BOOLEAN), IntStream.range(0, 5).mapToObj(i -> key.part(i).kind()).toList());
+    assertEquals(new Tuple2<>(1, new Tuple3<>("a", new Tuple2<>(2L, "\u0416"), true)), key.object());
+    assertTrue(keyOf(OF_JAVA, new scala.Tuple2$mcII$sp(1, 2)).has(keyOf(OF_JAVA, new Tuple2<>(1, 2)).structure()));
+    assertFalse(keyOf(OF_JAVA, new Tuple3<>(1, 2, 3)).has(keyOf(OF_JAVA, new Tuple2<>(1, 2)).structure()));
+    assertFalse(keyOf(OF_JAVA, new Tuple2<>(1, new Tuple2<>(2, 3)))
+        .has(keyOf(OF_JAVA, new Tuple2<>(new Tuple2<>(1, 2), 3)).structure()));
+    assertFalse(keyOf(OF_KRYO, new Text("a")).has(keyOf(OF_KRYO, new byte[] {1}).structure()));
+    assertEquals(1, keyOf(OF_JAVA, 5).structure().parts());
+  }
+
+  @Test
+  void keysOfOtherClassesHaveNoParts() {
+    for (Object key : new Object[] {new Some<>(1), new Tuple2<>(1, null), new Tuple3<>(1, new int[0], 2),
+      new Object[] {1}, scala.runtime.BoxedUnit.UNIT, new Tuple2<>(Option.empty(), 1)}) {
+      assertFalse(keyOf(OF_JAVA, key).hasParts());
+    }
+    assertTrue(keyOf(OF_JAVA, null).isNull());
+    assertFalse(keyOf(OF_JAVA, null).hasParts());
   }
 }
