@@ -62,7 +62,11 @@ public final class KeyStructure {
   }
 
   private static boolean hasTwoParts(int tag) {
-    return tag == NestedTag.TIMESTAMP || tag == NestedTag.INSTANT;
+    return switch (tag) {
+      case NestedTag.TIMESTAMP, NestedTag.INSTANT, NestedTag.UUID, NestedTag.LOCAL_DATE_TIME, NestedTag.DURATION ->
+          true;
+      default -> false;
+    };
   }
 
   /** Whether the key is an array of bytes, which has no natural order. */

@@ -68,21 +68,31 @@ final class NestedKeyReader {
   private boolean other(RowKey key, int tag) {
     return switch (tag) {
       case NestedTag.BYTES, NestedTag.TEXT, NestedTag.BYTES_WRITABLE -> bytes(key, tag, Kind.BYTES, Byte.BYTES);
-      case NestedTag.INT_WRITABLE -> key.addNumber(tag, Kind.INTEGER, (int) in.signed());
-      case NestedTag.LONG_WRITABLE, NestedTag.DATE, NestedTag.LOCAL_DATE ->
+      case NestedTag.BYTE_WRITABLE -> key.addNumber(tag, Kind.BYTE, (byte) in.signed());
+      case NestedTag.SHORT_WRITABLE -> key.addNumber(tag, Kind.SHORT, (short) in.signed());
+      case NestedTag.INT_WRITABLE, NestedTag.V_INT_WRITABLE -> key.addNumber(tag, Kind.INTEGER, (int) in.signed());
+      case NestedTag.LONG_WRITABLE, NestedTag.V_LONG_WRITABLE, NestedTag.DATE, NestedTag.JAVA_DATE,
+          NestedTag.LOCAL_DATE ->
           key.addNumber(tag, Kind.LONG, in.signed());
+      case NestedTag.LOCAL_TIME -> key.addNumber(tag, Kind.LONG, in.number());
       case NestedTag.FLOAT_WRITABLE ->
           key.addNumber(tag, Kind.FLOAT, Platform.getInt(in.base(), in.take(Integer.BYTES)));
       case NestedTag.DOUBLE_WRITABLE ->
           key.addNumber(tag, Kind.DOUBLE, Platform.getLong(in.base(), in.take(Long.BYTES)));
       case NestedTag.BOOLEAN_WRITABLE ->
           key.addNumber(tag, Kind.BOOLEAN, Platform.getByte(in.base(), in.take(Byte.BYTES)));
-      case NestedTag.TIMESTAMP, NestedTag.INSTANT ->
+      case NestedTag.TIMESTAMP, NestedTag.INSTANT, NestedTag.DURATION ->
           key.addNumbers(tag, Kind.LONG, in.signed(), Kind.INTEGER, in.number());
+      case NestedTag.LOCAL_DATE_TIME -> key.addNumbers(tag, Kind.LONG, in.signed(), Kind.LONG, in.number());
+      case NestedTag.UUID -> key.addNumbers(tag, Kind.LONG, word(), Kind.LONG, word());
       case NestedTag.BIG_INTEGER, NestedTag.BIG_INT -> decimal(key, tag, 0);
-      case NestedTag.BIG_DECIMAL -> decimal(key, tag, (int) in.signed());
+      case NestedTag.BIG_DECIMAL, NestedTag.SCALA_BIG_DECIMAL -> decimal(key, tag, (int) in.signed());
       default -> false;
     };
+  }
+
+  private long word() {
+    return Platform.getLong(in.base(), in.take(Long.BYTES));
   }
 
   private boolean bytes(RowKey key, int tag, Kind kind, int elementBytes) {

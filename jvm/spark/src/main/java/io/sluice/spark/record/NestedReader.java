@@ -64,7 +64,8 @@ final class NestedReader {
     }
   }
 
-  private Object value(int depth) {
+  /** A value that is within {@code depth} others. */
+  Object value(int depth) {
     int tag = in.tag();
     if (depth > NestedTag.MOST_DEPTH) {
       throw NestedInput.damaged("is nested deeper than " + NestedTag.MOST_DEPTH);
@@ -77,8 +78,27 @@ final class NestedReader {
       case NestedTag.NONE -> None$.MODULE$;
       default -> tag < NestedTag.BYTES ? scalar(tag)
           : tag < NestedTag.NONE ? array(tag, depth + 1)
-              : tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE ? container(tag, depth + 1) : other(tag);
+              : tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE ? container(tag, depth + 1)
+                  : tag < NestedTag.ARRAY ? other(tag) : formed(tag, depth + 1);
     };
+  }
+
+  private Object formed(int tag, int depth) {
+    NestedForm form = NestedForms.of(tag);
+    if (form == null || form.classes().isEmpty()) {
+      throw unknown(tag);
+    }
+    return form.read(this, depth);
+  }
+
+  /** A number of values, and they. */
+  Object[] values(int depth) {
+    return values(in.count(1), depth);
+  }
+
+  /** Where the value is read. */
+  NestedInput in() {
+    return in;
   }
 
   private Object scalar(int tag) {
@@ -101,7 +121,7 @@ final class NestedReader {
   private Object array(int tag, int depth) {
     return switch (tag) {
       case NestedTag.STRINGS -> strings(depth);
-      case NestedTag.OBJECTS -> values(in.count(1), depth);
+      case NestedTag.OBJECTS -> values(depth);
       default -> primitives(tag);
     };
   }
@@ -151,11 +171,11 @@ final class NestedReader {
       case NestedTag.TUPLE3 -> new Tuple3<>(value(depth), value(depth), value(depth));
       case NestedTag.TUPLE4 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
       case NestedTag.TUPLE5 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
-      case NestedTag.TUPLE -> tuple(values(in.count(1), depth));
+      case NestedTag.TUPLE -> tuple(values(depth));
       case NestedTag.NIL -> Nil$.MODULE$;
-      case NestedTag.LIST -> Sequences.list(values(in.count(1), depth));
-      case NestedTag.VECTOR -> Sequences.vector(values(in.count(1), depth));
-      case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(in.count(1), depth));
+      case NestedTag.LIST -> Sequences.list(values(depth));
+      case NestedTag.VECTOR -> Sequences.vector(values(depth));
+      case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(depth));
       default -> throw unknown(tag);
     };
   }
@@ -220,7 +240,7 @@ final class NestedReader {
     return new BigInteger(bytes);
   }
 
-  private BigDecimal bigDecimal(int scale) {
+  BigDecimal bigDecimal(int scale) {
     return new BigDecimal(bigInteger(), scale);
   }
 
