@@ -11,12 +11,18 @@ import io.sluice.spark.record.RowKey;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.sql.Timestamp;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.time.chrono.ChronoLocalDateTime;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -26,6 +32,7 @@ import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.DoubleWritable;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.ShortWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.JavaSerializer;
@@ -270,6 +277,26 @@ class KeyOrderTest {
     assertKnown(Comparator.<java.util.Date>naturalOrder(), timestamp(left >> 12, leftNanos),
         timestamp(right >> 12, rightNanos));
     assertKnown(Comparator.<java.util.Date>naturalOrder(), timestamp(7, leftNanos), timestamp(7, rightNanos));
+  }
+
+  @Property
+  void identifiersAndTimesOfTwoNumbers(@ForAll long left, @ForAll long right, @ForAll long leftLow,
+      @ForAll long rightLow, @ForAll @IntRange(max = 999_999_999) int leftNanos,
+      @ForAll @IntRange(max = 999_999_999) int rightNanos) {
+    assertKnown(Comparator.<UUID>naturalOrder(), new UUID(left, leftLow), new UUID(right, rightLow));
+    assertKnown(Comparator.<UUID>reverseOrder(), new UUID(left, leftLow), new UUID(left, rightLow));
+    assertKnown(Comparator.<Duration>naturalOrder(), Duration.ofSeconds(left >> 3, leftNanos),
+        Duration.ofSeconds(right >> 3, rightNanos));
+    assertKnown(Comparator.<LocalTime>naturalOrder(), LocalTime.ofNanoOfDay(leftNanos),
+        LocalTime.ofNanoOfDay(rightNanos));
+    LocalDateTime leftTime = LocalDateTime.ofEpochSecond((int) left, leftNanos, ZoneOffset.UTC);
+    assertKnown(Comparator.<ChronoLocalDateTime<?>>naturalOrder(), leftTime,
+        LocalDateTime.ofEpochSecond((int) right, rightNanos, ZoneOffset.UTC));
+    assertKnown(Comparator.<ChronoLocalDateTime<?>>naturalOrder(), leftTime, leftTime.plusNanos(1));
+    assertKnown(Comparator.<ShortWritable>naturalOrder(), new ShortWritable((short) left),
+        new ShortWritable((short) right));
+    assertKnown(Ordering.BigDecimal$.MODULE$, new scala.math.BigDecimal(BigDecimal.valueOf(left, 3)),
+        new scala.math.BigDecimal(BigDecimal.valueOf(right, 2)));
   }
 
   private static Timestamp timestamp(long millis, int nanos) {
