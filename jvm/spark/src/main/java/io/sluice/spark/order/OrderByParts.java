@@ -29,6 +29,8 @@ final class OrderByParts implements KeyOrder {
   private final List<Step> steps;
   private final int[] parts;
   private final PartOrder[] orders;
+  /** Null if there are several: keys of one part are the most frequent. */
+  private final PartOrder only;
   /** The step whose prefix is the first at each depth, up to {@link #lastDepth}. */
   private final int[] firstSteps;
   private final int lastDepth;
@@ -41,6 +43,7 @@ final class OrderByParts implements KeyOrder {
     this.steps = List.copyOf(steps);
     parts = steps.stream().mapToInt(Step::part).toArray();
     orders = steps.stream().map(Step::order).toArray(PartOrder[]::new);
+    only = steps.size() == 1 && parts[0] == 0 ? orders[0] : null;
     List<Integer> firsts = new ArrayList<>(List.of(0));
     int room = Long.SIZE;
     int open = -1;
@@ -75,6 +78,10 @@ final class OrderByParts implements KeyOrder {
 
   @Override
   public long prefix(RowKey key, int depth) {
+    return only != null ? only.prefix(key.part(0), depth) : prefixOfSeveral(key, depth);
+  }
+
+  private long prefixOfSeveral(RowKey key, int depth) {
     if (depth >= lastDepth && lastIsOpen) {
       int step = firstSteps[lastDepth];
       return orders[step].prefix(key.part(parts[step]), depth - lastDepth);
@@ -112,6 +119,9 @@ final class OrderByParts implements KeyOrder {
 
   @Override
   public int compare(RowKey left, RowKey right) {
+    if (only != null) {
+      return only.compare(left.part(0), right.part(0));
+    }
     for (int i = 0; i < orders.length; i++) {
       int order = orders[i].compare(left.part(parts[i]), right.part(parts[i]));
       if (order != 0) {

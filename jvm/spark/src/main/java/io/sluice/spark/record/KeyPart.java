@@ -12,13 +12,24 @@ import org.apache.spark.unsafe.Platform;
 public final class KeyPart {
   /** What a part is compared as. */
   public enum Kind {
-    BYTES, LATIN1, UTF16,
+    BYTES(true), LATIN1(true), UTF16(true),
     /** 0 or 1. */
-    BOOLEAN, BYTE, SHORT, CHARACTER, INTEGER, LONG,
+    BOOLEAN(false), BYTE(false), SHORT(false), CHARACTER(false), INTEGER(false), LONG(false),
     /** Numbers whose bits are stored. */
-    FLOAT, DOUBLE,
+    FLOAT(false), DOUBLE(false),
     /** Two's complement bytes, high byte first, and how many decimal digits are behind the point. */
-    DECIMAL
+    DECIMAL(true);
+
+    private final boolean variable;
+
+    Kind(boolean variable) {
+      this.variable = variable;
+    }
+
+    /** Whether a part is bytes of any number. */
+    boolean isVariable() {
+      return variable;
+    }
   }
 
   /** Powers of ten that a double has exactly. */
@@ -73,13 +84,13 @@ public final class KeyPart {
    * @param index of the first one, 0 or more
    */
   public long eightBytes(int index) {
-    int left = length - index;
-    if (left >= Long.BYTES) {
+    int missing = index + Long.BYTES - length;
+    if (missing <= 0) {
       return Long.reverseBytes(Platform.getLong(base, bytesAt + index));
     }
     // The last eight bytes, of which some are before the part, moved up.
-    return left <= 0 ? 0
-        : Long.reverseBytes(Platform.getLong(base, bytesAt + length - BYTES_BEFORE)) << Byte.SIZE * (Long.BYTES - left);
+    return missing >= Long.BYTES ? 0
+        : Long.reverseBytes(Platform.getLong(base, bytesAt + length - BYTES_BEFORE)) << Byte.SIZE * missing;
   }
 
   /** Number of UTF-16 units of text. */

@@ -24,12 +24,19 @@ public final class RowKey {
   private long start;
   private int rowBytes;
   private long shape = RecordShape.SERIALIZED;
+  /** Whether rows of this shape have a key, of which no part is nested: then the tags are the same for all of them. */
+  private boolean flat;
+  /** Of a flat key; the second is null when it is no pair. */
+  private Kind first;
+  private Kind second;
   private boolean known;
   private boolean hasParts;
   private KeyPart[] parts = {new KeyPart(), new KeyPart()};
   private int partCount;
   private byte[] tags = new byte[MOST_PARTS];
   private int tagCount;
+  /** The structure that the tags were found to be; null when they were not compared. */
+  private KeyStructure compared;
 
   /** Looks at the row of {@code bytes} at {@code offset} in {@code object} (null: at that address). */
   public void pointTo(Object object, long offset, int bytes) {
@@ -38,50 +45,106 @@ public final class RowKey {
     rowBytes = bytes;
     long found = Platform.getLong(object, offset + SHAPE_AT);
     if (found != shape) {
-      known = found != RecordShape.SERIALIZED && RecordShape.isKnown(found);
-      shape = found;
+      learn(found);
     }
+    hasParts = flat ? lookAtFlatKey() : known && lookAtKey();
+  }
+
+  private void learn(long found) {
+    shape = found;
+    known = found != RecordShape.SERIALIZED && RecordShape.isKnown(found);
+    clear();
+    int type2 = RecordShape.key2(found);
+    flat = known && (type2 == PartType.NONE || beginTuple(2)) && isFlat(RecordShape.key(found))
+        && (type2 == PartType.NONE || isFlat(type2));
+    if (flat) {
+      first = kindOf(RecordShape.key(found));
+      second = type2 == PartType.NONE ? null : kindOf(type2);
+    }
+  }
+
+  private void clear() {
     partCount = 0;
     tagCount = 0;
-    hasParts = known && lookAtKey();
+    compared = null;
   }
 
-  /** False when the key has a class that cannot be compared, null for example. */
-  private boolean lookAtKey() {
-    int second = RecordShape.key2(shape);
-    if (second == PartType.NONE) {
-      return lookAt(RecordShape.key(shape), KEY_AT);
-    }
-    return beginTuple(2) && lookAt(RecordShape.key(shape), KEY_AT) && lookAt(second, KEY_AT + WORD);
+  /** Adds the tag of a part of {@code type}; false if it is nested, or cannot be compared. */
+  private boolean isFlat(int type) {
+    return kindOf(type) != null && addTag(tagOf(type));
   }
 
-  /** @param type of the part whose word is {@code wordAt} bytes behind the row's start */
-  private boolean lookAt(int type, int wordAt) {
+  private boolean lookAtFlatKey() {
+    return lookAt(parts[0], first, KEY_AT) && (second == null || lookAt(parts[1], second, KEY_AT + WORD));
+  }
+
+  /** @param wordAt how many bytes behind the row's start the part's word is */
+  private boolean lookAt(KeyPart part, Kind kind, int wordAt) {
     long word = Platform.getLong(base, start + wordAt);
-    return switch (type) {
-      case PartType.BYTES -> addSlot(NestedTag.BYTES, Kind.BYTES, word);
-      case PartType.LATIN1 -> addSlot(NestedTag.LATIN1, Kind.LATIN1, word);
-      case PartType.UTF16 -> addSlot(NestedTag.LATIN1, Kind.UTF16, word);
-      case PartType.INTEGER -> addNumber(NestedTag.INTEGER, Kind.INTEGER, word);
-      case PartType.LONG -> addNumber(NestedTag.LONG, Kind.LONG, word);
-      case PartType.DOUBLE -> addNumber(NestedTag.DOUBLE, Kind.DOUBLE, word);
-      case PartType.FLOAT -> addNumber(NestedTag.FLOAT, Kind.FLOAT, word);
-      case PartType.BOOLEAN -> addNumber(NestedTag.TRUE, Kind.BOOLEAN, word);
-      case PartType.BYTE -> addNumber(NestedTag.BYTE, Kind.BYTE, word);
-      case PartType.SHORT -> addNumber(NestedTag.SHORT, Kind.SHORT, word);
-      case PartType.CHARACTER -> addNumber(NestedTag.CHARACTER, Kind.CHARACTER, word);
-      case PartType.NESTED -> isInRow(word) && nested.read(this, base, start + (word >>> OFFSET_SHIFT), (int) word);
-      default -> false;
-    };
-  }
-
-  private boolean addSlot(int tag, Kind kind, long word) {
-    return isInRow(word) && addBytes(tag, kind, base, start + (word >>> OFFSET_SHIFT), (int) word);
+    if (kind.isVariable()) {
+      part.setBytes(kind, base, start + (word >>> OFFSET_SHIFT), (int) word);
+      return isInRow(word);
+    }
+    part.setNumber(kind, word);
+    return true;
   }
 
   /** Frames have checksums, so else it is a bug in Sluice; the decoder reports it when it is asked for the object. */
   private boolean isInRow(long word) {
     return (int) word >= 0 && (word >>> OFFSET_SHIFT) + (int) word <= rowBytes;
+  }
+
+  /** False when the key has a class that cannot be compared, null for example. */
+  private boolean lookAtKey() {
+    clear();
+    int type2 = RecordShape.key2(shape);
+    if (type2 == PartType.NONE) {
+      return lookAt(RecordShape.key(shape), KEY_AT);
+    }
+    return beginTuple(2) && lookAt(RecordShape.key(shape), KEY_AT) && lookAt(type2, KEY_AT + WORD);
+  }
+
+  private boolean lookAt(int type, int wordAt) {
+    if (type == PartType.NESTED) {
+      long word = Platform.getLong(base, start + wordAt);
+      return isInRow(word) && nested.read(this, base, start + (word >>> OFFSET_SHIFT), (int) word);
+    }
+    Kind kind = kindOf(type);
+    return kind != null && lookAt(addPart(), kind, wordAt) && addTag(tagOf(type));
+  }
+
+  /** Null for a part that cannot be compared, or is nested. */
+  private static Kind kindOf(int type) {
+    return switch (type) {
+      case PartType.BYTES -> Kind.BYTES;
+      case PartType.LATIN1 -> Kind.LATIN1;
+      case PartType.UTF16 -> Kind.UTF16;
+      case PartType.BOOLEAN -> Kind.BOOLEAN;
+      case PartType.BYTE -> Kind.BYTE;
+      case PartType.SHORT -> Kind.SHORT;
+      case PartType.CHARACTER -> Kind.CHARACTER;
+      case PartType.INTEGER -> Kind.INTEGER;
+      case PartType.LONG -> Kind.LONG;
+      case PartType.FLOAT -> Kind.FLOAT;
+      case PartType.DOUBLE -> Kind.DOUBLE;
+      default -> null;
+    };
+  }
+
+  /** The {@link NestedTag} of a part for which {@link #kindOf} is not null; all text has one. */
+  private static int tagOf(int type) {
+    return switch (type) {
+      case PartType.BYTES -> NestedTag.BYTES;
+      case PartType.LATIN1, PartType.UTF16 -> NestedTag.LATIN1;
+      case PartType.BOOLEAN -> NestedTag.TRUE;
+      case PartType.BYTE -> NestedTag.BYTE;
+      case PartType.SHORT -> NestedTag.SHORT;
+      case PartType.CHARACTER -> NestedTag.CHARACTER;
+      case PartType.INTEGER -> NestedTag.INTEGER;
+      case PartType.LONG -> NestedTag.LONG;
+      case PartType.FLOAT -> NestedTag.FLOAT;
+      default -> NestedTag.DOUBLE;
+    };
   }
 
   /** Notes that a tuple of {@code elements} follows; false when the key has too many parts. */
@@ -149,7 +212,13 @@ public final class RowKey {
 
   /** Whether the key {@link #hasParts} and this structure. */
   public boolean has(KeyStructure structure) {
-    return hasParts && structure.has(tags, tagCount);
+    if (compared != structure) {
+      if (!structure.has(tags, tagCount)) {
+        return false;
+      }
+      compared = structure;
+    }
+    return hasParts;
   }
 
   /** The part at {@code index} of a key that {@link #hasParts}. */
