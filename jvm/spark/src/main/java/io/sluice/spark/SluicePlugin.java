@@ -12,6 +12,7 @@ import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
 import io.sluice.spark.transport.TransportService;
+import io.sluice.spark.ui.SluiceTab;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -77,6 +78,9 @@ public final class SluicePlugin implements SparkPlugin {
       }
       if (settings.ui().events()) {
         postSettings(context, settings);
+      }
+      if (settings.ui().tab()) {
+        SluiceTab.attachTo(context, settings.ui().retainedShuffles());
       }
       return Map.of();
     }
