@@ -56,9 +56,17 @@ final class HistoryServer implements AutoCloseable {
     return port != 0;
   }
 
-  /** The start of the addresses of its pages. */
-  String url() {
-    return "http://127.0.0.1:" + port;
+  /** The start of the addresses of an application's pages, when the server has found its log. */
+  String awaitUiOf(String applicationId) {
+    String ui = "http://127.0.0.1:" + port + "/history/" + applicationId;
+    Await.until(LIMIT, () -> "no UI of " + applicationId + "; the History Server's log is " + log, () -> {
+      try {
+        return !WebPage.get(ui + "/jobs/").isEmpty();
+      } catch (IOException notYet) {
+        return false;
+      }
+    });
+    return ui;
   }
 
   String output() {
