@@ -37,6 +37,9 @@ public enum Counter {
       "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
+  WRITE_STOCK_BYTES("write.stockBytes", Unit.BYTES,
+      "bytes that the same rows of SQL would have in Spark's own format, as map tasks estimate them for adaptive "
+          + "execution by compressing samples with Spark's codec"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
   WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
   WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
@@ -72,6 +75,11 @@ public enum Counter {
 
   READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks read from files of this host"),
   READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks delivered by Spark's fetch iterator"),
+  READ_LOCAL_BYTES("read.localBytes", Unit.BYTES, "bytes of the blocks read from files of this host"),
+  READ_REMOTE_BYTES("read.remoteBytes", Unit.BYTES, "bytes of the blocks delivered by Spark's fetch iterator"),
+  READ_ONE_SIDED_BYTES("read.oneSidedBytes", Unit.BYTES, "of those, bytes that were read one-sidedly"),
+  READ_FETCH_WAIT_NANOS("read.fetchWaitNanos", Unit.NANOS,
+      "time that readers waited for Spark's fetch iterator to give a block"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
   READ_RECORDS("read.records", Unit.COUNT, "rows decoded"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),

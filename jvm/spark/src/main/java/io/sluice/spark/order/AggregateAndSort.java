@@ -46,15 +46,18 @@ public final class AggregateAndSort<K, V, C> {
   private final RecordIterator<K, Object> records;
   private final BooleanSupplier insideTask;
 
-  /** @param insideTask whether the calling thread is one that ends its work before the task's listeners run */
+  /**
+   * @param counters where the reader counts
+   * @param insideTask whether the calling thread is one that ends its work before the task's listeners run
+   */
   public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows,
       TaskContext context,
-      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier insideTask) {
+      ShuffleReadMetricsReporter metrics, ExecutorState executor, Counters counters, BooleanSupplier insideTask) {
     this.dependency = dependency;
     this.context = context;
     this.memory = executor.memory().of(context);
     this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
-    this.counters = executor.counters();
+    this.counters = counters;
     this.guesses = executor.orderGuesses();
     this.insideTask = insideTask;
     this.rows = rows;
