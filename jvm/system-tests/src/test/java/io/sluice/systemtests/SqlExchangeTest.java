@@ -135,7 +135,12 @@ class SqlExchangeTest {
   void exchangesAreReusedAsOften() {
     Dataset<Row> totals = ExchangeQueries.events(session()).groupBy("k").count();
     Dataset<Row> self = totals.as("a").join(totals.as("b"), col("a.count").equalTo(col("b.count")));
-    assertEquals(1, Plans.shape(self).stream().filter(line -> line.trim().equals("ReusedExchange")).count());
+    Dataset<Row> hashed = ExchangeQueries.events(session()).repartition(7, expr("upper(name)"));
+    Dataset<Row> together = ExchangeQueries.events(session()).repartition(1);
+    for (Dataset<Row> twice : List.of(self, hashed.union(hashed), together.union(together))) {
+      List<String> shape = Plans.shape(twice);
+      assertEquals(1, shape.stream().filter(line -> line.trim().equals("ReusedExchange")).count(), shape::toString);
+    }
   }
 
   @Test

@@ -15,8 +15,8 @@ import scala.collection.Iterator;
  * The rows of one task of an exchange with the function that Spark maps them with. To anybody else this is an iterator
  * of what the function makes. A writer of the exchange's shuffle, for which that are pairs of partition and row, calls
  * {@link #advance} instead, and then has both without a pair; the function is called only where the finder does not
- * know the partition, and for the first rows, for which both must agree. From the first disagreement on only the
- * function is asked.
+ * know the partition, and for the first rows, for which both must agree, unless the finder evaluates Spark's own
+ * expression. From the first disagreement on only the function is asked.
  *
  * <p>One thread. Either it is used as an iterator or by {@code advance}, not both.
  */

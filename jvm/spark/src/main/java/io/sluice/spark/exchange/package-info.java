@@ -1,11 +1,11 @@
 /**
- * The partitions of rows that SQL's exchanges shuffle, found without Spark's expressions.
+ * The partitions of rows that SQL's exchanges shuffle, found without the pairs that Spark makes of partition and row.
  *
  * <pre>
  *   rows of the plan ─► ExchangeInput, an RDD ─► ExchangeRows ─(Spark maps them to pairs)─► PartitionedRows ─► writer
  *                         │ round robin: sorted first                                          │
- *                         └ as Spark sorts them                                PartitionFinder: HashFinder,
- *                                                                              RangeFinder, RoundRobinFinder
+ *                         └ as Spark sorts them                                PartitionFinder: HashFinder, RangeFinder,
+ *                                                                    RoundRobinFinder, SingleFinder, ExpressionFinder
  * </pre>
  *
  * Spark's exchange is left as it is: it maps the rows to pairs of partition and row with a function of its own. The
