@@ -4,7 +4,9 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.record.KeyPart.Kind;
 import org.apache.spark.unsafe.Platform;
 
-/** Finds the parts of a key in the bytes of a nested value ({@link NestedTag}), without making its objects. One thread. */
+/**
+ * Finds the parts of a key in the bytes of a nested value ({@link NestedTag}), without making its objects. One thread.
+ */
 final class NestedKeyReader {
   private final NestedInput in = new NestedInput();
 

@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.Platform;
 /**
  * The key of one row at a time, looked at where it lies: no object is made of it unless {@link #object} is called. A
  * key of one class has one part or two, a tuple the parts of its elements one after another, also of tuples within it:
- * {@code (a, (b, c))} has the parts a, b and c. The row's memory must stay as it is between {@link #pointTo} and the last
- * question. One thread.
+ * {@code (a, (b, c))} has the parts a, b and c. The row's memory must stay as it is between {@link #pointTo} and the
+ * last question. One thread.
  */
 public final class RowKey {
   private static final int WORD = 8;
