@@ -83,7 +83,7 @@ final class NestedTag {
   static final int SOME = 25;
   /** As many values as the tuple has. */
   static final int TUPLE2 = 26;
-  /** A pair of one of Scala's classes for two numbers: two values. */
+  /** A pair of one of Scala's classes for two numbers, characters or booleans: two values. */
   static final int SPECIALIZED = 27;
   static final int TUPLE3 = 28;
   static final int TUPLE4 = 29;
