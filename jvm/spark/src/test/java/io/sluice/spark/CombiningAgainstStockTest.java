@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.metrics.Counter;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import org.apache.hadoop.io.Text;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -22,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
+import scala.Tuple3;
 
 /** Jobs that group and combine records give on Sluice what they give on Spark's own shuffle. */
 @Timeout(180)
@@ -80,6 +84,31 @@ class CombiningAgainstStockTest {
     assertCombinedLikeStock(n -> new Tuple2<>("k" + n % 30, (long) n % 20));
     assertCombinedLikeStock(n -> n % 10 == 0 ? null : "k" + n % 100);
     assertCombinedLikeStock(n -> n % 2 == 0 ? "k" + n % 100 : (Object) (n % 100));
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"JavaSerializer", "KryoSerializer"})
+  void keysOfSeveralParts(String serializer) {
+    start(Map.of("spark.serializer", "org.apache.spark.serializer." + serializer));
+    assertCombinedLikeStock(n -> new Tuple3<>(n % 30, "k" + n % 20, (long) n % 3));
+    assertCombinedLikeStock(n -> new Tuple2<>(n % 7, new Tuple2<>(n % 5 == 0 ? null : "k" + n % 10, n % 20)));
+    assertCombinedLikeStock(n -> LocalDate.ofEpochDay(n % 1000));
+    assertCombinedLikeStock(n -> new Tuple2<>(new UUID(n % 10, n % 7), n % 2 == 0));
+    assertTrue(spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS) >= 4 * 3);
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
+    // Some of whose pairs are of one of Scala's classes for numbers, and equal others.
+    spark.assertSame(context -> RddOnBothEngines.sorted(records(n -> new Tuple2<>("k" + n % 5,
+        n % 2 == 0 ? new Tuple2<>(n % 10, 1) : new scala.Tuple2$mcII$sp(n % 10, 1))).reduceByKey(Integer::sum, 3)
+        .collect()));
+  }
+
+  @Test
+  void textWithKryo() {
+    start(Map.of("spark.serializer", "org.apache.spark.serializer.KryoSerializer"));
+    assertCombinedLikeStock(n -> new Text("word " + n % 1000));
+    assertCombinedLikeStock(n -> new Tuple2<>(new Text("word " + n % 50), n % 20));
+    assertTrue(spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS) >= 2 * 3);
     assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
   }
 

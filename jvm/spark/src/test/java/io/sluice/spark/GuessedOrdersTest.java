@@ -77,6 +77,17 @@ class GuessedOrdersTest {
     assertCounts(COUNT, 0, 2 * PARTITIONS, 0);
   }
 
+  /** Their keys have no rows but those that are made to find the range. */
+  @Test
+  void rangesOfRecordsThatAreSerializedAreProvenToo() {
+    spark = RddOnBothEngines.start(Map.of());
+    spark.assertSame(context -> mixedNumbers().mapValues(n -> new UserSerializer.Point(n, n))
+        .sortByKey((Unknown) (left, right) -> Integer.compare(right, left), true, PARTITIONS)
+        .map(String::valueOf).collect());
+    assertCounts(COUNT, 0, 0, 0);
+    assertEquals(COUNT, spark.counter(Counter.WRITE_RECORDS_SERIALIZED));
+  }
+
   @Test
   void nothingIsGuessedWhereTheSettingForbidsIt() {
     spark = RddOnBothEngines.start(Map.of("spark.sluice.records.guessOrder", "false"));

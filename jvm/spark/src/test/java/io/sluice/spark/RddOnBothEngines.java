@@ -136,7 +136,8 @@ final class RddOnBothEngines implements AutoCloseable {
   static List<String> inOrder(ShuffledRDD<?, ?, ?> records) {
     // Kryo cannot read the JDK's immutable lists.
     return records.toJavaRDD().glom()
-        .map(partition -> new ArrayList<>(partition.stream().map(String::valueOf).toList())).collect().stream().flatMap(List::stream).toList();
+        .map(partition -> new ArrayList<>(partition.stream().map(String::valueOf).toList())).collect().stream()
+        .flatMap(List::stream).toList();
   }
 
   static List<String> sorted(List<?> records) {

@@ -17,10 +17,10 @@ import java.util.Set;
  * sequence, each by one of some usual orders, so that no answer is contradicted. A guess may be wrong, so whoever uses
  * it asks the comparator about the result, and notes the answers here for the next guess.
  *
- * <p>An answer is kept as what it says of each part: nothing, where the part is the same in both keys; else which of the
- * part's orders agree with it. To guess, any part is taken that has an order that agrees with all answers, the first if
- * there are several; then the answers that it explains are done with, and the rest is for the other parts. If the
- * comparator does order by the parts in some sequence, this finds a sequence that explains all answers.
+ * <p>An answer is kept as what it says of each part: nothing, where the part is the same in both keys; else which of
+ * the part's orders agree with it. To guess, any part is taken that has an order that agrees with all answers, the
+ * first if there are several; then the answers that it explains are done with, and the rest is for the other parts. If
+ * the comparator does order by the parts in some sequence, this finds a sequence that explains all answers.
  *
  * <p>All orders of a part call the same keys equal. One thread.
  */

@@ -23,7 +23,9 @@ interface PartOrder {
     return 0;
   }
 
-  /** Whether parts that are equal up to this prefix, of this depth, can be ordered by their prefixes at the next one. */
+  /**
+   * Whether parts that are equal up to this prefix, of this depth, can be ordered by their prefixes at the next one.
+   */
   default boolean hasNextPrefix(long prefix, int depth) {
     return false;
   }

@@ -199,7 +199,8 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   }
 
   /**
-   * Compares neighbours by the comparator; false if a pair is out of order, which is then noted. Keys that are equal for it, but not for the guess, are put back into the order in which they came.
+   * Compares neighbours by the comparator; false if a pair is out of order, which is then noted. Keys that are equal
+   * for it, but not for the guess, are put back into the order in which they came.
    */
   private boolean isProven(OrderByParts order, ReferenceSort sort) {
     int equalFrom = 0;

@@ -207,9 +207,9 @@ public final class RangeSearch {
   }
 
   /**
-   * The place of {@code object} if the ordering puts it at {@code place} or beside it, else {@link #REFUTED}. It is beside
-   * where key and bound are equal in the parts that were learned, or the ordering calls them equal and the guess does
-   * not.
+   * The place of {@code object} if the ordering puts it at {@code place} or beside it, else {@link #REFUTED}. It is
+   * beside where key and bound are equal in the parts that were learned, or the ordering calls them equal and the guess
+   * does not.
    */
   private int proven(Object object, int place) {
     if (place > 0 && !ordering.gt(object, bounds[place - 1])) {

@@ -17,7 +17,9 @@ import scala.Tuple5;
 import scala.collection.immutable.List;
 import scala.collection.immutable.Vector;
 
-/** The classes that elements of arrays can be declared to have, as codes. Codes are stored in frames: never change one. */
+/**
+ * The classes that elements of arrays can be declared to have, as codes. Codes are stored in frames: never change one.
+ */
 final class ElementClass {
   static final int UNKNOWN = -1;
 

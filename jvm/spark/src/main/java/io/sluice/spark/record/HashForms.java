@@ -76,7 +76,8 @@ final class HashForms {
     private static final Object EMPTY = NestedForms.object("scala.collection.immutable.Set$EmptySet$");
 
     SmallSet() {
-      super(NestedTag.SMALL_SET, List.of(EMPTY.getClass(), Set.Set1.class, Set.Set2.class, Set.Set3.class, Set.Set4.class));
+      super(NestedTag.SMALL_SET,
+          List.of(EMPTY.getClass(), Set.Set1.class, Set.Set2.class, Set.Set3.class, Set.Set4.class));
     }
 
     @Override
@@ -115,7 +116,8 @@ final class HashForms {
     private static final Object EMPTY = NestedForms.object("scala.collection.immutable.Map$EmptyMap$");
 
     SmallMap() {
-      super(NestedTag.SMALL_MAP, List.of(EMPTY.getClass(), Map.Map1.class, Map.Map2.class, Map.Map3.class, Map.Map4.class));
+      super(NestedTag.SMALL_MAP,
+          List.of(EMPTY.getClass(), Map.Map1.class, Map.Map2.class, Map.Map3.class, Map.Map4.class));
     }
 
     @Override

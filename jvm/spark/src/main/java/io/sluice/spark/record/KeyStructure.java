@@ -9,7 +9,10 @@ import java.util.List;
  * its characters. Immutable.
  */
 public final class KeyStructure {
-  /** The tag of the class ({@link NestedTag}); of a tuple also the number of its parts, then their tags. */
+  /** A tuple's tag is the number of its elements more; those of classes are less. */
+  static final int TUPLE = 100;
+
+  /** The tag of the class ({@link NestedTag}); of a tuple {@link #TUPLE}, then the tags of its elements. */
   private final byte[] tags;
   private final List<KeyStructure> elements;
 
@@ -26,8 +29,7 @@ public final class KeyStructure {
     List<KeyStructure> elements = new ArrayList<>();
     int end = from + 1;
     if (isTuple(tags[from])) {
-      int count = tags[end++];
-      for (int i = 0; i < count; i++) {
+      for (int i = 0; i < tags[from] - TUPLE; i++) {
         KeyStructure element = of(tags, end);
         elements.add(element);
         end += element.tags.length;
@@ -41,9 +43,9 @@ public final class KeyStructure {
     this.elements = List.copyOf(elements);
   }
 
-  /** Whether {@code tag} is that of a tuple, {@link NestedTag#TUPLE} for each number of parts. */
-  private static boolean isTuple(int tag) {
-    return tag == NestedTag.TUPLE;
+  /** Whether {@code tag} is that of a tuple. */
+  static boolean isTuple(int tag) {
+    return tag >= TUPLE;
   }
 
   /** Whether the key is a tuple. */
@@ -61,7 +63,7 @@ public final class KeyStructure {
     return isTuple() ? elements.stream().mapToInt(KeyStructure::parts).sum() : hasTwoParts(tags[0]) ? 2 : 1;
   }
 
-  private static boolean hasTwoParts(int tag) {
+  static boolean hasTwoParts(int tag) {
     return switch (tag) {
       case NestedTag.TIMESTAMP, NestedTag.INSTANT, NestedTag.UUID, NestedTag.LOCAL_DATE_TIME, NestedTag.DURATION ->
           true;

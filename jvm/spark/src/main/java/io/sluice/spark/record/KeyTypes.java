@@ -13,15 +13,21 @@ package io.sluice.spark.record;
  *       the first one; only text and {@code null} may take turns.
  * </ul>
  *
- * <p>Byte arrays are refused: they are equal to themselves only. One thread.
+ * <p>Byte arrays are refused: they are equal to themselves only. Keys that are nested are for {@link NestedKeyTypes} to
+ * judge. One thread.
  */
 final class KeyTypes {
   /** How a key is looked at. */
-  enum Layout { WORD, FRACTION, TEXT, PAIR, REFUSED }
+  enum Layout {
+    WORD, FRACTION, TEXT, PAIR,
+    /** One nested part, or a pair with one; {@link #isExact} must be asked of each key. */
+    NESTED, NESTED_PAIR, REFUSED
+  }
 
   private static final long DOUBLE_NAN = Double.doubleToLongBits(Double.NaN);
   private static final long FLOAT_NAN = Float.floatToIntBits(Float.NaN);
 
+  private final NestedKeyTypes nested = new NestedKeyTypes();
   private long shape = RecordShape.SERIALIZED;
   private Layout layout = Layout.REFUSED;
   private long key;
@@ -45,6 +51,9 @@ final class KeyTypes {
     }
     int first = RecordShape.key(rowShape);
     int second = RecordShape.key2(rowShape);
+    if (first == PartType.NESTED || second == PartType.NESTED) {
+      return second == PartType.NONE ? Layout.NESTED : Layout.NESTED_PAIR;
+    }
     if (second != PartType.NONE) {
       return isExactInPairs(first) && isExactInPairs(second) && isLikeFirstPair() ? Layout.PAIR : Layout.REFUSED;
     }
@@ -55,6 +64,11 @@ final class KeyTypes {
       case PartType.FLOAT, PartType.DOUBLE -> Layout.FRACTION;
       default -> Layout.REFUSED;
     };
+  }
+
+  /** Whether the key of a row that is {@link Layout#NESTED} or {@link Layout#NESTED_PAIR} is equal by its bytes. */
+  boolean isExact(Object base, long offset, int rowBytes) {
+    return nested.isExact(base, offset, rowBytes);
   }
 
   private static boolean isExactInPairs(int code) {

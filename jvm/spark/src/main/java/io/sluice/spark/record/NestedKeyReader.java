@@ -4,14 +4,16 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.record.KeyPart.Kind;
 import org.apache.spark.unsafe.Platform;
 
-/** Finds the parts of a key in the bytes of a nested value ({@link NestedTag}), without making its objects. One thread. */
+/**
+ * Finds the parts of a key in the bytes of a nested value ({@link NestedTag}), without making its objects. One thread.
+ */
 final class NestedKeyReader {
   private final NestedInput in = new NestedInput();
 
   /**
    * Adds the parts of the value in {@code bytes} bytes at {@code offset} in {@code object} (null: at that address).
    *
-   * @return false when it holds a class that has no parts, or when the bytes are damaged
+   * @return false when it holds a class that has no parts and is not null, or when the bytes are damaged
    */
   boolean read(RowKey key, Object object, long offset, int bytes) {
     in.open(object, offset, bytes);
@@ -30,13 +32,19 @@ final class NestedKeyReader {
       case NestedTag.LONG -> key.addNumber(tag, Kind.LONG, in.signed());
       case NestedTag.LATIN1 -> bytes(key, tag, Kind.LATIN1, Byte.BYTES);
       case NestedTag.UTF16 -> bytes(key, NestedTag.LATIN1, Kind.UTF16, Character.BYTES);
-      case NestedTag.TUPLE2, NestedTag.SPECIALIZED -> tuple(key, 2, depth);
+      case NestedTag.TUPLE2 -> tuple(key, 2, depth);
+      case NestedTag.SPECIALIZED -> specialized(key, depth);
       case NestedTag.TUPLE3 -> tuple(key, 3, depth);
       case NestedTag.TUPLE4 -> tuple(key, 4, depth);
       case NestedTag.TUPLE5 -> tuple(key, 5, depth);
       case NestedTag.TUPLE -> tuple(key, in.count(1), depth);
       default -> tag < NestedTag.BYTES ? scalar(key, tag) : other(key, tag);
     };
+  }
+
+  private boolean specialized(RowKey key, int depth) {
+    key.noteSpecialized();
+    return tuple(key, 2, depth);
   }
 
   private boolean tuple(RowKey key, int elements, int depth) {
@@ -53,6 +61,7 @@ final class NestedKeyReader {
 
   private boolean scalar(RowKey key, int tag) {
     return switch (tag) {
+      case NestedTag.NULL -> key.addNull();
       case NestedTag.FALSE -> key.addNumber(NestedTag.TRUE, Kind.BOOLEAN, 0);
       case NestedTag.TRUE -> key.addNumber(tag, Kind.BOOLEAN, 1);
       case NestedTag.BYTE -> key.addNumber(tag, Kind.BYTE, Platform.getByte(in.base(), in.take(Byte.BYTES)));

@@ -59,7 +59,7 @@ final class NestedReader {
   Object next() {
     try {
       return value(0);
-    } catch (DateTimeException e) {
+    } catch (DateTimeException | ArithmeticException e) {
       throw NestedInput.damaged("has no valid date: " + e.getMessage());
     }
   }

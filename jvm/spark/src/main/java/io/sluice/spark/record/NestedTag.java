@@ -83,7 +83,7 @@ final class NestedTag {
   static final int SOME = 25;
   /** As many values as the tuple has. */
   static final int TUPLE2 = 26;
-  /** A pair of one of Scala's classes for two numbers: two values. */
+  /** A pair of one of Scala's classes for two numbers, characters or booleans: two values. */
   static final int SPECIALIZED = 27;
   static final int TUPLE3 = 28;
   static final int TUPLE4 = 29;
@@ -122,7 +122,9 @@ final class NestedTag {
   /** A tuple of 1 part or of 6 to 22: the number of parts, and as many values. */
   static final int TUPLE = 50;
 
-  /** An array of another class than those above: the class of its elements (a byte), their number, and as many values. */
+  /**
+   * An array of another class than those above: the class of its elements (a byte), their number, and as many values.
+   */
   static final int ARRAY = 51;
   /** Scala's sequences that are an array: a value, the array. The second is {@code WrappedArray} in Scala 2.12. */
   static final int ARRAY_SEQ = 52;

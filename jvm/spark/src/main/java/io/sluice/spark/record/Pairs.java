@@ -2,7 +2,10 @@ package io.sluice.spark.record;
 
 import scala.Tuple2;
 
-/** Scala's pairs, and their specialized subclasses of {@code int}, {@code long} and {@code double}. */
+/**
+ * Scala's pairs, and their specialized subclasses: one for each two of {@code int}, {@code long}, {@code double},
+ * {@code char} and {@code boolean}.
+ */
 final class Pairs {
   private Pairs() {}
 
@@ -18,21 +21,18 @@ final class Pairs {
   }
 
   private static Class<?> specializedClass(Tuple2<?, ?> pair) {
-    int first = PartType.of(pair._1());
-    int second = PartType.of(pair._2());
-    return isNumber(first) && isNumber(second) ? of(pair._1(), first, pair._2(), second).getClass() : null;
+    Tuple2<?, ?> same = of(pair._1(), PartType.of(pair._1()), pair._2(), PartType.of(pair._2()));
+    return same == null ? null : same.getClass();
   }
 
-  private static boolean isNumber(int code) {
-    return code == PartType.INTEGER || code == PartType.LONG || code == PartType.DOUBLE;
-  }
-
-  /** The specialized pair of two numbers; {@code null} when there is no such class for their types. */
+  /** The specialized pair of two values; {@code null} when there is no such class for their types. */
   static Tuple2<?, ?> of(Object first, int firstCode, Object second, int secondCode) {
     return switch (firstCode) {
       case PartType.INTEGER -> ofInt((Integer) first, second, secondCode);
       case PartType.LONG -> ofLong((Long) first, second, secondCode);
       case PartType.DOUBLE -> ofDouble((Double) first, second, secondCode);
+      case PartType.CHARACTER -> ofChar((Character) first, second, secondCode);
+      case PartType.BOOLEAN -> ofBoolean((Boolean) first, second, secondCode);
       default -> null;
     };
   }
@@ -42,6 +42,8 @@ final class Pairs {
       case PartType.INTEGER -> new scala.Tuple2$mcII$sp(first, (Integer) second);
       case PartType.LONG -> new scala.Tuple2$mcIJ$sp(first, (Long) second);
       case PartType.DOUBLE -> new scala.Tuple2$mcID$sp(first, (Double) second);
+      case PartType.CHARACTER -> new scala.Tuple2$mcIC$sp(first, (Character) second);
+      case PartType.BOOLEAN -> new scala.Tuple2$mcIZ$sp(first, (Boolean) second);
       default -> null;
     };
   }
@@ -51,6 +53,8 @@ final class Pairs {
       case PartType.INTEGER -> new scala.Tuple2$mcJI$sp(first, (Integer) second);
       case PartType.LONG -> new scala.Tuple2$mcJJ$sp(first, (Long) second);
       case PartType.DOUBLE -> new scala.Tuple2$mcJD$sp(first, (Double) second);
+      case PartType.CHARACTER -> new scala.Tuple2$mcJC$sp(first, (Character) second);
+      case PartType.BOOLEAN -> new scala.Tuple2$mcJZ$sp(first, (Boolean) second);
       default -> null;
     };
   }
@@ -60,6 +64,30 @@ final class Pairs {
       case PartType.INTEGER -> new scala.Tuple2$mcDI$sp(first, (Integer) second);
       case PartType.LONG -> new scala.Tuple2$mcDJ$sp(first, (Long) second);
       case PartType.DOUBLE -> new scala.Tuple2$mcDD$sp(first, (Double) second);
+      case PartType.CHARACTER -> new scala.Tuple2$mcDC$sp(first, (Character) second);
+      case PartType.BOOLEAN -> new scala.Tuple2$mcDZ$sp(first, (Boolean) second);
+      default -> null;
+    };
+  }
+
+  private static Tuple2<?, ?> ofChar(char first, Object second, int code) {
+    return switch (code) {
+      case PartType.INTEGER -> new scala.Tuple2$mcCI$sp(first, (Integer) second);
+      case PartType.LONG -> new scala.Tuple2$mcCJ$sp(first, (Long) second);
+      case PartType.DOUBLE -> new scala.Tuple2$mcCD$sp(first, (Double) second);
+      case PartType.CHARACTER -> new scala.Tuple2$mcCC$sp(first, (Character) second);
+      case PartType.BOOLEAN -> new scala.Tuple2$mcCZ$sp(first, (Boolean) second);
+      default -> null;
+    };
+  }
+
+  private static Tuple2<?, ?> ofBoolean(boolean first, Object second, int code) {
+    return switch (code) {
+      case PartType.INTEGER -> new scala.Tuple2$mcZI$sp(first, (Integer) second);
+      case PartType.LONG -> new scala.Tuple2$mcZJ$sp(first, (Long) second);
+      case PartType.DOUBLE -> new scala.Tuple2$mcZD$sp(first, (Double) second);
+      case PartType.CHARACTER -> new scala.Tuple2$mcZC$sp(first, (Character) second);
+      case PartType.BOOLEAN -> new scala.Tuple2$mcZZ$sp(first, (Boolean) second);
       default -> null;
     };
   }

@@ -9,8 +9,8 @@ package io.sluice.spark.record;
  *   byte 4  bit 0: the key is a specialized pair; bit 1: the value is
  * </pre>
  *
- * A pair is a {@code Tuple2}. Scala makes pairs of numbers of classes of their own (as {@code Tuple2$mcII$sp}); those
- * of {@code int}, {@code long} and {@code double} have types of their own. A row of shape {@link #SERIALIZED} holds
+ * A pair is a {@code Tuple2}. Scala makes pairs of numbers, characters and booleans of classes of their own (as {@code
+ * Tuple2$mcII$sp}). A row of shape {@link #SERIALIZED} holds
  * several records that the shuffle's serializer wrote: a word with their number, then their bytes. Bytes that do not
  * fit one row continue in the partition's next row; all rows but the last of such a sequence have the number 0.
  */

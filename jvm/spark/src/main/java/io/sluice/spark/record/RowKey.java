@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.Platform;
 /**
  * The key of one row at a time, looked at where it lies: no object is made of it unless {@link #object} is called. A
  * key of one class has one part or two, a tuple the parts of its elements one after another, also of tuples within it:
- * {@code (a, (b, c))} has the parts a, b and c. The row's memory must stay as it is between {@link #pointTo} and the last
- * question. One thread.
+ * {@code (a, (b, c))} has the parts a, b and c. The row's memory must stay as it is between {@link #pointTo} and the
+ * last question. One thread.
  */
 public final class RowKey {
   private static final int WORD = 8;
@@ -30,7 +30,11 @@ public final class RowKey {
   private Kind first;
   private Kind second;
   private boolean known;
-  private boolean hasParts;
+  /** Whether the tags are those of the whole key, of which elements may be null. */
+  private boolean isWhole;
+  private boolean hasNull;
+  /** A bit for each tag that a specialized pair's follows. */
+  private long specialized;
   private KeyPart[] parts = {new KeyPart(), new KeyPart()};
   private int partCount;
   private byte[] tags = new byte[MOST_PARTS];
@@ -47,7 +51,7 @@ public final class RowKey {
     if (found != shape) {
       learn(found);
     }
-    hasParts = flat ? lookAtFlatKey() : known && lookAtKey();
+    isWhole = flat ? lookAtFlatKey() : known && lookAtKey();
   }
 
   private void learn(long found) {
@@ -66,6 +70,8 @@ public final class RowKey {
   private void clear() {
     partCount = 0;
     tagCount = 0;
+    specialized = 0;
+    hasNull = false;
     compared = null;
   }
 
@@ -110,7 +116,8 @@ public final class RowKey {
       return isInRow(word) && nested.read(this, base, start + (word >>> OFFSET_SHIFT), (int) word);
     }
     Kind kind = kindOf(type);
-    return kind != null && lookAt(addPart(), kind, wordAt) && addTag(tagOf(type));
+    return type == PartType.NULL ? tagCount > 0 && addNull()
+        : kind != null && lookAt(addPart(), kind, wordAt) && addTag(tagOf(type));
   }
 
   /** Null for a part that cannot be compared, or is nested. */
@@ -149,7 +156,18 @@ public final class RowKey {
 
   /** Notes that a tuple of {@code elements} follows; false when the key has too many parts. */
   boolean beginTuple(int elements) {
-    return addTag(NestedTag.TUPLE) && addTag(elements);
+    return addTag(KeyStructure.TUPLE + elements);
+  }
+
+  /** Notes that the tuple that has begun is of one of Scala's classes for two numbers. */
+  void noteSpecialized() {
+    specialized |= 1L << tagCount;
+  }
+
+  /** An element of a tuple that is null. */
+  boolean addNull() {
+    hasNull = true;
+    return addTag(NestedTag.NULL);
   }
 
   boolean addNumber(int tag, Kind kind, long number) {
@@ -202,7 +220,21 @@ public final class RowKey {
 
   /** Whether all parts of the key can be compared without making objects. */
   public boolean hasParts() {
-    return hasParts;
+    return isWhole && !hasNull;
+  }
+
+  /** The tags of the key's classes as {@link KeyStructure} has them, with those of null; 0 of another key. */
+  int tags() {
+    return isWhole ? tagCount : 0;
+  }
+
+  int tag(int index) {
+    return tags[index];
+  }
+
+  /** Which of the {@link #tags} are of specialized pairs within the key, a bit each. */
+  long specialized() {
+    return specialized;
   }
 
   /** Of a key that {@link #hasParts}. */
@@ -218,7 +250,7 @@ public final class RowKey {
       }
       compared = structure;
     }
-    return hasParts;
+    return hasParts();
   }
 
   /** The part at {@code index} of a key that {@link #hasParts}. */

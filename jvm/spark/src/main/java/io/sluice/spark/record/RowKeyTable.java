@@ -61,7 +61,10 @@ public final class RowKeyTable implements DistinctKeys {
     if (layout == KeyTypes.Layout.FRACTION) {
       return types.isOtherNaN(word) ? REFUSED : findWord(word);
     }
-    if (layout == KeyTypes.Layout.TEXT) {
+    if (layout.compareTo(KeyTypes.Layout.NESTED) >= 0 && !types.isExact(base, offset, rowBytes)) {
+      return REFUSED;
+    }
+    if (layout == KeyTypes.Layout.TEXT || layout == KeyTypes.Layout.NESTED) {
       return isOutside(word, rowBytes) ? REFUSED : findBytes(base, offset + (word >>> OFFSET_SHIFT), (int) word);
     }
     int length = copyPair(base, offset, rowBytes);

@@ -169,8 +169,8 @@ final class ScalaForms {
   }
 
   /**
-   * What {@code groupByKey} makes. It has an array of the class that its class tag says, in which it keeps elements that
-   * are added later.
+   * What {@code groupByKey} makes. It has an array of the class that its class tag says, in which it keeps elements
+   * that are added later.
    */
   private static final class OfCompactBuffer extends NestedForm {
     /** Null if Spark has changed the class. */

@@ -348,8 +348,9 @@ class KeyOrderTest {
     Function1<Integer, Object> negative = n -> -n;
     Ordering<Integer> by = Ordering$.MODULE$.by(negative, (Ordering) Ordering.Int$.MODULE$);
     assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.Tuple2(OF_INT, by), new Tuple2<>(1, 2)));
-    assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.Tuple3(OF_INT, OF_INT, Ordering$.MODULE$.Tuple2(OF_INT, by)),
-        new Tuple3<>(1, 2, new Tuple2<>(3, 4))));
+    assertEquals(Optional.empty(),
+        orderOf(Ordering$.MODULE$.Tuple3(OF_INT, OF_INT, Ordering$.MODULE$.Tuple2(OF_INT, by)),
+            new Tuple3<>(1, 2, new Tuple2<>(3, 4))));
     assertEquals(Optional.empty(), orderOf(Ordering$.MODULE$.Tuple2(OF_INT, OF_INT), new Tuple2<>(1, new Some<>(2))));
     KeyOrder order = orderOf(Ordering$.MODULE$.Tuple2(OF_INT, OF_INT), new Tuple2<>(1, 2)).orElseThrow();
     assertTrue(order.hasPrefix(row(new scala.Tuple2$mcII$sp(3, 4))));

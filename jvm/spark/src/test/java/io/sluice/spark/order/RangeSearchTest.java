@@ -199,7 +199,8 @@ class RangeSearchTest {
   @Test
   void primitiveBoundsAreSearchedWhereThePartitionerComparesThem() {
     assertFinds(RangeSearchTest::mixed, (left, right) -> left.compareTo(right), int.class, 100);
-    assertFalse(search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), int.class, 300, true)).isPresent());
+    assertFalse(search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), int.class, 300, true))
+        .isPresent());
   }
 
   /** By their first byte only: keys that are equal to a bound, for the ordering, are above it for the guess. */
@@ -238,12 +239,15 @@ class RangeSearchTest {
     Order<Integer> byBits = (left, right) -> Integer.compareUnsigned(Integer.reverse(left), Integer.reverse(right));
     assertEquals(Optional.empty(),
         search(partitioner(RangeSearchTest::mixed, byBits, Object.class, 20, true)));
-    assertEquals(Optional.empty(), search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), Object.class, 3, true)));
+    assertEquals(Optional.empty(),
+        search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), Object.class, 3, true)));
   }
 
   @Test
   void forKeysOfAnotherClassNothingIsGuessed() {
-    RangeSearch search = search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), Object.class, 20, true)).orElseThrow();
+    RangeSearch search =
+        search(partitioner(RangeSearchTest::mixed, Comparator.<Integer>naturalOrder(), Object.class, 20, true))
+            .orElseThrow();
     assertEquals(RangeSearch.NO_GUESS, search.partitionOf(null));
     assertEquals(RangeSearch.NO_GUESS, search.partitionOf("text"));
   }

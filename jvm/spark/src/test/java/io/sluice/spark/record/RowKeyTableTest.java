@@ -6,12 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.sql.Timestamp;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.UUID;
 import java.util.stream.IntStream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -19,9 +24,17 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import org.apache.hadoop.io.DoubleWritable;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
 import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.Test;
+import scala.Option;
+import scala.Some;
 import scala.Tuple2;
+import scala.Tuple3;
+import scala.math.BigInt;
 import scala.runtime.BoxedUnit;
 
 /** Keys of rows have the same number exactly when their objects are equal, or are refused. */
@@ -174,6 +187,96 @@ class RowKeyTableTest {
     assertEquals(0, find(new scala.Tuple2$mcIJ$sp(1, 2L)));
     assertEquals(RowKeyTable.REFUSED, find(new Tuple2<>(1, 2L)));
     assertSameObject(new scala.Tuple2$mcIJ$sp(1, 2L), table.key(0));
+  }
+
+  private final RecordEncoder nested = RecordEncoder.ofAllClasses();
+
+  private int findNested(RowKeyTable keys, Object key) {
+    assertTrue(nested.encode(key, 1));
+    return keys.find(nested.buffer(), Platform.BYTE_ARRAY_OFFSET, nested.length());
+  }
+
+  /** Of three levels, with few different parts, of which some are null. */
+  @Provide
+  Arbitrary<List<Object>> nestedKeys() {
+    Arbitrary<Object> number = Arbitraries.integers().between(-1, 1).map(n -> (Object) n).injectNull(0.1);
+    Arbitrary<Object> text = Arbitraries.of("", "a", "\u00e9", "\u0416", "\0").map(s -> (Object) s).injectNull(0.1);
+    Arbitrary<Object> date =
+        Arbitraries.of(LocalDate.EPOCH, LocalDate.MAX).map(d -> (Object) d).injectNull(0.1);
+    Arbitrary<Object> inner = Combinators.combine(text, number, date).as(Tuple3::new);
+    return Combinators.combine(number, inner).as((n, tuple) -> (Object) new Tuple2<>(n, tuple)).list().ofMaxSize(100);
+  }
+
+  @Property(tries = 300)
+  void nestedKeysAreThoseOfAMap(@ForAll("nestedKeys") List<Object> keys) {
+    RowKeyTable fresh = new RowKeyTable();
+    Map<Object, Integer> model = new LinkedHashMap<>();
+    for (Object key : keys) {
+      Integer known = model.get(key);
+      assertEquals(known == null ? ~model.size() : known.intValue(), findNested(fresh, key));
+      model.putIfAbsent(key, model.size());
+    }
+    List<Object> distinct = new ArrayList<>(model.keySet());
+    for (int i = 0; i < distinct.size(); i++) {
+      assertSameObject(distinct.get(i), fresh.key(i));
+    }
+    assertArrayEquals(distinct.stream().mapToInt(Objects::hashCode).toArray(), fresh.hashCodes());
+  }
+
+  @Test
+  void keysOfOneNestedClass() {
+    for (List<Object> two : List.of(List.<Object>of(new Text("a"), new Text("\u0416")),
+        List.<Object>of(new IntWritable(1), new IntWritable(2)), List.<Object>of(new UUID(1, 2), new UUID(1, 3)),
+        List.<Object>of(new Timestamp(1), new Timestamp(2)), List.<Object>of(BigInteger.ONE, BigInteger.TWO),
+        List.<Object>of(new BigDecimal("1.0"), new BigDecimal("1.00")),
+        List.<Object>of(new Tuple3<>(1, 2, 3), new Tuple3<>(1, 2, 4)),
+        List.<Object>of(new Tuple2<>(new Text("a"), 1), new Tuple2<>(new Text("b"), 1)))) {
+      RowKeyTable keys = new RowKeyTable();
+      assertEquals(~0, findNested(keys, two.get(0)), () -> "" + two);
+      assertEquals(~1, findNested(keys, two.get(1)), () -> "" + two);
+      assertEquals(0, findNested(keys, two.get(0)), () -> "" + two);
+      assertSameObject(two.get(1), keys.key(1));
+      assertEquals(RowKeyTable.REFUSED, findNested(keys, new LongWritable(3)));
+    }
+  }
+
+  /** Of which equal ones have other bytes, or that equal objects of other classes. */
+  @Test
+  void nestedKeysThatAreNotEqualByTheirBytesAreRefused() {
+    for (Object key : new Object[] {new DoubleWritable(1), new BigInt(BigInteger.ONE), new Some<>(1), new int[] {1},
+      new scala.math.BigDecimal(BigDecimal.ONE), new Tuple3<>(1, 2.0, 3), new Tuple3<>(1, new byte[] {1}, 3),
+      new Tuple2<>(1, new Tuple2<>(1, new BigInt(BigInteger.ONE))), new Tuple2<>(1.5, new Text("a")),
+      new Tuple3<>(1, Option.empty(), 2)}) {
+      assertEquals(RowKeyTable.REFUSED, findNested(new RowKeyTable(), key), () -> "" + key);
+    }
+  }
+
+  @Test
+  void nestedTuplesMustHaveTheTypesOfTheFirst() {
+    RowKeyTable keys = new RowKeyTable();
+    assertEquals(new Tuple3<>(1, "a", 2), new Tuple3<>(1L, "a", 2));
+    assertEquals(~0, findNested(keys, new Tuple3<>(1, "a", 2)));
+    assertEquals(RowKeyTable.REFUSED, findNested(keys, new Tuple3<>(1L, "a", 2)));
+    assertEquals(RowKeyTable.REFUSED, findNested(keys, new Tuple3<>(1, "a", new Tuple2<>(1, 2))));
+    assertEquals(RowKeyTable.REFUSED, findNested(keys, new Tuple2<>(1, new Tuple2<>("a", 2))));
+    assertEquals(~1, findNested(keys, new Tuple3<>(null, "a", 2)));
+    assertEquals(~2, findNested(keys, new Tuple3<>(null, null, null)));
+    RowKeyTable nulls = new RowKeyTable();
+    assertEquals(~0, findNested(nulls, new Tuple3<>(null, "a", 2)));
+    assertEquals(~1, findNested(nulls, new Tuple3<>(1L, "a", 2)));
+    assertEquals(RowKeyTable.REFUSED, findNested(nulls, new Tuple3<>(1, "a", 2)));
+    assertEquals(RowKeyTable.REFUSED, findNested(nulls, new Tuple3<>(1.0, "a", 2)));
+  }
+
+  @Test
+  void specializedPairsWithinKeysMustBeWhereTheFirstHasThem() {
+    RowKeyTable keys = new RowKeyTable();
+    Object specialized = new Tuple2<>("a", new scala.Tuple2$mcII$sp(1, 2));
+    assertEquals(specialized, new Tuple2<>("a", new Tuple2<>(1, 2)));
+    assertEquals(~0, findNested(keys, specialized));
+    assertEquals(RowKeyTable.REFUSED, findNested(keys, new Tuple2<>("a", new Tuple2<>(1, 2))));
+    assertEquals(0, findNested(keys, specialized));
+    assertSameObject(specialized, keys.key(0));
   }
 
   @Test
