@@ -15,6 +15,7 @@ import io.sluice.spark.policy.ShufflePolicy;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
+import io.sluice.spark.seal.ApplicationKey;
 import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
@@ -272,11 +273,12 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The state that this process's tasks share; created by the first task. */
   public synchronized ExecutorState executorState() {
     if (executor == null) {
+      Optional<ApplicationKey> frameKey = ApplicationKey.of(SparkEnv.get());
       boolean nativeCore = nativeLibrary.available();
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
       executor = new ExecutorState(
-          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache);
+          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache, frameKey);
     }
     return executor;
   }

@@ -3,6 +3,7 @@ package io.sluice.spark.fetch;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.ScalaIterators;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,9 @@ public final class BlockPlan {
   private final List<Object> remote = new ArrayList<>();
   /** By map id, which no two map outputs share: the executors that have the remote outputs. */
   private final Map<Long, RemoteMap> remoteMaps = new HashMap<>();
+
+  /** By map id, in batches: the partitions that have rows. */
+  private final Map<Long, BitSet> partitionsWithRows = new HashMap<>();
 
   private record RemoteMap(BlockManagerId address, int mapIndex) {}
 
@@ -79,6 +83,15 @@ public final class BlockPlan {
     return new ShuffleBlock(id, map.address(), map.mapIndex());
   }
 
+  /** The partitions of a block that have rows, as their map task has reported, ascending. */
+  int[] partitionsWithRows(ShuffleBlock block) {
+    if (block.id() instanceof ShuffleBlockBatchId range) {
+      return partitionsWithRows.get(range.mapId()).get(range.startReduceId(), range.endReduceId()).stream()
+          .map(partition -> range.startReduceId() + partition).toArray();
+    }
+    return new int[] {block.reduceId()};
+  }
+
   private void add(Tuple2<BlockManagerId, ?> addressed) {
     BlockManagerId address = addressed._1();
     Iterator<?> blocks = ((Iterable<?>) addressed._2()).iterator();
@@ -88,6 +101,10 @@ public final class BlockPlan {
       Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
       BlockId id = (BlockId) block._1();
       int mapIndex = (Integer) block._3();
+      if (batch) {
+        ShuffleBlockId one = (ShuffleBlockId) id;
+        partitionsWithRows.computeIfAbsent(one.mapId(), map -> new BitSet()).set(one.reduceId());
+      }
       if (here) {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
       } else {

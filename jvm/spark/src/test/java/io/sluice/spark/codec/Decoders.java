@@ -56,7 +56,7 @@ public enum Decoders {
     try {
       Platform.copyMemory(frame, Platform.BYTE_ARRAY_OFFSET, null, source, frame.length);
       Platform.setMemory(target, GUARD, all + GUARD_BYTES);
-      long found = decoder.decode(source, frame.length, target, bytes, target + lengthsAt, records);
+      long found = decoder.decode(source, frame.length, target, bytes, target + lengthsAt, records, null);
       return rowsAt(target, target + lengthsAt, (int) found);
     } finally {
       for (int i = 0; i < GUARD_BYTES; i++) {

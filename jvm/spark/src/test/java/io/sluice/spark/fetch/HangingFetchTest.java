@@ -198,12 +198,12 @@ class HangingFetchTest {
     CountDownLatch fourAtOnce = new CountDownLatch(4);
     CountDownLatch goOn = new CountDownLatch(1);
     Thread task = Thread.currentThread();
-    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != task) {
         fourAtOnce.countDown();
         await(goOn);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     RowIterator rows = rows(batches(arriving, true, true), true);
     assertEquals(0, rows.next()._2().getLong(0));
@@ -309,10 +309,10 @@ class HangingFetchTest {
   void aTaskEndsWhileAnotherThreadDecodes() throws Exception {
     CountDownLatch decoding = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       decoding.countDown();
       await(goOn);
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     RowIterator rows = rows(batches(3, true, false), false);
     Future<?> reading = consumer.submit(() -> sum(rows));

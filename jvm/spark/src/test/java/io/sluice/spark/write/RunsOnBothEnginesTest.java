@@ -129,16 +129,16 @@ class RunsOnBothEnginesTest {
 
   @Test
   void framesThatAreNotInTheFileAreRefused() throws Exception {
-    NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true);
+    NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true, null);
     File file = folder.resolve("row").toFile();
     byte[] row = new byte[64];
-    RowFile.write(file, 5, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length);
-    long bytes = RowFile.frameBytes(row.length);
+    RowFile.write(file, 5, 1, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length, null);
+    long bytes = RowFile.frameBytes(row.length, false);
     assertEquals(5 + bytes, file.length());
-    assertThrows(NativeException.class, () -> runs.addRow(0, 2, file, 5, bytes, 0), "no such partition");
-    assertThrows(NativeException.class, () -> runs.addRow(0, 1, file, 6, bytes, 0), "cut");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 2, file, 5, bytes, 0, null), "no such partition");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, file, 6, bytes, 0, null), "cut");
     File none = folder.resolve("none").toFile();
-    assertThrows(NativeException.class, () -> runs.addRow(0, 1, none, 5, bytes, 0), "no such file");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, none, 5, bytes, 0, null), "no such file");
     runs.close();
   }
 
@@ -159,7 +159,7 @@ class RunsOnBothEnginesTest {
   void noMemoryForARunAddsNothing() throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(MIB);
-    JavaRuns runs = new JavaRuns(4, arena, true);
+    JavaRuns runs = new JavaRuns(4, arena, true, null);
     Batch batch = sqlRows(new Random(1), 4, 5, 100);
     arena.setLimit(100);
     NativeException refused = assertThrows(NativeException.class, () -> encode(runs, 0, batch));
@@ -181,7 +181,7 @@ class RunsOnBothEnginesTest {
     for (int[] shape : new int[][] {{1, 1, 1}, {1, 0, 70_000}, {500, 2, 900}, {3, 40, 3000}, {2000, 1, 10}}) {
       Batch batch = sqlRows(random, shape[0], shape[1], shape[2]);
       JavaArena arena = new JavaArena();
-      JavaRuns runs = new JavaRuns(shape[0], arena, false);
+      JavaRuns runs = new JavaRuns(shape[0], arena, false, null);
       long rowBytes = batch.rows().stream().mapToLong(placed -> placed.row().length).sum();
       arena.setLimit(runs.encodeNeeds(rowBytes, batch.rows().size(), 0, batch.fields()));
       encode(runs, 0, batch);
@@ -245,9 +245,9 @@ class RunsOnBothEnginesTest {
     int length = placed.row().length;
     File file = folder.resolve("rows of " + runs.getClass().getSimpleName()).toFile();
     long start = file.length();
-    RowFile.write(file, start, batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length);
-    runs.addRow(sequence, placed.partition(), file, start, RowFile.frameBytes(length),
-        RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length));
+    RowFile.write(file, start, placed.partition(), batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length, null);
+    runs.addRow(sequence, placed.partition(), file, start, RowFile.frameBytes(length, false),
+        RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length), null);
   }
 
   private static void encode(Runs runs, long sequence, Batch batch) {
@@ -274,8 +274,8 @@ class RunsOnBothEnginesTest {
   private void checkBoth(List<Batch> batches, int partitions, BlockSettings blocks, boolean spill) throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(256 * MIB);
-    JavaRuns java = new JavaRuns(partitions, arena, true);
-    NativeRuns ofNative = new NativeRuns(partitions, blocks, true);
+    JavaRuns java = new JavaRuns(partitions, arena, true, null);
+    NativeRuns ofNative = new NativeRuns(partitions, blocks, true, null);
     checkOutput(java, batches, partitions, spill);
     checkOutput(ofNative, batches, partitions, spill);
     assertEquals(ofNative.rowChecksum(), java.rowChecksum());
@@ -322,7 +322,7 @@ class RunsOnBothEnginesTest {
   void spillFilesThatEndEarlyFailTheCommit() throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(16 * MIB);
-    JavaRuns runs = new JavaRuns(3, arena, false);
+    JavaRuns runs = new JavaRuns(3, arena, false, null);
     encode(runs, 0, sqlRows(new Random(3), 3, 4, 500));
     Path spill = Files.createTempFile(folder, "spill", "");
     runs.spill(spill.toFile());
