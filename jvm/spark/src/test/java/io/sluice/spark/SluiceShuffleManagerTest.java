@@ -131,7 +131,8 @@ class SluiceShuffleManagerTest {
 
   @Test
   void fallbacksAreCountedByTheirReason() {
-    spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", "true"));
+    spark = LocalSpark.start(
+        Map.of("spark.io.encryption.enabled", "true", "spark.shuffle.useOldFetchProtocol", "true"));
     shuffledCount();
     long encrypted = spark.manager().fallbacks(FallbackReason.ENCRYPTION);
     assertTrue(encrypted > 0);
