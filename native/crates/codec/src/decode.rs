@@ -6,8 +6,8 @@ use crate::error::{CodecError, Result};
 use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::kernels::Kernels;
 use crate::layout::{Kind, bitset_words, stride, words_fit};
-use crate::seal::FrameKey;
 use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::seal::FrameKey;
 use crate::tails;
 use crate::vardata::{TargetSlot, VarDecoder};
 

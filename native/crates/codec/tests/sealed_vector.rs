@@ -1,5 +1,5 @@
-//! The committed sealed block of `docs/block-format.md`: partition 5 of map output 77 of shuffle 3, two frames and an end
-//! mark. `SLUICE_WRITE_VECTORS=1 cargo test -p sluice-codec --test sealed_vector` writes it anew.
+//! The committed sealed block of `docs/block-format.md`: partition 5 of map output 77 of shuffle 3, two frames and an
+//! end mark. `SLUICE_WRITE_VECTORS=1 cargo test -p sluice-codec --test sealed_vector` writes it anew.
 
 use std::fs;
 use std::path::PathBuf;

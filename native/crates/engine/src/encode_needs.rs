@@ -36,10 +36,10 @@ const FRAME_ROW_BYTES: usize = 128 << 10;
 const ROW_LENGTH_BYTES: usize = 4;
 
 impl EncodeNeeds {
-    /// In words: a run takes at most its rows, 4 bytes a row more, and a header and perhaps a seal a frame; the sort takes 16 bytes for
-    /// each of at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an eighth, or to 4
-    /// KiB. The encoder takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB; the index 16
-    /// bytes for each partition that has rows, the hashes 24 and 11 KiB.
+    /// In words: a run takes at most its rows, 4 bytes a row more, and a header and perhaps a seal a frame; the sort
+    /// takes 16 bytes for each of at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an
+    /// eighth, or to 4 KiB. The encoder takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB;
+    /// the index 16 bytes for each partition that has rows, the hashes 24 and 11 KiB.
     pub(crate) fn of(batch: &BatchShape, settings: EncodeSettings<'_>) -> Self {
         let partitions = batch.rows.min(settings.partitions as usize);
         let sorted_rows = batch.rows.min(SORT_ROWS);

@@ -7,8 +7,8 @@
 //!
 //! Each run is read once from its start to its end, because it is partition-major itself. So a spilled run needs one
 //! buffer, which is refilled when all of it has been written; the segments of partitions, which may be a few bytes
-//! each, cost no system call of their own. Behind a partition's sealed frames comes an end mark. All read buffers together have at most [`BUFFER_BYTES`], or
-//! [`MIN_BUFFER_BYTES`] a run.
+//! each, cost no system call of their own. Behind a partition's sealed frames comes an end mark. All read buffers
+//! together have at most [`BUFFER_BYTES`], or [`MIN_BUFFER_BYTES`] a run.
 
 use std::fs::File;
 use std::io::IoSlice;
@@ -55,12 +55,7 @@ pub(crate) struct Merged<'s> {
 }
 
 /// Writes `runs` (ordered by sequence) partition-major to a new file at `path`. Where that fails, the file is removed.
-pub(crate) fn merge(
-    arena: &Arc<Arena>,
-    runs: &[Run],
-    what: Merged<'_>,
-    path: &Path,
-) -> Result<Committed, EngineError> {
+pub(crate) fn merge(arena: &Arc<Arena>, runs: &[Run], what: Merged<'_>, path: &Path) -> Result<Committed, EngineError> {
     let file = create(path)?;
     let mut buffers = ReadBuffers::for_runs(arena, runs);
     let sources = sources(runs, &mut buffers);

@@ -240,7 +240,8 @@ fn rows_in_files_are_merged_in_their_place() {
         path,
         start,
         bytes: frames[index - 1].len() as u64,
-        seal: None, row_hash: xxhash_rust::xxh64::xxh64(&rows[index], 0),
+        seal: None,
+        row_hash: xxhash_rust::xxh64::xxh64(&rows[index], 0),
     };
 
     encode(&output, 0, &vec![(1, rows[0].clone()), (2, rows[0].clone())]).expect("first run");

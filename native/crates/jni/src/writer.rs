@@ -127,7 +127,8 @@ fn add_row(
     seal: JByteArray<'_>,
 ) -> Result<(), CallError> {
     let seal = (!seal.is_null()).then(|| call.bytes(&seal)).transpose()?;
-    let seal: Option<Seal> = seal.map(Seal::try_from).transpose().map_err(|_| CallError::invalid("length of a seal"))?;
+    let seal: Option<Seal> =
+        seal.map(Seal::try_from).transpose().map_err(|_| CallError::invalid("length of a seal"))?;
     let path = call.path(&file)?;
     let (start, bytes) = (number(start, "start of a frame")?, number(bytes, "bytes of a frame")?);
     let frame = FrameInFile { path: &path, start, bytes, row_hash: row_hash as u64, seal };

@@ -162,9 +162,10 @@ public final class NativeCore {
    * @param codec a {@code CODEC_} constant
    * @param level a {@code LEVEL_} constant
    * @param rowChecksums whether {@link #writerRowChecksum} will be asked for
-   * @param sealIds null when frames are not sealed; else the shuffle's id, the map output's id, and a random number that
-   *     no other sealer of this map output has
-   * @param sealKeys null when frames are not sealed; else the key of frames (16 or 32 bytes), then that of end marks (32)
+   * @param sealIds null when frames are not sealed; else the shuffle's id, the map output's id, and a random number
+   *     that no other sealer of this map output has
+   * @param sealKeys null when frames are not sealed; else the key of frames (16 or 32 bytes), then that of end marks
+   * (32)
    * @return a handle
    */
   public static native long writerOpen(
@@ -189,8 +190,8 @@ public final class NativeCore {
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most
    *
    * <ul>
-   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame, 64 if sealed, for the run; 16 bytes for each of at most
-   *       1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
+   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame, 64 if sealed, for the run; 16 bytes for each of
+   *       at most 1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
    *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16
    *       bytes, with row checksums 40, for each partition that has rows.
    * </ul>
@@ -265,7 +266,8 @@ public final class NativeCore {
       long source, long sourceBytes, long target, long targetBytes, long rowLengths, int rowLengthsCapacity);
 
   /**
-   * As {@link #decodeRows}, of a sealed frame, which is decrypted where it is: {@code source} holds no frame afterwards.
+   * As {@link #decodeRows}, of a sealed frame, which is decrypted where it is: {@code source} holds no frame
+   * afterwards.
    *
    * @param shuffleId of the map output that the frame must have been sealed for
    * @param mapId of the same map output

@@ -95,7 +95,8 @@ class EncryptedShuffleTest {
       try {
         String text = new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
         String name = file.getFileName().toString();
-        String kind = name.startsWith("shuffle_") ? name.replaceAll("[0-9_]+", "") : name.replaceAll("_[0-9a-f-]{36}.*", "");
+        String kind =
+            name.startsWith("shuffle_") ? name.replaceAll("[0-9_]+", "") : name.replaceAll("_[0-9a-f-]{36}.*", "");
         (text.contains(MARKER) ? LEAKING : CLEAN).add(kind);
       } catch (NoSuchFileException e) {
         // Deleted since it was listed.
@@ -130,7 +131,8 @@ class EncryptedShuffleTest {
   /** What the other tests look for is found where nothing is encrypted. */
   @Test
   void withoutEncryptionTheRowsAreInTheFiles() {
-    Map<String, String> plain = encryptedAnd("spark.io.encryption.enabled", "false", "spark.sluice.memory.limit", "16m");
+    Map<String, String> plain =
+        encryptedAnd("spark.io.encryption.enabled", "false", "spark.sluice.memory.limit", "16m");
     start(plain);
     spark.onSluice(() -> longTable().repartition(8));
     look();

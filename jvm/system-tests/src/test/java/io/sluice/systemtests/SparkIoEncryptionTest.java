@@ -64,7 +64,8 @@ class SparkIoEncryptionTest {
     for (int i = 0; i < NUMBERS; i++) {
       pairs.add(new Tuple2<>(i * SCATTER % NUMBERS, MARKER + i));
     }
-    List<Tuple2<Integer, String>> sorted = application.context().parallelizePairs(pairs, 4).sortByKey(true, 3).collect();
+    List<Tuple2<Integer, String>> sorted =
+        application.context().parallelizePairs(pairs, 4).sortByKey(true, 3).collect();
     pairs.sort((a, b) -> Integer.compare(a._1(), b._1()));
     assertEquals(pairs, sorted);
   }

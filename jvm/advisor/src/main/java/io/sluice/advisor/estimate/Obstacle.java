@@ -23,7 +23,8 @@ public record Obstacle(String text, String next) {
     if (application.isSet("spark.io.encryption.enabled", false)
         && application.isSet("spark.shuffle.useOldFetchProtocol", false)) {
       obstacles.add(new Obstacle("spark.io.encryption.enabled and spark.shuffle.useOldFetchProtocol are true: Spark "
-          + "keeps every shuffle.", "Remove spark.shuffle.useOldFetchProtocol, unless an old shuffle service needs it."));
+          + "keeps every shuffle.",
+          "Remove spark.shuffle.useOldFetchProtocol, unless an old shuffle service needs it."));
     }
     if (application.isSet("spark.shuffle.push.enabled", false)
         && application.setting("spark.master", "").startsWith("yarn")

@@ -85,7 +85,8 @@ public final class JavaFrameDecoder {
   }
 
   private static void checkFields(FrameHeader header, byte[] bytes, boolean sealed) throws CorruptFrameException {
-    if (bytes[FrameHeader.FLAGS_OFFSET] != (sealed ? FrameHeader.SEALED : 0) || bytes[FrameHeader.FLAGS_OFFSET + 1] != 0) {
+    if (bytes[FrameHeader.FLAGS_OFFSET] != (sealed ? FrameHeader.SEALED : 0)
+        || bytes[FrameHeader.FLAGS_OFFSET + 1] != 0) {
       throw new CorruptFrameException("unknown frame flags " + bytes[FrameHeader.FLAGS_OFFSET] + " "
           + bytes[FrameHeader.FLAGS_OFFSET + 1]);
     }

@@ -23,8 +23,8 @@ import org.apache.spark.unsafe.Platform;
  * read, once, to where they are decoded.
  *
  * <p>Every length of a header is checked against what remains of the block (where that is known) and against
- * the smallest rows it could describe, before any memory is taken for it. In sealed blocks it checks which frames follow
- * each other, and passes over end marks. Not thread-safe.
+ * the smallest rows it could describe, before any memory is taken for it. In sealed blocks it checks which frames
+ * follow each other, and passes over end marks. Not thread-safe.
  */
 public final class FrameReader implements AutoCloseable {
   /** The format's limits. */

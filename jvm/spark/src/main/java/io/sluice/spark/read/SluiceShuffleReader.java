@@ -93,8 +93,9 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     ReaderMemory memory =
         new ReaderMemory(ReadMemory.of(executor.memory().of(context)), executor.counters());
     InsideTask insideTask = new InsideTask(context);
-    RowIterator rows = new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
-        metrics, new FetchFailures(executor.counters()), insideTask);
+    RowIterator rows =
+        new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
+            metrics, new FetchFailures(executor.counters()), insideTask);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;

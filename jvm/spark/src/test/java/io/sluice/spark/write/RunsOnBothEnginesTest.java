@@ -363,7 +363,8 @@ class RunsOnBothEnginesTest {
     byte[] row = sqlRows(new Random(3), 1, 4, 1).rows().get(0).row();
     Batch batch = new Batch(4, Collections.nCopies(400_000 / row.length, new Placed(0, row)));
     for (boolean twice : new boolean[] {false, true}) {
-      Runs runs = inJava ? new JavaRuns(1, arena, false, KEYS) : new NativeRuns(1, blocks("none", "plain"), false, KEYS);
+      Runs runs =
+          inJava ? new JavaRuns(1, arena, false, KEYS) : new NativeRuns(1, blocks("none", "plain"), false, KEYS);
       encode(runs, 0, batch);
       Path spill = Files.createTempFile(folder, "spill", "");
       runs.spill(spill.toFile());
