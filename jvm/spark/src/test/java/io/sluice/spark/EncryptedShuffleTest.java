@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -32,6 +33,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -148,6 +151,33 @@ class EncryptedShuffleTest {
     assertTrue(CLEAN.containsAll(Set.of("shuffle.data", "temp_shuffle")), CLEAN::toString);
   }
 
+  @Test
+  void encoderAndDecoderThreads() {
+    start(encryptedAnd("spark.sluice.writer.threads", "2", "spark.sluice.reader.threads", "2",
+        "spark.sluice.writer.batchBytes", "1m"));
+    assertSameAsStock(() -> longTable().repartition(5));
+    assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
+  }
+
+  /** What Spark gives to those who fetch blocks. */
+  @Test
+  void servedBlocksHaveNoRow() throws IOException {
+    start(ENCRYPTED);
+    assertEquals(20_000, table(20_000).repartition(4).toJavaRDD().count());
+    int blocks = 0;
+    for (Path data : ShuffleFiles.all().stream().filter(file -> file.toString().endsWith(".data")).toList()) {
+      String[] name = data.getFileName().toString().split("[_.]");
+      BlockId block = new ShuffleBlockBatchId(Integer.parseInt(name[1]), Long.parseLong(name[2]), 0, 4);
+      ByteBuffer served = SparkEnv.get().blockManager().getLocalBlockData(block).nioByteBuffer();
+      byte[] bytes = new byte[served.remaining()];
+      served.get(bytes);
+      assertTrue(bytes.length > 0);
+      assertFalse(new String(bytes, StandardCharsets.ISO_8859_1).contains(MARKER), block::name);
+      blocks++;
+    }
+    assertTrue(blocks > 0);
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {128, 192, 256})
   void joinsAggregatesAndSorts(int keyBits) {
@@ -241,6 +271,18 @@ class EncryptedShuffleTest {
         java.util.zip.CRC32C crc = new java.util.zip.CRC32C();
         crc.update(bytes, FrameHeader.BYTES, end - FrameHeader.BYTES);
         byte[] header = FrameHeader.parse(bytes, 0).withPayloadCrc((int) crc.getValue()).toBytes();
+        System.arraycopy(header, 0, bytes, 0, header.length);
+        Files.write(data, bytes);
+      }
+    },
+    /** As somebody without a key can write them. */
+    FRAME_THAT_IS_NOT_SEALED {
+      @Override
+      void on(Path data, Path index, Path other) throws IOException {
+        byte[] bytes = Files.readAllBytes(data);
+        FrameHeader sealed = FrameHeader.parse(bytes, 0);
+        byte[] header = new FrameHeader(sealed.path(), sealed.encoding(), 0, sealed.records(), sealed.fields(),
+            sealed.decodedBytes(), sealed.encodedBytes(), sealed.payloadCrc()).toBytes();
         System.arraycopy(header, 0, bytes, 0, header.length);
         Files.write(data, bytes);
       }

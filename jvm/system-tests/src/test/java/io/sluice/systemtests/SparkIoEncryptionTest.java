@@ -22,6 +22,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
 /** {@code spark.io.encryption.enabled}: Sluice's own path, stock's results, and no row in a file. */
@@ -102,12 +104,15 @@ class SparkIoEncryptionTest {
     }
   }
 
-  @Test
+  /** @param checkedBefore whether Spark reads fetched blocks through a stream that checks frames, before Sluice does */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
   @Tag("once")
-  void executorsFetchEncryptedBlocks() throws IOException {
+  void executorsFetchEncryptedBlocks(boolean checkedBefore) throws IOException {
     Map<String, Fingerprint> expected = Query.onStock(QUERIES);
     try (SparkApplication application = encrypted().master(SparkApplication.CLUSTER)
-        .set("spark.shuffle.readHostLocalDisk", "false").start().awaitExecutors(2)) {
+        .set("spark.shuffle.readHostLocalDisk", "false")
+        .set("spark.shuffle.detectCorrupt.useExtraMemory", Boolean.toString(checkedBefore)).start().awaitExecutors(2)) {
       for (Query query : QUERIES) {
         assertEquals(expected.get(query.name()), query.run(application.session()), query.name());
       }

@@ -30,10 +30,14 @@ public final class BlockPlan {
   /** By map id, which no two map outputs share: the executors that have the remote outputs. */
   private final Map<Long, RemoteMap> remoteMaps = new HashMap<>();
 
-  /** By map id, in batches: the partitions that have rows. */
-  private final Map<Long, BitSet> partitionsWithRows = new HashMap<>();
+  private final boolean keepsPartitions;
+  /** By map id, in batches of sealed blocks. */
+  private final Map<Long, PartitionsWithRows> partitionsWithRows = new HashMap<>();
 
   private record RemoteMap(BlockManagerId address, int mapIndex) {}
+
+  /** Partitions of one map output that have rows; the tracker names them in ascending order. */
+  private record PartitionsWithRows(int first, BitSet fromFirst) {}
 
   /**
    * @param byAddress tuples of {@link BlockManagerId} and a sequence of (block id, size, map index), as {@code
@@ -41,9 +45,11 @@ public final class BlockPlan {
    * @param isLocal whose blocks this process opens itself
    * @param sizes of blocks that travel
    * @param batch whether neighbouring partitions of one map are one block
+   * @param sealed whether {@link #partitionsWithRows} will be asked for
    */
   public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal,
-      TransferSize sizes, boolean batch) {
+      TransferSize sizes, boolean batch, boolean sealed) {
+    this.keepsPartitions = batch && sealed;
     this.isLocal = isLocal;
     this.sizes = sizes;
     this.batch = batch;
@@ -86,10 +92,17 @@ public final class BlockPlan {
   /** The partitions of a block that have rows, as their map task has reported, ascending. */
   int[] partitionsWithRows(ShuffleBlock block) {
     if (block.id() instanceof ShuffleBlockBatchId range) {
-      return partitionsWithRows.get(range.mapId()).get(range.startReduceId(), range.endReduceId()).stream()
+      PartitionsWithRows all = partitionsWithRows.get(range.mapId());
+      return all.fromFirst().get(range.startReduceId() - all.first(), range.endReduceId() - all.first()).stream()
           .map(partition -> range.startReduceId() + partition).toArray();
     }
     return new int[] {block.reduceId()};
+  }
+
+  private void keepPartition(ShuffleBlockId block) {
+    PartitionsWithRows all = partitionsWithRows.computeIfAbsent(
+        block.mapId(), map -> new PartitionsWithRows(block.reduceId(), new BitSet()));
+    all.fromFirst().set(block.reduceId() - all.first());
   }
 
   private void add(Tuple2<BlockManagerId, ?> addressed) {
@@ -101,9 +114,8 @@ public final class BlockPlan {
       Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
       BlockId id = (BlockId) block._1();
       int mapIndex = (Integer) block._3();
-      if (batch) {
-        ShuffleBlockId one = (ShuffleBlockId) id;
-        partitionsWithRows.computeIfAbsent(one.mapId(), map -> new BitSet()).set(one.reduceId());
+      if (keepsPartitions) {
+        keepPartition((ShuffleBlockId) id);
       }
       if (here) {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));

@@ -127,7 +127,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     return new BlockPlan(
         env.mapOutputTracker().getMapSizesByExecutorId(
             handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
-        store::reads, transferSize(), isBatch());
+        store::reads, transferSize(), isBatch(), executor.frameKey().isPresent());
   }
 
   /** Whether neighbouring partitions of a map output are one block. */

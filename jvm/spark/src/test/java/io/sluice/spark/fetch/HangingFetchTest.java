@@ -129,7 +129,7 @@ class HangingFetchTest {
     scala.collection.immutable.List<Object> wanted = ScalaIterators.<Object>of(wanted().iterator()).toList();
     BlockPlan plan = new BlockPlan(
         ScalaIterators.of(List.<Tuple2<BlockManagerId, ?>>of(new Tuple2<>(ELSEWHERE, wanted)).iterator()),
-        address -> false, TransferSize.AS_REPORTED, false);
+        address -> false, TransferSize.AS_REPORTED, false, false);
     ReadCounts counts = new ReadCounts(counters);
     blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         new ArrivalTrackingClient(new StoppingClient(arriving)), FetchSettings.of(SparkEnv.get().conf()), metrics,
