@@ -3,6 +3,7 @@ package io.sluice.spark;
 import com.codahale.metrics.Gauge;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
@@ -11,6 +12,7 @@ import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
 import io.sluice.spark.transport.TransportService;
+import io.sluice.spark.ui.SluiceTab;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -74,7 +76,22 @@ public final class SluicePlugin implements SparkPlugin {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());
       }
+      if (settings.ui().events()) {
+        postSettings(context, settings);
+      }
+      if (settings.ui().tab()) {
+        SluiceTab.attachTo(context, settings.ui().retainedShuffles());
+      }
       return Map.of();
+    }
+
+    /** A listener bus that takes no event harms nothing else. */
+    private static void postSettings(SparkContext context, Settings settings) {
+      try {
+        context.listenerBus().post(SettingsEvents.of(settings, context.getConf()));
+      } catch (RuntimeException | LinkageError e) {
+        LOG.warn("Sluice's settings are not in the event log and the UI, because they could not be posted", e);
+      }
     }
 
     @Override

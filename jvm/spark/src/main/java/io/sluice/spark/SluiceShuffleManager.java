@@ -5,6 +5,9 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.events.ApplicationEvents;
+import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.executor.ExecutorReports;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
@@ -70,6 +73,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final boolean isDriver;
   private final Capabilities capabilities;
   private final Counters counters = new Counters();
+  private final ApplicationEvents events;
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
   private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
@@ -92,6 +96,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);
     this.policy = new ShufflePolicy(conf, settings);
+    this.events = new ApplicationEvents(settings.ui().events());
     this.isDriver = isDriver;
     this.nativeLibrary = runsTasks() ? loadNativeLibrary() : NativeLibrary.Status.notLoaded(
         "the native library is not looked for in a driver that runs no tasks");
@@ -138,6 +143,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
     Optional<FallbackReason> reason = policy.fallback(conf, dependency);
     if (reason.isPresent()) {
+      events.shuffleRegistered(
+          shuffleId, dependency, ShuffleRegistered.SPARK, reason.get().name(), reason.get().text());
       fallbacks.get(reason.get()).increment();
       if (reason.get() == FallbackReason.CODEC_SPARK) {
         counters.increment(Counter.SHUFFLES_SPARK_CODEC);
@@ -149,7 +156,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
-    return new SluiceShuffleHandle<>(shuffleId, dependency, format);
+    events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
+    return new SluiceShuffleHandle<>(shuffleId, dependency, format, events.figures(dependency));
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {
@@ -177,6 +185,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       return published(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
+    reportExecutor(ours, state);
     mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
     return published(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
         handle.shuffleId(), mapId);
@@ -202,8 +211,19 @@ public class SluiceShuffleManager extends SortShuffleManager {
           new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
           executorState().blockClient(SparkEnv.get().blockManager()));
     }
+    ExecutorState state = executorState();
+    reportExecutor(ours, state);
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
-        startPartition, endPartition, context, metrics, executorState());
+        startPartition, endPartition, context, metrics, state);
+  }
+
+  /** With the task's result the driver gets the executor's state. */
+  private void reportExecutor(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
+    if (handle.figures() != null) {
+      SparkEnv env = SparkEnv.get();
+      handle.figures().reportExecutor(() -> ExecutorReports.of(
+          state, env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
+    }
   }
 
   @Override

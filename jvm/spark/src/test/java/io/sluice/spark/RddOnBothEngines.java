@@ -134,8 +134,9 @@ final class RddOnBothEngines implements AutoCloseable {
 
   /** The records as text, partition after partition, each in its own order. */
   static List<String> inOrder(ShuffledRDD<?, ?, ?> records) {
-    return records.toJavaRDD().glom().map(partition -> partition.stream().map(String::valueOf).toList())
-        .collect().stream().flatMap(List::stream).toList();
+    // Kryo cannot read the JDK's immutable lists.
+    return records.toJavaRDD().glom()
+        .map(partition -> new ArrayList<>(partition.stream().map(String::valueOf).toList())).collect().stream().flatMap(List::stream).toList();
   }
 
   static List<String> sorted(List<?> records) {

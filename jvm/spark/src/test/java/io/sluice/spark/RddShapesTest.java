@@ -9,8 +9,10 @@ import java.io.Serializable;
 import java.lang.reflect.Array;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.IntFunction;
 import java.util.stream.StreamSupport;
 import org.apache.hadoop.io.IntWritable;
@@ -18,6 +20,7 @@ import org.apache.hadoop.io.Text;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.function.PairFunction;
+import org.apache.spark.rdd.PairRDDFunctions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,6 +30,10 @@ import scala.Option;
 import scala.Some;
 import scala.Tuple2;
 import scala.Tuple3;
+import scala.reflect.ClassTag;
+import scala.util.Left;
+
+import scala.reflect.ClassTag$;
 
 /** Records of nested types, and of a job's own classes, in real jobs: as on Spark's own shuffle. */
 @Timeout(180)
@@ -70,10 +77,21 @@ class RddShapesTest {
           n -> Option.empty(), n -> new int[] {n, n + 1}, n -> new Tuple2<>(new Tuple2<>(n, name(n)), new Some<>(n)),
           n -> scala.collection.immutable.Nil$.MODULE$.$colon$colon(n).$colon$colon("x"), n -> new BigDecimal(n),
           n -> new String[] {name(n), null}, n -> new Tuple2<>(new double[] {n}, null), n -> n, n -> null, n -> "flat",
-          n -> new java.sql.Timestamp(n), n -> java.time.LocalDate.ofEpochDay(n));
+          n -> new java.sql.Timestamp(n), n -> java.time.LocalDate.ofEpochDay(n), n -> new UUID(n, -n),
+          n -> scala.collection.immutable.ArraySeq$.MODULE$.unsafeWrapArray(new int[] {n, n + 1}),
+          n -> new Left<>(n), n -> new Integer[] {n, null}, n -> new Tuple2<?, ?>[] {new Tuple2<>(n, name(n))},
+          RddShapesTest::set, n -> new ArrayList<>(List.of(n, name(n))), n -> new HashSet<>(List.of(n, name(n))));
   private static final List<IntFunction<Object>> KEYS =
       List.of(n -> n % 77, n -> name(n), n -> new Sale(n % 7, "key"), n -> n % 9L,
           n -> "x".repeat(2000 + n % 3), n -> n % 2 == 0, n -> new Some<>(n % 10), n -> null, n -> (char) (n % 300));
+
+  private static Object set(int n) {
+    scala.collection.mutable.HashSet<Object> set = new scala.collection.mutable.HashSet<>();
+    for (int i = 0; i < n % 20; i++) {
+      set.addOne(name(n + 7 * i));
+    }
+    return set;
+  }
 
   private RddOnBothEngines engines;
 
@@ -183,6 +201,26 @@ class RddShapesTest {
       ints[i] = i * 31;
     }
     return ints;
+  }
+
+  /** Spark's buffers of groups. */
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA, KRYO})
+  void groupsAreShuffledAgain(String serializer) {
+    start(serializer);
+    for (ClassTag<?> type : List.of(ClassTag$.MODULE$.Int(), ClassTag$.MODULE$.AnyRef())) {
+      engines.assertSame(spark -> {
+        JavaPairRDD<Integer, Integer> pairs = engines.numbers(5_000).coalesce(1)
+            .mapToPair(n -> new Tuple2<>(n * 7919 % 600, n));
+        @SuppressWarnings("unchecked") // As Scala's compiler gives it for pairs of numbers.
+        PairRDDFunctions<Integer, Integer> functions = new PairRDDFunctions<>(pairs.rdd(),
+            (ClassTag<Integer>) type, (ClassTag<Integer>) type, null);
+        return functions.groupByKey(new HashPartitioner(4)).toJavaRDD()
+            .mapToPair(group -> new Tuple2<>(group._1() % 5, group._2())).partitionBy(new HashPartitioner(3))
+            .map(group -> group._1() + " " + group._2().getClass() + " " + group._2()).collect();
+      });
+    }
+    assertEquals(0, engines.counter(Counter.WRITE_RECORDS_SERIALIZED));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package io.sluice.systemtests;
 
+import static org.apache.spark.sql.functions.array;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.struct;
@@ -66,7 +67,7 @@ final class GeneratedQuery {
   private final int slices;
   private final List<String> columns = new ArrayList<>();
   private final Division division;
-  private final List<String> divisionKeys;
+  private final List<Column> divisionKeys;
   private final int partitions;
   private final Sort sort;
   private final List<Column> order = new ArrayList<>();
@@ -93,7 +94,7 @@ final class GeneratedQuery {
     for (int i = 0; i < count; i++) {
       columns.add(column(i, TYPES.get(random.nextInt(TYPES.size())), random));
     }
-    divisionKeys = someColumns(random);
+    divisionKeys = someColumns(random).stream().map(name -> divisionKey(name, random)).toList();
     partitions = 2 + random.nextInt(12);
     someColumns(random)
         .forEach(name -> addToOrder(random.nextInt(3) == 0 ? computed(name, random) : col(name), random));
@@ -123,6 +124,12 @@ final class GeneratedQuery {
     }
     Collections.shuffle(names, random);
     return names.subList(0, 1 + random.nextInt(Math.min(3, names.size())));
+  }
+
+  /** The REBALANCE hint takes columns only. */
+  private Column divisionKey(String name, Random random) {
+    boolean isComputed = random.nextInt(3) == 0 && division != Division.REBALANCE_BY_KEYS;
+    return !isComputed ? col(name) : random.nextBoolean() ? computed(name, random) : array(col(name), col(name));
   }
 
   /** A key that is no column, which may fail to be computed, for all that Spark knows, or not. */
@@ -170,7 +177,7 @@ final class GeneratedQuery {
   }
 
   private Dataset<Row> divided(Dataset<Row> data) {
-    Column[] keys = divisionKeys.stream().map(name -> col(name)).toArray(Column[]::new);
+    Column[] keys = divisionKeys.toArray(new Column[0]);
     return switch (division) {
       case NONE -> data;
       case HASH -> data.repartition(partitions, keys);

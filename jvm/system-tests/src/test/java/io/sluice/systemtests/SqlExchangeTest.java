@@ -3,12 +3,15 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.metrics.Counter;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -56,9 +59,67 @@ class SqlExchangeTest {
 
   @Test
   @Tag("everyLine")
-  void exchangesByHashesOfExpressionsAndIntoOnePartitionHaveNot() {
-    assertNodes(0, ExchangeQueries.events(session()).repartition(7, expr("k % 5")));
-    assertNodes(0, ExchangeQueries.events(session()).repartition(1));
+  void exchangesByHashesOfExpressionsAndIntoOnePartitionHaveItToo() {
+    for (String key : ExchangeQueries.HASHED) {
+      assertNodes(1, ExchangeQueries.events(session()).repartition(7, expr(key)));
+    }
+    assertNodes(1, ExchangeQueries.byUsersFunction(ExchangeQueries.events(session())));
+    assertNodes(1, ExchangeQueries.events(session()).repartition(1));
+    assertNodes(1, ExchangeQueries.events(session()).groupBy().count());
+    Dataset<Row> grouped = with("spark.sql.shuffle.partitions", "1", () -> {
+      Dataset<Row> data = ExchangeQueries.events(session()).groupBy("k").count();
+      assertNodes(1, data);
+      return data;
+    });
+    assertEquals(1000, grouped.count());
+  }
+
+  /** By a method of Spark 4.1 and later. */
+  @Test
+  @Tag("once")
+  void rowsThatSayTheirPartitionAreInIt() throws ReflectiveOperationException {
+    Dataset<?> placed = (Dataset<?>) Dataset.class.getMethod("repartitionById", int.class, Column.class)
+        .invoke(ExchangeQueries.events(session()), 7, expr("d - 9"));
+    assertEquals(20_000, placed.where("spark_partition_id() = pmod(d - 9, 7)").count());
+    assertNodes(1, placed.toDF());
+  }
+
+  /** Spark computes a subquery in the plan's own expression, and only there. */
+  @Test
+  @Tag("everyLine")
+  void exchangesByKeysWithSubqueriesHaveNot() {
+    long left = ProcessCounters.here(Counter.PLANS_EXCHANGES_BY_SPARK);
+    assertNodes(0, ExchangeQueries.bySubquery(ExchangeQueries.events(session()), "DISTRIBUTE BY"));
+    assertNodes(0, ExchangeQueries.bySubquery(ExchangeQueries.events(session()), "ORDER BY"));
+    assertEquals(2, ProcessCounters.here(Counter.PLANS_EXCHANGES_BY_SPARK) - left);
+  }
+
+  @Test
+  @Tag("once")
+  void roundRobinThatSparkDoesNotSortIsCounted() {
+    long left = ProcessCounters.here(Counter.PLANS_EXCHANGES_BY_SPARK);
+    with("spark.sql.execution.sortBeforeRepartition", "false", () -> {
+      assertNodes(0, ExchangeQueries.events(session()).repartition(7));
+      return null;
+    });
+    assertEquals(left + 1, ProcessCounters.here(Counter.PLANS_EXCHANGES_BY_SPARK));
+  }
+
+  @Test
+  @Tag("once")
+  void aKeyThatFailsFailsAsOnStock() {
+    Supplier<String> failure = () -> {
+      Throwable cause = assertThrows(Exception.class,
+          () -> ExchangeQueries.events(session()).repartition(7, expr("1 / (id - 5000)")).count());
+      while (cause.getCause() != null) {
+        cause = cause.getCause();
+      }
+      return cause.getClass().getName() + " " + cause.getMessage();
+    };
+    with("spark.sql.ansi.enabled", "true", () -> {
+      assertEquals(with("spark.sluice.enabled", "false", failure), failure.get());
+      return null;
+    });
   }
 
   @Test
@@ -122,11 +183,16 @@ class SqlExchangeTest {
   }
 
   private <T> T with(String key, String value, Supplier<T> action) {
+    String before = session().conf().get(key, null);
     session().conf().set(key, value);
     try {
       return action.get();
     } finally {
-      session().conf().unset(key);
+      if (before == null) {
+        session().conf().unset(key);
+      } else {
+        session().conf().set(key, before);
+      }
     }
   }
 

@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.metrics.Counter;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.apache.logging.log4j.Level;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -83,6 +86,24 @@ class SqlSortTest {
     assertSorts(0, 1, events(session()).orderBy(col("k"), expr("id % 7")));
     assertSorts(0, 1, events(session()).orderBy(expr("array(k, id)")));
     assertSorts(0, 1, events(session()).orderBy(expr("struct(id % 7)")));
+  }
+
+  /** With the reason in the log, once. */
+  @Test
+  void sortsWithALimitOfMergedRunsStaySparksAndAreCounted() {
+    long left = ProcessCounters.here(Counter.PLANS_SORTS_BY_SPARK);
+    String limit = "spark.unsafe.sorter.spill.merge.factor";
+    SparkEnv.get().conf().set(limit, "10");
+    try (LogCapture log = LogCapture.open()) {
+      assertSorts(0, 2, join(session()));
+      List<String> said = log.messages(Level.INFO, "A sort in a plan stays Spark's, because " + limit);
+      assertEquals(1, said.size(), said::toString);
+    } finally {
+      SparkEnv.get().conf().remove(limit);
+    }
+    assertEquals(left + 2, ProcessCounters.here(Counter.PLANS_SORTS_BY_SPARK));
+    assertSorts(2, 0, join(session()));
+    assertEquals(left + 2, ProcessCounters.here(Counter.PLANS_SORTS_BY_SPARK));
   }
 
   @Test

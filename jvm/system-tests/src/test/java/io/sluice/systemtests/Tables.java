@@ -32,6 +32,10 @@ final class Tables {
         .selectExpr("id", "IF(id % 5 = 0, pmod(xxhash64(id), 97), 7L) AS k", "repeat(CAST(id AS STRING), 4) AS text");
   }
 
+  static boolean isSpark3() {
+    return package$.MODULE$.SPARK_VERSION().startsWith("3.");
+  }
+
   static boolean isSpark33() {
     return package$.MODULE$.SPARK_VERSION().startsWith("3.3.");
   }

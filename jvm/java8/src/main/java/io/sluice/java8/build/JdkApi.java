@@ -39,7 +39,9 @@ final class JdkApi implements AutoCloseable {
 
   /** Whether a class of this name is the JDK's, whether or not the older one has it. */
   static boolean owns(String internalName) {
-    return internalName.startsWith("java/") || internalName.startsWith("javax/") || internalName.startsWith("jdk/")
+    // Servlets are no part of a JDK, though their name looks like it.
+    return internalName.startsWith("java/") || internalName.startsWith("jdk/")
+        || internalName.startsWith("javax/") && !internalName.startsWith("javax/servlet/")
         || internalName.startsWith("sun/") || internalName.startsWith("com/sun/");
   }
 

@@ -20,6 +20,7 @@ import scala.Tuple2;
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
  * @param blocks the settings of Spark that shape the blocks
+ * @param ui what of the application is written to the event log and shown in Spark's UI
  */
 public record Settings(
     boolean enabled,
@@ -35,7 +36,8 @@ public record Settings(
     MemorySettings memory,
     String nativeLibrary,
     Cores cores,
-    BlockSettings blocks) {
+    BlockSettings blocks,
+    UiSettings ui) {
 
   /**
    * Resolves the application's settings.
@@ -72,7 +74,8 @@ public record Settings(
         memory(conf, process, cores, cacheBytes + receivedBytes),
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
-        BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)));
+        BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)),
+        ui(conf));
   }
 
   private static WriterSettings writer(SparkConf conf, Cores cores) {
@@ -95,6 +98,13 @@ public record Settings(
         value(conf, SluiceSettings.MEMORY_FAIL_ON_LEAK),
         conf.getBoolean("spark.memory.offHeap.enabled", false),
         MemoryLimit.offHeapBytes(conf));
+  }
+
+  private static UiSettings ui(SparkConf conf) {
+    boolean enabled = value(conf, SluiceSettings.UI_ENABLED);
+    boolean tab = enabled && conf.getBoolean("spark.ui.enabled", true);
+    return new UiSettings(tab || enabled && conf.getBoolean("spark.eventLog.enabled", false), tab,
+        (int) (long) value(conf, SluiceSettings.UI_RETAINED_SHUFFLES));
   }
 
   private static StoreSettings store(

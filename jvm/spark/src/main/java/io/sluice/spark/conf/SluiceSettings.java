@@ -190,6 +190,16 @@ public final class SluiceSettings {
           + "path. Do not overwrite the file while an executor runs; replace it by a rename. An executor that cannot "
           + "load the library encodes and decodes shuffle data in Java.");
 
+  public static final Setting<Boolean> UI_ENABLED = Setting.flag("spark.sluice.ui.enabled", true, false,
+      "Whether the driver posts events of Sluice's shuffles, which Spark writes to the event log, and Spark's UI has a "
+          + "tab Sluice that shows them. It needs spark.plugins. Where there is neither Spark's UI nor an event log "
+          + "(spark.ui.enabled, spark.eventLog.enabled), it has no effect.");
+
+  public static final Setting<Long> UI_RETAINED_SHUFFLES = Setting.count(
+      "spark.sluice.ui.retainedShuffles", "1000", 1, 1_000_000,
+      "How many shuffles the tab Sluice of Spark's UI remembers before it forgets the oldest, about 3 KB each. A "
+          + "History Server takes the value from its own settings.");
+
   private static final List<Setting<?>> ALL =
       List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, MODE, CODEC, CODEC_LEVEL,
           WRITER_THREADS,
@@ -197,7 +207,8 @@ public final class SluiceSettings {
           TRANSPORT, TRANSPORT_TIMEOUT,
           TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,
           UCX_LIBRARY,
-          UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, NATIVE_LIBRARY);
+          UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, UI_ENABLED,
+          UI_RETAINED_SHUFFLES, NATIVE_LIBRARY);
 
   private SluiceSettings() {}
 

@@ -17,4 +17,13 @@ interface PartitionFinder {
    *     more
    */
   boolean learn(UnsafeRow row, int partition);
+
+  /**
+   * Whether Spark's function is called for the first rows too, to compare its answers with this object's. False where
+   * this object evaluates Spark's own expression: that could only agree, and a user's function in it would be called
+   * twice for these rows.
+   */
+  default boolean isCompared() {
+    return true;
+  }
 }

@@ -22,11 +22,12 @@ import scala.collection.Iterator;
  */
 public final class PartitionedRows<T> extends AbstractIterator<T> {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionedRows.class);
-  /** So many rows are given to the function too. */
   private static final int COMPARED_ROWS = 64;
 
   private final Iterator<? extends InternalRow> rows;
   private final Function1<InternalRow, T> function;
+  /** So many rows are given to the function too. */
+  private final int comparedRows;
   /** Null when only the function is asked. */
   private PartitionFinder finder;
   private UnsafeRow row;
@@ -39,6 +40,7 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
     this.rows = rows;
     this.function = function;
     this.finder = finder;
+    this.comparedRows = finder.isCompared() ? COMPARED_ROWS : 0;
   }
 
   @Override
@@ -64,7 +66,7 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
     }
     row = (UnsafeRow) next;
     int number = here.find(row);
-    if (number != PartitionFinder.UNKNOWN && asked + found >= COMPARED_ROWS) {
+    if (number != PartitionFinder.UNKNOWN && asked + found >= comparedRows) {
       partition = number;
       found++;
     } else {

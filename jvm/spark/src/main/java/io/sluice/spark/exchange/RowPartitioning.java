@@ -4,6 +4,7 @@ import io.sluice.spark.sql.KeyRows;
 import io.sluice.spark.sql.RowOrder;
 import java.io.Serializable;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 
 /** How an exchange divides its rows into partitions. Made on the driver, sent with the plan. Immutable; any thread. */
@@ -19,6 +20,30 @@ public abstract class RowPartitioning implements Serializable {
       @Override
       PartitionFinder newFinder() {
         return new HashFinder(all, fields, partitions);
+      }
+    };
+  }
+
+  /**
+   * By an expression that Spark evaluates for each row.
+   *
+   * @param partitionId the partition, bound to the rows; deterministic
+   */
+  public static RowPartitioning expression(Expression partitionId) {
+    return new RowPartitioning() {
+      @Override
+      PartitionFinder newFinder() {
+        return new ExpressionFinder(partitionId);
+      }
+    };
+  }
+
+  /** All rows into partition 0. */
+  public static RowPartitioning single() {
+    return new RowPartitioning() {
+      @Override
+      PartitionFinder newFinder() {
+        return new SingleFinder();
       }
     };
   }

@@ -59,7 +59,7 @@ public final class LocalBlocks implements BlockInputs {
     }
     metrics.incLocalBlocksFetched(1);
     metrics.incLocalBytesRead(data.size());
-    counts.localBlock();
+    counts.localBlock(data.size());
     if (data instanceof FileSegmentManagedBuffer segment) {
       return new FileBlockInput(block, channelOf(segment.getFile()), segment.getOffset(), segment.getLength(),
           target, () -> store.diagnose(block));

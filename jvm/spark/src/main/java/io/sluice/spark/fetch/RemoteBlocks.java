@@ -3,6 +3,7 @@ package io.sluice.spark.fetch;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.memory.AddressBuffer;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.transport.LeasedBuffer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.TimeUnit;
@@ -56,13 +57,16 @@ public final class RemoteBlocks implements BlockInputs {
     if (!fetched.iterator().hasNext()) {
       return null;
     }
+    long start = System.nanoTime();
     if (fetched.allByClient()) {
       awaitArrival();
     }
     Tuple2<BlockId, InputStream> next =
         ArrivalTrackingClient.reading(fetched.arrived(), () -> fetched.iterator().next());
-    counts.remoteBlock();
-    return input(plan.remoteBlock(next._1()), next._2(), fetched.arrived().take(next._1().name()));
+    counts.fetchWaited(System.nanoTime() - start);
+    ManagedBuffer buffer = fetched.arrived().take(next._1().name());
+    counts.remoteBlock(Math.max(0, fetched.streams().lastSizeBytes()), buffer instanceof LeasedBuffer);
+    return input(plan.remoteBlock(next._1()), next._2(), buffer);
   }
 
   /** @param buffer of the block; null when it is not known */

@@ -11,6 +11,12 @@ public enum Counter {
       "shuffles in Spark's own format, because spark.sluice.codec is spark"),
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
+  PLANS_SORTS_BY_SPARK("plans.sortsBySpark", Unit.COUNT,
+      "sorts in SQL plans that stay Spark's where the session wants Sluice's; the driver's log says why"),
+  PLANS_EXCHANGES_BY_SPARK("plans.exchangesBySpark", Unit.COUNT,
+      "exchanges in SQL plans whose partitions Spark's function finds where the session wants Sluice to; the driver's "
+          + "log says why"),
+
   EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
       "executors that cannot use the native library: they read and write frames in Java"),
 
@@ -23,14 +29,17 @@ public enum Counter {
   WRITE_RANGES_REFUTED("write.rangesRefuted", Unit.COUNT,
       "records for which the ordering refuted the range that was found; the partitioner found theirs"),
   WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
-      "rows of SQL exchanges whose partition Sluice found without Spark's expressions"),
+      "rows of SQL exchanges whose partition Sluice found without Spark's function, which makes a pair for each row"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
-      "rows of the same exchanges whose partition Spark's expressions found: the first of each task, rows beside the "
+      "rows of the same exchanges whose partition Spark's function found: the first of each task, rows beside the "
           + "bounds of ranges, and all after a refutation or where ranges are too narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
-      "tasks in which Spark's expressions disagreed, and then found all partitions; logged as a warning"),
+      "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
+  WRITE_STOCK_BYTES("write.stockBytes", Unit.BYTES,
+      "bytes that the same rows of SQL would have in Spark's own format, as map tasks estimate them for adaptive "
+          + "execution by compressing samples with Spark's codec"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
   WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
   WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
@@ -66,6 +75,11 @@ public enum Counter {
 
   READ_LOCAL_BLOCKS("read.localBlocks", Unit.COUNT, "blocks read from files of this host"),
   READ_REMOTE_BLOCKS("read.remoteBlocks", Unit.COUNT, "blocks delivered by Spark's fetch iterator"),
+  READ_LOCAL_BYTES("read.localBytes", Unit.BYTES, "bytes of the blocks read from files of this host"),
+  READ_REMOTE_BYTES("read.remoteBytes", Unit.BYTES, "bytes of the blocks delivered by Spark's fetch iterator"),
+  READ_ONE_SIDED_BYTES("read.oneSidedBytes", Unit.BYTES, "of those, bytes that were read one-sidedly"),
+  READ_FETCH_WAIT_NANOS("read.fetchWaitNanos", Unit.NANOS,
+      "time that readers waited for Spark's fetch iterator to give a block"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
   READ_RECORDS("read.records", Unit.COUNT, "rows decoded"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),

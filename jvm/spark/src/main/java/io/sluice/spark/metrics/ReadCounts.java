@@ -10,7 +10,11 @@ public final class ReadCounts {
   private long decodedBytes;
   private long decodeNanos;
   private long localBlocks;
+  private long localBytes;
   private long remoteBlocks;
+  private long remoteBytes;
+  private long oneSidedBytes;
+  private long fetchWaitNanos;
   private long framesByTask;
   private long framesByPool;
 
@@ -30,18 +34,33 @@ public final class ReadCounts {
     }
   }
 
-  public void localBlock() {
+  public void localBlock(long bytes) {
     localBlocks++;
+    localBytes += bytes;
   }
 
-  public void remoteBlock() {
+  /** A block of Spark's fetch iterator: its size, and whether it was read one-sidedly. */
+  public void remoteBlock(long bytes, boolean oneSided) {
     remoteBlocks++;
+    remoteBytes += bytes;
+    if (oneSided) {
+      oneSidedBytes += bytes;
+    }
+  }
+
+  /** Time that passed until Spark's fetch iterator gave a block. */
+  public void fetchWaited(long nanos) {
+    fetchWaitNanos += nanos;
   }
 
   /** Adds the counts since the last call to the counters. */
   public void flush() {
     counters.add(Counter.READ_LOCAL_BLOCKS, localBlocks);
+    counters.add(Counter.READ_LOCAL_BYTES, localBytes);
     counters.add(Counter.READ_REMOTE_BLOCKS, remoteBlocks);
+    counters.add(Counter.READ_REMOTE_BYTES, remoteBytes);
+    counters.add(Counter.READ_ONE_SIDED_BYTES, oneSidedBytes);
+    counters.add(Counter.READ_FETCH_WAIT_NANOS, fetchWaitNanos);
     counters.add(Counter.READ_FRAMES, framesByTask + framesByPool);
     counters.add(Counter.READ_FRAMES_BY_TASK, framesByTask);
     counters.add(Counter.READ_FRAMES_BY_POOL, framesByPool);
@@ -50,7 +69,11 @@ public final class ReadCounts {
     counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
     counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
     localBlocks = 0;
+    localBytes = 0;
     remoteBlocks = 0;
+    remoteBytes = 0;
+    oneSidedBytes = 0;
+    fetchWaitNanos = 0;
     framesByTask = 0;
     framesByPool = 0;
     records = 0;

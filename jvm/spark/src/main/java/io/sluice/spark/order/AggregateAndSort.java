@@ -9,7 +9,6 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordIterator;
 import io.sluice.spark.record.RowKey;
 import java.io.IOException;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import org.apache.spark.InterruptibleIterator;
@@ -47,15 +46,18 @@ public final class AggregateAndSort<K, V, C> {
   private final RecordIterator<K, Object> records;
   private final BooleanSupplier insideTask;
 
-  /** @param insideTask whether the calling thread is one that ends its work before the task's listeners run */
+  /**
+   * @param counters where the reader counts
+   * @param insideTask whether the calling thread is one that ends its work before the task's listeners run
+   */
   public AggregateAndSort(ShuffleDependency<K, V, C> dependency, Iterator<Product2<Object, UnsafeRow>> rows,
       TaskContext context,
-      ShuffleReadMetricsReporter metrics, ExecutorState executor, BooleanSupplier insideTask) {
+      ShuffleReadMetricsReporter metrics, ExecutorState executor, Counters counters, BooleanSupplier insideTask) {
     this.dependency = dependency;
     this.context = context;
     this.memory = executor.memory().of(context);
     this.residentBytes = executor.settings().memory().sortBytes(executor.settings().cores().tasks());
-    this.counters = executor.counters();
+    this.counters = counters;
     this.guesses = executor.orderGuesses();
     this.insideTask = insideTask;
     this.rows = rows;
@@ -123,18 +125,17 @@ public final class AggregateAndSort<K, V, C> {
   /** A sorter for keys like {@code sample}; null when they must be sorted as objects. */
   private RowSorter<K, C> sorter(Ordering<K> ordering, RowKey sample) {
     Optional<KeyOrder> order = KeyOrders.of(ordering, sample);
-    List<KeyOrder> candidates = order.isPresent() || !guesses.areWorthwhile(dependency.shuffleId()) ? List.of()
-        : OrderGuess.candidates(sample);
-    LOG.debug("Shuffle {} sorts {}: ordering {}, keys {}", dependency.shuffleId(),
-        order.isPresent() ? "rows" : candidates.isEmpty() ? "objects, because Sluice does not know its order"
-            : "rows by a guess of its order",
-        ordering.getClass().getName(), sample.kind());
+    Optional<OrderGuess> guess = order.isPresent() || !guesses.areWorthwhile(dependency.shuffleId())
+        ? Optional.empty() : OrderGuess.of(sample);
+    LOG.debug("Shuffle {} sorts {}: ordering {}", dependency.shuffleId(),
+        order.isPresent() ? "rows" : guess.isPresent() ? "rows by a guess of its order"
+            : "objects, because Sluice does not know its order",
+        ordering.getClass().getName());
     if (order.isPresent()) {
       return new RecordSorter<>(context, memory, residentBytes, order.get(), counters);
     }
-    return candidates.isEmpty() ? null
-        : new ProvenSorter<>(context, memory, residentBytes, ordering, candidates, counters,
-            () -> guesses.refuted(dependency.shuffleId()));
+    return guess.isPresent() ? new ProvenSorter<>(context, memory, residentBytes, ordering, guess.get(), counters,
+        () -> guesses.refuted(dependency.shuffleId())) : null;
   }
 
   @SuppressWarnings("unchecked") // Without an aggregator, values are what the shuffle gives.

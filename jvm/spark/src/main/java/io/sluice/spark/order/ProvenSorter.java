@@ -43,8 +43,10 @@ import scala.collection.Iterator;
 final class ProvenSorter<K, C> implements RowSorter<K, C> {
   /** Each run that is merged has a file open. */
   private static final int MOST_RUNS = 64;
-  /** Orders that are tried for a run, each by a sort. */
-  private static final int MOST_GUESSES = 3;
+  /** Orders that are tried for a run, each by a sort; one more for each part of the keys. */
+  private static final int MOST_GUESSES = 2;
+  /** Neighbours behind one that is out of order of which more is learned for the next guess. */
+  private static final int LEARNED_ROWS = 256;
   /** Rows that are fetched into the cache together, and how much of each. */
   private static final int TOUCHED_ROWS = 64;
   private static final int TOUCHED_BYTES = 128;
@@ -53,9 +55,9 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   private final Comparator<? super K> comparator;
   private final Counters counters;
   private final Runnable onRefuted;
-  private final List<KeyOrder> candidates;
-  /** The likeliest order: rows are inserted with its prefixes. */
-  private final KeyOrder likeliest;
+  private final OrderGuess guess;
+  /** The order that was guessed before the comparator was asked: rows are inserted with its prefixes. */
+  private final OrderByParts likeliest;
   private final ResidentRows resident;
   private final List<SpilledRun> spilled = new ArrayList<>();
   /** Counts the memory of the spilled runs' readers. */
@@ -73,15 +75,15 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
 
   /**
    * @param residentBytes the most of the task's memory that rows may take
-   * @param candidates of {@link OrderGuess#candidates} for the first key; at least one
+   * @param guess for keys like the first
    * @param onRefuted called when a run is refuted
    */
   ProvenSorter(TaskContext context, TaskMemory memory, long residentBytes, Comparator<? super K> comparator,
-      List<KeyOrder> candidates, Counters counters, Runnable onRefuted) {
+      OrderGuess guess, Counters counters, Runnable onRefuted) {
     this.context = context;
     this.comparator = comparator;
-    this.candidates = new ArrayList<>(candidates);
-    this.likeliest = candidates.get(0);
+    this.guess = guess;
+    this.likeliest = guess.guess().orElseThrow();
     this.counters = counters;
     this.onRefuted = onRefuted;
     this.resident = new ResidentRows(memory, residentBytes, true);
@@ -157,19 +159,18 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
   }
 
   /**
-   * Sorts the resident rows; false when the comparator refutes every guess. A pair that is out of order leaves fewer
-   * orders to guess, of which the next is tried: the sample may say nothing of the second parts of pairs, for example.
+   * Sorts the resident rows; false when the comparator refutes every guess. A pair that is out of order, and its
+   * answers for some that follow, say more for the next guess: the sample may say nothing of the second parts of
+   * tuples, for example.
    */
   private boolean sortRun() {
-    List<KeyOrder> possible = OrderGuess.agreeing(comparator, candidates, resident);
+    guess.ask(comparator, resident);
+    Optional<OrderByParts> order = guess.guess();
     boolean proven = false;
-    for (int guesses = 0; !proven && !possible.isEmpty() && guesses < MOST_GUESSES; guesses++) {
-      KeyOrder guess = possible.get(0);
-      proven = sortBy(guess, guesses > 0);
-      if (proven) {
-        preferred(guess);
-      } else {
-        OrderGuess.removeContradicted(possible, 1, left, right);
+    for (int guesses = 0; !proven && order.isPresent() && guesses < MOST_GUESSES + guess.parts(); guesses++) {
+      proven = sortBy(order.get(), guesses > 0);
+      if (!proven) {
+        order = guess.guess();
       }
     }
     counters.increment(proven ? Counter.READ_RUNS_PROVEN : Counter.READ_RUNS_REFUTED);
@@ -180,35 +181,27 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
     return proven;
   }
 
-  /** What was proven for one run is tried first for the next. */
-  private void preferred(KeyOrder order) {
-    candidates.remove(order);
-    candidates.add(0, order);
-  }
-
   /** @param again whether the rows are no longer in the order in which they came, with their numbers */
-  private boolean sortBy(KeyOrder guess, boolean again) {
-    ReferenceSort sort = new ReferenceSort(context, resident, guess, resident.takeScratch());
+  private boolean sortBy(OrderByParts order, boolean again) {
+    ReferenceSort sort = new ReferenceSort(context, resident, order, resident.takeScratch());
     if (again) {
       sort.sortByArrival(0, resident.size());
     }
-    if (again || !guess.equals(likeliest)) {
+    if (again || !order.isSameAs(likeliest)) {
       for (int i = 0; i < resident.size(); i++) {
         long address = resident.address(i);
         left.pointTo(null, address, ResidentRows.bytes(address));
-        resident.set(i, address, guess.prefix(left, 0));
+        resident.set(i, address, order.prefix(left, 0));
       }
     }
     sort.sort();
-    return isProven(guess, sort);
+    return isProven(order, sort);
   }
 
   /**
-   * Compares neighbours by the comparator; false at the first pair that is out of order, {@link #left} and
-   * {@link #right}. Keys that are equal for it, but not for the guess, are put back into the order in which they came.
+   * Compares neighbours by the comparator; false if a pair is out of order, which is then noted. Keys that are equal for it, but not for the guess, are put back into the order in which they came.
    */
-  @SuppressWarnings("unchecked") // Keys are of the class that the shuffle's are.
-  private boolean isProven(KeyOrder guess, ReferenceSort sort) {
+  private boolean isProven(OrderByParts order, ReferenceSort sort) {
     int equalFrom = 0;
     boolean differ = false;
     K before = null;
@@ -217,11 +210,11 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
         context.killTaskIfInterrupted();
         touched += resident.touch(i, Math.min(i + TOUCHED_ROWS, resident.size()), TOUCHED_BYTES);
       }
-      long address = resident.address(i);
-      right.pointTo(null, address, ResidentRows.bytes(address));
-      K key = (K) right.object();
+      K key = pointRightTo(i);
       int answer = i == 0 ? 0 : comparator.compare(before, key);
       if (answer > 0) {
+        guess.note(answer, left, right);
+        learnFrom(i);
         return false;
       }
       if (answer < 0) {
@@ -229,15 +222,39 @@ final class ProvenSorter<K, C> implements RowSorter<K, C> {
         equalFrom = i;
         differ = false;
       } else if (i > 0) {
-        differ = differ || guess.compare(left, right) != 0;
+        differ = differ || order.compare(left, right) != 0;
       }
-      RowKey swap = left;
-      left = right;
-      right = swap;
+      swap();
       before = key;
     }
     restore(differ, sort, equalFrom, resident.size());
     return true;
+  }
+
+  /** Notes what the comparator says of neighbours, from the row at {@code first} on. */
+  private void learnFrom(int first) {
+    K before = null;
+    for (int i = first; i < Math.min(first + LEARNED_ROWS, resident.size()); i++) {
+      K key = pointRightTo(i);
+      if (i > first) {
+        guess.note(comparator.compare(before, key), left, right);
+      }
+      swap();
+      before = key;
+    }
+  }
+
+  @SuppressWarnings("unchecked") // Keys are of the class that the shuffle's are.
+  private K pointRightTo(int index) {
+    long address = resident.address(index);
+    right.pointTo(null, address, ResidentRows.bytes(address));
+    return (K) right.object();
+  }
+
+  private void swap() {
+    RowKey swap = left;
+    left = right;
+    right = swap;
   }
 
   private static void restore(boolean differ, ReferenceSort sort, int from, int until) {

@@ -7,11 +7,12 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
  * Sorts the references to {@link ResidentRows}: by radix on the numbers, then within every run of equal numbers by the
- * numbers of the next bytes of the keys, and so on; runs that are short, or that numbers cannot take further, by
- * comparing keys. Equal keys keep their order. Stops when the task is killed, between runs. One thread.
+ * numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the next bytes, and
+ * keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys keep their order.
+ * Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
-  /** Runs up to this length are compared: a pass of the radix sort counts 256 values for each of 8 bytes. */
+  /** Runs up to this length are merge-sorted: a pass of the radix sort counts 256 values for each of 8 bytes. */
   private static final int SHORT_RUN = 256;
   /** Prefixes are computed of at most the first {@code 8 × MAX_DEPTH} bytes of a key. */
   private static final int MAX_DEPTH = 32;
@@ -77,11 +78,12 @@ final class ReferenceSort {
 
   /** Sorts references that have the same number. */
   private void sortRun(int from, int until, int depth) {
-    if (until - from > SHORT_RUN && depth + 1 < MAX_DEPTH && order.hasNextPrefix(rows.number(from), depth)
-        && renumber(from, until, depth + 1)) {
+    boolean renumbered = depth + 1 < MAX_DEPTH && order.hasNextPrefix(rows.number(from), depth)
+        && renumber(from, until, depth + 1);
+    if (renumbered && until - from > SHORT_RUN) {
       sort(from, until, depth + 1);
     } else {
-      compareAll(from, until);
+      mergeSort(from, until);
     }
   }
 
@@ -98,15 +100,13 @@ final class ReferenceSort {
   }
 
   /**
-   * Sorts references by comparing their keys: a stable merge sort of their addresses within {@link #scratch}, short
-   * pieces by insertion. Nothing is allocated, however long a run of equal numbers is.
+   * Sorts references by their numbers, and by comparing their keys where those are equal: a stable merge sort within
+   * {@link #scratch}, short pieces by insertion. Nothing is allocated, however long a run of equal numbers is.
    */
-  private void compareAll(int from, int until) {
+  private void mergeSort(int from, int until) {
     context.killTaskIfInterrupted();
     int count = until - from;
-    for (int i = 0; i < count; i++) {
-      scratch.set(i, rows.address(from + i));
-    }
+    rows.copyReferences(from, count, scratch);
     for (int start = 0; start < count; start += PIECE) {
       insertionSort(start, Math.min(start + PIECE, count));
     }
@@ -122,20 +122,20 @@ final class ReferenceSort {
       source = target;
       target = swap;
     }
-    for (int i = 0; i < count; i++) {
-      rows.set(from + i, scratch.get(source + i), 0);
-    }
+    rows.takeReferences(scratch, (long) source * ResidentRows.LONGS, from, count);
   }
 
   private void insertionSort(int from, int until) {
     for (int i = from + 1; i < until; i++) {
-      long moved = scratch.get(i);
+      long address = address(i);
+      long number = number(i);
       int at = i;
-      while (at > from && compare(scratch.get(at - 1), moved) > 0) {
-        scratch.set(at, scratch.get(at - 1));
+      while (at > from && isBefore(address, number, address(at - 1), number(at - 1))) {
+        copy(at - 1, at);
         at--;
       }
-      scratch.set(at, moved);
+      scratch.set(at * ResidentRows.LONGS, address);
+      scratch.set(at * ResidentRows.LONGS + 1, number);
     }
   }
 
@@ -143,17 +143,36 @@ final class ReferenceSort {
   private void merge(int from, int middle, int until, int to) {
     int left = from;
     int right = middle;
-    boolean inOrder = middle >= until || compare(scratch.get(middle - 1), scratch.get(middle)) <= 0;
+    boolean inOrder = middle >= until || !isBefore(middle, middle - 1);
     for (int at = to; at < to + until - from; at++) {
-      boolean takeLeft = left < middle
-          && (inOrder || right >= until || compare(scratch.get(left), scratch.get(right)) <= 0);
-      scratch.set(at, scratch.get(takeLeft ? left++ : right++));
+      boolean takeLeft = left < middle && (inOrder || right >= until || !isBefore(right, left));
+      copy(takeLeft ? left++ : right++, at);
     }
   }
 
-  private int compare(long one, long other) {
+  private long address(int index) {
+    return scratch.get(index * ResidentRows.LONGS);
+  }
+
+  private long number(int index) {
+    return scratch.get(index * ResidentRows.LONGS + 1);
+  }
+
+  private void copy(int from, int to) {
+    scratch.set(to * ResidentRows.LONGS, address(from));
+    scratch.set(to * ResidentRows.LONGS + 1, number(from));
+  }
+
+  private boolean isBefore(int one, int other) {
+    return isBefore(address(one), number(one), address(other), number(other));
+  }
+
+  private boolean isBefore(long one, long number, long other, long otherNumber) {
+    if (number != otherNumber) {
+      return Long.compareUnsigned(number, otherNumber) < 0;
+    }
     left.pointTo(null, one, ResidentRows.bytes(one));
     right.pointTo(null, other, ResidentRows.bytes(other));
-    return order.compare(left, right);
+    return order.compare(left, right) < 0;
   }
 }

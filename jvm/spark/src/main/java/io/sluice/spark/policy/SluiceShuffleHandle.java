@@ -1,6 +1,9 @@
 package io.sluice.spark.policy;
 
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.TaskFigures;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 
 /**
@@ -13,10 +16,26 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
   private static final long serialVersionUID = 1L;
 
   private final RecordFormat format;
+  /** Null when no events are written. */
+  private final TaskFigures figures;
 
-  public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format) {
+  /** @param figures what brings the counts of tasks to the driver, once per application; null for none */
+  public SluiceShuffleHandle(
+      int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, TaskFigures figures) {
     super(shuffleId, dependency);
     this.format = format;
+    this.figures = figures;
+  }
+
+  /** The counters for a reader or writer of this shuffle, which add to {@code ofExecutor}. */
+  public Counters counters(Counters ofExecutor, TaskContext context) {
+    return figures == null ? ofExecutor
+        : figures.counters(ofExecutor, shuffleId(), context.stageId(), context.stageAttemptNumber());
+  }
+
+  /** What is sent to the driver with the results of this shuffle's tasks; null for nothing. */
+  public TaskFigures figures() {
+    return figures;
   }
 
   /** The kind of rows in the frames. */

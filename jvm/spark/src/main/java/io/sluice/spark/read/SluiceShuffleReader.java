@@ -19,6 +19,7 @@ import io.sluice.spark.fetch.RemoteFetch;
 import io.sluice.spark.fetch.SealedBlocks;
 import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.fetch.TransferSize;
+import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
 import io.sluice.spark.policy.RecordFormat;
@@ -84,23 +85,25 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     if (context.isCompleted()) {
       throw new SluiceException("shuffle " + handle.shuffleId() + " is read by a task that has ended");
     }
-    ReadCounts counts = new ReadCounts(executor.counters());
+    Counters counters = handle.counters(executor.counters(), context);
+    ReadCounts counts = new ReadCounts(counters);
     SparkEnv env = SparkEnv.get();
     LocalBlockStore store = new SparkBlockStore(env.blockManager(), executor.fetchSettings());
     BlockPlan plan = plan(env, store);
     BlockInputs blocks = blocks(plan, store, env, counts);
     SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
     ReaderMemory memory =
-        new ReaderMemory(ReadMemory.of(executor.memory().of(context)), executor.counters());
+        new ReaderMemory(ReadMemory.of(executor.memory().of(context)), counters);
     InsideTask insideTask = new InsideTask(context);
     RowIterator rows =
         new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
-            metrics, new FetchFailures(executor.counters()), insideTask);
+            metrics, new FetchFailures(counters), insideTask);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
     }
-    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, insideTask).records();
+    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, counters, insideTask)
+        .records();
   }
 
   /** Map tasks of SQL rows report the sizes of Spark's own blocks, those of records the real ones. */

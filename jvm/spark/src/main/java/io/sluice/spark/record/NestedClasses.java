@@ -50,6 +50,14 @@ abstract class NestedClasses {
     }
   };
 
+  /** For rows that are not in place of a serializer's bytes. */
+  static final NestedClasses ALL_CLASSES = new NestedClasses() {
+    @Override
+    boolean allow(int tag, Object object) {
+      return true;
+    }
+  };
+
   /** @param flatPartsAreSparks whether {@link #allowFlatParts} is known to be true of the shuffle's serializer */
   static NestedClasses of(Serializer serializer, boolean flatPartsAreSparks) {
     if (serializer.getClass() == JavaSerializer.class) {
@@ -66,7 +74,7 @@ abstract class NestedClasses {
   final boolean allowFlatParts() {
     for (int tag = NestedTag.UNIT; tag < NestedTag.END; tag++) {
       // Two tags are of the same class as another.
-      if (isFlat(tag) && tag != NestedTag.FALSE && tag != NestedTag.UTF16 && !allow(tag, sample(tag))) {
+      if (isFlat(tag) && tag != NestedTag.FALSE && tag != NestedTag.UTF16 && !allow(tag, sample(tag, Object.class))) {
         return false;
       }
     }
@@ -82,11 +90,22 @@ abstract class NestedClasses {
     return false;
   }
 
+  /** Whether the serializer gives back hash tables as long as they were. */
+  boolean keepTables() {
+    return false;
+  }
+
   /** Java's serializer gives back all but Hadoop's types, which it refuses. */
   private static final class OfJava extends NestedClasses {
     @Override
     boolean allow(int tag, Object object) {
-      return tag < NestedTag.TEXT || tag == NestedTag.TUPLE;
+      return tag < NestedTag.TEXT || tag == NestedTag.TUPLE
+          || tag >= NestedTag.ARRAY && NestedForms.of(tag).isSerializable();
+    }
+
+    @Override
+    boolean keepTables() {
+      return true;
     }
 
     @Override
@@ -133,8 +152,12 @@ abstract class NestedClasses {
         if (kryo == null) {
           kryo = serializer.newKryo();
         }
+        if (tag == NestedTag.COMPACT_BUFFER && kryo.isRegistrationRequired()) {
+          // Class tags have many classes, which may not be registered.
+          return false;
+        }
         return kryo.getRegistration(type).getSerializer().getClass() == PlainKryo.serializerOf(type)
-            && writesPlainBytes(tag) && comesBack(sample(tag));
+            && writesPlainBytes(tag, type) && comesBack(sample(tag, type));
       } catch (RuntimeException e) {
         LOG.debug("Kryo does not write {}: its records are left to it", type.getName(), e);
         return false;
@@ -142,17 +165,21 @@ abstract class NestedClasses {
     }
 
     /** A serializer may be configured, and leave fields to others: {@code Text} is a field that is a byte array. */
-    private boolean writesPlainBytes(int tag) {
+    private boolean writesPlainBytes(int tag, Class<?> type) {
       if (tag == NestedTag.BIG_INT) {
         // With its field's class, whose number depends on how many classes the job registers.
         return isStocks(NestedTag.BIG_INTEGER, BigInteger.class);
+      } else if (tag == NestedTag.SCALA_BIG_DECIMAL) {
+        return isStocks(NestedTag.BIG_DECIMAL, BigDecimal.class);
       }
-      return hasParts(tag) || Arrays.equals(
-          PlainKryo.bytes(kryo, sample(tag)), PlainKryo.bytes(sample(tag), kryo.getReferences()));
+      Object sample = sample(tag, type);
+      return hasParts(tag)
+          || Arrays.equals(PlainKryo.bytes(kryo, sample), PlainKryo.bytes(sample, kryo.getReferences()));
     }
 
     private static boolean hasParts(int tag) {
-      return tag >= NestedTag.STRINGS && tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE;
+      return tag >= NestedTag.STRINGS && tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE
+          || tag >= NestedTag.ARRAY && NestedForms.of(tag).hasValues();
     }
 
     private boolean comesBack(Object sample) {
@@ -163,8 +190,12 @@ abstract class NestedClasses {
     }
   }
 
-  /** An object of the tag, in which the order and each part matter. */
-  static Object sample(int tag) {
+  /** An object of the tag, and of {@code type} if it has several classes, in which the order and each part matter. */
+  static Object sample(int tag, Class<?> type) {
+    return tag >= NestedTag.ARRAY ? NestedForms.of(tag).sample(type) : sample(tag);
+  }
+
+  private static Object sample(int tag) {
     if (tag == NestedTag.TUPLE) {
       return new Tuple6<>("a", 1, null, 2L, "b", 3.0);
     }

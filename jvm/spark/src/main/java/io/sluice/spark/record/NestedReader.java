@@ -30,41 +30,29 @@ import scala.runtime.BoxedUnit;
 
 /**
  * Reads what {@link NestedWriter} wrote; every object is new, and none refers to the memory that is read. Bytes that no
- * writer wrote are an error: each length is compared with the bytes that are left before anything is allocated. One
- * thread.
+ * writer wrote are an error ({@link NestedInput}), before anything is allocated for them. One thread.
  */
 final class NestedReader {
-  private static final int NUMBER_BITS = 7;
-  private static final int NUMBER_MASK = (1 << NUMBER_BITS) - 1;
-
-  private Object base;
-  private long next;
-  private long end;
+  private final NestedInput in = new NestedInput();
 
   /** The part in {@code bytes} bytes at {@code offset} in {@code object} (null: at that address). */
   Object read(Object object, long offset, int bytes) {
     open(object, offset, bytes);
     Object value = next();
-    if (next != end) {
-      throw damaged("has " + (end - next) + " bytes more than its value");
+    if (in.left() != 0) {
+      throw NestedInput.damaged("has " + in.left() + " bytes more than its value");
     }
     return value;
   }
 
   /** Starts with the {@code bytes} bytes at {@code offset} in {@code object}, which hold several values. */
   void open(Object object, long offset, int bytes) {
-    base = object;
-    next = offset;
-    end = offset + bytes;
+    in.open(object, offset, bytes);
   }
 
   /** Whether {@link NestedTag#IN_STREAM} is next; skips it. */
   boolean skipsInStream() {
-    if (next < end && Platform.getByte(base, next) == NestedTag.IN_STREAM) {
-      next++;
-      return true;
-    }
-    return false;
+    return in.skips(NestedTag.IN_STREAM);
   }
 
   /** The next value. */
@@ -72,25 +60,45 @@ final class NestedReader {
     try {
       return value(0);
     } catch (DateTimeException e) {
-      throw damaged("has no valid date: " + e.getMessage());
+      throw NestedInput.damaged("has no valid date: " + e.getMessage());
     }
   }
 
-  private Object value(int depth) {
-    int tag = Platform.getByte(base, take(1)) & 0xFF;
+  /** A value that is within {@code depth} others. */
+  Object value(int depth) {
+    int tag = in.tag();
     if (depth > NestedTag.MOST_DEPTH) {
-      throw damaged("is nested deeper than " + NestedTag.MOST_DEPTH);
+      throw NestedInput.damaged("is nested deeper than " + NestedTag.MOST_DEPTH);
     }
     return switch (tag) {
       case NestedTag.LATIN1 -> new String(bytes(), StandardCharsets.ISO_8859_1);
-      case NestedTag.INTEGER -> (int) signed();
+      case NestedTag.INTEGER -> (int) in.signed();
       case NestedTag.SOME -> new Some<>(value(depth + 1));
       case NestedTag.TUPLE2 -> new Tuple2<>(value(depth + 1), value(depth + 1));
       case NestedTag.NONE -> None$.MODULE$;
       default -> tag < NestedTag.BYTES ? scalar(tag)
           : tag < NestedTag.NONE ? array(tag, depth + 1)
-              : tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE ? container(tag, depth + 1) : other(tag);
+              : tag < NestedTag.BIG_INTEGER || tag == NestedTag.TUPLE ? container(tag, depth + 1)
+                  : tag < NestedTag.ARRAY ? other(tag) : formed(tag, depth + 1);
     };
+  }
+
+  private Object formed(int tag, int depth) {
+    NestedForm form = NestedForms.of(tag);
+    if (form == null || form.classes().isEmpty()) {
+      throw unknown(tag);
+    }
+    return form.read(this, depth);
+  }
+
+  /** A number of values, and they. */
+  Object[] values(int depth) {
+    return values(in.count(1), depth);
+  }
+
+  /** Where the value is read. */
+  NestedInput in() {
+    return in;
   }
 
   private Object scalar(int tag) {
@@ -99,12 +107,12 @@ final class NestedReader {
       case NestedTag.UNIT -> BoxedUnit.UNIT;
       case NestedTag.FALSE -> false;
       case NestedTag.TRUE -> true;
-      case NestedTag.BYTE -> Platform.getByte(base, take(Byte.BYTES));
-      case NestedTag.SHORT -> Platform.getShort(base, take(Short.BYTES));
-      case NestedTag.CHARACTER -> (char) Platform.getShort(base, take(Short.BYTES));
-      case NestedTag.LONG -> signed();
-      case NestedTag.FLOAT -> Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES)));
-      case NestedTag.DOUBLE -> Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES)));
+      case NestedTag.BYTE -> Platform.getByte(in.base(), in.take(Byte.BYTES));
+      case NestedTag.SHORT -> Platform.getShort(in.base(), in.take(Short.BYTES));
+      case NestedTag.CHARACTER -> (char) Platform.getShort(in.base(), in.take(Short.BYTES));
+      case NestedTag.LONG -> in.signed();
+      case NestedTag.FLOAT -> Float.intBitsToFloat(Platform.getInt(in.base(), in.take(Integer.BYTES)));
+      case NestedTag.DOUBLE -> Double.longBitsToDouble(Platform.getLong(in.base(), in.take(Long.BYTES)));
       case NestedTag.UTF16 -> new String((char[]) primitives(NestedTag.CHARACTERS));
       default -> throw unknown(tag);
     };
@@ -113,14 +121,14 @@ final class NestedReader {
   private Object array(int tag, int depth) {
     return switch (tag) {
       case NestedTag.STRINGS -> strings(depth);
-      case NestedTag.OBJECTS -> values(count(1), depth);
+      case NestedTag.OBJECTS -> values(depth);
       default -> primitives(tag);
     };
   }
 
   private Object primitives(int tag) {
     int elementBytes = NestedTag.elementBytes(tag);
-    int count = count(elementBytes);
+    int count = in.count(elementBytes);
     Object array = switch (tag) {
       case NestedTag.BYTES -> new byte[count];
       case NestedTag.BOOLEANS -> new boolean[count];
@@ -133,16 +141,16 @@ final class NestedReader {
       default -> throw unknown(tag);
     };
     long bytes = (long) count * elementBytes;
-    Platform.copyMemory(base, take(bytes), array, NestedTag.elementsAt(tag), bytes);
+    Platform.copyMemory(in.base(), in.take(bytes), array, NestedTag.elementsAt(tag), bytes);
     return array;
   }
 
   private String[] strings(int depth) {
-    String[] strings = new String[count(1)];
+    String[] strings = new String[in.count(1)];
     for (int i = 0; i < strings.length; i++) {
       Object string = value(depth);
       if (string != null && string.getClass() != String.class) {
-        throw damaged("has a " + string.getClass().getName() + " in an array of strings");
+        throw NestedInput.damaged("has a " + string.getClass().getName() + " in an array of strings");
       }
       strings[i] = (String) string;
     }
@@ -163,11 +171,11 @@ final class NestedReader {
       case NestedTag.TUPLE3 -> new Tuple3<>(value(depth), value(depth), value(depth));
       case NestedTag.TUPLE4 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
       case NestedTag.TUPLE5 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
-      case NestedTag.TUPLE -> tuple(values(count(1), depth));
+      case NestedTag.TUPLE -> tuple(values(depth));
       case NestedTag.NIL -> Nil$.MODULE$;
-      case NestedTag.LIST -> Sequences.list(values(count(1), depth));
-      case NestedTag.VECTOR -> Sequences.vector(values(count(1), depth));
-      case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(count(1), depth));
+      case NestedTag.LIST -> Sequences.list(values(depth));
+      case NestedTag.VECTOR -> Sequences.vector(values(depth));
+      case NestedTag.ARRAY_BUFFER -> Sequences.arrayBuffer(values(depth));
       default -> throw unknown(tag);
     };
   }
@@ -175,7 +183,7 @@ final class NestedReader {
   private Object tuple(Object[] parts) {
     Object tuple = Tuples.of(parts);
     if (tuple == null) {
-      throw damaged("has a tuple of " + parts.length + " parts");
+      throw NestedInput.damaged("has a tuple of " + parts.length + " parts");
     }
     return tuple;
   }
@@ -183,7 +191,7 @@ final class NestedReader {
   private Object specialized(Object first, Object second) {
     Object pair = Pairs.of(first, PartType.of(first), second, PartType.of(second));
     if (pair == null) {
-      throw damaged("has a specialized pair of other classes");
+      throw NestedInput.damaged("has a specialized pair of other classes");
     }
     return pair;
   }
@@ -191,12 +199,12 @@ final class NestedReader {
   private Object other(int tag) {
     return switch (tag) {
       case NestedTag.BIG_INTEGER -> bigInteger();
-      case NestedTag.BIG_DECIMAL -> bigDecimal((int) signed());
+      case NestedTag.BIG_DECIMAL -> bigDecimal((int) in.signed());
       case NestedTag.BIG_INT -> new BigInt(bigInteger());
-      case NestedTag.DATE -> new Date(signed());
-      case NestedTag.TIMESTAMP -> timestamp(signed(), number());
-      case NestedTag.LOCAL_DATE -> LocalDate.ofEpochDay(signed());
-      case NestedTag.INSTANT -> Instant.ofEpochSecond(signed(), number());
+      case NestedTag.DATE -> new Date(in.signed());
+      case NestedTag.TIMESTAMP -> timestamp(in.signed(), in.number());
+      case NestedTag.LOCAL_DATE -> LocalDate.ofEpochDay(in.signed());
+      case NestedTag.INSTANT -> Instant.ofEpochSecond(in.signed(), in.number());
       default -> writable(tag);
     };
   }
@@ -205,13 +213,13 @@ final class NestedReader {
     return switch (tag) {
       case NestedTag.TEXT -> text();
       case NestedTag.BYTES_WRITABLE -> new BytesWritable(bytes());
-      case NestedTag.INT_WRITABLE -> new IntWritable((int) signed());
-      case NestedTag.LONG_WRITABLE -> new LongWritable(signed());
+      case NestedTag.INT_WRITABLE -> new IntWritable((int) in.signed());
+      case NestedTag.LONG_WRITABLE -> new LongWritable(in.signed());
       case NestedTag.FLOAT_WRITABLE ->
-          new FloatWritable(Float.intBitsToFloat(Platform.getInt(base, take(Integer.BYTES))));
+          new FloatWritable(Float.intBitsToFloat(Platform.getInt(in.base(), in.take(Integer.BYTES))));
       case NestedTag.DOUBLE_WRITABLE ->
-          new DoubleWritable(Double.longBitsToDouble(Platform.getLong(base, take(Long.BYTES))));
-      case NestedTag.BOOLEAN_WRITABLE -> new BooleanWritable(Platform.getByte(base, take(1)) != 0);
+          new DoubleWritable(Double.longBitsToDouble(Platform.getLong(in.base(), in.take(Long.BYTES))));
+      case NestedTag.BOOLEAN_WRITABLE -> new BooleanWritable(Platform.getByte(in.base(), in.take(1)) != 0);
       case NestedTag.NULL_WRITABLE -> NullWritable.get();
       default -> throw unknown(tag);
     };
@@ -227,18 +235,18 @@ final class NestedReader {
   private BigInteger bigInteger() {
     byte[] bytes = bytes();
     if (bytes.length == 0) {
-      throw damaged("has a number of no bytes");
+      throw NestedInput.damaged("has a number of no bytes");
     }
     return new BigInteger(bytes);
   }
 
-  private BigDecimal bigDecimal(int scale) {
+  BigDecimal bigDecimal(int scale) {
     return new BigDecimal(bigInteger(), scale);
   }
 
   private Timestamp timestamp(long millis, long nanos) {
     if (nanos < 0 || nanos >= 1_000_000_000) {
-      throw damaged("has " + nanos + " nanoseconds");
+      throw NestedInput.damaged("has " + nanos + " nanoseconds");
     }
     Timestamp timestamp = new Timestamp(millis);
     timestamp.setNanos((int) nanos);
@@ -249,49 +257,7 @@ final class NestedReader {
     return (byte[]) primitives(NestedTag.BYTES);
   }
 
-  /** A number of elements that have at least {@code elementBytes} each, and so fit. */
-  private int count(int elementBytes) {
-    long count = number();
-    if (count < 0 || count > (end - next) / elementBytes) {
-      throw damaged("has " + count + " elements in " + (end - next) + " bytes");
-    }
-    return (int) count;
-  }
-
-  private long signed() {
-    long number = number();
-    return number >>> 1 ^ -(number & 1);
-  }
-
-  private long number() {
-    long number = 0;
-    for (int shift = 0; shift < Long.SIZE; shift += NUMBER_BITS) {
-      byte bits = Platform.getByte(base, take(1));
-      number |= (long) (bits & NUMBER_MASK) << shift;
-      if (bits >= 0) {
-        return number;
-      }
-    }
-    throw damaged("has a number of more than 64 bits");
-  }
-
-  /** The address of {@code bytes} bytes, behind which the next ones are. */
-  private long take(long bytes) {
-    long taken = next;
-    if (bytes > end - taken) {
-      throw damaged("ends within a value");
-    }
-    next = taken + bytes;
-    return taken;
-  }
-
   private SluiceException unknown(int tag) {
-    return damaged("has a value of the unknown type " + tag);
-  }
-
-  /** Frames have checksums, so this is a bug in Sluice, or another version wrote the record. */
-  private static SluiceException damaged(String what) {
-    return new SluiceException("a nested part of a record " + what + "; was it written by another version of Sluice?"
-        + " If not, please report this");
+    return NestedInput.damaged("has a value of the unknown type " + tag);
   }
 }

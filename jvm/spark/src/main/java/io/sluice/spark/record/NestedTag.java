@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import java.lang.reflect.Array;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.sql.Date;
@@ -121,8 +122,58 @@ final class NestedTag {
   /** A tuple of 1 part or of 6 to 22: the number of parts, and as many values. */
   static final int TUPLE = 50;
 
+  /** An array of another class than those above: the class of its elements (a byte), their number, and as many values. */
+  static final int ARRAY = 51;
+  /** Scala's sequences that are an array: a value, the array. The second is {@code WrappedArray} in Scala 2.12. */
+  static final int ARRAY_SEQ = 52;
+  static final int MUTABLE_ARRAY_SEQ = 53;
+  /** The number of elements, and as many values. */
+  static final int LIST_BUFFER = 54;
+  /** Spark's, of {@code groupByKey}: the class of its elements (a byte), their number, and as many values. */
+  static final int COMPACT_BUFFER = 55;
+  /** A value. */
+  static final int LEFT = 56;
+  static final int RIGHT = 57;
+  /** Start, end and step, three signed. */
+  static final int RANGE = 58;
+  static final int INCLUSIVE_RANGE = 59;
+  /** Immutable ones of at most four elements: their number, and as many values; for a map twice as many. */
+  static final int SMALL_SET = 60;
+  static final int SMALL_MAP = 61;
+  /** Immutable ones, as above. */
+  static final int HASH_SET = 62;
+  static final int HASH_MAP = 63;
+  /** The length of the table, a number, or 0 for the usual one; then as above. */
+  static final int MUTABLE_HASH_SET = 64;
+  static final int MUTABLE_HASH_MAP = 65;
+
+  /** Java's: the number of elements, and as many values. */
+  static final int ARRAY_LIST = 66;
+  /** The capacity with which they are made, a number; the number of elements, and as many values; for a map twice. */
+  static final int JAVA_HASH_SET = 67;
+  static final int JAVA_HASH_MAP = 68;
+
+  /** Scala's, with its usual precision: as {@link #BIG_DECIMAL}. */
+  static final int SCALA_BIG_DECIMAL = 69;
+  /** Two words of eight bytes. */
+  static final int UUID = 70;
+  /** Days, a signed, and nanoseconds of the day, a number. */
+  static final int LOCAL_DATE_TIME = 71;
+  /** Nanoseconds of the day, a number. */
+  static final int LOCAL_TIME = 72;
+  /** Seconds, a signed, and nanoseconds, a number. */
+  static final int DURATION = 73;
+  /** Java's, not that of SQL: milliseconds, a signed. */
+  static final int JAVA_DATE = 74;
+
+  /** More of Hadoop's: a signed each. */
+  static final int V_INT_WRITABLE = 75;
+  static final int V_LONG_WRITABLE = 76;
+  static final int SHORT_WRITABLE = 77;
+  static final int BYTE_WRITABLE = 78;
+
   /** One more than the last tag. */
-  static final int END = 51;
+  static final int END = 79;
   /** Not a tag: the class has none. */
   static final int UNKNOWN = -1;
 
@@ -169,6 +220,7 @@ final class NestedTag {
     putScala(tags);
     putWritables(tags);
     tags.putAll(Tuples.tags());
+    tags.putAll(NestedForms.tags());
     return tags;
   }
 
@@ -224,10 +276,17 @@ final class NestedTag {
     tags.put(NullWritable.class, NULL_WRITABLE);
   }
 
-  /** Whether a value of this tag refers to other objects, or can change: the same one twice is not the same as two. */
-  static boolean hasIdentity(int tag) {
+  /** Whether an object of this tag refers to others, or can change: the same one twice is not the same as two. */
+  static boolean hasIdentity(int tag, Object value) {
+    if (tag >= ARRAY) {
+      return NestedForms.of(tag).hasIdentity(value);
+    } else if (tag >= BYTES && tag <= OBJECTS) {
+      // An empty array can neither change nor refer to anything.
+      return Array.getLength(value) > 0;
+    }
+    // Scala has one empty vector, which records may well have twice.
     return tag >= BYTES && tag != NONE && tag != NIL && (tag < BIG_INTEGER || tag == DATE || tag == TIMESTAMP
-        || tag >= TEXT && tag != NULL_WRITABLE);
+        || tag >= TEXT && tag != NULL_WRITABLE) && (tag != VECTOR || !((Vector<?>) value).isEmpty());
   }
 
   /** Where the elements of an array of primitives start, in bytes from the object's. */

@@ -19,7 +19,6 @@ import scala.Option;
 import scala.Product;
 import scala.collection.Iterator;
 import scala.collection.Seq;
-import scala.collection.immutable.Vector;
 import scala.math.BigInt;
 
 /**
@@ -87,11 +86,12 @@ final class NestedWriter {
     return size;
   }
 
-  private boolean value(Object value, int depth) {
+  /** Writes a value that is within {@code depth} others; false as {@link #write}. */
+  boolean value(Object value, int depth) {
     int tag = NestedTag.of(value);
     if (tag == NestedTag.UNKNOWN || depth > NestedTag.MOST_DEPTH || size > RecordEncoder.MAX_ROW_BYTES
         || !classes.allow(tag, value)
-        || NestedTag.hasIdentity(tag) && !isEmptyVector(tag, value) && !shared.add(value)) {
+        || NestedTag.hasIdentity(tag, value) && !shared.add(value)) {
       return false;
     }
     return switch (tag) {
@@ -104,7 +104,8 @@ final class NestedWriter {
           tag(tag) && number(((Product) value).productArity()) && parts((Product) value, depth + 1);
       case NestedTag.LIST, NestedTag.VECTOR, NestedTag.ARRAY_BUFFER -> sequence(tag, (Seq<?>) value, depth + 1);
       case NestedTag.STRINGS, NestedTag.OBJECTS -> objects(tag, (Object[]) value, depth + 1);
-      default -> tag < NestedTag.NONE ? scalar(tag, value) : other(tag, value);
+      default -> tag < NestedTag.NONE ? scalar(tag, value) : tag < NestedTag.ARRAY ? other(tag, value)
+          : tag(tag) && NestedForms.of(tag).write(this, value, depth + 1);
     };
   }
 
@@ -118,11 +119,14 @@ final class NestedWriter {
   }
 
   private boolean sequence(int tag, Seq<?> elements, int depth) {
-    tag(tag);
-    number(elements.length());
-    Iterator<?> iterator = elements.iterator();
-    while (iterator.hasNext()) {
-      if (!value(iterator.next(), depth)) {
+    return tag(tag) && values(elements.length(), elements.iterator(), depth);
+  }
+
+  /** Writes a number of values, and them. */
+  boolean values(int count, Iterator<?> values, int depth) {
+    number(count);
+    while (values.hasNext()) {
+      if (!value(values.next(), depth)) {
         return false;
       }
     }
@@ -209,7 +213,8 @@ final class NestedWriter {
     return tag(tag) && body(bytes);
   }
 
-  private boolean body(byte[] bytes) {
+  /** Writes a number of bytes, and them. */
+  boolean body(byte[] bytes) {
     number(bytes.length);
     reserve(bytes.length);
     System.arraycopy(bytes, 0, array, size, bytes.length);
@@ -248,9 +253,23 @@ final class NestedWriter {
         (long) characters.length * Character.BYTES);
   }
 
-  private boolean tag(int tag) {
+  /** Which classes the serializer gives back. */
+  NestedClasses classes() {
+    return classes;
+  }
+
+  /** Writes a byte. */
+  boolean tag(int tag) {
     reserve(1);
     array[size++] = (byte) tag;
+    return true;
+  }
+
+  /** Writes eight bytes. */
+  boolean word(long word) {
+    reserve(Long.BYTES);
+    Platform.putLong(array, Platform.BYTE_ARRAY_OFFSET + (long) size, word);
+    size += Long.BYTES;
     return true;
   }
 
@@ -269,11 +288,14 @@ final class NestedWriter {
   }
 
   private boolean signed(int tag, long value) {
-    tag(tag);
+    return tag(tag) && signed(value);
+  }
+
+  boolean signed(long value) {
     return number(value << 1 ^ value >> Long.SIZE - 1);
   }
 
-  private boolean number(long value) {
+  boolean number(long value) {
     reserve(MOST_NUMBER_BYTES);
     long left = value;
     while (left >>> NUMBER_BITS != 0) {
@@ -288,10 +310,5 @@ final class NestedWriter {
     if (bytes > array.length - size) {
       array = Arrays.copyOf(array, Math.max(size + bytes, 2 * array.length));
     }
-  }
-
-  /** Scala has one empty vector, which records may well have twice. */
-  private static boolean isEmptyVector(int tag, Object value) {
-    return tag == NestedTag.VECTOR && ((Vector<?>) value).isEmpty();
   }
 }

@@ -60,6 +60,11 @@ public final class RecordEncoder {
     return new RecordEncoder(NestedClasses.of(serializer, flatPartsAreSparks));
   }
 
+  /** An encoder of rows that are looked at where they are made, and not in place of a serializer's bytes. */
+  public static RecordEncoder ofAllClasses() {
+    return new RecordEncoder(NestedClasses.ALL_CLASSES);
+  }
+
   /**
    * Makes the row of a record.
    *

@@ -1,116 +1,125 @@
 package io.sluice.spark.record;
 
+import io.sluice.spark.record.KeyPart.Kind;
+import java.util.Arrays;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * The key of one row at a time, looked at where it lies: no object is made of it unless {@link #object} is called.
- * The row's memory must stay as it is between {@link #pointTo} and the last question. One thread.
+ * The key of one row at a time, looked at where it lies: no object is made of it unless {@link #object} is called. A
+ * key of one class has one part or two, a tuple the parts of its elements one after another, also of tuples within it:
+ * {@code (a, (b, c))} has the parts a, b and c. The row's memory must stay as it is between {@link #pointTo} and the last
+ * question. One thread.
  */
 public final class RowKey {
-  /** The kinds of keys that can be compared without creating an object. */
-  public enum Kind {
-    BYTES(true), LATIN1(true), UTF16(true),
-    BYTE(false), SHORT(false), CHARACTER(false), INTEGER(false), LONG(false),
-    /** Numbers whose bits are stored. */
-    FLOAT(false), DOUBLE(false),
-    /** A {@code Tuple2} of two of the above. */
-    PAIR(false),
-    NULL(false),
-    /** Of another class. */
-    OTHER(false),
-    /** The row holds serialized records instead of one record with a key. */
-    SERIALIZED(false);
-
-    private final boolean variable;
-
-    Kind(boolean variable) {
-      this.variable = variable;
-    }
-  }
-
   private static final int WORD = 8;
   private static final int SHAPE_AT = WORD;
   private static final int KEY_AT = SHAPE_AT + WORD;
-  private static final int SECOND_AT = KEY_AT + WORD;
   private static final int OFFSET_SHIFT = 32;
+  /** Keys with more are not looked at. */
+  private static final int MOST_PARTS = 64;
 
   private final RecordDecoder decoder = new RecordDecoder();
+  private final NestedKeyReader nested = new NestedKeyReader();
   private Object base;
   private long start;
   private int rowBytes;
   private long shape = RecordShape.SERIALIZED;
-  /** The kind of keys of rows with this shape; that of a damaged row differs. */
-  private Kind shapesKind = Kind.SERIALIZED;
-  private Kind kind = Kind.SERIALIZED;
-  private long word;
-  /** The parts of a pair; null before the first one. */
-  private RowKey first;
-  private RowKey second;
+  /** Whether rows of this shape have a key, of which no part is nested: then the tags are the same for all of them. */
+  private boolean flat;
+  /** Of a flat key; the second is null when it is no pair. */
+  private Kind first;
+  private Kind second;
+  private boolean known;
+  private boolean hasParts;
+  private KeyPart[] parts = {new KeyPart(), new KeyPart()};
+  private int partCount;
+  private byte[] tags = new byte[MOST_PARTS];
+  private int tagCount;
+  /** The structure that the tags were found to be; null when they were not compared. */
+  private KeyStructure compared;
 
   /** Looks at the row of {@code bytes} at {@code offset} in {@code object} (null: at that address). */
   public void pointTo(Object object, long offset, int bytes) {
-    long found = Platform.getLong(object, offset + SHAPE_AT);
-    if (found != shape) {
-      shapesKind = kindOf(found);
-      shape = found;
-    }
-    lookAt(shapesKind, object, offset, bytes, Platform.getLong(object, offset + KEY_AT));
-    if (kind == Kind.PAIR) {
-      pointPartsTo(object, offset, bytes);
-    }
-  }
-
-  private void pointPartsTo(Object object, long offset, int bytes) {
-    if (first == null) {
-      first = new RowKey();
-      second = new RowKey();
-    }
-    first.lookAt(kindOfPart(RecordShape.key(shape)), object, offset, bytes, word);
-    second.lookAt(kindOfPart(RecordShape.key2(shape)), object, offset, bytes,
-        Platform.getLong(object, offset + SECOND_AT));
-    if (first.kind == Kind.OTHER || second.kind == Kind.OTHER) {
-      kind = Kind.OTHER;
-    }
-  }
-
-  /** @param value the word of the part in the row at {@code offset} that this looks at */
-  private void lookAt(Kind partKind, Object object, long offset, int bytes, long value) {
-    kind = partKind;
     base = object;
     start = offset;
     rowBytes = bytes;
-    word = value;
-    if (kind.variable && (length() < 0 || (word >>> OFFSET_SHIFT) + length() > bytes)) {
-      // Frames have checksums, so this is a bug in Sluice; the decoder reports it when it is asked for the object.
-      kind = Kind.OTHER;
+    long found = Platform.getLong(object, offset + SHAPE_AT);
+    if (found != shape) {
+      learn(found);
+    }
+    hasParts = flat ? lookAtFlatKey() : known && lookAtKey();
+  }
+
+  private void learn(long found) {
+    shape = found;
+    known = found != RecordShape.SERIALIZED && RecordShape.isKnown(found);
+    clear();
+    int type2 = RecordShape.key2(found);
+    flat = known && (type2 == PartType.NONE || beginTuple(2)) && isFlat(RecordShape.key(found))
+        && (type2 == PartType.NONE || isFlat(type2));
+    if (flat) {
+      first = kindOf(RecordShape.key(found));
+      second = type2 == PartType.NONE ? null : kindOf(type2);
     }
   }
 
-  private static Kind kindOf(long shape) {
-    if (shape == RecordShape.SERIALIZED) {
-      return Kind.SERIALIZED;
-    }
-    if (!RecordShape.isKnown(shape)) {
-      return Kind.OTHER;
-    }
-    Kind first = kindOfPart(RecordShape.key(shape));
-    if (RecordShape.key2(shape) == PartType.NONE) {
-      return first;
-    }
-    Kind second = kindOfPart(RecordShape.key2(shape));
-    return isPart(first) && isPart(second) ? Kind.PAIR : Kind.OTHER;
+  private void clear() {
+    partCount = 0;
+    tagCount = 0;
+    compared = null;
   }
 
-  private static boolean isPart(Kind kind) {
-    return kind != Kind.OTHER && kind != Kind.NULL;
+  /** Adds the tag of a part of {@code type}; false if it is nested, or cannot be compared. */
+  private boolean isFlat(int type) {
+    return kindOf(type) != null && addTag(tagOf(type));
   }
 
-  private static Kind kindOfPart(int type) {
+  private boolean lookAtFlatKey() {
+    return lookAt(parts[0], first, KEY_AT) && (second == null || lookAt(parts[1], second, KEY_AT + WORD));
+  }
+
+  /** @param wordAt how many bytes behind the row's start the part's word is */
+  private boolean lookAt(KeyPart part, Kind kind, int wordAt) {
+    long word = Platform.getLong(base, start + wordAt);
+    if (kind.isVariable()) {
+      part.setBytes(kind, base, start + (word >>> OFFSET_SHIFT), (int) word);
+      return isInRow(word);
+    }
+    part.setNumber(kind, word);
+    return true;
+  }
+
+  /** Frames have checksums, so else it is a bug in Sluice; the decoder reports it when it is asked for the object. */
+  private boolean isInRow(long word) {
+    return (int) word >= 0 && (word >>> OFFSET_SHIFT) + (int) word <= rowBytes;
+  }
+
+  /** False when the key has a class that cannot be compared, null for example. */
+  private boolean lookAtKey() {
+    clear();
+    int type2 = RecordShape.key2(shape);
+    if (type2 == PartType.NONE) {
+      return lookAt(RecordShape.key(shape), KEY_AT);
+    }
+    return beginTuple(2) && lookAt(RecordShape.key(shape), KEY_AT) && lookAt(type2, KEY_AT + WORD);
+  }
+
+  private boolean lookAt(int type, int wordAt) {
+    if (type == PartType.NESTED) {
+      long word = Platform.getLong(base, start + wordAt);
+      return isInRow(word) && nested.read(this, base, start + (word >>> OFFSET_SHIFT), (int) word);
+    }
+    Kind kind = kindOf(type);
+    return kind != null && lookAt(addPart(), kind, wordAt) && addTag(tagOf(type));
+  }
+
+  /** Null for a part that cannot be compared, or is nested. */
+  private static Kind kindOf(int type) {
     return switch (type) {
-      case PartType.NULL -> Kind.NULL;
       case PartType.BYTES -> Kind.BYTES;
       case PartType.LATIN1 -> Kind.LATIN1;
       case PartType.UTF16 -> Kind.UTF16;
+      case PartType.BOOLEAN -> Kind.BOOLEAN;
       case PartType.BYTE -> Kind.BYTE;
       case PartType.SHORT -> Kind.SHORT;
       case PartType.CHARACTER -> Kind.CHARACTER;
@@ -118,99 +127,103 @@ public final class RowKey {
       case PartType.LONG -> Kind.LONG;
       case PartType.FLOAT -> Kind.FLOAT;
       case PartType.DOUBLE -> Kind.DOUBLE;
-      default -> Kind.OTHER;
+      default -> null;
     };
   }
 
-  /** The first part of a key that is a pair, until this looks at another row. Only its {@link #object} is not known. */
-  public RowKey first() {
-    return first;
+  /** The {@link NestedTag} of a part for which {@link #kindOf} is not null; all text has one. */
+  private static int tagOf(int type) {
+    return switch (type) {
+      case PartType.BYTES -> NestedTag.BYTES;
+      case PartType.LATIN1, PartType.UTF16 -> NestedTag.LATIN1;
+      case PartType.BOOLEAN -> NestedTag.TRUE;
+      case PartType.BYTE -> NestedTag.BYTE;
+      case PartType.SHORT -> NestedTag.SHORT;
+      case PartType.CHARACTER -> NestedTag.CHARACTER;
+      case PartType.INTEGER -> NestedTag.INTEGER;
+      case PartType.LONG -> NestedTag.LONG;
+      case PartType.FLOAT -> NestedTag.FLOAT;
+      default -> NestedTag.DOUBLE;
+    };
   }
 
-  /** The second part of a key that is a pair, as {@link #first}. */
-  public RowKey second() {
-    return second;
+  /** Notes that a tuple of {@code elements} follows; false when the key has too many parts. */
+  boolean beginTuple(int elements) {
+    return addTag(NestedTag.TUPLE) && addTag(elements);
   }
 
-  /** The kind of the key. */
-  public Kind kind() {
-    return kind;
+  boolean addNumber(int tag, Kind kind, long number) {
+    KeyPart part = addPart();
+    part.setNumber(kind, number);
+    return addTag(tag);
   }
 
-  /** The key's value, when it is a whole number or a character; the bits of another number. */
-  public long number() {
-    return word;
+  /** A class of two numbers. */
+  boolean addNumbers(int tag, Kind firstKind, long first, Kind secondKind, long second) {
+    addPart().setNumber(firstKind, first);
+    addPart().setNumber(secondKind, second);
+    return addTag(tag);
   }
 
-  /** Length of the key in bytes, when it is bytes or text; text that is not Latin-1 has two a character. */
-  public int length() {
-    return (int) word;
+  boolean addBytes(int tag, Kind kind, Object object, long offset, int bytes) {
+    addPart().setBytes(kind, object, offset, bytes);
+    return addTag(tag);
   }
 
-  /**
-   * Eight of the key's bytes, the first of them the highest; those past the key's end are 0.
-   *
-   * @param index of the first one, a multiple of 8 and at most {@link #length}
-   */
-  public long eightBytes(int index) {
-    // A slot is padded with zeros to whole words; an empty one may be at the row's end.
-    return index < length() ? Long.reverseBytes(Platform.getLong(base, start + (word >>> OFFSET_SHIFT) + index)) : 0;
+  boolean addDecimal(int tag, int scale, Object object, long offset, int bytes) {
+    addPart().setDecimal(scale, object, offset, bytes);
+    return addTag(tag);
   }
 
-  /** Number of UTF-16 units of a key that is text. */
-  public int units() {
-    return kind == Kind.UTF16 ? length() / Character.BYTES : length();
+  private boolean addTag(int tag) {
+    if (tagCount == tags.length) {
+      return false;
+    }
+    tags[tagCount++] = (byte) tag;
+    return true;
   }
 
-  /** One UTF-16 unit of a key that is text. */
-  public char unit(int index) {
-    long bytes = start + (word >>> OFFSET_SHIFT);
-    return kind == Kind.UTF16 ? (char) Platform.getShort(base, bytes + (long) Character.BYTES * index)
-        : (char) (Platform.getByte(base, bytes + index) & 0xFF);
+  private KeyPart addPart() {
+    if (partCount == parts.length) {
+      parts = Arrays.copyOf(parts, 2 * partCount);
+      Arrays.setAll(parts, i -> parts[i] == null ? new KeyPart() : parts[i]);
+    }
+    return parts[partCount++];
   }
 
-  /** Compares two keys that are both {@link Kind#BYTES} or both {@link Kind#LATIN1}, byte by byte, unsigned. */
-  public int compareBytes(RowKey other) {
-    int common = Math.min(length(), other.length());
-    // The padding of the shorter one compares as zeros, which is right until the lengths decide.
-    for (int i = 0; i < common; i += WORD) {
-      int order = Long.compareUnsigned(eightBytes(i), other.eightBytes(i));
-      if (order != 0) {
-        return order;
+  /** Whether the row holds serialized records instead of one record with a key. */
+  public boolean isSerialized() {
+    return shape == RecordShape.SERIALIZED;
+  }
+
+  public boolean isNull() {
+    return known && RecordShape.key(shape) == PartType.NULL && RecordShape.key2(shape) == PartType.NONE;
+  }
+
+  /** Whether all parts of the key can be compared without making objects. */
+  public boolean hasParts() {
+    return hasParts;
+  }
+
+  /** Of a key that {@link #hasParts}. */
+  public KeyStructure structure() {
+    return KeyStructure.of(Arrays.copyOf(tags, tagCount));
+  }
+
+  /** Whether the key {@link #hasParts} and this structure. */
+  public boolean has(KeyStructure structure) {
+    if (compared != structure) {
+      if (!structure.has(tags, tagCount)) {
+        return false;
       }
+      compared = structure;
     }
-    return Integer.compare(length(), other.length());
+    return hasParts;
   }
 
-  /** Compares two keys that are both {@link Kind#BYTES}, byte by byte, signed. */
-  public int compareSignedBytes(RowKey other) {
-    int common = Math.min(length(), other.length());
-    for (int i = 0; i < common; i++) {
-      int order = Byte.compare(byteAt(i), other.byteAt(i));
-      if (order != 0) {
-        return order;
-      }
-    }
-    return Integer.compare(length(), other.length());
-  }
-
-  private byte byteAt(int index) {
-    return Platform.getByte(base, start + (word >>> OFFSET_SHIFT) + index);
-  }
-
-  /** Compares two keys that are text, unit by unit. */
-  public int compareText(RowKey other) {
-    if (kind == Kind.LATIN1 && other.kind == Kind.LATIN1) {
-      return compareBytes(other);
-    }
-    int common = Math.min(units(), other.units());
-    for (int i = 0; i < common; i++) {
-      int order = Character.compare(unit(i), other.unit(i));
-      if (order != 0) {
-        return order;
-      }
-    }
-    return Integer.compare(units(), other.units());
+  /** The part at {@code index} of a key that {@link #hasParts}. */
+  public KeyPart part(int index) {
+    return parts[index];
   }
 
   /** The key as a new object. */

@@ -10,7 +10,7 @@ import scala.Product;
  * NestedTag} each.
  */
 final class Tuples {
-  private static final int MOST_PARTS = 22;
+  static final int MOST_PARTS = 22;
   /** By the number of parts; null where there is none. */
   private static final Constructor<?>[] CONSTRUCTORS = constructors();
 

@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.Platform;
  * <p>Any thread. Reads through {@link #createInputStream} and the release of the memory exclude each other, so that a
  * thread that still reads when its task ends gets an {@link IllegalStateException} and never other data.
  */
-final class LeasedBuffer extends ManagedBuffer {
+public final class LeasedBuffer extends ManagedBuffer {
   private final long address;
   private final long bytes;
   private final LongConsumer memory;

@@ -40,6 +40,7 @@ final class MapOutputCommit {
   private final boolean plainFrames;
   private final Optional<OutputCache> cache;
   private long[] lengths;
+  private long estimatedStockBytes;
   private File temporary;
   /** The output in memory, from its reservation until it is committed to the cache; else null. */
   private CachedOutput cached;
@@ -132,6 +133,7 @@ final class MapOutputCommit {
     for (int p = 0; p < sizes.length; p++) {
       // A block's size is 0 exactly when the block is empty: Spark does not fetch blocks of size 0.
       sizes[p] = lengths[p] == 0 ? 0 : Math.max(1, sizes[p]);
+      estimatedStockBytes += sizes[p];
       if (!output.hasRowInFile(p)) {
         realBytes += lengths[p];
         stockBytes += sizes[p];
@@ -165,6 +167,11 @@ final class MapOutputCommit {
     return rowChecksum == null
         ? SparkLine.mapStatus(blockManager.shuffleServerId(), sizes, mapId)
         : RowBasedChecksums.mapStatus(blockManager.shuffleServerId(), sizes, mapId, rowChecksum);
+  }
+
+  /** What Spark's own blocks of the same rows would have, by the estimate of {@link #mapStatus}; 0 without one. */
+  long estimatedStockBytes() {
+    return estimatedStockBytes;
   }
 
   /** Bytes of each partition as committed; null before. */

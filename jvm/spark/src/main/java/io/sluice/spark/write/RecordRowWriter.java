@@ -5,6 +5,7 @@ import io.sluice.spark.memory.HeapQuota;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.order.Combining;
+import io.sluice.spark.order.RangeSearch;
 import io.sluice.spark.order.RecordCombiner;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.SerializedRecords;
@@ -44,7 +45,8 @@ final class RecordRowWriter<K, V> {
   private final RecordEncoder encoder;
   /** Null when each key is given to the partitioner. */
   private RangeSearch ranges;
-  private long rangesProven;
+  private long rangesFound;
+  private final boolean rangesAreProven;
   private int rangesRefuted;
   private long keysWithoutGuess;
   /** Null as long as each record is a row of its own. */
@@ -61,7 +63,8 @@ final class RecordRowWriter<K, V> {
     this.counters = counters;
     this.rowsMayReplace = serializers.rowsMayReplace(dependency.shuffleId(), dependency.serializer());
     this.encoder = RecordEncoder.of(dependency.serializer(), rowsMayReplace);
-    this.ranges = guessOrder ? RangeSearch.of(partitioner).orElse(null) : null;
+    this.ranges = RangeSearch.of(partitioner, guessOrder).orElse(null);
+    this.rangesAreProven = ranges != null && ranges.asksOrdering();
   }
 
   /** Writes all of {@code records}, combined by key first if the shuffle asks for that. */
@@ -76,7 +79,7 @@ final class RecordRowWriter<K, V> {
         drain();
       }
     } finally {
-      counters.add(Counter.WRITE_RANGES_PROVEN, rangesProven);
+      counters.add(Counter.WRITE_RANGES_PROVEN, rangesAreProven ? rangesFound : 0);
       counters.add(Counter.WRITE_RANGES_REFUTED, rangesRefuted);
       if (serialized != null) {
         serialized.close();
@@ -95,12 +98,13 @@ final class RecordRowWriter<K, V> {
   }
 
   private void append(Object key, Object value) throws IOException {
-    int partition = partitionOf(key);
+    boolean encoded = serialized == null && rowsMayReplace && encoder.encode(key, value);
+    int partition = partitionOf(key, encoded);
+    if (encoded) {
+      target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
+      return;
+    }
     if (serialized == null) {
-      if (rowsMayReplace && encoder.encode(key, value)) {
-        target.append(partition, encoder.fields(), encoder.buffer(), encoder.length(), 1);
-        return;
-      }
       HeapQuota quota = new HeapQuota(context.taskMemoryManager());
       serialized = new SerializedRecords(dependency.serializer(), rowsMayReplace, partitions, quota);
     }
@@ -110,11 +114,12 @@ final class RecordRowWriter<K, V> {
     }
   }
 
-  private int partitionOf(Object key) {
+  /** @param encoded whether the encoder has the record's row */
+  private int partitionOf(Object key, boolean encoded) {
     if (ranges != null) {
-      int partition = ranges.partitionOf(key);
+      int partition = encoded ? ranges.partitionOf(key, encoder.buffer(), encoder.length()) : ranges.partitionOf(key);
       if (partition >= 0) {
-        rangesProven++;
+        rangesFound++;
         return partition;
       }
       noteNotFound(partition);
@@ -128,7 +133,7 @@ final class RecordRowWriter<K, V> {
     } else {
       keysWithoutGuess++;
     }
-    if (rangesRefuted == MOST_REFUTED || keysWithoutGuess > MOST_WITHOUT_GUESS * (rangesProven + 1)) {
+    if (rangesRefuted == MOST_REFUTED || keysWithoutGuess > MOST_WITHOUT_GUESS * (rangesFound + 1)) {
       ranges = null;
     }
   }

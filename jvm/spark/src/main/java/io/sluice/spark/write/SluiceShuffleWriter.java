@@ -100,7 +100,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
     this.guessOrder = all.guessOrder();
     this.serializers = executor.shuffleSerializers();
-    this.counters = executor.counters();
+    this.counters = handle.counters(executor.counters(), context);
     this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
@@ -401,6 +401,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
     mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
+    counters.add(Counter.WRITE_STOCK_BYTES, commit.estimatedStockBytes());
   }
 
   @Override

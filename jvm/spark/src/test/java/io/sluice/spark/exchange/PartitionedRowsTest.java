@@ -1,6 +1,7 @@
 package io.sluice.spark.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.serializer.Serializer;
@@ -24,21 +26,27 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BindReferences;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.package$;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.ShufflePartitionIdPassThrough;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec$;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -58,6 +66,8 @@ class PartitionedRowsTest {
   private static final int ROWS = 6_000;
   /** Of a map stage over the table. */
   private static final int TASKS = 2;
+  /** Rows that tasks have taken since it was set to 0. */
+  private static final AtomicInteger TAKEN = new AtomicInteger();
   private static LocalSpark spark;
   private static Dataset<Row> table;
 
@@ -96,6 +106,7 @@ class PartitionedRowsTest {
       while (pairs.hasNext()) {
         Product2<?, ?> pair = (Product2<?, ?>) pairs.next();
         ids.add(((InternalRow) pair._2()).getLong(0));
+        TAKEN.incrementAndGet();
         partitions.add((Integer) pair._1());
       }
       return new Partitioned(ids, partitions, 0, 0, 0);
@@ -111,6 +122,7 @@ class PartitionedRowsTest {
       List<Integer> partitions = new ArrayList<>();
       while (rows.advance()) {
         ids.add(rows.row().getLong(0));
+        TAKEN.incrementAndGet();
         partitions.add(rows.partition());
       }
       Counters counters = new Counters();
@@ -172,6 +184,16 @@ class PartitionedRowsTest {
     return RowPartitioning.hash(columns, exchange.output().length(), partitioning.numPartitions());
   }
 
+  /** By the expression that Spark evaluates for a hash. */
+  private static RowPartitioning expression(ShuffleExchangeExec exchange) {
+    return expression(exchange, ((HashPartitioning) exchange.outputPartitioning()).partitionIdExpression());
+  }
+
+  private static RowPartitioning expression(ShuffleExchangeExec exchange, Expression partitionId) {
+    return RowPartitioning.expression(BindReferences.bindReference(
+        partitionId, package$.MODULE$.AttributeSeq(exchange.child().output()), false));
+  }
+
   private static RowPartitioning range(ShuffleExchangeExec exchange) {
     RangePartitioning partitioning = (RangePartitioning) exchange.outputPartitioning();
     List<SortColumn> columns = new ArrayList<>();
@@ -226,6 +248,114 @@ class PartitionedRowsTest {
           .orElseThrow());
     }
     assertSame(exchange, RowPartitioning.hash(columns, 3, 13), 64 * TASKS);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "struct(n4, n7)", "struct(v4, v7, v13)", "IF(id % 7 = 0, NULL, struct(n0, struct(n5, n8), v1))",
+    "IF(id % 3 = 0, NULL, struct(IF(id % 5 = 0, NULL, struct(v6, n10)), n12))", "named_struct('only', n3)"})
+  void rowsHashedByStructsHaveSparksPartitions(String struct) {
+    Dataset<Row> data = table.selectExpr("id", struct + " AS s", "v4");
+    for (int partitions : new int[] {2, 200}) {
+      ShuffleExchangeExec exchange = exchange(data.repartition(partitions, functions.col("s"), functions.col("v4")));
+      assertSame(exchange, hash(exchange), 64 * TASKS);
+    }
+  }
+
+  @Test
+  void structsOfWhichSparkAloneKnowsAFieldsHashAreNoColumns() {
+    for (String field : List.of("array(id)", "'a' COLLATE UNICODE_CI", "make_interval(1)", "struct(map(id, id))")) {
+      DataType struct = table.selectExpr("struct(id, " + field + ") AS s").schema().apply("s").dataType();
+      assertTrue(HashColumn.of(struct, struct, 0, true).isEmpty(), field);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "n4 % 5", "upper(n7)", "n7 COLLATE UNICODE_CI", "struct(n4, n7 COLLATE UTF8_LCASE)", "array(n4, v3)",
+    "IF(id % 3 = 0, NULL, array(struct(n7, n10), struct(upper(n7) AS n7, IF(id = 5, NULL, v10) AS n10)))", "make_interval(id % 3, 0, 0, n1)",
+    "transform(array(n4, id), x -> x % 7)", "nanvl(n6, v4)", "CAST(n9 AS STRING)", "CAST(NULL AS STRING)", "1",
+    "shorten(v7)"})
+  void rowsHashedByExpressionsHaveSparksPartitions(String key) {
+    spark.session().udf().register("shorten", (String text) -> text.substring(0, Math.min(3, text.length())),
+        DataTypes.StringType);
+    for (int partitions : new int[] {2, 7, 200}) {
+      ShuffleExchangeExec exchange = exchange(table.repartition(partitions, functions.expr(key), functions.col("n3")));
+      assertSame(exchange, expression(exchange), 0);
+    }
+  }
+
+  @Test
+  void rowsThatSayTheirPartitionAreInIt() {
+    ShuffleExchangeExec exchange = exchange(table.repartitionById(7, functions.expr("n3 % 100 - 2")));
+    ShufflePartitionIdPassThrough division = (ShufflePartitionIdPassThrough) exchange.outputPartitioning();
+    assertSame(exchange, expression(exchange, division.partitionIdExpression()), 0);
+  }
+
+  /** With Spark's generated expressions and without; on both engines the function is called for each row once. */
+  @ParameterizedTest
+  @ValueSource(strings = {"CODEGEN_ONLY", "NO_CODEGEN"})
+  void aFunctionOfTheUserIsCalledOnceForEachRow(String expressions) {
+    spark.session().conf().set("spark.sql.codegen.factoryMode", expressions);
+    LongAccumulator calls = spark.session().sparkContext().longAccumulator();
+    spark.session().udf().register("counted", (Long value) -> {
+      calls.add(1);
+      return value / 3;
+    }, DataTypes.LongType);
+    try {
+      ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.expr("counted(v4)")));
+      assertSame(exchange, expression(exchange), 0);
+      assertEquals(2L * ROWS, calls.value());
+    } finally {
+      spark.session().conf().unset("spark.sql.codegen.factoryMode");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "1 / (CASE WHEN id = 5000 THEN 0 ELSE id + 1 END)", "CAST(IF(id = 77, 'no number', '1') AS INT)", "thrower(id)"})
+  void aKeyThatFailsFailsForTheSameRow(String key) {
+    spark.session().conf().set("spark.sql.ansi.enabled", "true");
+    spark.session().udf().register("thrower", (Long id) -> {
+      if (id == 4_000) {
+        throw new IllegalStateException("not this one");
+      }
+      return id;
+    }, DataTypes.LongType);
+    // In one task, so that the rows before are the same ones.
+    Dataset<Row> ids = spark.session().range(0, ROWS, 1, 1).toDF();
+    try {
+      ShuffleExchangeExec exchange = exchange(ids.repartition(7, functions.expr(key)));
+      List<String> expected = failure(() -> stocks(exchange));
+      assertEquals(expected, failure(() -> ours(exchange, expression(exchange))));
+    } finally {
+      spark.session().conf().unset("spark.sql.ansi.enabled");
+    }
+  }
+
+  /** What fails the task, and how many rows it had taken. */
+  private static List<String> failure(Executable job) {
+    TAKEN.set(0);
+    Throwable cause = assertThrows(Exception.class, job);
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return List.of(cause.getClass().getName(), String.valueOf(cause.getMessage()), TAKEN.get() + " rows before");
+  }
+
+  @Test
+  void allRowsGoToTheOnlyPartition() {
+    ShuffleExchangeExec exchange = exchange(table.repartition(1));
+    assertSame(exchange, RowPartitioning.single(), 64 * TASKS);
+  }
+
+  @Test
+  void tasksWithoutRowsFindNothing() {
+    ShuffleExchangeExec exchange = exchange(table.where("id < 0").repartition(7, functions.expr("n4 % 5")));
+    Partitioned none = new Partitioned(List.of(), List.of(), 0, 0, 0);
+    assertEquals(none, stocks(exchange));
+    assertEquals(none, ours(exchange, expression(exchange)));
+    assertEquals(none, ours(exchange, RowPartitioning.single()));
   }
 
   static Stream<Arguments> orders() {

@@ -97,7 +97,7 @@ class ProvenSorterEndTest {
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (sorter == null) {
         sorter = new ProvenSorter<>(context, spark.manager().executorState().memory().of(context), ROOM_FOR_A_PART,
-            order, OrderGuess.candidates(key), new Counters(), () -> {});
+            order, OrderGuess.of(key).orElseThrow(), new Counters(), () -> {});
       }
       assertTrue(sorter.insert(row, key));
       onInsert.accept(i);

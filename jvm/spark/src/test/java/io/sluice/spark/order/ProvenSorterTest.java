@@ -13,7 +13,11 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.RecordEncoder;
 import io.sluice.spark.record.RowKey;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -24,6 +28,10 @@ import java.util.Random;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.DoubleWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.junit.jupiter.api.AfterAll;
@@ -31,6 +39,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import scala.Product2;
+import scala.Tuple2;
+import scala.Tuple3;
 import scala.collection.Iterator;
 
 /** A sorter that guesses gives what a stable sort by the comparator gives, or says that it cannot. */
@@ -91,7 +101,7 @@ class ProvenSorterTest {
     TaskMemory memory = spark.manager().executorState().memory().of(context);
     ProvenSorter<K, Integer> sorter = null;
     RowKey key = new RowKey();
-    RecordEncoder encoder = new RecordEncoder();
+    RecordEncoder encoder = RecordEncoder.ofAllClasses();
     boolean all = true;
     int inserted = 0;
     for (; all && inserted < ROWS; inserted++) {
@@ -101,7 +111,7 @@ class ProvenSorterTest {
       key.pointTo(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (sorter == null) {
         sorter = new ProvenSorter<>(
-            context, memory, residentBytes, counting, OrderGuess.candidates(key), counters, () -> {});
+            context, memory, residentBytes, counting, OrderGuess.of(key).orElseThrow(), counters, () -> {});
       }
       all = sorter.insert(row, key);
     }
@@ -202,6 +212,75 @@ class ProvenSorterTest {
   void textInItsNaturalOrder() {
     assertProven(i -> "https://example.org/" + mixed(i) % 3000 + "/page", (left, right) -> left.compareTo(right));
     assertProven(i -> (i % 2 == 0 ? "\u4E16\u754C" : "a") + mixed(i) % 3000, (left, right) -> right.compareTo(left));
+  }
+
+  /** Of three levels; the sample says nothing of the last. */
+  private static Tuple2<Integer, Tuple3<String, Long, BigDecimal>> nested(int n) {
+    return new Tuple2<>((n * 0x9E3779B1 >>> 8) % 10, new Tuple3<>("key " + (n * 0x85EBCA6B >>> 9) % 50,
+        (long) (n * 0xC2B2AE35 >>> 10) % 20, BigDecimal.valueOf(n * 0x27D4EB2F, 3)));
+  }
+
+  private static Comparator<Tuple2<Integer, Tuple3<String, Long, BigDecimal>>> byParts(int a, int b, int c, int d) {
+    return (left, right) -> {
+      int order = a * left._1().compareTo(right._1());
+      order = order != 0 ? order : b * left._2()._1().compareTo(right._2()._1());
+      order = order != 0 ? order : c * left._2()._2().compareTo(right._2()._2());
+      return order != 0 ? order : d * left._2()._3().compareTo(right._2()._3());
+    };
+  }
+
+  private static final Comparator<Tuple2<Integer, Tuple3<String, Long, BigDecimal>>> BY_THIRD_AND_SECOND =
+      (left, right) -> {
+        int order = right._2()._2().compareTo(left._2()._2());
+        return order != 0 ? order : left._2()._1().compareTo(right._2()._1());
+      };
+
+  @Test
+  void tuplesWithinTuplesInAnyDirectionOfTheirParts() {
+    for (int directions = 0; directions < 16; directions += 5) {
+      int d = directions;
+      assertFewCalls(ProvenSorterTest::nested,
+          byParts((d & 1) * 2 - 1, (d >> 1 & 1) * 2 - 1, (d >> 2 & 1) * 2 - 1, (d >> 3) * 2 - 1));
+    }
+  }
+
+  /** In another sequence than that of the parts, or by one part only. */
+  @Test
+  void someOfTheParts() {
+    assertFewCalls(ProvenSorterTest::nested, BY_THIRD_AND_SECOND);
+    assertFewCalls(ProvenSorterTest::nested, (left, right) -> right._2()._3().compareTo(left._2()._3()));
+    assertFewCalls(ProvenSorterTest::nested, byParts(0, 1, 0, 0));
+    assertFewCalls(ProvenSorterTest::nested, byParts(0, 0, 0, 0));
+  }
+
+  @Test
+  void writablesDatesAndDecimals() {
+    assertFewCalls(i -> new Text("key " + mixed(i) % 5000), (left, right) -> right.compareTo(left));
+    assertFewCalls(i -> new Text("key " + mixed(i) % 5000),
+        (left, right) -> left.toString().compareTo(right.toString()));
+    assertFewCalls(i -> new LongWritable(mixed(i)), (left, right) -> right.compareTo(left));
+    assertFewCalls(i -> new DoubleWritable(mixed(i) / 7.0), (left, right) -> left.compareTo(right));
+    assertFewCalls(i -> new BytesWritable(bytes(i)), (left, right) -> left.compareTo(right));
+    assertFewCalls(i -> LocalDate.ofEpochDay(mixed(i) % 10_000), (left, right) -> right.compareTo(left));
+    assertFewCalls(i -> Instant.ofEpochSecond(mixed(i) % 100, mixed(i) & 0xFFFFF),
+        (left, right) -> right.compareTo(left));
+    assertFewCalls(i -> BigInteger.valueOf(mixed(i)).pow(1 + i % 5), (left, right) -> left.compareTo(right));
+    assertFewCalls(i -> new BigDecimal(BigInteger.valueOf(mixed(i) % 1000).pow(1 + i % 9), i % 40),
+        (left, right) -> right.compareTo(left));
+    assertFewCalls(i -> mixed(i) > 0, (left, right) -> Boolean.compare(right, left));
+  }
+
+  /** More calls than for one part, for what the sample does not say. */
+  private static <K> void assertFewCalls(IntFunction<K> all, Comparator<K> order) {
+    IntFunction<K> keys = IntStream.range(0, ROWS).mapToObj(all).toList()::get;
+    for (long resident : new long[] {PLENTY, ROOM_FOR_A_PART}) {
+      Outcome outcome = sort(keys, order, resident);
+      assertEquals(expected(keys, order), outcome.values().orElseThrow());
+      if (resident == PLENTY) {
+        assertTrue(outcome.calls() < 4 * ROWS, outcome.calls() + " calls of the comparator");
+        assertEquals(1, outcome.counters().get(Counter.READ_RUNS_PROVEN));
+      }
+    }
   }
 
   /** Keys that are equal for the comparator differ, and keep the order in which they came. */

@@ -142,6 +142,21 @@ class RecordSorterTest {
     assertSorts(new Case<>(keys, Comparator.<String>naturalOrder().reversed()));
   }
 
+  /** Of the first eight characters there are 1 to 199 keys each; in the next eight some of them differ, some behind. */
+  @Test
+  void runsOfEveryLength() {
+    IntFunction<String> keys = i -> {
+      Random random = new Random(i);
+      int run = (int) Math.sqrt(2 * random.nextInt(ROWS));
+      return String.format("run %04d", run) + "abcdefgh".substring(random.nextInt(8)) + random.nextInt(13);
+    };
+    assertSorts(new Case<>(keys, Comparator.<String>naturalOrder()));
+    assertSorts(new Case<>(keys, Comparator.<String>naturalOrder().reversed()));
+    assertSorts(new Case<>(i -> keys.apply(i).replace('a', '\u00FF').getBytes(StandardCharsets.UTF_8),
+        UnsignedBytes.lexicographicalComparator()));
+    assertSorts(new Case<>(i -> keys.apply(i).replace('b', '\u0416'), Comparator.<String>naturalOrder()));
+  }
+
   @Test
   void allKeysEqual() {
     assertSorts(new Case<>(i -> "the same, longer than a number", Comparator.<String>naturalOrder()));

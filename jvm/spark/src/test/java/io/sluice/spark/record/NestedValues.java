@@ -12,13 +12,16 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.util.Random;
 import org.apache.hadoop.io.BooleanWritable;
+import org.apache.hadoop.io.ByteWritable;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.DoubleWritable;
 import org.apache.hadoop.io.FloatWritable;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.ShortWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.VIntWritable;
 import scala.None$;
 import scala.Product;
 import scala.Some;
@@ -44,13 +47,15 @@ final class NestedValues {
 
   /** A value with at most {@code depth} values within each other. */
   Object value(int depth) {
-    int kind = random.nextInt(depth > 0 ? 6 : 4);
+    int kind = random.nextInt(depth > 0 ? 8 : 4);
     return switch (kind) {
       case 0 -> scalar();
       case 1 -> writables && random.nextBoolean() ? writable() : number();
       case 2 -> text();
       case 3 -> array();
       case 4 -> tuple(depth - 1);
+      case 5 -> MoreNestedValues.sequence(random, i -> value(depth - 1));
+      case 6 -> MoreNestedValues.setOrMap(random, i -> element(), i -> value(depth - 1));
       default -> container(depth - 1);
     };
   }
@@ -75,7 +80,8 @@ final class NestedValues {
     byte[] bytes = new byte[1 + random.nextInt(20)];
     random.nextBytes(bytes);
     BigInteger integer = new BigInteger(bytes);
-    return switch (random.nextInt(7)) {
+    return switch (random.nextInt(9)) {
+      case 7, 8 -> MoreNestedValues.scalar(random);
       case 0 -> integer;
       case 1 -> new BigDecimal(integer, random.nextInt() >> random.nextInt(32));
       case 2 -> new BigInt(integer);
@@ -114,6 +120,16 @@ final class NestedValues {
       Array.set(array, i, element(type));
     }
     return array;
+  }
+
+  /** An object that hashes its value. */
+  private Object element() {
+    return switch (random.nextInt(4)) {
+      case 0 -> text();
+      case 1 -> random.nextInt() >> random.nextInt(32);
+      case 2 -> new Tuple2<>(random.nextInt(3), text());
+      default -> random.nextLong() >> random.nextInt(64);
+    };
   }
 
   private Object element(Class<?> type) {
@@ -180,7 +196,10 @@ final class NestedValues {
   }
 
   private Object writable() {
-    return switch (random.nextInt(8)) {
+    return switch (random.nextInt(10)) {
+      case 7 -> new VIntWritable(random.nextInt());
+      case 8 -> random.nextBoolean() ? new ShortWritable((short) random.nextInt())
+          : new ByteWritable((byte) random.nextInt());
       case 0, 1 -> new Text("text " + random.nextInt() + (char) (0x100 + random.nextInt(0x1000)));
       case 2 -> new BytesWritable(text().getBytes(java.nio.charset.StandardCharsets.UTF_8));
       case 3 -> new IntWritable(random.nextInt());
@@ -203,6 +222,8 @@ final class NestedValues {
       for (int i = 0; i < Array.getLength(expected); i++) {
         assertSameValue(Array.get(expected, i), Array.get(actual, i));
       }
+    } else if (MoreNestedValues.isCollection(expected)) {
+      assertSameValue(MoreNestedValues.inOrder(expected), MoreNestedValues.inOrder(actual));
     } else if (expected instanceof Product product) {
       // Lists are products as well.
       assertSameParts(product, (Product) actual);

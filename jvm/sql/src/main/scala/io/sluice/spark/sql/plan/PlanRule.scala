@@ -1,6 +1,7 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.SluiceShuffleManager
+import io.sluice.spark.metrics.Counter
 import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -24,6 +25,20 @@ abstract class PlanRule extends Rule[SparkPlan] {
 
   protected def change(plan: SparkPlan): SparkPlan
 
+  /** Counts, and logs, that a node of a plan stays as Spark made it. */
+  protected final def leave(counter: Counter, message: String): Unit = {
+    SparkEnv.get.shuffleManager match {
+      case manager: SluiceShuffleManager => manager.counters().increment(counter)
+      case _ =>
+    }
+    val log = LoggerFactory.getLogger(getClass)
+    if (PlanRule.said.add(message)) {
+      log.info(s"$message (said once; later plans like it at debug level)")
+    } else {
+      log.debug(message)
+    }
+  }
+
   /** The manager is asked for in the application's settings: a session's need not have them all. */
   private def managerIsSluices: Boolean =
     SparkEnv.get.conf.get("spark.shuffle.manager", "sort") == classOf[SluiceShuffleManager].getName
@@ -40,4 +55,11 @@ abstract class PlanRule extends Rule[SparkPlan] {
 object PlanRule {
   /** Rules that have warned. */
   private val failed: java.util.Set[Class[_]] = ConcurrentHashMap.newKeySet[Class[_]]()
+
+  /** What was logged of nodes that were left. */
+  private val said: java.util.Set[String] = ConcurrentHashMap.newKeySet[String]()
+
+  /** A reason to leave a node. */
+  private[plan] val MergeLimit =
+    "spark.unsafe.sorter.spill.merge.factor limits how many sorted runs are merged at once, and Sluice's sorter does not"
 }

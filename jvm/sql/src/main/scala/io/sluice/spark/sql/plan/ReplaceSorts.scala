@@ -1,5 +1,6 @@
 package io.sluice.spark.sql.plan
 
+import io.sluice.spark.metrics.Counter
 import io.sluice.spark.policy.SessionSettings
 import io.sluice.spark.sql.BinaryRowSorter
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
@@ -9,14 +10,30 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan}
  * those of other subclasses included, stay.
  */
 final class ReplaceSorts extends PlanRule {
-  override protected def isWanted: Boolean = SessionSettings.sortsRows() && !BinaryRowSorter.isMergeLimited
+  override protected def isWanted: Boolean = SessionSettings.sortsRows()
 
   override protected def change(plan: SparkPlan): SparkPlan =
-    plan.transformUp { case sort: SortExec if replaceable(sort) => replacement(sort) }
+    plan.transformUp { case sort: SortExec if isSparks(sort) =>
+      obstacle(sort) match {
+        case Some(reason) =>
+          leave(Counter.PLANS_SORTS_BY_SPARK, s"A sort in a plan stays Spark's, because $reason")
+          sort
+        case None => replacement(sort)
+      }
+    }
 
-  private def replaceable(sort: SortExec): Boolean =
-    sort.getClass == classOf[SortExec] && sort.testSpillFrequency == 0 && sort.child.supportsRowBased &&
-      SortKeys.of(sort.sortOrder, sort.child.output).isDefined
+  private def isSparks(sort: SortExec): Boolean =
+    sort.getClass == classOf[SortExec] && sort.testSpillFrequency == 0 && sort.child.supportsRowBased
+
+  /** Why Spark must sort: completes "because …". */
+  private def obstacle(sort: SortExec): Option[String] =
+    if (BinaryRowSorter.isMergeLimited) {
+      Some(PlanRule.MergeLimit)
+    } else if (SortKeys.of(sort.sortOrder, sort.child.output).isEmpty) {
+      Some("only Spark knows the order of a key, or when to compute it")
+    } else {
+      None
+    }
 
   /** `transformUp` copies the tags. */
   private def replacement(sort: SortExec): SparkPlan =

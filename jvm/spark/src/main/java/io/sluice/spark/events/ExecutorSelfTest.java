@@ -1,0 +1,49 @@
+package io.sluice.spark.events;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+
+/** What an executor can do, as it found when it started; posted when its first task of a shuffle has ended. */
+public final class ExecutorSelfTest extends SluiceEvent {
+  private static final int MOST_CHARACTERS = 250;
+
+  private final String executorId;
+  private final String host;
+  private final boolean nativeCore;
+  private final String detail;
+
+  @JsonCreator
+  ExecutorSelfTest(@JsonProperty("version") int version, @JsonProperty("executorId") String executorId,
+      @JsonProperty("host") String host, @JsonProperty("nativeCore") boolean nativeCore,
+      @JsonProperty("detail") String detail) {
+    super(version);
+    this.executorId = executorId;
+    this.host = host;
+    this.nativeCore = nativeCore;
+    this.detail = detail;
+  }
+
+  /** An event of this version of Sluice. */
+  public static ExecutorSelfTest of(String executorId, String host, boolean nativeCore, String detail) {
+    return new ExecutorSelfTest(VERSION, executorId, Texts.atMost(MOST_CHARACTERS, host), nativeCore,
+        Texts.atMost(MOST_CHARACTERS, detail));
+  }
+
+  public String executorId() {
+    return executorId;
+  }
+
+  public String host() {
+    return host;
+  }
+
+  /** Whether the executor uses the native library; otherwise it reads and writes frames in Java. */
+  public boolean nativeCore() {
+    return nativeCore;
+  }
+
+  /** What the native library said, or why it is not used. */
+  public String detail() {
+    return detail;
+  }
+}

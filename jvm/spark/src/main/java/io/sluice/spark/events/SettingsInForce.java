@@ -1,0 +1,113 @@
+package io.sluice.spark.events;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The settings that an application runs with; posted once, when the driver's plugin starts. */
+public final class SettingsInForce extends SluiceEvent {
+  /** Of the settings that the user set: of a value, and of all keys and values together. */
+  private static final int MOST_VALUE_CHARACTERS = 40;
+  private static final int MOST_GIVEN_CHARACTERS = 550;
+  /** Quotes, colon and comma around a key and a value. */
+  private static final int PUNCTUATION = 6;
+
+  private final String sluiceVersion;
+  private final boolean enabled;
+  private final String mode;
+  private final String codec;
+  private final String store;
+  private final String transport;
+  private final long memoryLimitBytes;
+  private final boolean offHeap;
+  private final long cacheLimitBytes;
+  private final Map<String, String> given;
+
+  @JsonCreator
+  SettingsInForce(@JsonProperty("version") int version, @JsonProperty("sluiceVersion") String sluiceVersion,
+      @JsonProperty("enabled") boolean enabled, @JsonProperty("mode") String mode, @JsonProperty("codec") String codec,
+      @JsonProperty("store") String store, @JsonProperty("transport") String transport,
+      @JsonProperty("memoryLimitBytes") long memoryLimitBytes, @JsonProperty("offHeap") boolean offHeap,
+      @JsonProperty("cacheLimitBytes") long cacheLimitBytes, @JsonProperty("given") Map<String, String> given) {
+    super(version);
+    this.sluiceVersion = sluiceVersion;
+    this.enabled = enabled;
+    this.mode = mode;
+    this.codec = codec;
+    this.store = store;
+    this.transport = transport;
+    this.memoryLimitBytes = memoryLimitBytes;
+    this.offHeap = offHeap;
+    this.cacheLimitBytes = cacheLimitBytes;
+    this.given = given == null ? Collections.emptyMap() : given;
+  }
+
+  /**
+   * An event of this version of Sluice.
+   *
+   * @param axes codec, store and transport, in this order
+   * @param memoryLimitBytes the driver's estimate of one executor's limit; an executor may find another one
+   * @param given the settings of Sluice that the user set; of many the first by name are kept, and of a long value its
+   *     beginning
+   */
+  public static SettingsInForce of(String sluiceVersion, boolean enabled, String mode, String[] axes,
+      long memoryLimitBytes, boolean offHeap, long cacheLimitBytes, Map<String, String> given) {
+    Map<String, String> kept = new TreeMap<>();
+    int left = MOST_GIVEN_CHARACTERS;
+    for (Map.Entry<String, String> each : new TreeMap<>(given).entrySet()) {
+      String value = Texts.atMost(MOST_VALUE_CHARACTERS, each.getValue());
+      left -= each.getKey().length() + value.length() + PUNCTUATION;
+      if (left >= 0) {
+        kept.put(each.getKey(), value);
+      }
+    }
+    return new SettingsInForce(VERSION, sluiceVersion, enabled, mode, axes[0], axes[1], axes[2], memoryLimitBytes,
+        offHeap, cacheLimitBytes, kept);
+  }
+
+  public String sluiceVersion() {
+    return sluiceVersion;
+  }
+
+  /** The application's default of {@code spark.sluice.enabled}. */
+  public boolean enabled() {
+    return enabled;
+  }
+
+  public String mode() {
+    return mode;
+  }
+
+  public String codec() {
+    return codec;
+  }
+
+  public String store() {
+    return store;
+  }
+
+  public String transport() {
+    return transport;
+  }
+
+  public long memoryLimitBytes() {
+    return memoryLimitBytes;
+  }
+
+  /** Whether shuffles use Spark's off-heap memory instead of that limit. */
+  public boolean offHeap() {
+    return offHeap;
+  }
+
+  /** Of map outputs in memory; 0 where they are files. */
+  public long cacheLimitBytes() {
+    return cacheLimitBytes;
+  }
+
+  /** The settings of Sluice that the user set. */
+  public Map<String, String> given() {
+    return given;
+  }
+}

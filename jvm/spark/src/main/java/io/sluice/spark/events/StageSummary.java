@@ -1,0 +1,50 @@
+package io.sluice.spark.events;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.Collections;
+import java.util.Map;
+
+/**
+ * What the successful tasks of a stage attempt did for one shuffle, which they wrote or read. There may be several of
+ * the same stage and shuffle, for tasks that end after the stage; their figures are to be added.
+ */
+public final class StageSummary extends SluiceEvent {
+  private final int shuffleId;
+  private final int stageId;
+  private final int stageAttempt;
+  private final Map<String, Long> figures;
+
+  @JsonCreator
+  StageSummary(@JsonProperty("version") int version, @JsonProperty("shuffleId") int shuffleId,
+      @JsonProperty("stageId") int stageId, @JsonProperty("stageAttempt") int stageAttempt,
+      @JsonProperty("figures") Map<String, Long> figures) {
+    super(version);
+    this.shuffleId = shuffleId;
+    this.stageId = stageId;
+    this.stageAttempt = stageAttempt;
+    this.figures = figures == null ? Collections.emptyMap() : figures;
+  }
+
+  /** @param figures counters by the ids of their metrics ({@code docs/metrics.md}); those that are 0 are left out */
+  public static StageSummary of(int shuffleId, int stageId, int stageAttempt, Map<String, Long> figures) {
+    return new StageSummary(VERSION, shuffleId, stageId, stageAttempt, figures);
+  }
+
+  public int shuffleId() {
+    return shuffleId;
+  }
+
+  public int stageId() {
+    return stageId;
+  }
+
+  public int stageAttempt() {
+    return stageAttempt;
+  }
+
+  /** Counters by the ids of their metrics; those that are 0 are left out. */
+  public Map<String, Long> figures() {
+    return figures;
+  }
+}

@@ -1,0 +1,86 @@
+package io.sluice.spark.events;
+
+import io.sluice.spark.metrics.ExecutorReport;
+import io.sluice.spark.metrics.ShuffleFigures;
+import io.sluice.spark.metrics.TaskFigures;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+
+/**
+ * Posts what tasks have counted: for each stage when it completes, and, for tasks that end after their stage, when the
+ * next job ends. Used by the thread of one listener queue.
+ */
+final class SummaryListener extends SparkListener {
+  /** Of each executor, so many figures are posted at once; later ones at this distance, to keep the event log small. */
+  private static final int FIGURES_AT_ONCE = 10;
+  private static final long FIGURES_DISTANCE_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private final TaskFigures figures;
+  private final Consumer<SparkListenerEvent> bus;
+  private final LongSupplier clockNanos;
+  private final Set<Integer> runningStages = new HashSet<>();
+  private final Map<String, Posted> executors = new HashMap<>();
+
+  private record Posted(int count, long nanos) {}
+
+  SummaryListener(TaskFigures figures, Consumer<SparkListenerEvent> bus) {
+    this(figures, bus, System::nanoTime);
+  }
+
+  SummaryListener(TaskFigures figures, Consumer<SparkListenerEvent> bus, LongSupplier clockNanos) {
+    this.figures = figures;
+    this.bus = bus;
+    this.clockNanos = clockNanos;
+  }
+
+  @Override
+  public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
+    runningStages.add(submitted.stageInfo().stageId());
+  }
+
+  @Override
+  public void onStageCompleted(SparkListenerStageCompleted completed) {
+    int stageId = completed.stageInfo().stageId();
+    runningStages.remove(stageId);
+    post(each -> each.stageId() == stageId);
+  }
+
+  @Override
+  public void onJobEnd(SparkListenerJobEnd end) {
+    post(each -> !runningStages.contains(each.stageId()));
+  }
+
+  private void post(Predicate<ShuffleFigures> wanted) {
+    for (ShuffleFigures each : figures.take(wanted)) {
+      Map<String, Long> byId = each.byId();
+      if (!byId.isEmpty()) {
+        bus.accept(StageSummary.of(each.shuffleId(), each.stageId(), each.stageAttempt(), byId));
+      }
+    }
+    figures.takeReports().forEach(this::post);
+  }
+
+  private void post(ExecutorReport report) {
+    Posted before = executors.get(report.executorId());
+    if (before == null) {
+      bus.accept(ExecutorSelfTest.of(report.executorId(), report.host(), report.nativeCore(), report.selfTest()));
+    }
+    long now = clockNanos.getAsLong();
+    int count = before == null ? 0 : before.count();
+    if (count < FIGURES_AT_ONCE || now - before.nanos() >= FIGURES_DISTANCE_NANOS) {
+      bus.accept(ExecutorFigures.of(report.executorId(), report.figures()));
+      executors.put(report.executorId(), new Posted(count + 1, now));
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.sluice.spark.ui;
+
+import com.fasterxml.jackson.annotation.JsonAutoDetect;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import io.sluice.spark.events.SettingsInForce;
+import io.sluice.spark.metrics.Counter;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.util.kvstore.KVIndex;
+
+/**
+ * What the store has of the application as a whole: its settings, and totals that stay when shuffles are forgotten. The
+ * store may write it to disk as JSON. Immutable.
+ */
+@JsonIgnoreProperties(ignoreUnknown = true)
+@JsonAutoDetect(
+    fieldVisibility = JsonAutoDetect.Visibility.ANY, getterVisibility = JsonAutoDetect.Visibility.NONE,
+    isGetterVisibility = JsonAutoDetect.Visibility.NONE)
+public final class ApplicationRow {
+  /** The only row's key. */
+  static final String KEY = "application";
+  /** A total: block bytes of the shuffles for which there is an estimate of Spark's. */
+  static final String ESTIMATED_BLOCK_BYTES = "estimated.blockBytes";
+  /** Totals of shuffles of Spark's own format. */
+  static final String SPARK_BLOCK_BYTES = "spark.blockBytes";
+  private static final int MOST_REASONS = 50;
+
+  @KVIndex
+  private final String key;
+  private final Map<String, String> settings;
+  private final Map<String, Long> shufflesByPath;
+  private final Map<String, Long> shufflesByReason;
+  private final Map<String, Long> totals;
+
+  @JsonCreator
+  ApplicationRow(@JsonProperty("key") String key, @JsonProperty("settings") Map<String, String> settings,
+      @JsonProperty("shufflesByPath") Map<String, Long> shufflesByPath,
+      @JsonProperty("shufflesByReason") Map<String, Long> shufflesByReason,
+      @JsonProperty("totals") Map<String, Long> totals) {
+    this.key = key;
+    this.settings = settings;
+    this.shufflesByPath = shufflesByPath;
+    this.shufflesByReason = shufflesByReason;
+    this.totals = totals;
+  }
+
+  static ApplicationRow empty() {
+    return new ApplicationRow(KEY, Collections.emptyMap(), Collections.emptyMap(), Collections.emptyMap(),
+        Collections.emptyMap());
+  }
+
+  ApplicationRow with(SettingsInForce event) {
+    Map<String, String> shown = new LinkedHashMap<>();
+    shown.put("Version", event.sluiceVersion());
+    shown.put("Enabled", event.enabled() ? "yes" : "no, unless a session enables it");
+    shown.put("Mode", event.mode());
+    shown.put("Codec", event.codec());
+    shown.put("Map outputs", "cache".equals(event.store())
+        ? "in memory, up to " + Amounts.bytes(event.cacheLimitBytes()) + " an executor" : event.store());
+    shown.put("Transport", event.transport());
+    shown.put("Block memory", Amounts.bytes(event.memoryLimitBytes())
+        + (event.offHeap() ? " of Spark's off-heap memory" : " an executor, as the driver computes it"));
+    event.given().forEach(shown::put);
+    return new ApplicationRow(key, shown, shufflesByPath, shufflesByReason, totals);
+  }
+
+  ApplicationRow withShuffle(String path, String reasonText) {
+    Map<String, Long> reasons = shufflesByReason;
+    if (reasonText != null && (reasons.size() < MOST_REASONS || reasons.containsKey(reasonText))) {
+      reasons = ShuffleRow.sum(reasons, Collections.singletonMap(reasonText, 1L));
+    }
+    return new ApplicationRow(
+        key, settings, ShuffleRow.sum(shufflesByPath, Collections.singletonMap(path, 1L)), reasons, totals);
+  }
+
+  ApplicationRow plus(Map<String, Long> figures) {
+    return new ApplicationRow(key, settings, shufflesByPath, shufflesByReason, ShuffleRow.sum(totals, figures));
+  }
+
+  /** By name, in the order in which they are shown; empty if the application has not told them. */
+  Map<String, String> settings() {
+    return settings;
+  }
+
+  long shuffles(String path) {
+    return shufflesByPath.getOrDefault(path, 0L);
+  }
+
+  Map<String, Long> shufflesByReason() {
+    return shufflesByReason;
+  }
+
+  long total(Counter counter) {
+    return total(counter.id());
+  }
+
+  long total(String id) {
+    return totals.getOrDefault(id, 0L);
+  }
+}

@@ -1,0 +1,119 @@
+package io.sluice.spark.ui;
+
+import io.sluice.spark.metrics.Counter;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/** Sentences made from counters: what keeps Sluice from doing more, the most costly first within each kind. */
+final class Diagnosis {
+  /** Of each kind, the worst so many are named. */
+  private static final int EACH_KIND = 5;
+  /** Shuffles below this size are not worth a sentence. */
+  private static final long MIN_BYTES = 1 << 20;
+  private static final long MIN_NANOS = 1_000_000_000L;
+  /** A block that has more than this share of Spark's bytes counts as no smaller. */
+  private static final double NO_SMALLER = 0.9;
+  private static final Map<String, String> ADVICE = Map.of(
+      "COMPRESSION_CODEC", "Set spark.io.compression.codec to lz4, zstd or snappy",
+      "CHECKSUM_ALGORITHM", "Set spark.shuffle.checksum.algorithm to ADLER32, CRC32 or CRC32C",
+      "RECORDS_DISABLED", "Set spark.sluice.records.enabled=true",
+      "DISABLED", "Set spark.sluice.enabled=true",
+      "PUSH_BASED", "Set spark.shuffle.push.enabled=false to use Sluice instead");
+
+  private final ApplicationRow application;
+  private final List<ShuffleRow> shuffles;
+  private final List<ExecutorRow> executors;
+  private final List<String> sentences = new ArrayList<>();
+
+  Diagnosis(ApplicationRow application, List<ShuffleRow> shuffles, List<ExecutorRow> executors) {
+    this.application = application;
+    this.shuffles = shuffles;
+    this.executors = executors;
+  }
+
+  List<String> sentences() {
+    fallbacks();
+    withoutNativeLibrary();
+    each(Counter.WRITE_STOCK_BYTES, row -> row.of(Counter.WRITE_STOCK_BYTES) > MIN_BYTES
+        && row.of(Counter.WRITE_BLOCK_BYTES) > NO_SMALLER * row.of(Counter.WRITE_STOCK_BYTES), Diagnosis::noSmaller);
+    each(Counter.WRITE_SPILLED_BYTES, row -> row.of(Counter.WRITE_SPILLED_BYTES) > 0, Diagnosis::spilled);
+    each(Counter.READ_FETCH_WAIT_NANOS,
+        row -> row.of(Counter.READ_FETCH_WAIT_NANOS) > Math.max(MIN_NANOS, row.of(Counter.READ_DECODE_NANOS)),
+        Diagnosis::waited);
+    each(Counter.READ_RUNS_REFUTED, row -> row.of(Counter.READ_RUNS_REFUTED) > 0, Diagnosis::refuted);
+    each(Counter.WRITE_PARTITIONS_REFUTED, row -> row.of(Counter.WRITE_PARTITIONS_REFUTED) > 0,
+        row -> "In " + Amounts.count(row.of(Counter.WRITE_PARTITIONS_REFUTED)) + " map tasks of shuffle "
+            + row.shuffleId() + " Spark's expressions gave other partitions than Sluice found; Spark's were used. Please "
+            + "report this.");
+    memory();
+    return sentences;
+  }
+
+  private void fallbacks() {
+    application.shufflesByReason().forEach((reason, count) -> {
+      String advice = shuffles.stream().filter(row -> reason.equals(row.reasonText())).findFirst()
+          .map(row -> ADVICE.get(row.reason())).map(text -> ". " + text + ".").orElse(".");
+      sentences.add(count == 1 ? "1 shuffle went Spark's way because " + reason + advice
+          : Amounts.count(count) + " shuffles went Spark's way because " + reason + advice);
+    });
+  }
+
+  private void withoutNativeLibrary() {
+    executors.stream().filter(row -> !row.nativeCore()).limit(EACH_KIND).forEach(
+        row -> sentences.add("Executor " + row.executorId() + " on " + row.host() + " reads and writes in Java, which is "
+            + "slower and makes larger files: " + row.detail() + ". ./sluice doctor on that host says what to change."));
+  }
+
+  private void each(Counter worst, Predicate<ShuffleRow> wanted, Function<ShuffleRow, String> sentence) {
+    shuffles.stream().filter(row -> !row.isSparks()).filter(wanted)
+        .sorted(Comparator.comparingLong((ShuffleRow row) -> row.of(worst)).reversed()).limit(EACH_KIND)
+        .forEach(row -> sentences.add(sentence.apply(row)));
+  }
+
+  private static String noSmaller(ShuffleRow row) {
+    return "The blocks of shuffle " + row.shuffleId() + " are hardly smaller than Spark's would be: "
+        + Amounts.bytes(row.of(Counter.WRITE_BLOCK_BYTES)) + " against about "
+        + Amounts.bytes(row.of(Counter.WRITE_STOCK_BYTES)) + ". Its columns do not compress better by being columns.";
+  }
+
+  private static String spilled(ShuffleRow row) {
+    return "Shuffle " + row.shuffleId() + " spilled " + Amounts.bytes(row.of(Counter.WRITE_SPILLED_BYTES)) + " in "
+        + Amounts.count(row.of(Counter.WRITE_SPILLS)) + " spills, because its executors' block memory was full; more of "
+        + "it is spark.sluice.memory.limit.";
+  }
+
+  private static String waited(ShuffleRow row) {
+    return "Readers of shuffle " + row.shuffleId() + " waited " + Amounts.nanos(row.of(Counter.READ_FETCH_WAIT_NANOS))
+        + " for blocks of other executors and decoded for " + Amounts.nanos(row.of(Counter.READ_DECODE_NANOS))
+        + ": the network or the disks of the executors that serve the blocks limit it.";
+  }
+
+  private static String refuted(ShuffleRow row) {
+    return "The order of shuffle " + row.shuffleId() + "'s keys was guessed wrongly in "
+        + Amounts.count(row.of(Counter.READ_RUNS_REFUTED)) + " runs, which were sorted as objects; "
+        + "spark.sluice.records.guessOrder=false avoids the guess.";
+  }
+
+  private void memory() {
+    long waits = 0;
+    long nanos = 0;
+    long refused = 0;
+    for (ExecutorRow row : executors) {
+      waits += row.figure(Counter.MEMORY_WAITS.id());
+      nanos += row.figure(Counter.MEMORY_WAIT_NANOS.id());
+      refused += row.figure(Counter.CACHE_REFUSALS.id());
+    }
+    if (nanos >= MIN_NANOS) {
+      sentences.add("Tasks waited " + Amounts.nanos(nanos) + " in " + Amounts.count(waits)
+          + " waits for block memory that other tasks held; more of it is spark.sluice.memory.limit.");
+    }
+    if (refused > 0) {
+      sentences.add(Amounts.count(refused) + " map outputs were written to the disk at once, because memory had no room; "
+          + "more of it is spark.sluice.cache.hostLimit.");
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.sluice.spark.ui;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/** A table of the executors that took part in shuffles: what they can do, their memory, their one-sided reads. */
+final class ExecutorsContent implements PageContent {
+  static final String USED = "memory.usedBytes";
+  static final String PEAK = "memory.peakBytes";
+  static final String CACHED = "cache.usedBytes";
+  private static final int MOST_ROWS = 1_000;
+
+  private final StatusStore store;
+
+  ExecutorsContent(StatusStore store) {
+    this.store = store;
+  }
+
+  @Override
+  public String path() {
+    return "executors";
+  }
+
+  @Override
+  public String title() {
+    return "Executors";
+  }
+
+  @Override
+  public String html(UnaryOperator<String> parameters) {
+    List<ExecutorRow> executors = new ArrayList<>(store.executors());
+    Html html = new Html();
+    if (executors.isEmpty()) {
+      return html.raw("<p>No executor has ended a task of a shuffle of Sluice yet.</p>").toString();
+    }
+    executors.sort(Comparator.comparingLong((ExecutorRow row) -> number(row.executorId()))
+        .thenComparing(ExecutorRow::executorId));
+    html.raw("<p>").text(Amounts.count(executors.size())).text(executors.size() == 1 ? " executor" : " executors")
+        .text(executors.size() > MOST_ROWS ? "; the first " + Amounts.count(MOST_ROWS) + " are shown" : "")
+        .raw(". The amounts are those at the end of an executor's task, at most a minute old while it runs tasks.</p>");
+    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
+    for (String[] head : HEADS) {
+      html.raw("<th scope=\"col\"><span title=\"").text(head[1]).raw("\">").text(head[0]).raw("</span></th>");
+    }
+    html.raw("</tr></thead><tbody>");
+    executors.subList(0, Math.min(MOST_ROWS, executors.size())).forEach(row -> row(html, row));
+    return html.raw("</tbody></table></div>").toString();
+  }
+
+  private static final String[][] HEADS = {
+      {"Executor", "Spark's id of the executor"},
+      {"Host", "Where it runs, or ran"},
+      {"Reads and writes", "With the native library or in Java, and what the library said when it was loaded"},
+      {"Block memory", "What tasks hold now, of the limit"},
+      {"Peak", "The most that tasks held together"},
+      {"Leased", "Native memory on lease, blocks received one-sidedly included"},
+      {"Waits", "Times that tasks waited for memory, and how long together"},
+      {"In memory", "Map outputs in memory now"},
+      {"Moved", "Map outputs moved from memory to the disk, and their bytes"},
+      {"Mapped", "Bytes of map outputs that are mapped for other executors to read; of these, bytes being read"},
+      {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
+      {"Connections", "For one-sided reads, open now; and how often another executor could not be read"}};
+
+  private static void row(Html html, ExecutorRow row) {
+    html.raw("<tr>").cell(row.executorId() + (row.removed() ? " (removed)" : "")).cell(row.host())
+        .cell((row.nativeCore() ? "natively: " : "in Java: ") + row.detail())
+        .number(of(Amounts.bytes(row.figure(USED)), row.figure("memory.limitBytes")))
+        .number(bytes(row, PEAK)).number(bytes(row, "memory.arenaLeasedBytes"))
+        .number(row.figure("memory.waits") == 0 ? "" : row.figure("memory.waits") + ", "
+            + Amounts.nanos(row.figure("memory.waitNanos")))
+        .number(bytes(row, CACHED))
+        .number(row.figure("cache.moves") == 0 ? "" : row.figure("cache.moves") + ", " + bytes(row, "cache.movedBytes"))
+        .number(pair(bytes(row, "transport.mappedBytes"), bytes(row, "transport.pinnedBytes")))
+        .number(pair(bytes(row, "transport.bytes"), bytes(row, "transport.cmaBytes")))
+        .number(pair(count(row, "transport.connections"), count(row, "transport.peerFailures")))
+        .raw("</tr>");
+  }
+
+  private static String of(String used, long limit) {
+    return limit == 0 ? used : used + " of " + Amounts.bytes(limit);
+  }
+
+  private static String pair(String first, String second) {
+    return second.isEmpty() ? first : first + " / " + second;
+  }
+
+  private static String bytes(ExecutorRow row, String id) {
+    return row.figure(id) == 0 ? "" : Amounts.bytes(row.figure(id));
+  }
+
+  private static String count(ExecutorRow row, String id) {
+    return row.figure(id) == 0 ? "" : Amounts.count(row.figure(id));
+  }
+
+  /** Executors in the order of their numbers; the driver, of local mode, comes first. */
+  private static long number(String executorId) {
+    try {
+      return Long.parseLong(executorId);
+    } catch (NumberFormatException e) {
+      return -1;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package io.sluice.spark.ui;
+
+import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.metrics.Counter;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/** The application as a whole: what Sluice did, what that saved, which shuffles are not its own, the settings. */
+final class OverviewContent implements PageContent {
+  private static final String TABLE = "<table class=\"table table-bordered table-sm table-striped w-auto\"><tbody>";
+  private static final String END = "</tbody></table>";
+
+  private final StatusStore store;
+
+  OverviewContent(StatusStore store) {
+    this.store = store;
+  }
+
+  @Override
+  public String path() {
+    return "";
+  }
+
+  @Override
+  public String title() {
+    return "Overview";
+  }
+
+  @Override
+  public String html(UnaryOperator<String> parameters) {
+    ApplicationRow application = store.application();
+    Html html = new Html();
+    shuffles(html, application);
+    saving(html, application);
+    work(html, application);
+    memory(html, store.executors());
+    settings(html, application.settings());
+    return html.toString();
+  }
+
+  private static void shuffles(Html html, ApplicationRow application) {
+    html.raw("<h4>Shuffles</h4>").raw(TABLE)
+        .pair("Sluice, rows of SQL", Amounts.count(application.shuffles(ShuffleRegistered.SQL_ROWS)))
+        .pair("Sluice, records of RDDs", Amounts.count(application.shuffles(ShuffleRegistered.RDD_RECORDS)))
+        .pair("Spark's sort shuffle", Amounts.count(application.shuffles(ShuffleRegistered.SPARK)));
+    application.shufflesByReason()
+        .forEach((reason, count) -> html.pair("… because " + reason, Amounts.count(count)));
+    html.raw(END);
+  }
+
+  private static void saving(Html html, ApplicationRow application) {
+    long ours = application.total(ApplicationRow.ESTIMATED_BLOCK_BYTES);
+    long stock = application.total(Counter.WRITE_STOCK_BYTES);
+    html.raw("<h4>What it saved</h4><p>");
+    if (stock == 0) {
+      html.raw("No estimate yet: it is made for shuffles of SQL rows, when their map tasks have ended.");
+    } else if (ours < stock) {
+      html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + "; in Spark's format it would have been about "
+          + Amounts.bytes(stock) + ", so " + Amounts.bytes(stock - ours) + " (" + Amounts.percent(stock - ours, stock)
+          + ") less was written, sent and read.");
+    } else {
+      html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + ", no less than Spark's format would have been: "
+          + "about " + Amounts.bytes(stock) + ".");
+    }
+    html.raw("</p><p class=\"text-muted\">Spark's size is an estimate: map tasks compress samples of their rows with ")
+        .raw("Spark's codec. Records of RDDs and time are not in it; ./sluice advise estimates time from the event log.</p>");
+  }
+
+  private static void work(Html html, ApplicationRow application) {
+    long blocks = application.total(Counter.WRITE_BLOCK_BYTES);
+    long rows = application.total(Counter.WRITE_ROW_BYTES);
+    html.raw("<h4>What it did</h4>").raw(TABLE)
+        .pair("Rows written", Amounts.count(application.total(Counter.WRITE_RECORDS)))
+        .pair("Their bytes", Amounts.bytes(rows))
+        .pair("… as blocks", Amounts.bytes(blocks) + " (" + Amounts.percent(blocks, rows) + ")")
+        .pair("Spilled before that", Amounts.bytes(application.total(Counter.WRITE_SPILLED_BYTES)))
+        .pair("Encoding, writing", Amounts.nanos(application.total(Counter.WRITE_ENCODE_NANOS)) + ", "
+            + Amounts.nanos(application.total(Counter.WRITE_COMMIT_NANOS)))
+        .pair("Rows read", Amounts.count(application.total(Counter.READ_RECORDS)))
+        .pair("Blocks read from this host's files", Amounts.bytes(application.total(Counter.READ_LOCAL_BYTES)))
+        .pair("… by Spark's block transfer", Amounts.bytes(application.total(Counter.READ_REMOTE_BYTES)
+            - application.total(Counter.READ_ONE_SIDED_BYTES)))
+        .pair("… one-sidedly", Amounts.bytes(application.total(Counter.READ_ONE_SIDED_BYTES)))
+        .pair("Waiting for blocks, decoding", Amounts.nanos(application.total(Counter.READ_FETCH_WAIT_NANOS)) + ", "
+            + Amounts.nanos(application.total(Counter.READ_DECODE_NANOS)))
+        .pair("Written by Spark's sort shuffle", Amounts.bytes(application.total(ApplicationRow.SPARK_BLOCK_BYTES)))
+        .raw(END).raw("<p class=\"text-muted\">Sums over the successful tasks of completed stages.</p>");
+  }
+
+  private static void memory(Html html, List<ExecutorRow> executors) {
+    long used = 0;
+    long peak = 0;
+    long cached = 0;
+    for (ExecutorRow executor : executors) {
+      used += executor.removed() ? 0 : executor.figure(ExecutorsContent.USED);
+      cached += executor.removed() ? 0 : executor.figure(ExecutorsContent.CACHED);
+      peak = Math.max(peak, executor.figure(ExecutorsContent.PEAK));
+    }
+    html.raw("<h4>Memory</h4>").raw(TABLE)
+        .pair("Executors that took part", Amounts.count(executors.size()))
+        .pair("Block memory now, all together", Amounts.bytes(used))
+        .pair("Block memory of one executor at most", Amounts.bytes(peak))
+        .pair("Map outputs in memory now", Amounts.bytes(cached)).raw(END);
+  }
+
+  private static void settings(Html html, Map<String, String> settings) {
+    html.raw("<h4>Settings</h4>");
+    if (settings.isEmpty()) {
+      html.raw("<p>The application has not told them: it runs without spark.plugins=io.sluice.spark.SluicePlugin.</p>");
+      return;
+    }
+    html.raw(TABLE);
+    settings.forEach(html::pair);
+    html.raw(END);
+  }
+}

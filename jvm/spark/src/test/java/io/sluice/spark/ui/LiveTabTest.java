@@ -1,0 +1,79 @@
+package io.sluice.spark.ui;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The tab in the UI of a running application. */
+class LiveTabTest {
+  private LocalSpark spark;
+
+  private void start(Map<String, String> more) throws TimeoutException {
+    Map<String, String> settings = new HashMap<>(
+        Map.of("spark.ui.enabled", "true", "spark.ui.port", "0", "spark.app.name", "<script>alert(1)</script>"));
+    settings.putAll(more);
+    spark = LocalSpark.start(settings);
+    assertEquals(1000, spark.session().range(1000).repartition(5, col("id")).collectAsList().size());
+    for (int queue = 0; queue < 2; queue++) {
+      spark.session().sparkContext().listenerBus().waitUntilEmpty(60_000);
+    }
+  }
+
+  private HttpResponse<String> get(String path) throws IOException, InterruptedException {
+    int port = URI.create(spark.session().sparkContext().uiWebUrl().get()).getPort();
+    HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build();
+    return HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build()
+        .send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private String page(String path) throws IOException, InterruptedException {
+    HttpResponse<String> response = get(path);
+    assertEquals(200, response.statusCode(), response::body);
+    return response.body();
+  }
+
+  @AfterEach
+  void stop() {
+    if (spark != null) {
+      spark.close();
+    }
+  }
+
+  @Test
+  void theTabShowsTheApplicationsShuffles() throws Exception {
+    start(Map.of());
+    assertTrue(page("/jobs/").contains("/sluice/"), "the tab is in the header of Spark's own pages");
+    String overview = page("/sluice/");
+    assertTrue(overview.contains("Rows written</th><td>1,000</td>"), overview);
+    assertTrue(overview.contains("spark.sluice.memory.failOnLeak</th><td>true"), overview);
+    String shuffles = page("/sluice/shuffles/?sort=rows&desc=true");
+    assertTrue(shuffles.contains("<tr id=\"shuffle-0\">"), shuffles);
+    assertTrue(shuffles.contains("../../stages/stage/?id=0&amp;attempt=0"), shuffles);
+    page("/stages/stage/?id=0&attempt=0");
+    assertTrue(page("/sluice/executors/").contains("<td>driver</td>"));
+    assertTrue(page("/sluice/diagnosis/").contains("Nothing stands out"));
+    for (String path : new String[] {"/sluice", "/sluice/", "/sluice/shuffles/", "/sluice/executors/"}) {
+      assertFalse(page(path).contains("<script>alert"), path);
+    }
+  }
+
+  @Test
+  void theSettingSwitchesTheTabOff() throws Exception {
+    start(Map.of("spark.sluice.ui.enabled", "false"));
+    assertFalse(get("/sluice/").body().contains("Rows written"));
+    assertFalse(page("/jobs/").contains("/sluice/"));
+  }
+}

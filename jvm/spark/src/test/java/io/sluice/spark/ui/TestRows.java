@@ -1,0 +1,39 @@
+package io.sluice.spark.ui;
+
+import io.sluice.spark.events.ExecutorFigures;
+import io.sluice.spark.events.ExecutorSelfTest;
+import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.events.StageSummary;
+import io.sluice.spark.metrics.Counter;
+import java.util.Map;
+import org.apache.spark.util.kvstore.InMemoryStore;
+
+/** A store filled by events. */
+final class TestRows {
+  final InMemoryStore kvStore = new InMemoryStore();
+  final StatusStore store = new StatusStore(kvStore);
+  final StatusListener listener;
+
+  TestRows(int retainedShuffles) {
+    listener = new StatusListener(kvStore, retainedShuffles);
+  }
+
+  void registered(int shuffleId) {
+    listener.onOtherEvent(ShuffleRegistered.of(shuffleId, ShuffleRegistered.SQL_ROWS, null, null, 8, 3));
+  }
+
+  void fallback(int shuffleId, String reason, String text) {
+    listener.onOtherEvent(ShuffleRegistered.of(shuffleId, ShuffleRegistered.SPARK, reason, text, 8, 3));
+  }
+
+  void summary(int shuffleId, int stageId, Map<Counter, Long> figures) {
+    Map<String, Long> byId = new java.util.TreeMap<>();
+    figures.forEach((counter, value) -> byId.put(counter.id(), value));
+    listener.onOtherEvent(StageSummary.of(shuffleId, stageId, 0, byId));
+  }
+
+  void executor(String id, String host, boolean nativeCore, String detail, Map<String, Long> figures) {
+    listener.onOtherEvent(ExecutorSelfTest.of(id, host, nativeCore, detail));
+    listener.onOtherEvent(ExecutorFigures.of(id, figures));
+  }
+}

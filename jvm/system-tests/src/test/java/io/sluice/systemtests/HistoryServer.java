@@ -1,0 +1,84 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Spark's History Server on a free port, in a process of its own. */
+final class HistoryServer implements AutoCloseable {
+  private static final Duration LIMIT = Duration.ofSeconds(120);
+  private static final Pattern STARTED = Pattern.compile("started at http://[^:\\s]+:(\\d+)");
+
+  private final Process process;
+  private final Path log;
+  private int port;
+
+  private HistoryServer(Process process, Path log) {
+    this.process = process;
+    this.log = log;
+  }
+
+  /**
+   * Starts it.
+   *
+   * @param eventLogs the folder of the applications' event logs
+   * @param jar what stands before Spark's jars on the class path; empty for nothing
+   * @param log where its output goes
+   */
+  static HistoryServer start(Path eventLogs, String jar, Path log) throws IOException {
+    String classPath = (jar.isEmpty() ? "" : jar + ":") + System.getenv("SPARK_HOME") + "/jars/*";
+    ProcessBuilder builder = new ProcessBuilder(
+        Paths.get(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx512m",
+        "-Dspark.history.fs.logDirectory=" + eventLogs.toUri(), "-Dspark.history.ui.port=0",
+        "-Dspark.history.fs.update.interval=1s", "-cp", classPath, "org.apache.spark.deploy.history.HistoryServer")
+        .redirectErrorStream(true).redirectOutput(log.toFile());
+    builder.environment().put("SPARK_LOCAL_IP", "127.0.0.1");
+    HistoryServer server = new HistoryServer(builder.start(), log);
+    try {
+      Await.until(LIMIT, () -> "no History Server; its log is " + log, server::listens);
+    } catch (AssertionError e) {
+      server.close();
+      throw e;
+    }
+    return server;
+  }
+
+  private boolean listens() {
+    Matcher started = STARTED.matcher(output());
+    if (started.find()) {
+      port = Integer.parseInt(started.group(1));
+    }
+    return port != 0;
+  }
+
+  /** The start of the addresses of an application's pages, when the server has found its log. */
+  String awaitUiOf(String applicationId) {
+    String ui = "http://127.0.0.1:" + port + "/history/" + applicationId;
+    Await.until(LIMIT, () -> "no UI of " + applicationId + "; the History Server's log is " + log, () -> {
+      try {
+        return !WebPage.get(ui + "/jobs/").isEmpty();
+      } catch (IOException notYet) {
+        return false;
+      }
+    });
+    return ui;
+  }
+
+  String output() {
+    try {
+      return new String(Files.readAllBytes(log));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}

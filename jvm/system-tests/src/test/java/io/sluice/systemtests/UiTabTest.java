@@ -1,0 +1,88 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.sluice.nativebridge.NativeCore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The tab Sluice of this line's UI: while an application runs, and afterwards in a History Server with and without the jar. */
+@Tag("everyLine")
+class UiTabTest {
+  private static final long ROWS = 20_000;
+  private static final int SLICES = 4;
+  private static final List<String> PAGES = Arrays.asList("", "shuffles/", "executors/", "diagnosis/");
+
+  @TempDir private Path folder;
+  private Path eventLogs;
+  private String applicationId;
+
+  @Test
+  void theTabIsThereDuringTheJobAndAfterwards() throws Exception {
+    assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
+    eventLogs = Files.createDirectories(folder.resolve("events"));
+    runWithOpenUi();
+    String jar = Paths.get(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+    try (HistoryServer server = HistoryServer.start(eventLogs, jar, folder.resolve("with.log"))) {
+      String ui = server.awaitUiOf(applicationId);
+      assertTrue(WebPage.get(ui + "/jobs/").contains("/sluice/"), server::output);
+      assertShowsTheJobs(ui);
+    }
+    try (HistoryServer server = HistoryServer.start(eventLogs, "", folder.resolve("without.log"))) {
+      String ui = server.awaitUiOf(applicationId);
+      String jobs = WebPage.get(ui + "/jobs/");
+      assertTrue(jobs.contains("Completed Jobs"), jobs);
+      assertFalse(jobs.contains("/sluice/"), jobs);
+      String stage = WebPage.get(ui + "/stages/stage/?id=0&attempt=0");
+      assertTrue(stage.contains("Details for Stage 0"), stage);
+    }
+  }
+
+  private void runWithOpenUi() throws IOException {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .set("spark.app.name", "<script>alert(1)</script>")
+        .set("spark.sluice.mode", "MULTITHREADED")
+        .set("spark.ui.enabled", "true").set("spark.ui.port", "0")
+        .set("spark.eventLog.enabled", "true").set("spark.eventLog.dir", eventLogs.toUri().toString())
+        .start()) {
+      applicationId = application.session().sparkContext().applicationId();
+      assertEquals(ROWS,
+          Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
+      application.session().conf().set("spark.sluice.enabled", "false");
+      assertEquals(ROWS,
+          Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
+      // Twice, because one listener posts what another one shows.
+      application.events();
+      application.events();
+      int port = java.net.URI.create(application.session().sparkContext().uiWebUrl().get()).getPort();
+      assertShowsTheJobs("http://127.0.0.1:" + port);
+    }
+  }
+
+  private static void assertShowsTheJobs(String ui) throws IOException {
+    String overview = WebPage.get(ui + "/sluice/");
+    assertTrue(overview.contains("Sluice, rows of SQL</th><td>1</td>"), overview);
+    assertTrue(overview.contains("Rows written</th><td>20,000</td>"), overview);
+    assertTrue(overview.contains("Rows read</th><td>20,000</td>"), overview);
+    assertTrue(overview.contains("because spark.sluice.enabled is false</th><td>1</td>"), overview);
+    String shuffles = WebPage.get(ui + "/sluice/shuffles/");
+    assertTrue(shuffles.contains("<tr id=\"shuffle-0\">"), shuffles);
+    assertTrue(shuffles.contains("Spark&#39;s sort shuffle, because spark.sluice.enabled is false"), shuffles);
+    assertTrue(WebPage.get(ui + "/sluice/executors/").contains("<td>driver</td>"));
+    assertTrue(WebPage.get(ui + "/sluice/diagnosis/").contains("1 shuffle went Spark&#39;s way"));
+    for (String page : PAGES) {
+      assertFalse(WebPage.get(ui + "/sluice/" + page).contains("<script>alert"), page);
+    }
+  }
+}
