@@ -157,7 +157,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
     events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
-    return new SluiceShuffleHandle<>(shuffleId, dependency, format, events.figures(dependency));
+    return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf), events.figures(dependency));
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {
@@ -185,6 +185,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       return published(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
+    ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
     mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
     return published(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
@@ -212,6 +213,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
           executorState().blockClient(SparkEnv.get().blockManager()));
     }
     ExecutorState state = executorState();
+    ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state);

@@ -3,6 +3,7 @@ package io.sluice.spark.seal;
 import io.sluice.spark.SluiceException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import scala.Option;
 
@@ -12,7 +13,8 @@ import scala.Option;
  */
 public final class ApplicationKey {
   private static final byte[] SALT = "sluice sealed frames 2".getBytes(StandardCharsets.US_ASCII);
-  private static final String ENABLED = "spark.io.encryption.enabled";
+  /** Spark's setting. */
+  public static final String ENABLED = "spark.io.encryption.enabled";
   private static final int AES_128_BYTES = 16;
   private static final int AES_192_BYTES = 24;
   private static final int AES_256_BYTES = 32;
@@ -33,13 +35,18 @@ public final class ApplicationKey {
     this.frameKeyBytes = sparksKey.length == AES_128_BYTES ? AES_128_BYTES : AES_256_BYTES;
   }
 
+  /** Whether an application with this configuration encrypts what it writes to disks. */
+  public static boolean isWanted(SparkConf conf) {
+    return conf.getBoolean(ENABLED, false);
+  }
+
   /**
    * The key of the application that this process runs tasks of; empty when it does not encrypt.
    *
    * @throws SluiceException when it encrypts and this process was given no key
    */
   public static Optional<ApplicationKey> of(SparkEnv env) {
-    if (!env.conf().getBoolean(ENABLED, false)) {
+    if (!isWanted(env.conf())) {
       return Optional.empty();
     }
     Option<byte[]> key = env.securityManager().getIOEncryptionKey();
