@@ -322,6 +322,14 @@ mod tests {
             let opened = key.open(&mut forged).map(|_| ());
             assert!(opened.is_err_and(|e| e.is_not_authentic()), "byte {at}");
         }
+        // Any byte of the header before its checksums; with 3, "SLF2" becomes "SLF1".
+        for (at, change) in (0..24).flat_map(|at| [(at, 1), (at, 3), (at, 0x80)]) {
+            let mut forged = sealed.clone();
+            forged[at] ^= change;
+            let header_crc = crc32c::crc32c(&forged[..28]).to_le_bytes();
+            forged[28..32].copy_from_slice(&header_crc);
+            assert!(decode(&forged, &key).is_err(), "byte {at}");
+        }
     }
 
     #[test]

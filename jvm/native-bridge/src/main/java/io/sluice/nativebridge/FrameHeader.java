@@ -79,8 +79,12 @@ public record FrameHeader(
         Integer.toUnsignedLong(in.getInt(offset + 16)),
         Integer.toUnsignedLong(in.getInt(offset + 20)),
         in.getInt(offset + PAYLOAD_CRC_OFFSET));
+    byte reserved = bytes[offset + FLAGS_OFFSET + 1];
     if (magic == SEALED_MAGIC) {
-      header.checkSealed(bytes[offset + FLAGS_OFFSET + 1]);
+      header.checkSealed(reserved);
+    } else if (header.flags != 0 || reserved != 0) {
+      throw new CorruptFrameException("unknown frame flags " + header.flags + " " + reserved
+          + ": written by another version of Sluice?");
     }
     return header;
   }

@@ -126,7 +126,7 @@ public final class FrameReader implements AutoCloseable {
     buffer.skip(FrameHeader.BYTES);
     readFully(payload, payload.length);
     checkCrc(mark, payload, payload.length);
-    sealed.endMark(payload);
+    sealed.endMark(mark, payload);
   }
 
   /** The keys of the current frame's map output; null when it is not sealed. */
@@ -180,9 +180,9 @@ public final class FrameReader implements AutoCloseable {
         && rowArrayBytes() <= MAX_ARRAY_BYTES;
   }
 
-  /** Bytes of the array for {@link #readRow}: the row, its length, and its seal if it has one. */
+  /** Bytes of the array for {@link #readRow}: the row, and in a sealed frame its length and its seal too. */
   long rowArrayBytes() {
-    return header.encodedBytes();
+    return sealed == null ? header.decodedBytes() : header.encodedBytes();
   }
 
   /**
@@ -191,28 +191,55 @@ public final class FrameReader implements AutoCloseable {
    */
   void readRow(byte[] row) throws IOException {
     try {
-      int length = (int) header.decodedBytes();
-      int payloadBytes = (int) header.encodedBytes();
       buffer.skip(FrameHeader.BYTES);
-      readFully(row, payloadBytes);
-      checkCrc(header, row, payloadBytes);
-      if (sealed != null) {
-        sealed.frame(Arrays.copyOfRange(row, payloadBytes - FrameHeader.SEAL_BYTES, payloadBytes));
-        sealed.keys().open(header, row, 0);
+      if (sealed == null) {
+        readPlainRow(row);
+      } else {
+        readSealedRow(row);
       }
-      int found = ByteBuffer.wrap(row).order(ByteOrder.LITTLE_ENDIAN).getInt();
-      if (found != length) {
-        throw new CorruptFrameException("frame of a row of " + found + " bytes, its header says " + length);
-      }
-      System.arraycopy(row, Integer.BYTES, row, 0, length);
     } catch (IOException e) {
       throw failure(e);
+    }
+  }
+
+  private void readPlainRow(byte[] row) throws IOException {
+    int length = (int) header.decodedBytes();
+    byte[] lengthBytes = new byte[Integer.BYTES];
+    readFully(lengthBytes, Integer.BYTES);
+    readFully(row, length);
+    CRC32C checksum = new CRC32C();
+    checksum.update(lengthBytes, 0, Integer.BYTES);
+    checksum.update(row, 0, length);
+    checkCrc(header, checksum);
+    checkRowLength(lengthBytes, length);
+  }
+
+  /** Opens the payload in {@code row}, then moves the row over its length to the start. */
+  private void readSealedRow(byte[] row) throws IOException {
+    int length = (int) header.decodedBytes();
+    int payloadBytes = (int) header.encodedBytes();
+    readFully(row, payloadBytes);
+    checkCrc(header, row, payloadBytes);
+    sealed.frame(Arrays.copyOfRange(row, payloadBytes - FrameHeader.SEAL_BYTES, payloadBytes));
+    sealed.keys().open(header, row, 0);
+    checkRowLength(row, length);
+    System.arraycopy(row, Integer.BYTES, row, 0, length);
+  }
+
+  private static void checkRowLength(byte[] lengthBytes, int length) throws CorruptFrameException {
+    int found = ByteBuffer.wrap(lengthBytes).order(ByteOrder.LITTLE_ENDIAN).getInt();
+    if (found != length) {
+      throw new CorruptFrameException("frame of a row of " + found + " bytes, its header says " + length);
     }
   }
 
   private static void checkCrc(FrameHeader header, byte[] payload, int bytes) throws CorruptFrameException {
     CRC32C checksum = new CRC32C();
     checksum.update(payload, 0, bytes);
+    checkCrc(header, checksum);
+  }
+
+  private static void checkCrc(FrameHeader header, CRC32C checksum) throws CorruptFrameException {
     if ((int) checksum.getValue() != header.payloadCrc()) {
       throw new CorruptFrameException("frame payload checksum is 0x" + Integer.toHexString(header.payloadCrc())
           + ", its bytes give 0x" + Long.toHexString(checksum.getValue()));

@@ -41,8 +41,11 @@ public final class SealedBlock {
     mark.add(seal);
   }
 
-  /** An end mark with this payload comes next. */
-  public void endMark(byte[] payload) throws FrameNotAuthenticException {
+  /** An end mark with this header and payload comes next. */
+  public void endMark(FrameHeader header, byte[] payload) throws FrameNotAuthenticException {
+    if (!header.equals(FrameHeader.endMark(payload))) {
+      throw new FrameNotAuthenticException("an end mark's header that no map task writes: " + header);
+    }
     expect(partitionAt(payload, FrameHeader.END_MARK_PAYLOAD_BYTES), "the end mark");
     if (mark == null || !MessageDigest.isEqual(mark.finishMac(), Arrays.copyOf(payload, EndMark.MAC_BYTES))) {
       throw new FrameNotAuthenticException("frames of partition " + partitions[turn]

@@ -30,8 +30,11 @@ public final class SealedBlocksInArrays {
     for (byte[] part : parts) {
       byte[] payload = Arrays.copyOfRange(part, FrameHeader.BYTES, part.length);
       FrameHeader header = FrameHeader.parse(part, 0);
+      if (header.encodedBytes() != payload.length) {
+        throw new CorruptFrameException(payload.length + " bytes of payload, the header says " + header.encodedBytes());
+      }
       if (header.isEndMark()) {
-        expected.endMark(payload);
+        expected.endMark(header, payload);
       } else {
         expected.frame(Arrays.copyOfRange(payload, payload.length - FrameHeader.SEAL_BYTES, payload.length));
         expected.keys().open(header, payload, 0);
