@@ -104,8 +104,7 @@ fn encode_with(
     let mut frames = Frames {
         arena,
         try_without_room: portion.try_without_room,
-        sealer: settings.sealer,
-        seals: SealsDigest::default(),
+        sealing: settings.sealer.map(|sealer| FrameSealing { sealer, seals: SealsDigest::default() }),
         chunks: Chunks::new(pages.iter().map(|p| p.used).sum()),
         index: RunIndex::for_partitions(partitions),
         hasher,
@@ -125,13 +124,19 @@ fn encode_with(
     }
 }
 
+/// Seals the frames of a run.
+struct FrameSealing<'r> {
+    sealer: &'r Sealer,
+    /// Of finished frames.
+    seals: SealsDigest,
+}
+
 /// The frames of a run that is being made.
 struct Frames<'r, 'a> {
     arena: &'r Arc<Arena>,
     try_without_room: bool,
-    sealer: Option<&'r Sealer>,
-    /// Of finished frames; without a sealer of none.
-    seals: SealsDigest,
+    /// None when frames are not sealed.
+    sealing: Option<FrameSealing<'r>>,
     chunks: Chunks,
     index: RunIndex,
     hasher: Option<BatchHasher<'a>>,
@@ -150,7 +155,7 @@ impl<'a> FrameSink<'a> for Frames<'_, 'a> {
     type Error = EngineError;
 
     fn make_room(&mut self, rows: &[&'a [u8]], bytes: usize) -> Result<(), EngineError> {
-        let seal_bytes = if self.sealer.is_some() { SEAL_BYTES } else { 0 };
+        let seal_bytes = if self.sealing.is_some() { SEAL_BYTES } else { 0 };
         let room = self.chunks.reserve(self.arena, bytes + seal_bytes);
         self.has_room = room.is_ok();
         if self.has_room {
@@ -162,11 +167,11 @@ impl<'a> FrameSink<'a> for Frames<'_, 'a> {
     }
 
     fn take(&mut self, rows: &[&'a [u8]], frame: &mut Vec<u8>) -> Result<(), EngineError> {
-        let sealed = self.sealer.map(|sealer| sealer.seal(self.partition, frame)).transpose();
+        let sealed = self.sealing.as_ref().map(|sealing| sealing.sealer.seal(self.partition, frame)).transpose();
         let seal = sealed.map_err(|e| EngineError::invalid(e.to_string()))?;
         self.chunks.append(self.arena, frame).inspect_err(|_| self.frames_repeated += 1)?;
-        if let Some(seal) = seal {
-            self.seals.add(&seal);
+        if let (Some(sealing), Some(seal)) = (&mut self.sealing, seal) {
+            sealing.seals.add(&seal);
         }
         if !self.has_room {
             // Not before: the rows of a frame that is lost are hashed when it is made again.
@@ -188,7 +193,7 @@ impl<'a> Frames<'_, 'a> {
 
     fn finish(mut self, place: Place, refused: Option<EngineError>) -> Encoded {
         self.chunks.free_reserved();
-        let seals = self.sealer.map(|_| self.seals.finish());
+        let seals = self.sealing.map(|sealing| sealing.seals.finish());
         Encoded {
             run: Run::new(place, self.index, self.chunks, seals),
             hashes: self.hasher.map_or_else(BatchHashes::default, BatchHasher::finish),

@@ -132,7 +132,10 @@ impl Merge<'_> {
             };
             passing.checksum.update(bytes);
             if let Some(passing) = &mut passing.seals {
-                passing.update(bytes, seals)?;
+                let Some(seals) = seals else {
+                    return Err(EngineError::invalid("a run whose frames are not sealed, in an output of sealed frames"));
+                };
+                passing.update(bytes, &mut seals.passed)?;
             }
             let piece_end = start + bytes.len() as u64;
             self.add_piece(Piece { source: Some(source), start, end: piece_end })?;
@@ -182,10 +185,16 @@ struct Source<'a> {
     /// Place in `ends` of the first partition that was not merged yet.
     next: usize,
     bytes: Bytes<'a>,
-    /// Of the frames that have passed by; of none when they are not sealed.
-    seals: SealsDigest,
-    /// What `seals` must be in the end.
-    expected: Option<[u8; 32]>,
+    /// None when the run's frames are not sealed.
+    seals: Option<RunSeals>,
+}
+
+/// The seals of a run's frames.
+struct RunSeals {
+    /// Of the frames that have passed by.
+    passed: SealsDigest,
+    /// What `passed` must be in the end.
+    expected: [u8; 32],
 }
 
 enum Bytes<'a> {
@@ -204,8 +213,8 @@ impl Source<'_> {
 
     /// Fails if the frames that were read are not those that were written.
     fn check_seals(&self) -> Result<(), EngineError> {
-        match self.expected {
-            Some(expected) if self.seals.clone().finish() != expected => {
+        match &self.seals {
+            Some(seals) if seals.passed.clone().finish() != seals.expected => {
                 Err(changed("its frames are not those of the run"))
             }
             _ => Ok(()),
@@ -243,8 +252,7 @@ fn sources<'a>(runs: &'a [Run], buffers: &'a mut ReadBuffers) -> Vec<Source<'a>>
     let source = |run: &'a Run| Source {
         ends: run.ends(),
         next: 0,
-        seals: SealsDigest::default(),
-        expected: run.seals,
+        seals: run.seals.map(|expected| RunSeals { passed: SealsDigest::default(), expected }),
         bytes: match &run.storage {
             Storage::Memory(chunks) => Bytes::Memory(chunks),
             Storage::Spilled { file, start } => {
