@@ -38,7 +38,7 @@ pub(crate) enum Reason {
     DirectoryFailed = -13,
     /// The peer has reached a limit of its own, or its disk does not answer in time.
     Busy = -14,
-    /// A sealed frame is not the one that was sealed for where it lies.
+    /// A sealed frame is not the one that was sealed for where it lies, or that was written to a spill file.
     NotAuthentic = -15,
 }
 
@@ -67,6 +67,7 @@ impl From<EngineError> for CallError {
             ErrorKind::NoMemory => Reason::NoMemory,
             ErrorKind::Invalid => Reason::Invalid,
             ErrorKind::Io => Reason::Io,
+            ErrorKind::SpillChanged => Reason::NotAuthentic,
             ErrorKind::DiskFull => Reason::DiskFull,
             ErrorKind::DirectoryFailed => Reason::DirectoryFailed,
             ErrorKind::WrongPhase => Reason::WrongPhase,

@@ -28,12 +28,13 @@ public final class PlainRun implements AutoCloseable {
 
   /** Null when frames are not sealed. */
   private final FrameSealer sealer;
-  /** Of all frames; of none when they are not sealed. */
-  private final MessageDigest seals = SealsDigest.start();
+  /** Of all frames; null when they are not sealed. */
+  private final MessageDigest seals;
 
   private PlainRun(Lease lease, int count, boolean rowHashes, FrameSealer sealer) {
     this.lease = lease;
     this.sealer = sealer;
+    this.seals = sealer == null ? null : SealsDigest.start();
     this.memory = new MemoryRange(lease.address(), lease.bytes());
     this.index = new FrameIndex(count);
     this.xors = new long[rowHashes ? count : 0];
@@ -162,7 +163,8 @@ public final class PlainRun implements AutoCloseable {
       // Never beyond what was read.
       to = put(sealed, frame.update(chunk, count, sealed), to);
     }
-    to = put(sealed, frame.finish(sealed), to);
+    byte[] rest = frame.finish();
+    to = put(rest, rest.length, to);
     memory.put(at, frame.header(), 0, FrameHeader.BYTES);
     seals.update(frame.seal());
     return to;

@@ -127,7 +127,7 @@ public final class RowFile {
 
     @Override
     public byte[] finish() throws IOException {
-      out.write(sealed, 0, frame.finish(sealed));
+      out.write(frame.finish());
       return frame.header();
     }
 

@@ -15,6 +15,8 @@ public final class EndMark {
   /** Length of an end mark, header included. */
   public static final int BYTES = FrameHeader.BYTES + FrameHeader.END_MARK_PAYLOAD_BYTES;
 
+  private static final int FEWEST_FRAME_BYTES = FrameHeader.BYTES + FrameHeader.SEAL_BYTES;
+
   private final int partition;
   private final Mac mac;
 
@@ -22,6 +24,11 @@ public final class EndMark {
     this.partition = partition;
     this.mac = Hkdf.mac(key);
     mac.update(keys.place(partition));
+  }
+
+  /** The most that the end marks of a map output take whose frames have {@code frameBytes}: none without a frame. */
+  public static long mostBytes(int partitions, long frameBytes) {
+    return Math.min(partitions, frameBytes / FEWEST_FRAME_BYTES) * BYTES;
   }
 
   /** Adds the partition's next frame. */

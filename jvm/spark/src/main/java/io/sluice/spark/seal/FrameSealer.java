@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 import javax.crypto.Cipher;
@@ -17,6 +18,8 @@ import javax.crypto.Cipher;
  */
 public final class FrameSealer {
   static final long MAX_FRAMES = 1L << 32;
+  /** The longest array of every JVM. */
+  private static final long MAX_ARRAY_BYTES = Integer.MAX_VALUE - 8;
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private final OutputKeys keys;
@@ -46,8 +49,14 @@ public final class FrameSealer {
    * Begins to seal a frame of {@code partition}.
    *
    * @param plain the frame's header as it would be without a seal; the checksum does not matter
+   * @throws SluiceException when its payload is too long to be opened, or too many frames were sealed
    */
   public Frame start(FrameHeader plain, int partition) {
+    if (plain.encodedBytes() + FrameHeader.SEAL_BYTES > MAX_ARRAY_BYTES) {
+      throw new SluiceException("rows of " + plain.decodedBytes() + " bytes cannot be encrypted as one frame: readers "
+          + "hold a sealed payload in one array, which is at most " + MAX_ARRAY_BYTES
+          + " bytes long. Make the row smaller, or set spark.io.encryption.enabled to false");
+    }
     long number = frames.getAndIncrement();
     if (number < 0 || number >= MAX_FRAMES) {
       frames.set(MAX_FRAMES);
@@ -96,18 +105,18 @@ public final class FrameSealer {
       }
     }
 
-    /** Ends the payload: how many bytes went to {@code target}, the seal is the last of them. */
-    public int finish(byte[] target) {
+    /**
+     * Ends the payload: the rest of the frame, whose last bytes are the seal. Some security providers give out nothing
+     * before, then this is the whole payload.
+     */
+    public byte[] finish() {
       try {
-        int made = cipher.doFinal(target, 0);
-        ByteBuffer out = ByteBuffer.wrap(target).order(ByteOrder.LITTLE_ENDIAN);
-        out.position(made);
-        out.put(nonce).putInt(partition);
-        made = out.position();
-        checksum.update(target, 0, made);
-        seal = new byte[FrameHeader.SEAL_BYTES];
-        System.arraycopy(target, made - FrameHeader.SEAL_BYTES, seal, 0, FrameHeader.SEAL_BYTES);
-        return made;
+        byte[] last = cipher.doFinal();
+        byte[] rest = ByteBuffer.allocate(last.length + nonce.length + Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN)
+            .put(last).put(nonce).putInt(partition).array();
+        checksum.update(rest, 0, rest.length);
+        seal = Arrays.copyOfRange(rest, rest.length - FrameHeader.SEAL_BYTES, rest.length);
+        return rest;
       } catch (GeneralSecurityException e) {
         throw OutputKeys.noCipher(e);
       }

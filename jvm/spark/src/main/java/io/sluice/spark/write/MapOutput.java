@@ -165,7 +165,8 @@ final class MapOutput implements AutoCloseable {
 
   /** At least as many bytes as {@link #commit} will write. No encode may be running. */
   long encodedBytes() {
-    return runs.memoryBytes() + spilledBytes + (sealer == null ? 0 : (long) partitions * EndMark.BYTES);
+    long frames = runs.memoryBytes() + spilledBytes;
+    return frames + (sealer == null ? 0 : EndMark.mostBytes(partitions, frames));
   }
 
   /**

@@ -63,6 +63,9 @@ final class NativeRuns implements Runs {
   public long commit(File file, int checksumAlgorithm, long[] lengths, long[] checksums) throws IOException {
     long total = NativeCore.writerCommit(handle, file.getPath(), checksumAlgorithm, lengths,
         checksums.length == 0 ? null : checksums);
+    if (total == NativeCore.NOT_AUTHENTIC) {
+      throw new SpillChangedException(NativeCore.lastErrorMessage(), null);
+    }
     if (NativeException.isFileFailure(total)) {
       throw new IOException("writing the map output to " + file + " failed: " + NativeCore.lastErrorMessage());
     }

@@ -115,7 +115,7 @@ final class SealedPartitions extends OutputStream {
     }
   }
 
-  private static IOException changed(String what, Throwable cause) {
-    return new IOException("a spill of sealed frames was changed after it was written: " + what, cause);
+  private static SpillChangedException changed(String what, Throwable cause) {
+    return new SpillChangedException("a spill of sealed frames was changed after it was written: " + what, cause);
   }
 }

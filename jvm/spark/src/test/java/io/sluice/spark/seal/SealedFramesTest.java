@@ -6,16 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.FrameNotAuthenticException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.codec.Decoders;
+import io.sluice.spark.codec.RowFile;
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.Provider;
+import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -27,7 +32,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -37,6 +45,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SealedFramesTest {
   private static final Path VECTORS =
       Path.of(System.getProperty("sluice.repository", "../.."), "docs/block-format/sealed-vectors");
+  private static final int PAYLOAD_CRC_OFFSET = 24;
+  private static final int HEADER_CRC_OFFSET = 28;
   private static final ApplicationKey APPLICATION = new ApplicationKey(bytesFrom(0, 16));
   private static final OutputKeys KEYS = APPLICATION.output(3, 77);
 
@@ -105,7 +115,7 @@ class SealedFramesTest {
     int count = frame.update(payload, payload.length, sealed);
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     out.write(sealed, 0, count);
-    out.write(sealed, 0, frame.finish(sealed));
+    out.writeBytes(frame.finish());
     return ByteBuffer.allocate(FrameHeader.BYTES + out.size()).put(frame.header()).put(out.toByteArray()).array();
   }
 
@@ -234,6 +244,82 @@ class SealedFramesTest {
     assertArrayEquals(rows.toArray(), Decoders.JAVA.rowsOfBlock(block, KEYS).toArray());
     assertArrayEquals(rows.toArray(), Decoders.NATIVE.rowsOfBlock(block, KEYS).toArray());
     assertTrue(Collections.indexOfSubList(boxed(block), boxed("needle".getBytes(StandardCharsets.US_ASCII))) < 0);
+  }
+
+  /** With checksums that fit, as somebody who means it would write them; where a checksum itself changes, without. */
+  @Test
+  void everyChangedByteIsRefusedByReadersAndBothDecoders() throws Exception {
+    List<byte[]> parts = SealedBlocksInArrays.parts(Files.readAllBytes(VECTORS.resolve("partition-5.block")));
+    for (int part = 0; part < parts.size(); part++) {
+      boolean isFrame = part < parts.size() - 1;
+      for (int at = 0; at < parts.get(part).length; at++) {
+        // With 3, "SLF2" becomes "SLF1".
+        for (int change : new int[] {1, 2, 3, 0x80}) {
+          byte[] forged = forged(parts.get(part), at, change);
+          String what = "part " + part + ", byte " + at + ", change " + change;
+          List<byte[]> block = replaced(parts, part, forged);
+          assertThrows(CorruptFrameException.class,
+              () -> SealedBlocksInArrays.check(block, new SealedBlock(KEYS, new int[] {5})), what);
+          if (isFrame) {
+            assertThrows(CorruptFrameException.class, () -> Decoders.JAVA.rows(forged, KEYS), what);
+            assertThrows(CorruptFrameException.class, () -> Decoders.NATIVE.rows(forged, KEYS), what);
+          }
+        }
+      }
+    }
+  }
+
+  private static byte[] forged(byte[] part, int at, int change) {
+    byte[] forged = part.clone();
+    forged[at] ^= (byte) change;
+    if (at < PAYLOAD_CRC_OFFSET || at >= FrameHeader.BYTES) {
+      putCrc(forged, FrameHeader.BYTES, forged.length, PAYLOAD_CRC_OFFSET);
+      putCrc(forged, 0, HEADER_CRC_OFFSET, HEADER_CRC_OFFSET);
+    }
+    return forged;
+  }
+
+  private static void putCrc(byte[] bytes, int from, int to, int at) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes, from, to - from);
+    ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putInt(at, (int) crc.getValue());
+  }
+
+  @Test
+  void aFrameThatNoArrayCanHoldIsNotSealed() {
+    FrameSealer sealer = new FrameSealer(KEYS);
+    long most = Integer.MAX_VALUE - 8 - FrameHeader.SEAL_BYTES;
+    assertDoesNotThrow(() -> sealer.start(headerOf(most), 0));
+    String message = assertThrows(SluiceException.class, () -> sealer.start(headerOf(most + 1), 0)).getMessage();
+    assertTrue(message.contains("cannot be encrypted as one frame"), message);
+  }
+
+  private static FrameHeader headerOf(long payloadBytes) {
+    return new FrameHeader(FrameHeader.PATH_ROWS, FrameHeader.ENCODING_PLAIN, 0, 1, 1, payloadBytes - Integer.BYTES,
+        payloadBytes, 0);
+  }
+
+  @Test
+  void thereAreNoMoreEndMarksThanFrames() {
+    assertEquals(0, EndMark.mostBytes(1000, 0));
+    assertEquals(2L * EndMark.BYTES, EndMark.mostBytes(1000, 2 * (FrameHeader.BYTES + FrameHeader.SEAL_BYTES + 4)));
+    assertEquals(3L * EndMark.BYTES, EndMark.mostBytes(3, 1L << 40));
+  }
+
+  /** Some security providers give out nothing before the last call. */
+  @Test
+  void aProviderThatKeepsAllBytesToTheEnd(@TempDir Path folder) throws Exception {
+    byte[] row = bytesFrom(0, 600_000);
+    File file = folder.resolve("row").toFile();
+    Provider keeping = new KeepingProvider();
+    Security.insertProviderAt(keeping, 1);
+    try {
+      RowFile.write(file, 0, 5, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length, new FrameSealer(KEYS));
+    } finally {
+      Security.removeProvider(keeping.getName());
+    }
+    assertTrue(KeepingProvider.finished > 0, "the provider was not used");
+    assertArrayEquals(new Object[] {row}, Decoders.JAVA.rows(Files.readAllBytes(file.toPath()), KEYS).toArray());
   }
 
   private static List<Byte> boxed(byte[] bytes) {

@@ -376,7 +376,7 @@ class RunsOnBothEnginesTest {
       System.arraycopy(bytes, twice ? frame : 0, changed, frame, frame);
       Files.write(spill, changed);
       File data = folder.resolve("data").toFile();
-      Exception failure = assertThrows(Exception.class,
+      Exception failure = assertThrows(SpillChangedException.class,
           () -> runs.commit(data, NativeCore.CHECKSUM_NONE, new long[1], new long[0]));
       assertTrue(failure.getMessage().contains("was changed after it was written"), failure::toString);
       Files.write(spill, bytes);
