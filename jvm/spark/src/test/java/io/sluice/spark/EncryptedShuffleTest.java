@@ -2,12 +2,14 @@ package io.sluice.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.seal.EndMark;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -23,7 +25,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -33,8 +34,6 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -159,31 +158,11 @@ class EncryptedShuffleTest {
     assertTrue(spark.counter(Counter.WRITE_BATCHES_BY_POOL) > 0);
   }
 
-  /** What Spark gives to those who fetch blocks. */
-  @Test
-  void servedBlocksHaveNoRow() throws IOException {
-    start(ENCRYPTED);
-    assertEquals(20_000, table(20_000).repartition(4).toJavaRDD().count());
-    int blocks = 0;
-    for (Path data : ShuffleFiles.all().stream().filter(file -> file.toString().endsWith(".data")).toList()) {
-      String[] name = data.getFileName().toString().split("[_.]");
-      BlockId block = new ShuffleBlockBatchId(Integer.parseInt(name[1]), Long.parseLong(name[2]), 0, 4);
-      ByteBuffer served = SparkEnv.get().blockManager().getLocalBlockData(block).nioByteBuffer();
-      byte[] bytes = new byte[served.remaining()];
-      served.get(bytes);
-      assertTrue(bytes.length > 0);
-      assertFalse(new String(bytes, StandardCharsets.ISO_8859_1).contains(MARKER), block::name);
-      blocks++;
-    }
-    assertTrue(blocks > 0);
-  }
-
   @ParameterizedTest
   @ValueSource(ints = {128, 192, 256})
   void joinsAggregatesAndSorts(int keyBits) {
     start(encryptedAnd("spark.io.encryption.keySizeBits", Integer.toString(keyBits),
-        "spark.io.encryption.keygen.algorithm", "HmacSHA256", "spark.sql.autoBroadcastJoinThreshold", "-1",
-        "spark.shuffle.compress", "true"));
+        "spark.io.encryption.keygen.algorithm", "HmacSHA256", "spark.sql.autoBroadcastJoinThreshold", "-1"));
     assertSameAsStock(() -> table(60_000).groupBy("k").agg(functions.max("text"), functions.sum("id")).orderBy("k"));
     assertSameAsStock(() -> table(20_000).as("l").join(table(20_000).as("r"), "id").select("l.text", "r.k"));
   }
@@ -199,22 +178,62 @@ class EncryptedShuffleTest {
     assertSameAsStock(() -> table(5_000).groupBy("k").count());
   }
 
+  /** So little that sorts and combiners spill. */
+  private static Map<String, String> littleMemory(boolean encrypted) {
+    return encryptedAnd("spark.io.encryption.enabled", Boolean.toString(encrypted), "spark.sluice.memory.limit", "24m",
+        "spark.memory.fraction", "0.01", "spark.testing.reservedMemory", "1", "spark.testing.memory",
+        Long.toString(600L << 20));
+  }
+
   @Test
   void sortsThatSpill() {
-    start(encryptedAnd("spark.sluice.memory.limit", "24m", "spark.memory.fraction", "0.01",
-        "spark.testing.reservedMemory", "1", "spark.testing.memory", Long.toString(600L << 20)));
-    assertSameAsStock(() -> table(200_000).repartition(2).sortWithinPartitions("text", "id")
-        .selectExpr("look(id) AS id", "text"));
+    start(littleMemory(true));
+    assertSameAsStock(this::sortedTable);
     assertTrue(CLEAN.contains("temp_local"), CLEAN::toString);
+  }
+
+  /** What {@link #sortsThatSpill} looks for is found where nothing is encrypted. */
+  @Test
+  void sortsThatSpillWithoutEncryptionLeaveRowsInFiles() {
+    start(littleMemory(false));
+    spark.onSluice(this::sortedTable);
+    assertTrue(LEAKING.contains("temp_local"), LEAKING::toString);
+  }
+
+  private Dataset<Row> sortedTable() {
+    return table(200_000).repartition(2).sortWithinPartitions("text", "id").selectExpr("look(id) AS id", "text");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void sortsAndCombinersOfRddsThatSpill(boolean encrypted) {
+    start(littleMemory(encrypted));
+    // Strings of no known order and values without a shape: the rows are Spark's to sort and to combine.
+    long groups = pairs(spark.session(), 200_000).mapToPair(pair -> new Tuple2<>(pair._2(), pair._2()))
+        .groupByKey(2).filter(group -> {
+          look(Long.parseLong(group._1().substring(MARKER.length())));
+          return true;
+        }).count();
+    assertEquals(200_000, groups);
+    Set<String> kinds = encrypted ? CLEAN : LEAKING;
+    assertTrue(kinds.contains("temp_local"), kinds::toString);
+    assertEquals(encrypted, LEAKING.isEmpty());
   }
 
   @Test
   void rowsThatGoToFilesOfTheirOwn() {
     start(encryptedAnd("spark.sluice.memory.limit", "16m"));
-    Supplier<Dataset<Row>> query = () -> table(6).selectExpr("id", "repeat(text, 400000 + cast(id AS int)) AS text")
-        .repartition(2).selectExpr("look(id) AS id", "md5(text) AS sum");
+    // Before its second row a map task looks into the file that has its first one.
+    spark.session().udf().register("lookAlways", (UDF1<Long, Long>) id -> {
+      look();
+      return id;
+    }, DataTypes.LongType);
+    Supplier<Dataset<Row>> query =
+        () -> table(6).selectExpr("lookAlways(id) AS id", "repeat(text, 400000 + cast(id AS int)) AS text")
+            .repartition(2).selectExpr("id", "md5(text) AS sum");
     assertSameAsStock(query);
     assertTrue(spark.counter(Counter.WRITE_ROWS_TO_FILES) > 0);
+    assertTrue(CLEAN.contains("temp_shuffle"), CLEAN::toString);
   }
 
   @Test
@@ -223,6 +242,40 @@ class EncryptedShuffleTest {
     assertSameAsStock(() -> table(100_000).repartition(4));
     assertTrue(spark.counter(Counter.CACHE_OUTPUTS) > 0);
     assertTrue(CLEAN.contains("shuffle.data"), CLEAN::toString);
+  }
+
+  /** Writing the output to the disk would find the same frames. */
+  @ParameterizedTest
+  @ValueSource(strings = {"files", "cache"})
+  void aMapTaskFailsWhoseSpillFileWasChanged(String store) {
+    Map<String, String> settings = encryptedAnd("spark.sluice.memory.limit", "16m", "spark.sluice.store", store);
+    if (store.equals("cache")) {
+      settings.put("spark.sluice.cache.hostLimit", "256m");
+    }
+    start(settings);
+    spark.session().udf().register("damage", (UDF1<Long, Long>) id -> {
+      if (id == 599_999) {
+        ShuffleFiles.named("temp_shuffle").forEach(EncryptedShuffleTest::changeLastByte);
+      }
+      return id;
+    }, DataTypes.LongType);
+    Dataset<Row> query = spark.session().range(0, 600_000, 1, 1)
+        .selectExpr("damage(id) AS id", "repeat('" + MARKER + "', 8) AS text").repartition(4, functions.col("id"));
+    Exception failure = assertThrows(Exception.class, query::collectAsList);
+    assertTrue(failure.getMessage().contains("a spill of sealed frames was changed after it was written"),
+        failure::getMessage);
+    assertEquals(0, spark.counter(Counter.CACHE_REFUSALS));
+  }
+
+  private static void changeLastByte(Path file) {
+    try (RandomAccessFile bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.seek(bytes.length() - 1);
+      int last = bytes.read();
+      bytes.seek(bytes.length() - 1);
+      bytes.write(last ^ 1);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @ParameterizedTest
