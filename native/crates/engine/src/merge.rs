@@ -133,7 +133,9 @@ impl Merge<'_> {
             passing.checksum.update(bytes);
             if let Some(passing) = &mut passing.seals {
                 let Some(seals) = seals else {
-                    return Err(EngineError::invalid("a run whose frames are not sealed, in an output of sealed frames"));
+                    return Err(EngineError::invalid(
+                        "a run whose frames are not sealed, in an output of sealed frames",
+                    ));
                 };
                 passing.update(bytes, &mut seals.passed)?;
             }

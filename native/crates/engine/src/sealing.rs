@@ -47,7 +47,10 @@ impl PassingSeals {
 
 /// What was written is not what is read.
 pub(crate) fn changed(what: &str) -> EngineError {
-    EngineError::new(ErrorKind::SpillChanged, format!("a spill of sealed frames was changed after it was written: {what}"))
+    EngineError::new(
+        ErrorKind::SpillChanged,
+        format!("a spill of sealed frames was changed after it was written: {what}"),
+    )
 }
 
 /// Finds the seals of frames whose bytes come in pieces.

@@ -157,7 +157,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
     events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
-    return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf), events.figures(dependency));
+    return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
+        events.figures(dependency));
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {

@@ -15,7 +15,9 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
  * <p>Shuffles that fall back have one of Spark's own handles instead.
  */
 public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
-  /** 2: with {@link #sealed}. Versions that do not know it cannot read the handle, and so write no frame in the clear. */
+  /**
+   * 2: with {@link #sealed}. Versions that do not know it cannot read the handle, and so write no frame in the clear.
+   */
   private static final long serialVersionUID = 2L;
 
   private final RecordFormat format;

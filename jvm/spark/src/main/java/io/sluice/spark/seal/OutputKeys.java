@@ -111,7 +111,9 @@ public final class OutputKeys {
   }
 
   static SluiceException noCipher(GeneralSecurityException e) {
-    return new SluiceException("spark.io.encryption.enabled needs " + CIPHER + " and SHA-256, and a security provider of "
-        + "this Java failed at them (" + e + "). See the list of providers in its file java.security", e);
+    return new SluiceException(
+        "spark.io.encryption.enabled needs " + CIPHER + " and SHA-256, and a security provider of "
+            + "this Java failed at them (" + e + "). See the list of providers in its file java.security",
+        e);
   }
 }
