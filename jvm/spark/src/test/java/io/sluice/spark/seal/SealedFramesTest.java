@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.FrameNotAuthenticException;
+import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.codec.Decoders;
 import io.sluice.spark.codec.RowFile;
@@ -34,6 +36,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.apache.spark.unsafe.Platform;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +52,12 @@ class SealedFramesTest {
   private static final int HEADER_CRC_OFFSET = 28;
   private static final ApplicationKey APPLICATION = new ApplicationKey(bytesFrom(0, 16));
   private static final OutputKeys KEYS = APPLICATION.output(3, 77);
+
+  @BeforeAll
+  static void nativeLibrary() {
+    NativeLibrary.Status library = NativeLibrary.load("");
+    assumeTrue(library.available(), library.detail());
+  }
 
   private static byte[] bytesFrom(int first, int count) {
     byte[] bytes = new byte[count];
