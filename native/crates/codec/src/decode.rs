@@ -7,6 +7,7 @@ use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::kernels::Kernels;
 use crate::layout::{Kind, bitset_words, stride, words_fit};
 use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::seal::FrameKey;
 use crate::tails;
 use crate::vardata::{TargetSlot, VarDecoder};
 
@@ -65,21 +66,22 @@ impl Decoder {
     pub fn decode(&mut self, frame: &[u8], target: &mut [u8], row_bytes: &mut [u32]) -> Result<usize> {
         let header = FrameHeader::parse(frame)?;
         let payload = &frame[HEADER_BYTES..];
-        if payload.len() != header.encoded_bytes as usize {
-            return Err(CodecError::new(format!(
-                "frame has {} bytes of payload, its header says {}",
-                payload.len(),
-                header.encoded_bytes
-            )));
-        }
-        let crc = crc32c::crc32c(payload);
-        if crc != header.payload_crc {
-            return Err(CodecError::new(format!(
-                "payload checksum is {:#010x}, its {} bytes give {crc:#010x}",
-                header.payload_crc,
-                payload.len()
-            )));
-        }
+        header.check_payload(payload)?;
+        self.decode_payload(&header, payload, target, row_bytes)
+    }
+
+    /// As [`Decoder::decode`], of a sealed frame, whose payload is decrypted in place.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`], and those of [`FrameKey::open`].
+    pub fn decode_sealed(
+        &mut self,
+        frame: &mut [u8],
+        key: &FrameKey,
+        target: &mut [u8],
+        row_bytes: &mut [u32],
+    ) -> Result<usize> {
+        let (header, payload) = key.open(frame)?;
         self.decode_payload(&header, payload, target, row_bytes)
     }
 

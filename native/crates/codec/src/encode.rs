@@ -8,6 +8,7 @@ use crate::layout::{Columns, Kind, bitset_words, predict, stride, words_fit};
 use crate::options::{CodecOptions, Level};
 use crate::portions::Portions;
 use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::seal::SEAL_BYTES;
 use crate::tails;
 use crate::vardata::{Slot, VarEncoder};
 
@@ -19,8 +20,8 @@ const FRAME_ROWS: usize = 4096;
 const TILE_ROWS: usize = 512;
 
 /// The most bytes of a frame beside its rows: lengths and sizes of all rows, heads of columns, a dictionary that is
-/// tried and not used.
-const FRAME_EXTRA: usize = HEADER_BYTES + 4096;
+/// tried and not used. A sink may seal the frame where it is.
+const FRAME_EXTRA: usize = HEADER_BYTES + 4096 + SEAL_BYTES;
 /// Bytes, for each row, of the arrays that have one element a row.
 const BYTES_PER_ROW: usize = 10 * size_of::<u64>();
 
@@ -35,11 +36,11 @@ pub trait FrameSink<'a> {
     /// The frame is not made then.
     fn make_room(&mut self, rows: &[&'a [u8]], bytes: usize) -> Result<(), Self::Error>;
 
-    /// Takes the frame of `rows`.
+    /// Takes the frame of `rows`; it may change the bytes, and add [`SEAL_BYTES`] to them.
     ///
     /// # Errors
     /// No frame is made after it.
-    fn take(&mut self, rows: &[&'a [u8]], frame: &[u8]) -> Result<(), Self::Error>;
+    fn take(&mut self, rows: &[&'a [u8]], frame: &mut Vec<u8>) -> Result<(), Self::Error>;
 }
 
 /// A sink that needs no room beforehand.
@@ -52,7 +53,7 @@ impl<'a, E, F: FnMut(&[u8]) -> Result<(), E>> FrameSink<'a> for Unbounded<F> {
         Ok(())
     }
 
-    fn take(&mut self, _: &[&'a [u8]], frame: &[u8]) -> Result<(), E> {
+    fn take(&mut self, _: &[&'a [u8]], frame: &mut Vec<u8>) -> Result<(), E> {
         (self.0)(frame)
     }
 }
@@ -137,7 +138,7 @@ impl Encoder {
             let (now, later) = rows.split_at(frame_rows(rows));
             done = sink.make_room(now, frame_bound(now)).and_then(|()| {
                 self.make_frame(now, fields);
-                sink.take(now, &self.frame)
+                sink.take(now, &mut self.frame)
             });
             rows = later;
         }

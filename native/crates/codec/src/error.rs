@@ -6,11 +6,21 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecError {
     what: String,
+    not_authentic: bool,
 }
 
 impl CodecError {
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into() }
+        Self { what: what.into(), not_authentic: false }
+    }
+
+    pub(crate) fn not_authentic(what: impl Into<String>) -> Self {
+        Self { what: what.into(), not_authentic: true }
+    }
+
+    /// Whether the bytes are a whole sealed frame, but not one that was sealed for where it lies.
+    pub fn is_not_authentic(&self) -> bool {
+        self.not_authentic
     }
 }
 

@@ -6,6 +6,12 @@ use crate::error::{CodecError, Result};
 pub const HEADER_BYTES: usize = 32;
 /// "SLF1", little-endian: Sluice frame, format 1.
 pub const MAGIC: u32 = 0x3146_4C53;
+/// "SLF2", little-endian: what sealed frames and end marks begin with.
+pub const SEALED_MAGIC: u32 = 0x3246_4C53;
+/// Flag of a sealed frame.
+const FLAG_SEALED: u8 = 1;
+/// Flags of an end mark.
+const FLAGS_END_MARK: u8 = 3;
 /// Most records in one frame.
 pub const MAX_RECORDS: u32 = 1 << 16;
 /// Most fields of a row.
@@ -40,10 +46,34 @@ pub struct FrameHeader {
 impl FrameHeader {
     /// The header's bytes, its own checksum included.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        self.bytes_of(MAGIC, 0)
+    }
+
+    /// The same as the header of a sealed frame.
+    pub fn to_sealed_bytes(&self) -> [u8; HEADER_BYTES] {
+        self.bytes_of(SEALED_MAGIC, FLAG_SEALED)
+    }
+
+    /// The header of an end mark.
+    pub(crate) fn end_mark(encoded_bytes: u32, payload_crc: u32) -> [u8; HEADER_BYTES] {
+        let mark = Self {
+            path: PATH_ROWS,
+            encoding: ENCODING_PLAIN,
+            records: 0,
+            fields: 0,
+            decoded_bytes: 0,
+            encoded_bytes,
+            payload_crc,
+        };
+        mark.bytes_of(SEALED_MAGIC, FLAGS_END_MARK)
+    }
+
+    fn bytes_of(&self, magic: u32, flags: u8) -> [u8; HEADER_BYTES] {
         let mut out = [0u8; HEADER_BYTES];
-        out[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        out[0..4].copy_from_slice(&magic.to_le_bytes());
         out[4] = self.path;
         out[5] = self.encoding;
+        out[6] = flags;
         out[8..12].copy_from_slice(&self.records.to_le_bytes());
         out[12..16].copy_from_slice(&self.fields.to_le_bytes());
         out[16..20].copy_from_slice(&self.decoded_bytes.to_le_bytes());
@@ -57,8 +87,20 @@ impl FrameHeader {
     /// Reads and checks a header: magic, checksum, and every field's range.
     ///
     /// # Errors
-    /// When the bytes are too short, corrupt, or of a version or path this build does not know.
+    /// When the bytes are too short, corrupt, sealed, or of a version or path this build does not know.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
+        Self::parse_as(bytes, MAGIC, 0)
+    }
+
+    /// As [`Self::parse`], of a sealed frame.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and when the frame is not sealed.
+    pub fn parse_sealed(bytes: &[u8]) -> Result<Self> {
+        Self::parse_as(bytes, SEALED_MAGIC, FLAG_SEALED)
+    }
+
+    fn parse_as(bytes: &[u8], magic: u32, flags: u8) -> Result<Self> {
         let Some(head) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Err(CodecError::new(format!(
                 "frame header needs {HEADER_BYTES} bytes, only {} are there",
@@ -66,8 +108,12 @@ impl FrameHeader {
             )));
         };
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        if word(0) != MAGIC {
-            return Err(CodecError::new(format!("not a Sluice frame: magic is {:#010x}", word(0))));
+        if word(0) != magic {
+            return Err(CodecError::new(match word(0) {
+                MAGIC => "a frame that is not sealed, where sealed ones are expected".to_owned(),
+                SEALED_MAGIC => "a sealed frame, and there is no key to open it".to_owned(),
+                other => format!("not a Sluice frame: magic is {other:#010x}"),
+            }));
         }
         let actual = crc32c::crc32c(&head[..28]);
         if word(28) != actual {
@@ -85,11 +131,31 @@ impl FrameHeader {
             encoded_bytes: word(20),
             payload_crc: word(24),
         };
-        if head[6] != 0 || head[7] != 0 {
+        if head[6] != flags || head[7] != 0 {
             return Err(CodecError::new(format!("unknown frame flags {:#04x} {:#04x}", head[6], head[7])));
         }
         header.check()?;
         Ok(header)
+    }
+
+    /// Checks length and checksum of the payload.
+    pub(crate) fn check_payload(&self, payload: &[u8]) -> Result<()> {
+        if payload.len() != self.encoded_bytes as usize {
+            return Err(CodecError::new(format!(
+                "frame has {} bytes of payload, its header says {}",
+                payload.len(),
+                self.encoded_bytes
+            )));
+        }
+        let crc = crc32c::crc32c(payload);
+        if crc != self.payload_crc {
+            return Err(CodecError::new(format!(
+                "payload checksum is {:#010x}, its {} bytes give {crc:#010x}",
+                self.payload_crc,
+                payload.len()
+            )));
+        }
+        Ok(())
     }
 
     /// Checks the range of every field.

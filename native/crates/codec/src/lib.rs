@@ -9,6 +9,8 @@
 //!         | row lengths · rows                                                      (plain)
 //! ```
 //!
+//! With `spark.io.encryption.enabled` frames are sealed ([`Sealer`], [`FrameKey`]).
+//!
 //! An `UnsafeRow` is a null bitset, one 8-byte word per field, then a variable region. Each of the `W`
 //! word positions is a column of u64 ([`column`]). Words that say where a variable-length value lies are
 //! recognised, verified and replaced by sizes ([`layout`]); the values themselves are stored by column
@@ -35,6 +37,7 @@ mod layout;
 mod options;
 mod portions;
 mod scratch;
+mod seal;
 mod tails;
 mod vardata;
 
@@ -46,3 +49,4 @@ pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};
 pub use kernels::Kernels;
 pub use options::{CodecOptions, Level};
 pub use scratch::RETAINED_LIMIT;
+pub use seal::{END_MARK_BYTES, EndMark, EndMarkKey, FrameKey, OutputId, SEAL_BYTES, Seal, Sealer, SealsDigest};

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use sluice_codec::{CodecOptions, Encoder, FrameSink};
+use sluice_codec::{CodecOptions, Encoder, FrameSink, SEAL_BYTES, Sealer, SealsDigest};
 use sluice_mem::Arena;
 
 use crate::error::{EngineError, ErrorKind};
@@ -21,10 +21,12 @@ thread_local! {
 
 /// What all batches of a map output have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct EncodeSettings {
+pub(crate) struct EncodeSettings<'s> {
     pub(crate) partitions: u32,
     pub(crate) options: CodecOptions,
     pub(crate) hash_rows: bool,
+    /// None when frames are not sealed.
+    pub(crate) sealer: Option<&'s Sealer>,
 }
 
 /// One batch of pages.
@@ -72,7 +74,7 @@ pub(crate) struct Encoded {
 /// `Invalid`, or `NoMemory` when the arena refuses the sort's arrays.
 pub(crate) fn encode_run(
     arena: &Arc<Arena>,
-    settings: EncodeSettings,
+    settings: EncodeSettings<'_>,
     batch: Batch<'_, '_>,
     portion: Portion,
 ) -> Result<Encoded, EngineError> {
@@ -89,7 +91,7 @@ fn encode_with(
     encoder: &mut Encoder,
     share: &mut HeapShare,
     arena: &Arc<Arena>,
-    settings: EncodeSettings,
+    settings: EncodeSettings<'_>,
     batch: Batch<'_, '_>,
     portion: Portion,
 ) -> Result<Encoded, EngineError> {
@@ -102,6 +104,7 @@ fn encode_with(
     let mut frames = Frames {
         arena,
         try_without_room: portion.try_without_room,
+        sealing: settings.sealer.map(|sealer| FrameSealing { sealer, seals: SealsDigest::default() }),
         chunks: Chunks::new(pages.iter().map(|p| p.used).sum()),
         index: RunIndex::for_partitions(partitions),
         hasher,
@@ -121,10 +124,19 @@ fn encode_with(
     }
 }
 
+/// Seals the frames of a run.
+struct FrameSealing<'r> {
+    sealer: &'r Sealer,
+    /// Of finished frames.
+    seals: SealsDigest,
+}
+
 /// The frames of a run that is being made.
 struct Frames<'r, 'a> {
     arena: &'r Arc<Arena>,
     try_without_room: bool,
+    /// None when frames are not sealed.
+    sealing: Option<FrameSealing<'r>>,
     chunks: Chunks,
     index: RunIndex,
     hasher: Option<BatchHasher<'a>>,
@@ -143,7 +155,8 @@ impl<'a> FrameSink<'a> for Frames<'_, 'a> {
     type Error = EngineError;
 
     fn make_room(&mut self, rows: &[&'a [u8]], bytes: usize) -> Result<(), EngineError> {
-        let room = self.chunks.reserve(self.arena, bytes);
+        let seal_bytes = if self.sealing.is_some() { SEAL_BYTES } else { 0 };
+        let room = self.chunks.reserve(self.arena, bytes + seal_bytes);
         self.has_room = room.is_ok();
         if self.has_room {
             // Before the encoder, which then finds the rows in the cache.
@@ -153,8 +166,13 @@ impl<'a> FrameSink<'a> for Frames<'_, 'a> {
         if self.try_without_room && self.rows == 0 { Ok(()) } else { room }
     }
 
-    fn take(&mut self, rows: &[&'a [u8]], frame: &[u8]) -> Result<(), EngineError> {
+    fn take(&mut self, rows: &[&'a [u8]], frame: &mut Vec<u8>) -> Result<(), EngineError> {
+        let sealed = self.sealing.as_ref().map(|sealing| sealing.sealer.seal(self.partition, frame)).transpose();
+        let seal = sealed.map_err(|e| EngineError::invalid(e.to_string()))?;
         self.chunks.append(self.arena, frame).inspect_err(|_| self.frames_repeated += 1)?;
+        if let (Some(sealing), Some(seal)) = (&mut self.sealing, seal) {
+            sealing.seals.add(&seal);
+        }
         if !self.has_room {
             // Not before: the rows of a frame that is lost are hashed when it is made again.
             self.hash(rows);
@@ -175,8 +193,9 @@ impl<'a> Frames<'_, 'a> {
 
     fn finish(mut self, place: Place, refused: Option<EngineError>) -> Encoded {
         self.chunks.free_reserved();
+        let seals = self.sealing.map(|sealing| sealing.seals.finish());
         Encoded {
-            run: Run::new(place, self.index, self.chunks),
+            run: Run::new(place, self.index, self.chunks, seals),
             hashes: self.hasher.map_or_else(BatchHashes::default, BatchHasher::finish),
             rows: self.rows,
             refused,

@@ -1,6 +1,6 @@
 //! How much memory an encode can take, computed beforehand.
 
-use sluice_codec::{Encoder, HEADER_BYTES};
+use sluice_codec::{Encoder, HEADER_BYTES, SEAL_BYTES};
 
 use crate::encode::EncodeSettings;
 use crate::row_checksums::BatchHasher;
@@ -36,16 +36,17 @@ const FRAME_ROW_BYTES: usize = 128 << 10;
 const ROW_LENGTH_BYTES: usize = 4;
 
 impl EncodeNeeds {
-    /// In words: a run takes at most its rows, 4 bytes a row more, and a header a frame; the sort takes 16 bytes for
-    /// each of at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an eighth, or to 4
-    /// KiB. The encoder takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB; the index 16
-    /// bytes for each partition that has rows, the hashes 24 and 11 KiB.
-    pub(crate) fn of(batch: &BatchShape, settings: EncodeSettings) -> Self {
+    /// In words: a run takes at most its rows, 4 bytes a row more, and a header and perhaps a seal a frame; the sort
+    /// takes 16 bytes for each of at most 1,048,576 rows, and 4 bytes a partition. The arena rounds each lease up by an
+    /// eighth, or to 4 KiB. The encoder takes [`Encoder::scratch_bound`], mostly three times the longest row and 6 MiB;
+    /// the index 16 bytes for each partition that has rows, the hashes 24 and 11 KiB.
+    pub(crate) fn of(batch: &BatchShape, settings: EncodeSettings<'_>) -> Self {
         let partitions = batch.rows.min(settings.partitions as usize);
         let sorted_rows = batch.rows.min(SORT_ROWS);
         let windows = batch.rows.div_ceil(FEWEST_SORT_ROWS);
         let frames = partitions + windows + batch.rows / FRAME_ROWS + batch.row_bytes / FRAME_ROW_BYTES;
-        let run = batch.row_bytes + batch.rows * ROW_LENGTH_BYTES + frames * HEADER_BYTES;
+        let frame_bytes = HEADER_BYTES + if settings.sealer.is_some() { SEAL_BYTES } else { 0 };
+        let run = batch.row_bytes + batch.rows * ROW_LENGTH_BYTES + frames * frame_bytes;
         let rounded = |bytes: usize| bytes + (bytes / 8).max(4096);
         let (hash_bytes, hasher_bytes) =
             if settings.hash_rows { (BatchHasher::BYTES_EACH, BatchHasher::BYTES) } else { (0, 0) };

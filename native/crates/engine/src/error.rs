@@ -17,6 +17,8 @@ pub enum ErrorKind {
     WrongPhase,
     /// A system call failed for a reason that another directory would not change.
     Io,
+    /// A spill file has other frames than those that were written to it; writing the output again finds them again.
+    SpillChanged,
     /// The file system is full; a directory on another one may work.
     DiskFull,
     /// The directory is missing or not writable, or its device fails; another directory may work.

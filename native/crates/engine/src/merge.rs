@@ -7,20 +7,22 @@
 //!
 //! Each run is read once from its start to its end, because it is partition-major itself. So a spilled run needs one
 //! buffer, which is refilled when all of it has been written; the segments of partitions, which may be a few bytes
-//! each, cost no system call of their own. All read buffers together have at most [`BUFFER_BYTES`], or
-//! [`MIN_BUFFER_BYTES`] a run.
+//! each, cost no system call of their own. Behind a partition's sealed frames comes an end mark. All read buffers
+//! together have at most [`BUFFER_BYTES`], or [`MIN_BUFFER_BYTES`] a run.
 
 use std::fs::File;
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::Arc;
 
+use sluice_codec::SealsDigest;
 use sluice_mem::{Arena, Lease};
 
 use crate::checksum::{Checksum, ChecksumAlgorithm};
 use crate::error::EngineError;
 use crate::heap::HeapShare;
 use crate::run::{Chunks, Run, Storage};
+use crate::sealing::{PassingSeals, Sealing, changed};
 use crate::spill::SpillFile;
 use crate::vectored::{MAX_PIECES, create, remove_partial, write_pieces};
 
@@ -42,19 +44,23 @@ pub struct Committed {
     pub total: u64,
 }
 
+/// What a merge makes of runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Merged<'s> {
+    pub(crate) partitions: u32,
+    /// Of the partitions' checksums.
+    pub(crate) algorithm: ChecksumAlgorithm,
+    /// Of the runs' frames; the merge adds end marks.
+    pub(crate) sealing: Option<&'s Sealing>,
+}
+
 /// Writes `runs` (ordered by sequence) partition-major to a new file at `path`. Where that fails, the file is removed.
-pub(crate) fn merge(
-    arena: &Arc<Arena>,
-    runs: &[Run],
-    partitions: u32,
-    algorithm: ChecksumAlgorithm,
-    path: &Path,
-) -> Result<Committed, EngineError> {
+pub(crate) fn merge(arena: &Arc<Arena>, runs: &[Run], what: Merged<'_>, path: &Path) -> Result<Committed, EngineError> {
     let file = create(path)?;
     let mut buffers = ReadBuffers::for_runs(arena, runs);
     let sources = sources(runs, &mut buffers);
-    let merge = Merge { file: &file, path, sources, pieces: Vec::with_capacity(MAX_PIECES) };
-    let committed = write_partitions(merge, partitions, algorithm);
+    let merge = Merge { file: &file, path, sources, pieces: Vec::with_capacity(MAX_PIECES), marks: Vec::new() };
+    let committed = write_partitions(merge, what);
     if committed.is_err() {
         remove_partial(path);
     }
@@ -62,29 +68,38 @@ pub(crate) fn merge(
 }
 
 /// Writes the segments of each partition in turn.
-fn write_partitions(
-    mut merge: Merge<'_>,
-    partitions: u32,
-    algorithm: ChecksumAlgorithm,
-) -> Result<Committed, EngineError> {
+fn write_partitions(mut merge: Merge<'_>, what: Merged<'_>) -> Result<Committed, EngineError> {
+    let partitions = what.partitions;
     let mut done = Committed { lengths: Vec::with_capacity(partitions as usize), checksums: Vec::new(), total: 0 };
     for partition in 0..partitions {
-        let mut checksum = Checksum::new(algorithm);
+        let seals = what.sealing.map(|sealing| PassingSeals::of(sealing, partition));
+        let mut passing = Passing { checksum: Checksum::new(what.algorithm), seals };
         let mut bytes = 0;
         for source in 0..merge.sources.len() {
             if let Some((start, end)) = merge.sources[source].segment(partition) {
                 bytes += end - start;
-                merge.put(source, start, end, &mut checksum)?;
+                merge.put(source, start, end, &mut passing)?;
             }
+        }
+        if bytes > 0 {
+            bytes += merge.put_end_mark(&mut passing)?;
         }
         done.lengths.push(bytes as i64);
         done.total += bytes;
-        if algorithm != ChecksumAlgorithm::None {
-            done.checksums.push(checksum.value());
+        if what.algorithm != ChecksumAlgorithm::None {
+            done.checksums.push(passing.checksum.value());
         }
     }
     merge.flush()?;
+    merge.sources.iter().try_for_each(Source::check_seals)?;
     Ok(done)
+}
+
+/// What is made of a partition's bytes as they pass by.
+struct Passing {
+    checksum: Checksum,
+    /// None when frames are not sealed.
+    seals: Option<PassingSeals>,
 }
 
 /// The file being written, and what is yet to be written to it.
@@ -93,38 +108,66 @@ struct Merge<'a> {
     path: &'a Path,
     sources: Vec<Source<'a>>,
     pieces: Vec<Piece>,
+    /// The end marks among the pieces.
+    marks: Vec<u8>,
 }
 
-/// Bytes of a run that are contiguous in memory until the next flush.
+/// Bytes that are contiguous in memory until the next flush: of a run, or an end mark.
 struct Piece {
-    source: usize,
+    /// None for an end mark.
+    source: Option<usize>,
     start: u64,
     end: u64,
 }
 
 impl Merge<'_> {
-    fn put(&mut self, source: usize, mut start: u64, end: u64, checksum: &mut Checksum) -> Result<(), EngineError> {
+    fn put(&mut self, source: usize, mut start: u64, end: u64, passing: &mut Passing) -> Result<(), EngineError> {
         while start < end {
-            let Some(bytes) = self.sources[source].bytes_at(start, end) else {
+            let Source { bytes: stored, seals, .. } = &mut self.sources[source];
+            let Some(bytes) = stored.at(start, end) else {
                 // Pieces refer to what is in the buffer.
                 self.flush()?;
                 self.sources[source].fill(start)?;
                 continue;
             };
-            checksum.update(bytes);
-            let piece_end = start + bytes.len() as u64;
-            self.pieces.push(Piece { source, start, end: piece_end });
-            start = piece_end;
-            if self.pieces.len() == MAX_PIECES {
-                self.flush()?;
+            passing.checksum.update(bytes);
+            if let Some(passing) = &mut passing.seals {
+                let Some(seals) = seals else {
+                    return Err(EngineError::invalid(
+                        "a run whose frames are not sealed, in an output of sealed frames",
+                    ));
+                };
+                passing.update(bytes, &mut seals.passed)?;
             }
+            let piece_end = start + bytes.len() as u64;
+            self.add_piece(Piece { source: Some(source), start, end: piece_end })?;
+            start = piece_end;
         }
         Ok(())
     }
 
+    /// Writes the end mark of a partition with sealed frames; returns its length.
+    fn put_end_mark(&mut self, passing: &mut Passing) -> Result<u64, EngineError> {
+        let Some(seals) = passing.seals.take() else { return Ok(0) };
+        let mark = seals.finish()?;
+        passing.checksum.update(&mark);
+        let start = self.marks.len() as u64;
+        self.marks.extend_from_slice(&mark);
+        self.add_piece(Piece { source: None, start, end: start + mark.len() as u64 })?;
+        Ok(mark.len() as u64)
+    }
+
+    fn add_piece(&mut self, piece: Piece) -> Result<(), EngineError> {
+        self.pieces.push(piece);
+        if self.pieces.len() == MAX_PIECES { self.flush() } else { Ok(()) }
+    }
+
     fn flush(&mut self) -> Result<(), EngineError> {
-        let bytes = |piece: &Piece| self.sources[piece.source].bytes_at(piece.start, piece.end).map(IoSlice::new);
-        let slices: Option<Vec<IoSlice<'_>>> = self.pieces.iter().map(bytes).collect();
+        let bytes = |piece: &Piece| match piece.source {
+            Some(source) => self.sources[source].bytes.at(piece.start, piece.end),
+            None => self.marks.get(piece.start as usize..piece.end as usize),
+        };
+        let slices: Option<Vec<IoSlice<'_>>> = self.pieces.iter().map(|piece| bytes(piece).map(IoSlice::new)).collect();
         let Some(mut slices) = slices else {
             return Err(EngineError::invalid(format!(
                 "{}: a buffer was refilled before it was written",
@@ -133,6 +176,7 @@ impl Merge<'_> {
         };
         write_pieces(self.file, self.path, &mut slices)?;
         self.pieces.clear();
+        self.marks.clear();
         Ok(())
     }
 }
@@ -143,6 +187,16 @@ struct Source<'a> {
     /// Place in `ends` of the first partition that was not merged yet.
     next: usize,
     bytes: Bytes<'a>,
+    /// None when the run's frames are not sealed.
+    seals: Option<RunSeals>,
+}
+
+/// The seals of a run's frames.
+struct RunSeals {
+    /// Of the frames that have passed by.
+    passed: SealsDigest,
+    /// What `passed` must be in the end.
+    expected: [u8; 32],
 }
 
 enum Bytes<'a> {
@@ -159,15 +213,13 @@ impl Source<'_> {
         Some((start, end))
     }
 
-    /// The bytes at `start`, at most up to `end`, as many as lie together; `None` if they must be read first.
-    fn bytes_at(&self, start: u64, end: u64) -> Option<&[u8]> {
-        match &self.bytes {
-            Bytes::Memory(chunks) => Some(chunks.piece_at(start as usize, end as usize)),
-            Bytes::Spilled { buffer, start: first, filled, .. } => {
-                let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| from < filled)?;
-                let to = (from as u64 + (end - start)).min(*filled as u64) as usize;
-                Some(&buffer[from..to])
+    /// Fails if the frames that were read are not those that were written.
+    fn check_seals(&self) -> Result<(), EngineError> {
+        match &self.seals {
+            Some(seals) if seals.passed.clone().finish() != seals.expected => {
+                Err(changed("its frames are not those of the run"))
             }
+            _ => Ok(()),
         }
     }
 
@@ -183,11 +235,26 @@ impl Source<'_> {
     }
 }
 
+impl Bytes<'_> {
+    /// The bytes at `start`, at most up to `end`, as many as lie together; `None` if they must be read first.
+    fn at(&self, start: u64, end: u64) -> Option<&[u8]> {
+        match self {
+            Bytes::Memory(chunks) => Some(chunks.piece_at(start as usize, end as usize)),
+            Bytes::Spilled { buffer, start: first, filled, .. } => {
+                let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| from < filled)?;
+                let to = (from as u64 + (end - start)).min(*filled as u64) as usize;
+                Some(&buffer[from..to])
+            }
+        }
+    }
+}
+
 fn sources<'a>(runs: &'a [Run], buffers: &'a mut ReadBuffers) -> Vec<Source<'a>> {
     let mut buffers = buffers.each();
     let source = |run: &'a Run| Source {
         ends: run.ends(),
         next: 0,
+        seals: run.seals.map(|expected| RunSeals { passed: SealsDigest::default(), expected }),
         bytes: match &run.storage {
             Storage::Memory(chunks) => Bytes::Memory(chunks),
             Storage::Spilled { file, start } => {

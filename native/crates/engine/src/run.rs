@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use sluice_codec::SealsDigest;
 use sluice_mem::{Arena, Lease};
 
 use crate::error::EngineError;
 use crate::heap::HeapShare;
 use crate::spill::SpillFile;
+use crate::writer::FrameInFile;
 
 const MIN_CHUNK: usize = 16 << 10;
 const MAX_CHUNK: usize = 256 << 10;
@@ -88,6 +90,8 @@ pub(crate) struct Run {
     pub(crate) place: Place,
     pub(crate) storage: Storage,
     index: RunIndex,
+    /// The digest of its frames' seals, if they are sealed.
+    pub(crate) seals: Option<[u8; 32]>,
 }
 
 /// Partition and end offset of each partition that has bytes, ascending. It stays in memory when the run is spilled.
@@ -124,15 +128,16 @@ pub(crate) struct Place {
 }
 
 impl Run {
-    pub(crate) fn new(place: Place, index: RunIndex, chunks: Chunks) -> Self {
-        Self { place, storage: Storage::Memory(chunks), index }
+    pub(crate) fn new(place: Place, index: RunIndex, chunks: Chunks, seals: Option<[u8; 32]>) -> Self {
+        Self { place, storage: Storage::Memory(chunks), index, seals }
     }
 
-    /// Frames of one partition, `bytes` from `start` on in `file`.
-    pub(crate) fn in_file(sequence: i64, partition: u32, file: Arc<SpillFile>, start: u64, bytes: u64) -> Self {
+    /// The frame of a row of `partition`, which others have written to `file`.
+    pub(crate) fn in_file(sequence: i64, partition: u32, file: Arc<SpillFile>, frame: &FrameInFile<'_>) -> Self {
         let mut index = RunIndex::for_partitions(1);
-        index.extend(partition, bytes);
-        Self { place: Place { sequence, row: 0 }, storage: Storage::Spilled { file, start }, index }
+        index.extend(partition, frame.bytes);
+        let storage = Storage::Spilled { file, start: frame.start };
+        Self { place: Place { sequence, row: 0 }, storage, index, seals: frame.seal.as_ref().map(SealsDigest::of) }
     }
 
     pub(crate) fn ends(&self) -> &[(u32, u64)] {

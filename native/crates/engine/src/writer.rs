@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sluice_codec::CodecOptions;
+use sluice_codec::{CodecOptions, Seal};
 use sluice_mem::Arena;
 
 use crate::checksum::ChecksumAlgorithm;
 use crate::encode::{Batch, EncodeSettings, Portion, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
 use crate::error::{EngineError, ErrorKind};
-use crate::merge::{Committed, merge};
+use crate::merge::{Committed, Merged, merge};
 use crate::phase::{Call, End, Phases};
 use crate::row_checksums::RowChecksums;
 use crate::run::{Place, Run, Storage};
+use crate::sealing::Sealing;
 use crate::sort::{FEWEST_SORT_ROWS, Page, SORT_ROWS};
 use crate::spill::{SpillFile, write_spill};
 
@@ -30,6 +31,7 @@ pub struct MapOutputWriter {
     arena: Arc<Arena>,
     partitions: u32,
     options: CodecOptions,
+    sealing: Option<Sealing>,
     state: Mutex<State>,
 }
 
@@ -69,6 +71,8 @@ pub struct FrameInFile<'a> {
     pub bytes: u64,
     /// XXH64 of the row with seed 0; used only where checksums of rows are kept.
     pub row_hash: u64,
+    /// The frame's last bytes; none where frames are not sealed.
+    pub seal: Option<Seal>,
 }
 
 impl MapOutputWriter {
@@ -89,13 +93,20 @@ impl MapOutputWriter {
             row_checksums: None,
             row_file: None,
         };
-        Ok(Self { arena, partitions, options, state: Mutex::new(state) })
+        Ok(Self { arena, partitions, options, sealing: None, state: Mutex::new(state) })
     }
 
     /// The same output, which also keeps Spark's checksum of its rows.
     #[must_use]
     pub fn with_row_checksums(self) -> Self {
         self.lock().row_checksums = Some(RowChecksums::new(self.partitions));
+        self
+    }
+
+    /// The same output, whose frames are sealed.
+    #[must_use]
+    pub fn with_sealing(mut self, sealing: Sealing) -> Self {
+        self.sealing = Some(sealing);
         self
     }
 
@@ -192,9 +203,12 @@ impl MapOutputWriter {
         if partition >= self.partitions {
             return Err(EngineError::invalid(format!("partition {partition} of {}", self.partitions)));
         }
+        if self.sealing.is_some() != frame.seal.is_some() {
+            return Err(EngineError::invalid("a row's frame is sealed where the output's are not, or the reverse"));
+        }
         let file = self.row_file(frame.path)?;
         file.check_holds(frame.start, frame.bytes)?;
-        let run = Run::in_file(sequence, partition, file, frame.start, frame.bytes);
+        let run = Run::in_file(sequence, partition, file, frame);
         let mut state = self.lock();
         state.phases.check_alive()?;
         state.keep(run, |checksums| checksums.add_row(partition, frame.row_hash));
@@ -213,9 +227,10 @@ impl MapOutputWriter {
         Ok(file)
     }
 
-    fn encode_settings(&self) -> EncodeSettings {
+    fn encode_settings(&self) -> EncodeSettings<'_> {
         let hash_rows = self.lock().row_checksums.is_some();
-        EncodeSettings { partitions: self.partitions, options: self.options, hash_rows }
+        let sealer = self.sealing.as_ref().map(|sealing| &sealing.sealer);
+        EncodeSettings { partitions: self.partitions, options: self.options, hash_rows, sealer }
     }
 
     /// The most memory that [`Self::encode`] takes for such a batch while it runs.
@@ -252,7 +267,8 @@ impl MapOutputWriter {
     /// Writes all runs partition-major to a new file at `path`, and frees them. The output takes no more calls then.
     ///
     /// # Errors
-    /// `DiskFull`, `DirectoryFailed` or `Io`; the runs then stay, there is no file, and the call may be repeated.
+    /// `DiskFull`, `DirectoryFailed` or `Io`, also when spilled frames are sealed and others than those that were
+    /// written; the runs then stay, there is no file, and the call may be repeated.
     /// `WrongPhase` when an encode or a spill is under way on another thread, when an encode was refused in the middle
     /// and not repeated, or the output is committed already.
     pub fn commit(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<Committed, EngineError> {
@@ -264,7 +280,8 @@ impl MapOutputWriter {
             ));
         }
         let (taken, bytes) = self.take_runs(|_| true);
-        let committed = merge(&self.arena, &taken, self.partitions, algorithm, path);
+        let what = Merged { partitions: self.partitions, algorithm, sealing: self.sealing.as_ref() };
+        let committed = merge(&self.arena, &taken, what, path);
         if committed.is_ok() {
             drop(taken);
             self.lock().row_file = None;

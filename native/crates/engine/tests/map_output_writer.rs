@@ -240,6 +240,7 @@ fn rows_in_files_are_merged_in_their_place() {
         path,
         start,
         bytes: frames[index - 1].len() as u64,
+        seal: None,
         row_hash: xxhash_rust::xxh64::xxh64(&rows[index], 0),
     };
 

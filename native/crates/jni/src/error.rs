@@ -38,6 +38,8 @@ pub(crate) enum Reason {
     DirectoryFailed = -13,
     /// The peer has reached a limit of its own, or its disk does not answer in time.
     Busy = -14,
+    /// A sealed frame is not the one that was sealed for where it lies, or that was written to a spill file.
+    NotAuthentic = -15,
 }
 
 /// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.
@@ -65,6 +67,7 @@ impl From<EngineError> for CallError {
             ErrorKind::NoMemory => Reason::NoMemory,
             ErrorKind::Invalid => Reason::Invalid,
             ErrorKind::Io => Reason::Io,
+            ErrorKind::SpillChanged => Reason::NotAuthentic,
             ErrorKind::DiskFull => Reason::DiskFull,
             ErrorKind::DirectoryFailed => Reason::DirectoryFailed,
             ErrorKind::WrongPhase => Reason::WrongPhase,
@@ -82,7 +85,7 @@ impl From<MemError> for CallError {
 
 impl From<CodecError> for CallError {
     fn from(e: CodecError) -> Self {
-        Self::new(Reason::Corrupt, e.to_string())
+        Self::new(if e.is_not_authentic() { Reason::NotAuthentic } else { Reason::Corrupt }, e.to_string())
     }
 }
 

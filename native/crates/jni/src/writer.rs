@@ -1,9 +1,9 @@
 //! Writers of map outputs.
 
-use jni::objects::{JLongArray, JString};
+use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
-use sluice_codec::{Codec, CodecOptions, Level};
-use sluice_engine::{BatchShape, ChecksumAlgorithm, FrameInFile, MapOutputWriter, Page};
+use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, Seal, Sealer};
+use sluice_engine::{BatchShape, ChecksumAlgorithm, FrameInFile, MapOutputWriter, Page, Sealing};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -15,14 +15,19 @@ static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
 
 /// Longs per page in the array given to `writerEncode`.
 const PAGE_LONGS: usize = 4;
+/// Of the keys given to `writerOpen`, the last.
+const END_MARK_KEY_BYTES: usize = 32;
 
 native_methods! {
     NativeCore {
-        writerOpen = open(partitions: jint, codec: jint, level: jint, row_checksums: jboolean) -> jlong;
+        writerOpen = open(
+            partitions: jint, codec: jint, level: jint, row_checksums: jboolean, seal_ids: JLongArray<'_>,
+            seal_keys: JByteArray<'_>,
+        ) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
         writerAddRow = add_row(
             writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, start: jlong, bytes: jlong,
-            row_hash: jlong,
+            row_hash: jlong, seal: JByteArray<'_>,
         ) -> jint;
         writerEncodeNeeds = encode_needs(
             writer: jlong, row_bytes: jlong, rows: jlong, longest_row: jlong, fields: jint, needs: JLongArray<'_>,
@@ -38,10 +43,40 @@ native_methods! {
     }
 }
 
-fn open(_: &mut Call<'_>, partitions: i32, codec: i32, level: i32, row_checksums: jboolean) -> Result<i64, CallError> {
+fn open(
+    call: &mut Call<'_>,
+    partitions: i32,
+    codec: i32,
+    level: i32,
+    row_checksums: jboolean,
+    seal_ids: JLongArray<'_>,
+    seal_keys: JByteArray<'_>,
+) -> Result<i64, CallError> {
     let partitions = number(partitions, "number of partitions")?;
-    let output = MapOutputWriter::new(arena().clone(), partitions, options(codec, level)?)?;
-    Ok(WRITERS.insert(if row_checksums == 0 { output } else { output.with_row_checksums() }))
+    let mut output = MapOutputWriter::new(arena().clone(), partitions, options(codec, level)?)?;
+    if row_checksums != 0 {
+        output = output.with_row_checksums();
+    }
+    if !seal_keys.is_null() {
+        output = output.with_sealing(sealing(call, &seal_ids, &seal_keys)?);
+    }
+    Ok(WRITERS.insert(output))
+}
+
+/// From the shuffle's, the map output's and the sealer's ids, and the keys of frames and end marks.
+fn sealing(call: &mut Call<'_>, ids: &JLongArray<'_>, keys: &JByteArray<'_>) -> Result<Sealing, CallError> {
+    let [[shuffle, map, sealer]] = call.records::<3>(ids, "a sealed map output")?[..] else {
+        return Err(CallError::invalid("ids of more than one sealed map output"));
+    };
+    let output = OutputId { shuffle: number(shuffle, "shuffle id")?, map: map as u64 };
+    let keys = call.bytes(keys)?;
+    let Some((frame_key, end_mark_key)) = keys.split_last_chunk::<END_MARK_KEY_BYTES>() else {
+        return Err(CallError::invalid(format!("keys of {} bytes", keys.len())));
+    };
+    Ok(Sealing {
+        sealer: Sealer::new(FrameKey::new(output, frame_key)?, sealer as u64),
+        end_marks: EndMarkKey::new(output, end_mark_key),
+    })
 }
 
 fn options(codec: i32, level: i32) -> Result<CodecOptions, CallError> {
@@ -89,10 +124,14 @@ fn add_row(
     start: i64,
     bytes: i64,
     row_hash: i64,
+    seal: JByteArray<'_>,
 ) -> Result<(), CallError> {
+    let seal = (!seal.is_null()).then(|| call.bytes(&seal)).transpose()?;
+    let seal: Option<Seal> =
+        seal.map(Seal::try_from).transpose().map_err(|_| CallError::invalid("length of a seal"))?;
     let path = call.path(&file)?;
     let (start, bytes) = (number(start, "start of a frame")?, number(bytes, "bytes of a frame")?);
-    let frame = FrameInFile { path: &path, start, bytes, row_hash: row_hash as u64 };
+    let frame = FrameInFile { path: &path, start, bytes, row_hash: row_hash as u64, seal };
     Ok(WRITERS.get(writer)?.add_row(sequence, number(partition, "partition")?, &frame)?)
 }
 

@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 11;
+  public static final int ABI_VERSION = 12;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -50,6 +50,9 @@ public final class NativeCore {
    * EROFS, EIO and the like): another directory may help. {@link #lastErrorDirectory} names it.
    */
   public static final int DIRECTORY_FAILED = -13;
+
+  /** A sealed frame is whole, but was not sealed with the given key for the given map output. */
+  public static final int NOT_AUTHENTIC = -15;
 
   /** Checksum algorithms of {@link #writerCommit}; the names are those of Spark's setting. */
   public static final int CHECKSUM_NONE = 0;
@@ -159,9 +162,14 @@ public final class NativeCore {
    * @param codec a {@code CODEC_} constant
    * @param level a {@code LEVEL_} constant
    * @param rowChecksums whether {@link #writerRowChecksum} will be asked for
+   * @param sealIds null when frames are not sealed; else the shuffle's id, the map output's id, and a random number
+   *     that no other sealer of this map output has
+   * @param sealKeys null when frames are not sealed; else the key of frames (16 or 32 bytes), then that of end marks
+   * (32)
    * @return a handle
    */
-  public static native long writerOpen(int partitions, int codec, int level, boolean rowChecksums);
+  public static native long writerOpen(
+      int partitions, int codec, int level, boolean rowChecksums, long[] sealIds, byte[] sealKeys);
 
   /**
    * Encodes sealed pages to a run of frames, partition by partition, and keeps the run in the writer.
@@ -182,8 +190,8 @@ public final class NativeCore {
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most
    *
    * <ul>
-   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame for the run; 16 bytes for each of at most
-   *       1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
+   *   <li>leased: the bytes of the rows, 4 bytes a row and 32 a frame, 64 if sealed, for the run; 16 bytes for each of
+   *       at most 1,048,576 rows and 4 bytes a partition for the sort; an eighth more for rounding;
    *   <li>of {@link #scratchBytes}: about three times the longest row, 128 bytes a field and 6 MiB for the encoder; 16
    *       bytes, with row checksums 40, for each partition that has rows.
    * </ul>
@@ -210,9 +218,10 @@ public final class NativeCore {
    * @param sequence as for {@link #writerEncode}
    * @param partition the row's
    * @param rowHash XXH64 of the row with seed 0; read only by a writer that keeps checksums of rows
+   * @param seal the frame's last {@link FrameHeader#SEAL_BYTES}; null when frames are not sealed
    */
   public static native int writerAddRow(
-      long writer, long sequence, int partition, String path, long start, long bytes, long rowHash);
+      long writer, long sequence, int partition, String path, long start, long bytes, long rowHash, byte[] seal);
 
   /** Bytes of arena memory that the writer's runs hold, those included that a spill is writing at this moment. */
   public static native long writerMemoryBytes(long writer);
@@ -255,4 +264,16 @@ public final class NativeCore {
    */
   public static native long decodeRows(
       long source, long sourceBytes, long target, long targetBytes, long rowLengths, int rowLengthsCapacity);
+
+  /**
+   * As {@link #decodeRows}, of a sealed frame, which is decrypted where it is: {@code source} holds no frame
+   * afterwards.
+   *
+   * @param shuffleId of the map output that the frame must have been sealed for
+   * @param mapId of the same map output
+   * @param key of its frames, 16 or 32 bytes
+   * @return number of rows, {@link #CORRUPT} or {@link #NOT_AUTHENTIC}
+   */
+  public static native long decodeSealedRows(long source, long sourceBytes, long target, long targetBytes,
+      long rowLengths, int rowLengthsCapacity, int shuffleId, long mapId, byte[] key);
 }

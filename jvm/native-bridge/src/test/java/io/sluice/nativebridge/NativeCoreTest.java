@@ -149,6 +149,7 @@ final class NativeCoreTest {
   }
 
   private static long open(int partitions) {
-    return NativeException.check(NativeCore.writerOpen(partitions, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, true));
+    return NativeException
+        .check(NativeCore.writerOpen(partitions, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, true, null, null));
   }
 }

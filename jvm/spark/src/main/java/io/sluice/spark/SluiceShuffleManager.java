@@ -18,6 +18,7 @@ import io.sluice.spark.policy.ShufflePolicy;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
+import io.sluice.spark.seal.ApplicationKey;
 import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
@@ -156,7 +157,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
     events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
-    return new SluiceShuffleHandle<>(shuffleId, dependency, format, events.figures(dependency));
+    return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
+        events.figures(dependency));
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {
@@ -184,6 +186,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       return published(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
+    ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
     mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
     return published(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
@@ -211,6 +214,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
           executorState().blockClient(SparkEnv.get().blockManager()));
     }
     ExecutorState state = executorState();
+    ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state);
@@ -292,11 +296,12 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The state that this process's tasks share; created by the first task. */
   public synchronized ExecutorState executorState() {
     if (executor == null) {
+      Optional<ApplicationKey> frameKey = ApplicationKey.of(SparkEnv.get());
       boolean nativeCore = nativeLibrary.available();
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
       executor = new ExecutorState(
-          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache);
+          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache, frameKey);
     }
     return executor;
   }

@@ -2,15 +2,20 @@ package io.sluice.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
+import io.sluice.spark.policy.RecordFormat;
+import io.sluice.spark.policy.SluiceShuffleHandle;
+import java.io.ObjectStreamClass;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleManager;
 import org.apache.spark.sql.functions;
 import org.apache.spark.storage.BlockManager;
@@ -18,6 +23,8 @@ import org.apache.spark.util.Utils;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The manager as Spark makes it and as users configure it. */
 @Timeout(120)
@@ -83,6 +90,26 @@ class SluiceShuffleManagerTest {
     assertFalse(spark.manager().nativeLibrary().available());
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aProcessThatEncryptsOtherwiseThanTheDriverReadsAndWritesNothing(boolean sealed) {
+    spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", Boolean.toString(!sealed)));
+    ShuffleHandle handle = new SluiceShuffleHandle<>(9000, null, RecordFormat.SQL_ROWS, sealed, null);
+    String refused = "the driver registered shuffle 9000 with spark.io.encryption.enabled=" + sealed
+        + ", but this executor runs with " + !sealed;
+    String write =
+        assertThrows(SluiceException.class, () -> spark.manager().getWriter(handle, 0, null, null)).getMessage();
+    assertTrue(write.contains(refused), write);
+    String read = assertThrows(SluiceException.class,
+        () -> spark.manager().getReader(handle, 0, 1, 0, 1, null, null)).getMessage();
+    assertTrue(read.contains(refused), read);
+  }
+
+  @Test
+  void versionsWithoutEncryptionCannotReadAHandle() {
+    assertNotEquals(1, ObjectStreamClass.lookup(SluiceShuffleHandle.class).getSerialVersionUID());
+  }
+
   @Test
   void inLocalModeThereIsNoTransport() {
     spark = LocalSpark.start(Map.of("spark.sluice.transport", "ucx"));
@@ -131,7 +158,8 @@ class SluiceShuffleManagerTest {
 
   @Test
   void fallbacksAreCountedByTheirReason() {
-    spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", "true"));
+    spark = LocalSpark.start(
+        Map.of("spark.io.encryption.enabled", "true", "spark.shuffle.useOldFetchProtocol", "true"));
     shuffledCount();
     long encrypted = spark.manager().fallbacks(FallbackReason.ENCRYPTION);
     assertTrue(encrypted > 0);

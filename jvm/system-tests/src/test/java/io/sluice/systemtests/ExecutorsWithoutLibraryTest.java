@@ -23,6 +23,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple2;
@@ -125,6 +126,19 @@ class ExecutorsWithoutLibraryTest {
       assertEquals(1, counters.get("1").get(Counter.EXECUTORS_WITHOUT_NATIVE_LIBRARY));
       if (Engine.writesFrames()) {
         assertEachWroteAndRead(counters);
+      }
+    }
+  }
+
+  /** Frames that one side has sealed in Java are opened by the native core of the other, and the reverse. */
+  @Tag("once")
+  @Test
+  void oneOfTwoHasItAndBlocksAreEncrypted() throws IOException {
+    try (SparkApplication application =
+        mixed().set("spark.io.encryption.enabled", "true").start().awaitExecutors(2)) {
+      assertResults(application);
+      if (Engine.writesFrames()) {
+        assertEachWroteAndRead(ProcessCounters.byExecutor(application.context()));
       }
     }
   }

@@ -38,7 +38,8 @@ class FallbackTest {
   static List<Arguments> fallbacks() {
     return List.of(
         Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false", Level.INFO),
-        Arguments.of(Map.of("spark.io.encryption.enabled", "true"), "encryption", Level.WARN),
+        Arguments.of(Map.of("spark.io.encryption.enabled", "true", "spark.shuffle.useOldFetchProtocol", "true"),
+            "encryption", Level.WARN),
         Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec", Level.WARN));
   }
 

@@ -92,15 +92,22 @@ class OneSidedTransportTest {
     assertReadOneSidedly(Map.of("spark.sluice.mode", "RDMA"));
   }
 
-  /**
-   * Encrypted by Spark before they travel, so in its own formats; and peers have to prove that they know the secret.
-   */
+  /** Frames that were sealed before they travel; and peers have to prove that they know the secret. */
   @Tag("once")
   @Test
   void encryptedBlocksAreReadOneSidedly() {
     assertReadOneSidedly(Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true",
         "spark.authenticate", "true", "spark.sluice.ucx.allowUnauthenticatedTcp", "true",
         "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
+  }
+
+  @Tag("once")
+  @Test
+  void encryptedBlocksAreReadOneSidedlyFromMemory() {
+    assertReadOneSidedly(Map.of("spark.sluice.mode", "UCX", "spark.io.encryption.enabled", "true"), application -> {
+      assertEquals(counted(application, Counter.WRITE_MAP_OUTPUTS), counted(application, Counter.CACHE_OUTPUTS));
+      assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+    });
   }
 
   @Tag("once")

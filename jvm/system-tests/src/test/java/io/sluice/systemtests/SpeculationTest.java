@@ -36,6 +36,16 @@ class SpeculationTest {
     }
   }
 
+  /** Each attempt's frames are sealed with keys of its own. */
+  @Nested
+  @Tag("once")
+  class Encrypted extends Speculation {
+    @BeforeAll
+    void start() {
+      start(cluster.masterUrl(), Map.of("spark.io.encryption.enabled", "true"));
+    }
+  }
+
   /**
    * Speculative copies read one-sidedly, and their map outputs, in files, are read one-sidedly. Skipped by name where
    * UCX cannot be opened.

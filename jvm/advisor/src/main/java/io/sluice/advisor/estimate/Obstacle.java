@@ -20,9 +20,11 @@ public record Obstacle(String text, String next) {
   /** All that {@code application} has; empty where Sluice would do its shuffles. */
   static List<Obstacle> of(Application application) {
     List<Obstacle> obstacles = new ArrayList<>();
-    if (application.isSet("spark.io.encryption.enabled", false)) {
-      obstacles.add(new Obstacle("spark.io.encryption.enabled is true: Spark keeps every shuffle.",
-          "Leave it as it is if files must be encrypted; Sluice then gains nothing."));
+    if (application.isSet("spark.io.encryption.enabled", false)
+        && application.isSet("spark.shuffle.useOldFetchProtocol", false)) {
+      obstacles.add(new Obstacle("spark.io.encryption.enabled and spark.shuffle.useOldFetchProtocol are true: Spark "
+          + "keeps every shuffle.",
+          "Remove spark.shuffle.useOldFetchProtocol, unless an old shuffle service needs it."));
     }
     if (application.isSet("spark.shuffle.push.enabled", false)
         && application.setting("spark.master", "").startsWith("yarn")

@@ -109,7 +109,8 @@ class StageEstimatorTest {
 
   @Test
   void shufflesThatSparkKeepsSaveNothing() throws Exception {
-    for (Map<String, String> settings : List.of(Map.of("spark.io.encryption.enabled", "true"),
+    for (Map<String, String> settings : List.of(
+        Map.of("spark.io.encryption.enabled", "true", "spark.shuffle.useOldFetchProtocol", "true"),
         Map.of("spark.io.compression.codec", "org.apache.spark.io.LZFCompressionCodec"),
         Map.of("spark.shuffle.sort.io.plugin.class", "com.example.Io"),
         Map.of("spark.shuffle.checksum.algorithm", "SHA-256"))) {

@@ -39,9 +39,6 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
           "works; what the service serves travels by Netty, and every mode writes files at once", ""),
       frames("spark.sluice.enabled", in("false"), "Remove the line"),
       frames("spark.sluice.codec", in("spark"), "Remove the line, unless it is meant so"),
-      frames(FILE_ENCRYPTION, in("true"),
-          "Sluice's frames are not encrypted yet: keep Spark's writers (mode RDMA works), "
-              + "or encrypt the disks instead"),
       frames("spark.shuffle.push.enabled", in("true"), "spark.shuffle.push.enabled  false"),
       frames("spark.shuffle.sort.io.plugin.class", value -> !value.endsWith(".LocalDiskShuffleDataIO"),
           "Remove the line"),

@@ -85,7 +85,6 @@ class SparkCheckTest {
     Map<String, Finding> lines = Map.of(
         "spark.shuffle.manager sort", Finding.warning(Subject.SPARK_SETTINGS, "", ""),
         "spark.shuffle.service.enabled true", Finding.note(Subject.SPARK_SETTINGS, ""),
-        "spark.io.encryption.enabled true", Finding.problem(Subject.SPARK_FRAMES, "", ""),
         "spark.shuffle.push.enabled true", Finding.problem(Subject.SPARK_TRANSFER, "", ""),
         "spark.io.compression.codec lzf", Finding.problem(Subject.SPARK_FRAMES, "", ""),
         "spark.ssl.rpc.enabled true", Finding.problem(Subject.SPARK_TRANSFER, "", ""));
@@ -100,7 +99,7 @@ class SparkCheckTest {
   @Test
   void settingsThatChangeNothingAreNotMentioned() {
     host.with(CONF,
-        GOOD + "spark.io.encryption.enabled false\nspark.io.compression.codec zstd\nspark.sluice.mode UCX\n");
+        GOOD + "spark.io.encryption.enabled true\nspark.io.compression.codec zstd\nspark.sluice.mode UCX\n");
     look().forEach(finding -> assertEquals(Verdict.OK, finding.verdict(), finding::toString));
   }
 

@@ -2,33 +2,41 @@ package io.sluice.spark.codec;
 
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.seal.OutputKeys;
 
 /** Verifies and decodes frames of rows, of every encoding, without native code. No state; any thread. */
 public final class JavaFrameDecoder {
   private static final int MAX_RECORDS = 1 << 16;
   private static final int MAX_FIELDS = 1 << 20;
+  private static final int MAX_ARRAY_BYTES = Integer.MAX_VALUE - 8;
 
   private JavaFrameDecoder() {}
 
   /**
-   * Decodes one whole frame, as {@code NativeCore.decodeRows} does.
+   * Decodes one whole frame, as {@code NativeCore.decodeRows} and {@code decodeSealedRows} do.
    *
    * @param source the frame, header included, {@code sourceBytes} long
    * @param target where the rows go, back to back
    * @param rowLengths where one int per row goes
    * @param rowLengthsCapacity for how many rows there is room
+   * @param keys of the map output that the frame must have been sealed for; null when it is not sealed
    * @return number of rows
    * @throws CorruptFrameException when a checksum or the content is wrong
    */
   public static long decode(long source, long sourceBytes, long target, long targetBytes, long rowLengths,
-      int rowLengthsCapacity) throws CorruptFrameException {
+      int rowLengthsCapacity, OutputKeys keys) throws CorruptFrameException {
     MemoryRange frame = new MemoryRange(source, sourceBytes);
-    FrameHeader header = verify(frame);
+    FrameHeader header = verify(frame, keys != null);
     if (header.decodedBytes() > targetBytes || header.records() > rowLengthsCapacity) {
       throw new CorruptFrameException(header.records() + " rows of " + header.decodedBytes()
           + " bytes do not fit room for " + rowLengthsCapacity + " lengths and " + targetBytes + " bytes");
     }
-    PayloadInput payload = new PayloadInput(frame, FrameHeader.BYTES);
+    if (keys != null) {
+      open(frame, header, keys);
+    }
+    PayloadInput payload =
+        new PayloadInput(new MemoryRange(source, FrameHeader.BYTES + header.plainBytes()), FrameHeader.BYTES);
     MemoryRange rows = new MemoryRange(target, header.decodedBytes());
     MemoryRange lengths = new MemoryRange(rowLengths, (long) Integer.BYTES * header.records());
     if (header.isPlain()) {
@@ -42,7 +50,19 @@ public final class JavaFrameDecoder {
     return header.records();
   }
 
-  private static FrameHeader verify(MemoryRange frame) throws CorruptFrameException {
+  /** Decrypts the payload where it is; it is on the heap meanwhile. */
+  private static void open(MemoryRange frame, FrameHeader header, OutputKeys keys) throws CorruptFrameException {
+    if (header.encodedBytes() > MAX_ARRAY_BYTES) {
+      throw new SluiceException("a sealed frame of " + header.encodedBytes() + " bytes is longer than an array can be: "
+          + "reading it needs the native library");
+    }
+    byte[] payload = new byte[(int) header.encodedBytes()];
+    frame.get(FrameHeader.BYTES, payload, payload.length);
+    int plainBytes = keys.open(header, payload, 0);
+    frame.put(FrameHeader.BYTES, payload, 0, plainBytes);
+  }
+
+  private static FrameHeader verify(MemoryRange frame, boolean sealed) throws CorruptFrameException {
     if (frame.bytes() < FrameHeader.BYTES) {
       throw new CorruptFrameException(
           "frame header needs " + FrameHeader.BYTES + " bytes, only " + frame.bytes() + " are there");
@@ -50,7 +70,7 @@ public final class JavaFrameDecoder {
     byte[] bytes = new byte[FrameHeader.BYTES];
     frame.get(0, bytes, bytes.length);
     FrameHeader header = FrameHeader.parse(bytes, 0);
-    checkFields(header, bytes);
+    checkFields(header, bytes, sealed);
     long payloadBytes = frame.bytes() - FrameHeader.BYTES;
     if (payloadBytes != header.encodedBytes()) {
       throw new CorruptFrameException(
@@ -64,8 +84,9 @@ public final class JavaFrameDecoder {
     return header;
   }
 
-  private static void checkFields(FrameHeader header, byte[] bytes) throws CorruptFrameException {
-    if (bytes[FrameHeader.FLAGS_OFFSET] != 0 || bytes[FrameHeader.FLAGS_OFFSET + 1] != 0) {
+  private static void checkFields(FrameHeader header, byte[] bytes, boolean sealed) throws CorruptFrameException {
+    if (bytes[FrameHeader.FLAGS_OFFSET] != (sealed ? FrameHeader.SEALED : 0)
+        || bytes[FrameHeader.FLAGS_OFFSET + 1] != 0) {
       throw new CorruptFrameException("unknown frame flags " + bytes[FrameHeader.FLAGS_OFFSET] + " "
           + bytes[FrameHeader.FLAGS_OFFSET + 1]);
     }

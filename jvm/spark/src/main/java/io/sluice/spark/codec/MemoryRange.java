@@ -63,14 +63,14 @@ public final class MemoryRange {
     Platform.copyMemory(null, place(at, count), null, target.place(targetAt, count), count);
   }
 
-  void get(long at, byte[] target, int count) {
+  public void get(long at, byte[] target, int count) {
     if (count > target.length) {
       throw new IndexOutOfBoundsException(count + " bytes for an array of " + target.length);
     }
     Platform.copyMemory(null, place(at, count), target, Platform.BYTE_ARRAY_OFFSET, count);
   }
 
-  void put(long at, byte[] source, int from, int count) {
+  public void put(long at, byte[] source, int from, int count) {
     if (from < 0 || from > source.length - count) {
       throw new IndexOutOfBoundsException(count + " bytes at " + from + " of an array of " + source.length);
     }

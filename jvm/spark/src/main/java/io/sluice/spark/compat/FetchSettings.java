@@ -48,7 +48,12 @@ public record FetchSettings(
 
   /** Whether several partitions of one map output may be fetched as one block (Sluice frames always concatenate). */
   public boolean batchFetchAllowed() {
-    return !oldFetchProtocol && !ioEncryption;
+    return !oldFetchProtocol;
+  }
+
+  /** The same of blocks that Spark wrote: streams that it encrypted do not concatenate. */
+  public boolean batchFetchAllowedForStreams() {
+    return batchFetchAllowed() && !ioEncryption;
   }
 
   private static long longOf(SparkConf conf, ConfigEntry<Object> entry) {

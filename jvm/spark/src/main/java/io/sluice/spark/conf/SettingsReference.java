@@ -61,7 +61,9 @@ public final class SettingsReference {
       | `spark.memory.offHeap.enabled`, `.size` | block memory is taken from Spark's off-heap execution memory |
       | `spark.local.dir` | where spill files and map outputs are written |
       | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
-      | `spark.io.encryption.enabled` | shuffles fall back to Spark's own sort shuffle |
+      | `spark.io.encryption.enabled`, `.keySizeBits`, `.keygen.algorithm` | frames are encrypted and authenticated \
+      with AES-GCM before they reach a file, a memory file or the network, under keys made of Spark's key; with \
+      `spark.shuffle.useOldFetchProtocol` shuffles fall back to Spark's own sort shuffle |
       | push-based shuffle | shuffles fall back, and blocks are fetched by netty |
       | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks \
       are fetched by netty, unless `spark.io.encryption.enabled` encrypts them before they are sent |

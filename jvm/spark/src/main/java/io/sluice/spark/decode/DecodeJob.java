@@ -6,6 +6,7 @@ import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,7 +54,7 @@ final class DecodeJob {
   private int decodedParts;
 
   /** A frame of the job, and where it comes from. */
-  private record Part(FrameHeader header, BlockInput input, long offset) {
+  private record Part(FrameHeader header, BlockInput input, long offset, OutputKeys keys) {
     long frameBytes() {
       return FrameHeader.BYTES + header.encodedBytes();
     }
@@ -142,7 +143,7 @@ final class DecodeJob {
 
   private void add(FrameReader frames) {
     FrameHeader header = frames.header();
-    parts.add(new Part(header, frames.input(), frames.offset()));
+    parts.add(new Part(header, frames.input(), frames.offset(), frames.keys()));
     encodedBytes += frames.frameBytes();
     rowBytes += header.decodedBytes();
     records += header.records();
@@ -198,7 +199,7 @@ final class DecodeJob {
       batch.start(parts.get(0).header());
       long frame = encoded.address();
       for (Part part : parts) {
-        batch.append(decoder, part.header(), frame, part.frameBytes(), rowBytes);
+        batch.append(decoder, part.header(), frame, part.keys(), rowBytes);
         frame += part.frameBytes();
         decoded++;
       }

@@ -2,6 +2,7 @@ package io.sluice.spark.decode;
 
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
 import org.apache.spark.unsafe.Platform;
 
@@ -53,10 +54,9 @@ final class DecodedBatch implements AutoCloseable {
   }
 
   /** Decodes the frame that it was prepared for. */
-  void decode(FrameDecoder decoder, FrameHeader header, long source, long sourceBytes)
-      throws CorruptFrameException {
+  void decode(FrameDecoder decoder, FrameHeader header, long source, OutputKeys keys) throws CorruptFrameException {
     start(header);
-    append(decoder, header, source, sourceBytes, header.decodedBytes());
+    append(decoder, header, source, keys, header.decodedBytes());
   }
 
   /** The batch is empty then; {@link #append} fills it with frames of as many fields as {@code first}. */
@@ -69,14 +69,16 @@ final class DecodedBatch implements AutoCloseable {
   /**
    * Decodes a frame to where the rows of those before it end.
    *
+   * @param keys with which the frame is opened; null when it is not sealed
    * @param allRowBytes bytes of the rows of all frames of the batch, for which there {@link #hasRoom}; their lengths
    *     are written behind that
    */
-  void append(FrameDecoder decoder, FrameHeader header, long source, long sourceBytes, long allRowBytes)
+  void append(FrameDecoder decoder, FrameHeader header, long source, OutputKeys keys, long allRowBytes)
       throws CorruptFrameException {
     long lengths = memory.address() + allRowBytes + (long) Integer.BYTES * rows;
+    long sourceBytes = FrameHeader.BYTES + header.encodedBytes();
     long decodedRows = decoder.decode(
-        source, sourceBytes, memory.address() + rowBytes, header.decodedBytes(), lengths, header.records());
+        source, sourceBytes, memory.address() + rowBytes, header.decodedBytes(), lengths, header.records(), keys);
     if (decodedRows != header.records()) {
       throw new CorruptFrameException("frame holds " + decodedRows + " rows, its header says " + header.records());
     }
@@ -96,7 +98,7 @@ final class DecodedBatch implements AutoCloseable {
     rows = 1;
     fields = frames.header().fields();
     onHeap = true;
-    long bytes = rowBytes + Integer.BYTES;
+    long bytes = frames.rowArrayBytes();
     if (array == null || array.length < bytes || array.length / 2 > bytes) {
       array = new byte[(int) bytes];
     }

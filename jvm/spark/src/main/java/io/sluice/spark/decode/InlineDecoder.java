@@ -44,7 +44,7 @@ public final class InlineDecoder implements BatchSource {
     long frame = read(header);
     long start = System.nanoTime();
     try {
-      batch.decode(decoder, header, frame, frames.frameBytes());
+      batch.decode(decoder, header, frame, frames.keys());
     } catch (IOException e) {
       throw frames.failure(e);
     } catch (NativeException e) {

@@ -10,6 +10,7 @@ import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.record.ShuffleSerializers;
+import io.sluice.spark.seal.ApplicationKey;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.TransportService;
 import java.util.Optional;
@@ -35,6 +36,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ShuffleSerializers shuffleSerializers = new ShuffleSerializers();
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
+  private final Optional<ApplicationKey> frameKey;
   /** Made for the first reader. */
   private ArrivalTrackingClient blockClient;
   /** That {@link #blockClient} passes requests on to. */
@@ -45,9 +47,10 @@ public final class ExecutorState implements AutoCloseable {
    * @param fetchSettings Spark's, read once and not by every reduce task
    * @param transport taken over; empty when blocks travel by Spark's block transfer
    * @param cache taken over; empty when map output goes to files
+   * @param frameKey empty when frames are not sealed
    */
   public ExecutorState(boolean nativeCore, Settings settings, FetchSettings fetchSettings, Counters counters,
-      Optional<TransportService> transport, Optional<OutputCache> cache) {
+      Optional<TransportService> transport, Optional<OutputCache> cache, Optional<ApplicationKey> frameKey) {
     this.nativeCore = nativeCore;
     this.settings = settings;
     this.fetchSettings = fetchSettings;
@@ -58,6 +61,7 @@ public final class ExecutorState implements AutoCloseable {
     this.decoders = new WorkerPool("sluice-decoder", settings.reader().threads());
     this.transport = transport;
     this.cache = cache;
+    this.frameKey = frameKey;
     this.orderGuesses = new OrderGuesses(settings.guessOrder());
     this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
   }
@@ -122,6 +126,11 @@ public final class ExecutorState implements AutoCloseable {
   /** The cache of map outputs in memory; empty if they are files. */
   public Optional<OutputCache> cache() {
     return cache;
+  }
+
+  /** Of which the keys of map outputs are derived; empty when frames are not sealed. */
+  public Optional<ApplicationKey> frameKey() {
+    return frameKey;
   }
 
   /** The client with which reduce tasks fetch blocks: Spark's, wrapped by the transport's if there is one. */

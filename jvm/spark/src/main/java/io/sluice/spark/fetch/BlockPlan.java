@@ -3,6 +3,7 @@ package io.sluice.spark.fetch;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.compat.ScalaIterators;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +30,14 @@ public final class BlockPlan {
   /** By map id, which no two map outputs share: the executors that have the remote outputs. */
   private final Map<Long, RemoteMap> remoteMaps = new HashMap<>();
 
+  private final boolean keepsPartitions;
+  /** By map id, in batches of sealed blocks. */
+  private final Map<Long, PartitionsWithRows> partitionsWithRows = new HashMap<>();
+
   private record RemoteMap(BlockManagerId address, int mapIndex) {}
+
+  /** Partitions of one map output that have rows; the tracker names them in ascending order. */
+  private record PartitionsWithRows(int first, BitSet fromFirst) {}
 
   /**
    * @param byAddress tuples of {@link BlockManagerId} and a sequence of (block id, size, map index), as {@code
@@ -37,9 +45,11 @@ public final class BlockPlan {
    * @param isLocal whose blocks this process opens itself
    * @param sizes of blocks that travel
    * @param batch whether neighbouring partitions of one map are one block
+   * @param sealed whether {@link #partitionsWithRows} will be asked for
    */
   public BlockPlan(Iterator<? extends Tuple2<BlockManagerId, ?>> byAddress, Predicate<BlockManagerId> isLocal,
-      TransferSize sizes, boolean batch) {
+      TransferSize sizes, boolean batch, boolean sealed) {
+    this.keepsPartitions = batch && sealed;
     this.isLocal = isLocal;
     this.sizes = sizes;
     this.batch = batch;
@@ -79,6 +89,22 @@ public final class BlockPlan {
     return new ShuffleBlock(id, map.address(), map.mapIndex());
   }
 
+  /** The partitions of a block that have rows, as their map task has reported, ascending. */
+  int[] partitionsWithRows(ShuffleBlock block) {
+    if (block.id() instanceof ShuffleBlockBatchId range) {
+      PartitionsWithRows all = partitionsWithRows.get(range.mapId());
+      return all.fromFirst().get(range.startReduceId() - all.first(), range.endReduceId() - all.first()).stream()
+          .map(partition -> range.startReduceId() + partition).toArray();
+    }
+    return new int[] {block.reduceId()};
+  }
+
+  private void keepPartition(ShuffleBlockId block) {
+    PartitionsWithRows all = partitionsWithRows.computeIfAbsent(
+        block.mapId(), map -> new PartitionsWithRows(block.reduceId(), new BitSet()));
+    all.fromFirst().set(block.reduceId() - all.first());
+  }
+
   private void add(Tuple2<BlockManagerId, ?> addressed) {
     BlockManagerId address = addressed._1();
     Iterator<?> blocks = ((Iterable<?>) addressed._2()).iterator();
@@ -88,6 +114,9 @@ public final class BlockPlan {
       Tuple3<?, ?, ?> block = (Tuple3<?, ?, ?>) blocks.next();
       BlockId id = (BlockId) block._1();
       int mapIndex = (Integer) block._3();
+      if (keepsPartitions) {
+        keepPartition((ShuffleBlockId) id);
+      }
       if (here) {
         addLocal(new ShuffleBlock(batch ? asBatch(id) : id, address, mapIndex));
       } else {

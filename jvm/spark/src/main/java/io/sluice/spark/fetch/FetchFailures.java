@@ -1,6 +1,7 @@
 package io.sluice.spark.fetch;
 
 import io.sluice.nativebridge.CorruptFrameException;
+import io.sluice.nativebridge.FrameNotAuthenticException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import org.apache.spark.shuffle.FetchFailedException;
@@ -24,6 +25,9 @@ public final class FetchFailures {
     counters.increment(Counter.READ_FETCH_FAILURES);
     if (failure.getCause() instanceof CorruptFrameException) {
       counters.increment(Counter.READ_CORRUPT_FRAMES);
+    }
+    if (failure.getCause() instanceof FrameNotAuthenticException) {
+      counters.increment(Counter.READ_FRAMES_NOT_AUTHENTIC);
     }
     ShuffleBlock block = failure.block();
     throw FetchFailures.<RuntimeException>unchecked(new FetchFailedException(

@@ -15,11 +15,11 @@ import org.apache.spark.storage.ShuffleBlockId;
  */
 public record ShuffleBlock(BlockId id, BlockManagerId address, int mapIndex) {
 
-  int shuffleId() {
+  public int shuffleId() {
     return id instanceof ShuffleBlockBatchId batch ? batch.shuffleId() : ((ShuffleBlockId) id).shuffleId();
   }
 
-  long mapId() {
+  public long mapId() {
     return id instanceof ShuffleBlockBatchId batch ? batch.mapId() : ((ShuffleBlockId) id).mapId();
   }
 

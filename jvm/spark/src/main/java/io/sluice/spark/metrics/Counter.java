@@ -101,6 +101,8 @@ public enum Counter {
   READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
   READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),
   READ_CORRUPT_FRAMES("read.corruptFrames", Unit.COUNT, "frames that failed verification"),
+  READ_FRAMES_NOT_AUTHENTIC("read.framesNotAuthentic", Unit.COUNT,
+      "of these, sealed frames with right checksums that were forged, moved or left out"),
   READ_FETCH_FAILURES("read.fetchFailures", Unit.COUNT, "fetch failures reported to the scheduler"),
   READ_LEFT_TO_CONSUMER("read.leftToConsumer", Unit.COUNT,
       "readers in which another thread than the task's still fetched or decoded when the task ended; that thread frees "

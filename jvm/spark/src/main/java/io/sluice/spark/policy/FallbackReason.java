@@ -13,7 +13,8 @@ public enum FallbackReason {
   AGGREGATOR("it has an aggregator"),
   KEY_ORDERING("it has a key ordering"),
   DISABLED("spark.sluice.enabled is false"),
-  ENCRYPTION("spark.io.encryption.enabled is true"),
+  ENCRYPTION("spark.io.encryption.enabled and spark.shuffle.useOldFetchProtocol are true: attempts of a map task would "
+      + "share an id, and so a key"),
   PUSH_BASED("push-based shuffle is on"),
   CUSTOM_DATA_IO("spark.shuffle.sort.io.plugin.class is not Spark's default"),
   COMPRESSION_CODEC("spark.io.compression.codec is none of lz4, zstd, snappy"),

@@ -34,7 +34,8 @@ public final class ShufflePolicy {
   }
 
   private static Optional<FallbackReason> applicationReason(SparkConf conf, Settings settings) {
-    if (conf.getBoolean("spark.io.encryption.enabled", false)) {
+    if (conf.getBoolean("spark.io.encryption.enabled", false)
+        && conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
       return Optional.of(FallbackReason.ENCRYPTION);
     }
     if (!conf.get(DATA_IO, DEFAULT_DATA_IO).equals(DEFAULT_DATA_IO)) {

@@ -1,7 +1,9 @@
 package io.sluice.spark.policy;
 
+import io.sluice.spark.SluiceException;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.TaskFigures;
+import io.sluice.spark.seal.ApplicationKey;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
@@ -13,17 +15,25 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
  * <p>Shuffles that fall back have one of Spark's own handles instead.
  */
 public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
-  private static final long serialVersionUID = 1L;
+  /**
+   * 2: with {@link #sealed}. Versions that do not know it cannot read the handle, and so write no frame in the clear.
+   */
+  private static final long serialVersionUID = 2L;
 
   private final RecordFormat format;
+  private final boolean sealed;
   /** Null when no events are written. */
   private final TaskFigures figures;
 
-  /** @param figures what brings the counts of tasks to the driver, once per application; null for none */
+  /**
+   * @param sealed whether frames are encrypted
+   * @param figures what brings the counts of tasks to the driver, once per application; null for none
+   */
   public SluiceShuffleHandle(
-      int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, TaskFigures figures) {
+      int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, boolean sealed, TaskFigures figures) {
     super(shuffleId, dependency);
     this.format = format;
+    this.sealed = sealed;
     this.figures = figures;
   }
 
@@ -36,6 +46,20 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
   /** What is sent to the driver with the results of this shuffle's tasks; null for nothing. */
   public TaskFigures figures() {
     return figures;
+  }
+
+  /**
+   * Fails unless this process seals the shuffle's frames exactly if the driver has decided so.
+   *
+   * @param hasKey whether this process has a key for them
+   * @throws SluiceException when it must not write or read a frame of this shuffle
+   */
+  public void checkSealed(boolean hasKey) {
+    if (sealed != hasKey) {
+      throw new SluiceException("the driver registered shuffle " + shuffleId() + " with "
+          + ApplicationKey.ENABLED + "=" + sealed + ", but this executor runs with " + hasKey
+          + ". Set it once, when the application is started, and the same for the driver and all executors");
+    }
   }
 
   /** The kind of rows in the frames. */

@@ -1,7 +1,6 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.decode.BatchSource;
 import io.sluice.spark.decode.FrameDecoder;
 import io.sluice.spark.decode.FrameReader;
@@ -17,6 +16,7 @@ import io.sluice.spark.fetch.FetchFailures;
 import io.sluice.spark.fetch.LocalBlockStore;
 import io.sluice.spark.fetch.LocalBlocks;
 import io.sluice.spark.fetch.RemoteFetch;
+import io.sluice.spark.fetch.SealedBlocks;
 import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.fetch.TransferSize;
 import io.sluice.spark.metrics.Counters;
@@ -87,12 +87,17 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     }
     Counters counters = handle.counters(executor.counters(), context);
     ReadCounts counts = new ReadCounts(counters);
-    BlockInputs blocks = blocks(SparkEnv.get(), counts);
+    SparkEnv env = SparkEnv.get();
+    LocalBlockStore store = new SparkBlockStore(env.blockManager(), executor.fetchSettings());
+    BlockPlan plan = plan(env, store);
+    BlockInputs blocks = blocks(plan, store, env, counts);
+    SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
     ReaderMemory memory =
         new ReaderMemory(ReadMemory.of(executor.memory().of(context)), counters);
     InsideTask insideTask = new InsideTask(context);
-    RowIterator rows = new RowIterator(batches(new FrameReader(blocks, memory), memory, counts), memory, context,
-        metrics, new FetchFailures(counters), insideTask);
+    RowIterator rows =
+        new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
+            metrics, new FetchFailures(counters), insideTask);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
@@ -120,23 +125,29 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
         executor.readAheadBytes(), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 
-  /** The blocks; the first remote ones are asked for here. */
-  private BlockInputs blocks(SparkEnv env, ReadCounts counts) {
-    BlockManager blockManager = env.blockManager();
-    FetchSettings settings = executor.fetchSettings();
-    boolean batch = settings.batchFetchAllowed()
-        && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
-    LocalBlockStore store = new SparkBlockStore(blockManager, settings);
-    BlockPlan plan = new BlockPlan(
+  /** Where the blocks of this task are; {@code store} is asked which of them this process opens itself. */
+  private BlockPlan plan(SparkEnv env, LocalBlockStore store) {
+    return new BlockPlan(
         env.mapOutputTracker().getMapSizesByExecutorId(
             handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
-        store::reads, transferSize(), batch);
+        store::reads, transferSize(), isBatch(), executor.frameKey().isPresent());
+  }
+
+  /** Whether neighbouring partitions of a map output are one block. */
+  private boolean isBatch() {
+    return executor.fetchSettings().batchFetchAllowed()
+        && SortShuffleManager.canUseBatchFetch(startPartition, endPartition, context);
+  }
+
+  /** The blocks; the first remote ones are asked for here. */
+  private BlockInputs blocks(BlockPlan plan, LocalBlockStore store, SparkEnv env, ReadCounts counts) {
+    BlockManager blockManager = env.blockManager();
     BlockInputs local = new LocalBlocks(plan.local(), store, metrics, counts);
     if (!plan.hasRemote()) {
       return local;
     }
     RemoteFetch fetch = new RemoteFetch(context, blockManager, env.mapOutputTracker(),
-        executor.blockClient(blockManager), settings, metrics, batch);
+        executor.blockClient(blockManager), executor.fetchSettings(), metrics, isBatch());
     return BlockInputs.concat(local, fetch.start(plan, !plan.hasRemote(store::sparkOpensFiles), counts));
   }
 }

@@ -82,7 +82,7 @@ public final class SparkFormatReader<K, V, C> implements ShuffleReader<K, C> {
   /** Whether several partitions of one map output may be fetched, and read, as one stream. */
   private boolean batch(SparkConf conf, FetchSettings settings) {
     return SortShuffleManager.canUseBatchFetch(range.startPartition(), range.endPartition(), context)
-        && settings.batchFetchAllowed()
+        && settings.batchFetchAllowedForStreams()
         && dependency.serializer().supportsRelocationOfSerializedObjects()
         && (!conf.getBoolean("spark.shuffle.compress", true) || streamsConcatenate(conf));
   }

@@ -2,6 +2,7 @@ package io.sluice.spark.write;
 
 import io.sluice.spark.codec.FrameIndex;
 import io.sluice.spark.codec.PlainRun;
+import io.sluice.spark.seal.SealsDigest;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -12,6 +13,8 @@ import java.io.OutputStream;
  */
 final class JavaRun {
   private final FrameIndex index;
+  /** Of the frames' seals; null when they are not sealed. */
+  private final byte[] sealsDigest;
   /** Null when the frames are in a file. */
   private PlainRun memory;
   private File file;
@@ -25,10 +28,12 @@ final class JavaRun {
   JavaRun(PlainRun memory) {
     this.memory = memory;
     this.index = memory.index();
+    this.sealsDigest = memory.sealsDigest();
   }
 
-  /** A run in a file, from {@code start} on. */
-  JavaRun(FrameIndex index, File file, long start) {
+  /** A run of one frame in a file, from {@code start} on; {@code seal} is null when it is not sealed. */
+  JavaRun(FrameIndex index, File file, long start, byte[] seal) {
+    this.sealsDigest = seal == null ? null : SealsDigest.start().digest(seal);
     this.index = index;
     this.file = file;
     this.fileStart = start;
@@ -40,6 +45,11 @@ final class JavaRun {
 
   boolean isInMemory() {
     return memory != null;
+  }
+
+  /** What the digest of the frames' seals must be; null when they are not sealed. */
+  byte[] sealsDigest() {
+    return sealsDigest;
   }
 
   /** The file that holds the frames; null when they are in memory. */

@@ -8,9 +8,12 @@ import io.sluice.spark.codec.FrameIndex;
 import io.sluice.spark.codec.PlainRun;
 import io.sluice.spark.codec.RowHashes;
 import io.sluice.spark.codec.RowsByPartition;
+import io.sluice.spark.seal.FrameSealer;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,11 +36,15 @@ final class JavaRuns implements Runs {
   private final Arena arena;
   /** Guarded by this; null when no checksum of rows is wanted. */
   private final RowHashes hashes;
+  /** Null when frames are not sealed. */
+  private final FrameSealer sealer;
   /** By sequence; guarded by this. */
   private final Map<Long, JavaRun> runs = new TreeMap<>();
   private boolean closed;
 
-  JavaRuns(int partitions, Arena arena, boolean rowChecksums) {
+  /** @param keys null when frames are not sealed */
+  JavaRuns(int partitions, Arena arena, boolean rowChecksums, OutputKeys keys) {
+    this.sealer = keys == null ? null : new FrameSealer(keys);
     this.partitions = partitions;
     this.arena = arena;
     this.hashes = rowChecksums ? new RowHashes(partitions) : null;
@@ -46,13 +53,14 @@ final class JavaRuns implements Runs {
   /** Row by row references for the sort, then the frames; a large row takes no more than its bytes. */
   @Override
   public long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
-    return RowsByPartition.neededBytes(rows) + PlainRun.mostBytes(rowBytes, rows, partitions);
+    return RowsByPartition.neededBytes(rows) + PlainRun.mostBytes(rowBytes, rows, partitions, sealer != null);
   }
 
   @Override
   public long encode(long sequence, int fields, long[] pages) {
     try (RowsByPartition rows = RowsByPartition.of(pages, partitions, arena)) {
-      PlainRun run = rows == null ? null : PlainRun.of(rows, fields, partitions, arena, hashes != null);
+      PlainRun run = rows == null ? null : PlainRun.of(rows, fields, partitions, arena, hashes != null,
+          sealer);
       if (run == null) {
         throw new NativeException(NativeCore.NO_MEMORY,
             "the limit of block memory leaves no room for the frames of a batch");
@@ -87,8 +95,9 @@ final class JavaRuns implements Runs {
   }
 
   @Override
-  public synchronized void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash) {
-    keep(sequence, new JavaRun(FrameIndex.ofOne(partition, bytes), file, start));
+  public synchronized void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash,
+      byte[] seal) {
+    keep(sequence, new JavaRun(FrameIndex.ofOne(partition, bytes), file, start, seal));
     if (hashes != null) {
       hashes.addRow(partition, rowHash);
     }
@@ -141,6 +150,7 @@ final class JavaRuns implements Runs {
     }
     long total = 0;
     byte[] buffer = new byte[COPY_BYTES];
+    SealedPartitions sealed = sealer == null ? null : new SealedPartitions(sealer.keys(), inOrder.size());
     try (SpillReaders spills = new SpillReaders(inOrder); DataFile data = new DataFile(file,
         checksums.length == 0 ? null : checksum(checksumAlgorithm))) {
       for (int partition = 0; partition < partitions; partition++) {
@@ -148,8 +158,12 @@ final class JavaRuns implements Runs {
           stopIfKilled();
         }
         lengths[partition] = 0;
-        for (JavaRun run : inOrder) {
-          lengths[partition] += run.copyPartition(partition, buffer, data);
+        for (int run = 0; run < inOrder.size(); run++) {
+          OutputStream out = sealed == null ? data : sealed.passTo(data, partition, run);
+          lengths[partition] += inOrder.get(run).copyPartition(partition, buffer, out);
+        }
+        if (sealed != null && lengths[partition] > 0) {
+          lengths[partition] += sealed.writeEndMark(data);
         }
         if (checksums.length > 0) {
           checksums[partition] = data.nextChecksum();
@@ -157,6 +171,9 @@ final class JavaRuns implements Runs {
         total += lengths[partition];
       }
       data.flush();
+      if (sealed != null) {
+        sealed.check(inOrder);
+      }
     }
     free();
     return total;

@@ -8,6 +8,9 @@ import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.seal.EndMark;
+import io.sluice.spark.seal.FrameSealer;
+import io.sluice.spark.seal.OutputKeys;
 import io.sluice.spark.store.SpillFiles;
 import java.io.File;
 import java.io.IOException;
@@ -25,6 +28,9 @@ final class MapOutput implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MapOutput.class);
 
   private final Supplier<Runs> newRuns;
+  /** Of rows in files; null when frames are not sealed. */
+  private final FrameSealer sealer;
+  private final int partitions;
   private final boolean rowChecksums;
   private final BlockSettings blocks;
   private final TaskMemory memory;
@@ -37,11 +43,18 @@ final class MapOutput implements AutoCloseable {
   /** What {@link #writeRow} writes to; null before the first row. */
   private File rowFile;
   private long rowFileBytes;
+  /** Of the last row; null when frames are not sealed. */
+  private byte[] rowSeal;
   private final BitSet partitionsWithRowsInFiles = new BitSet();
 
-  /** @param rowChecksums whether the runs keep Spark's checksum of all rows */
-  MapOutput(Supplier<Runs> newRuns, boolean rowChecksums, BlockSettings blocks, TaskMemory memory, SpillFiles spills,
-      Counters counters) {
+  /**
+   * @param rowChecksums whether the runs keep Spark's checksum of all rows
+   * @param keys of the map output; null when frames are not sealed
+   */
+  MapOutput(Supplier<Runs> newRuns, int partitions, boolean rowChecksums, OutputKeys keys, BlockSettings blocks,
+      TaskMemory memory, SpillFiles spills, Counters counters) {
+    this.partitions = partitions;
+    this.sealer = keys == null ? null : new FrameSealer(keys);
     this.newRuns = newRuns;
     this.rowChecksums = rowChecksums;
     this.blocks = blocks;
@@ -98,17 +111,17 @@ final class MapOutput implements AutoCloseable {
    */
   long writeRow(long sequence, int partition, int fields, Object base, long offset, int rowBytes) throws IOException {
     open();
-    long frameBytes = RowFile.frameBytes(rowBytes);
-    if (rowFile == null || !append(fields, base, offset, rowBytes)) {
+    long frameBytes = RowFile.frameBytes(rowBytes, sealer != null);
+    if (rowFile == null || !append(partition, fields, base, offset, rowBytes)) {
       spills.write(file -> {
-        RowFile.write(file, 0, fields, base, offset, rowBytes);
+        rowSeal = RowFile.write(file, 0, partition, fields, base, offset, rowBytes, sealer);
         rowFile = file;
         rowFileBytes = 0;
         return frameBytes;
       });
     }
     long hash = rowChecksums ? RowHashes.ofRow(base, offset, rowBytes) : 0;
-    runs.addRow(sequence, partition, rowFile, rowFileBytes, frameBytes, hash);
+    runs.addRow(sequence, partition, rowFile, rowFileBytes, frameBytes, hash, rowSeal);
     rowFileBytes += frameBytes;
     spilledBytes += frameBytes;
     partitionsWithRowsInFiles.set(partition);
@@ -116,9 +129,9 @@ final class MapOutput implements AutoCloseable {
   }
 
   /** Writes a row behind those in the file of rows; false if its directory takes no more, and a new file is needed. */
-  private boolean append(int fields, Object base, long offset, int rowBytes) {
+  private boolean append(int partition, int fields, Object base, long offset, int rowBytes) {
     try {
-      RowFile.write(rowFile, rowFileBytes, fields, base, offset, rowBytes);
+      rowSeal = RowFile.write(rowFile, rowFileBytes, partition, fields, base, offset, rowBytes, sealer);
       return true;
     } catch (IOException e) {
       counters.increment(Counter.WRITE_DIRECTORY_RETRIES);
@@ -152,7 +165,8 @@ final class MapOutput implements AutoCloseable {
 
   /** At least as many bytes as {@link #commit} will write. No encode may be running. */
   long encodedBytes() {
-    return runs.memoryBytes() + spilledBytes;
+    long frames = runs.memoryBytes() + spilledBytes;
+    return frames + (sealer == null ? 0 : EndMark.mostBytes(partitions, frames));
   }
 
   /**

@@ -93,6 +93,8 @@ final class MapOutputCommit {
         long written = output.commit(cached.file(), blockLengths, checksums);
         cached.seal();
         return written;
+      } catch (SpillChangedException e) {
+        throw e;
       } catch (IOException e) {
         LOG.warn("Map output {} of shuffle {} goes to the disk, because it cannot be written to memory: {}",
             mapId, shuffleId, e.getMessage());

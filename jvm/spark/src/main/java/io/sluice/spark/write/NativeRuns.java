@@ -3,6 +3,8 @@ package io.sluice.spark.write;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.conf.BlockSettings;
+import io.sluice.spark.seal.FrameSealer;
+import io.sluice.spark.seal.OutputKeys;
 import java.io.File;
 import java.io.IOException;
 
@@ -12,9 +14,11 @@ final class NativeRuns implements Runs {
   /** What {@link NativeCore#writerEncodeNeeds} fills: bytes leased, bytes of scratch memory. */
   private final long[] needs = new long[2];
 
-  NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums) {
-    this.handle = NativeException.check(
-        NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(), rowChecksums));
+  /** @param keys null when frames are not sealed */
+  NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums, OutputKeys keys) {
+    this.handle = NativeException.check(NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(),
+        rowChecksums, keys == null ? null : new long[] {keys.shuffleId(), keys.mapId(), FrameSealer.newId()},
+        keys == null ? null : keys.nativeKeys()));
   }
 
   @Override
@@ -34,9 +38,10 @@ final class NativeRuns implements Runs {
   }
 
   @Override
-  public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash) {
+  public void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash,
+      byte[] seal) {
     NativeException.check(
-        NativeCore.writerAddRow(handle, sequence, partition, file.getPath(), start, bytes, rowHash));
+        NativeCore.writerAddRow(handle, sequence, partition, file.getPath(), start, bytes, rowHash, seal));
   }
 
   @Override
@@ -58,6 +63,9 @@ final class NativeRuns implements Runs {
   public long commit(File file, int checksumAlgorithm, long[] lengths, long[] checksums) throws IOException {
     long total = NativeCore.writerCommit(handle, file.getPath(), checksumAlgorithm, lengths,
         checksums.length == 0 ? null : checksums);
+    if (total == NativeCore.NOT_AUTHENTIC) {
+      throw new SpillChangedException(NativeCore.lastErrorMessage(), null);
+    }
     if (NativeException.isFileFailure(total)) {
       throw new IOException("writing the map output to " + file + " failed: " + NativeCore.lastErrorMessage());
     }

@@ -43,8 +43,9 @@ interface Runs {
    * @param bytes of the frame
    * @param rowHash the row's hash, as {@link io.sluice.spark.codec.RowHashes#ofRow} gives it; used only where the rows'
    *     checksum is kept
+   * @param seal the frame's seal; null when frames are not sealed
    */
-  void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash);
+  void addRow(long sequence, int partition, File file, long start, long bytes, long rowHash, byte[] seal);
 
   /** Bytes of memory that the runs hold. */
   long memoryBytes();
@@ -62,7 +63,8 @@ interface Runs {
   long spill(File file) throws IOException;
 
   /**
-   * Writes the data file, partition by partition, and frees the runs. When that fails they stay as they are.
+   * Writes the data file, partition by partition, and frees the runs. When that fails they stay as they are. It fails
+   * too when sealed frames in a file are not those that were written.
    *
    * @param checksumAlgorithm one of {@code NativeCore}'s
    * @param lengths filled with each partition's bytes

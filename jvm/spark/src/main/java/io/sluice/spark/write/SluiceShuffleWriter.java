@@ -16,6 +16,7 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.record.ShuffleSerializers;
+import io.sluice.spark.seal.OutputKeys;
 import io.sluice.spark.store.SpillFiles;
 import java.io.IOException;
 import org.apache.spark.Partitioner;
@@ -105,7 +106,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
-    this.output = new MapOutput(() -> newRuns(executor), rowChecksums, all.blocks(), memory, spills, counters);
+    OutputKeys keys = executor.frameKey().map(key -> key.output(handle.shuffleId(), mapId)).orElse(null);
+    this.output = new MapOutput(
+        () -> newRuns(executor, keys), partitions, rowChecksums, keys, all.blocks(), memory, spills, counters);
     this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         !executor.nativeCore(), executor.cache());
@@ -117,9 +120,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     context.addTaskCompletionListener((TaskCompletionListener) ended -> close());
   }
 
-  private Runs newRuns(ExecutorState executor) {
-    return executor.nativeCore() ? new NativeRuns(partitions, executor.settings().blocks(), rowChecksums)
-        : new JavaRuns(partitions, executor.memory().arena(), rowChecksums);
+  private Runs newRuns(ExecutorState executor, OutputKeys keys) {
+    return executor.nativeCore() ? new NativeRuns(partitions, executor.settings().blocks(), rowChecksums, keys)
+        : new JavaRuns(partitions, executor.memory().arena(), rowChecksums, keys);
   }
 
   @Override

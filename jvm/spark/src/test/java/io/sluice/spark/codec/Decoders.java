@@ -3,6 +3,7 @@ package io.sluice.spark.codec;
 import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.spark.decode.FrameDecoder;
+import io.sluice.spark.seal.OutputKeys;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -33,10 +34,18 @@ public enum Decoders {
 
   /** The rows of all frames of a block. */
   public List<byte[]> rowsOfBlock(byte[] block) throws CorruptFrameException {
+    return rowsOfBlock(block, null);
+  }
+
+  /** The same; {@code keys} open sealed frames, and end marks have no rows. */
+  public List<byte[]> rowsOfBlock(byte[] block, OutputKeys keys) throws CorruptFrameException {
     List<byte[]> rows = new ArrayList<>();
     for (int at = 0; at < block.length;) {
-      int bytes = FrameHeader.BYTES + (int) FrameHeader.parse(block, at).encodedBytes();
-      rows.addAll(rows(java.util.Arrays.copyOfRange(block, at, at + bytes)));
+      FrameHeader header = FrameHeader.parse(block, at);
+      int bytes = FrameHeader.BYTES + (int) header.encodedBytes();
+      if (!header.isEndMark()) {
+        rows.addAll(rows(java.util.Arrays.copyOfRange(block, at, at + bytes), keys));
+      }
       at += bytes;
     }
     return rows;
@@ -44,6 +53,11 @@ public enum Decoders {
 
   /** The frame's rows. */
   public List<byte[]> rows(byte[] frame) throws CorruptFrameException {
+    return rows(frame, null);
+  }
+
+  /** The rows of a frame that is opened with {@code keys} if they are not null. */
+  public List<byte[]> rows(byte[] frame, OutputKeys keys) throws CorruptFrameException {
     ByteBuffer header = ByteBuffer.wrap(java.util.Arrays.copyOf(frame, Math.max(frame.length, FrameHeader.BYTES)))
         .order(ByteOrder.LITTLE_ENDIAN);
     // A reader has checked them before it takes memory.
@@ -56,7 +70,7 @@ public enum Decoders {
     try {
       Platform.copyMemory(frame, Platform.BYTE_ARRAY_OFFSET, null, source, frame.length);
       Platform.setMemory(target, GUARD, all + GUARD_BYTES);
-      long found = decoder.decode(source, frame.length, target, bytes, target + lengthsAt, records);
+      long found = decoder.decode(source, frame.length, target, bytes, target + lengthsAt, records, keys);
       return rowsAt(target, target + lengthsAt, (int) found);
     } finally {
       for (int i = 0; i < GUARD_BYTES; i++) {

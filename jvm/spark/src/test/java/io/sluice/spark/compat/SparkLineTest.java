@@ -128,6 +128,8 @@ class SparkLineTest {
     assertFalse(settings.detectCorrupt());
     assertEquals("CRC32", settings.checksumAlgorithm());
     assertFalse(settings.batchFetchAllowed());
-    assertFalse(FetchSettings.of(new SparkConf(false).set("spark.io.encryption.enabled", "true")).batchFetchAllowed());
+    FetchSettings encrypted = FetchSettings.of(new SparkConf(false).set("spark.io.encryption.enabled", "true"));
+    assertTrue(encrypted.batchFetchAllowed(), "of frames");
+    assertFalse(encrypted.batchFetchAllowedForStreams());
   }
 }

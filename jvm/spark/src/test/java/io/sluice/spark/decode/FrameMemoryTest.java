@@ -215,11 +215,11 @@ class FrameMemoryTest {
     byte[] bytes = PlainFrames.block(0, frames, rows);
     CountedBlock block = new CountedBlock(bytes, inMemory);
     List<Read> decoded = new ArrayList<>();
-    FrameDecoder noting = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder noting = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       synchronized (decoded) {
         decoded.add(new Read(source, (int) sourceBytes));
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     try (BatchSource batches = batches(block, noting, readAhead)) {
       assertEquals(PlainFrames.range(0, (long) frames * rows), PlainFrames.values(batches));

@@ -71,6 +71,16 @@ class FrameReaderTest {
   }
 
   @Test
+  void aPlainRowIsReadToWhereItIsNeeded() throws Exception {
+    try (TestMemory memory = new TestMemory(); FrameReader frames =
+        new FrameReader(TestBlocks.of(PlainFrames.frameOfOneRow(7, 160)), memory)) {
+      assertTrue(frames.next() && frames.isPlainRow());
+      assertEquals(160, frames.rowArrayBytes());
+      frames.readRow(new byte[160]);
+    }
+  }
+
+  @Test
   void withoutBlocksThereAreNoRows() throws Exception {
     assertEquals(List.of(), read(TestBlocks.of()));
   }

@@ -84,7 +84,7 @@ public final class PlainFrames {
   }
 
   /** The decoder of these frames; it checks the payload's checksum as the native one does. */
-  public static final FrameDecoder DECODER = (source, sourceBytes, target, targetBytes, rowLengths, capacity) -> {
+  public static final FrameDecoder DECODER = (source, sourceBytes, target, targetBytes, rowLengths, capacity, keys) -> {
     byte[] frame = bytesAt(source, Math.toIntExact(sourceBytes));
     ByteBuffer in = ByteBuffer.wrap(frame).order(ByteOrder.LITTLE_ENDIAN);
     int records = in.getInt(8);

@@ -63,7 +63,7 @@ class ReadAheadDecoderTest {
     pool = new WorkerPool("test-decoder", threads);
     inFlight = new ReadAheadLimit(inFlightBytes);
     Random random = new Random(7);
-    FrameDecoder uneven = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder uneven = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       int spins;
       synchronized (random) {
         spins = random.nextInt(20_000);
@@ -71,7 +71,7 @@ class ReadAheadDecoderTest {
       for (int i = 0; i < spins; i++) {
         Thread.onSpinWait();
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), uneven)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
@@ -83,13 +83,13 @@ class ReadAheadDecoderTest {
   @Test
   void poolThreadsDecodeFrames() throws Exception {
     CountDownLatch byPool = new CountDownLatch(1);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != consumer) {
         byPool.countDown();
       } else {
         await(byPool);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));
@@ -135,7 +135,7 @@ class ReadAheadDecoderTest {
 
   @Test
   void anUnexpectedExceptionOfTheDecoderIsNoFetchFailure() throws Exception {
-    FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder broken = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       throw new IllegalStateException("bug");
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), broken)) {
@@ -150,14 +150,14 @@ class ReadAheadDecoderTest {
     CountDownLatch begun = new CountDownLatch(2);
     CountDownLatch goOn = new CountDownLatch(1);
     CountDownLatch written = new CountDownLatch(2);
-    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != consumer) {
         begun.countDown();
         await(goOn);
-        PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+        PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
         written.countDown();
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     pool = new WorkerPool("test-decoder", 2);
     ReadAheadDecoder batches = batches(manyBlocks(), slow);
@@ -177,12 +177,12 @@ class ReadAheadDecoderTest {
   void aKilledTaskDoesNotWaitForADecode() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder slow = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != consumer) {
         begun.countDown();
         await(goOn);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     pool = new WorkerPool("test-decoder", 1);
     ReadAheadDecoder batches = batches(manyBlocks(), slow);
@@ -215,13 +215,13 @@ class ReadAheadDecoderTest {
   @Test
   void smallFramesOfSeveralBlocksAreGivenToAPoolThreadTogether() throws Exception {
     CountDownLatch byPool = new CountDownLatch(15);
-    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    FrameDecoder firstByTask = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != consumer) {
         byPool.countDown();
       } else {
         await(byPool);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     try (ReadAheadDecoder batches = batches(manyBlocks(), firstByTask, 16_000)) {
       assertEquals(PlainFrames.range(0, 20_000), PlainFrames.values(batches));

@@ -1,5 +1,6 @@
 package io.sluice.spark.fetch;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -33,7 +34,7 @@ class BlockPlanTest {
 
   private static BlockPlan plan(boolean batch, List<Tuple2<BlockManagerId, ?>> addressed, TransferSize sizes) {
     return new BlockPlan(ScalaIterators.of(addressed.iterator()),
-        address -> Set.of("1", "fallback").contains(address.executorId()), sizes, batch);
+        address -> Set.of("1", "fallback").contains(address.executorId()), sizes, batch, true);
   }
 
   /** A tuple as MapOutputTracker gives it: blocks are {map, reduce}. */
@@ -68,6 +69,19 @@ class BlockPlanTest {
     assertEquals(addressed.get(0), remote.next());
     assertEquals(addressed.get(2), remote.next());
     assertFalse(remote.hasNext());
+  }
+
+  /** Spark's iterator and Sluice's local blocks have partitions without rows in a batch. */
+  @Test
+  void batchesKnowTheirPartitionsWithRows() {
+    BlockPlan plan = plan(true, List.of(
+        at(FAR, new int[] {0, 100_004}, new int[] {0, 100_006}, new int[] {0, 100_007}, new int[] {0, 100_100}),
+        at(HERE, new int[] {1, 4}, new int[] {1, 9})));
+    ShuffleBlock remote = plan.remoteBlock(batch(0, 100_006, 100_101));
+    assertArrayEquals(new int[] {100_006, 100_007, 100_100}, plan.partitionsWithRows(remote));
+    assertArrayEquals(new int[] {4, 9}, plan.partitionsWithRows(plan.local().get(0)));
+    assertArrayEquals(new int[] {100_006}, plan.partitionsWithRows(plan.remoteBlock(batch(0, 100_005, 100_007))));
+    assertArrayEquals(new int[] {3}, plan.partitionsWithRows(new ShuffleBlock(id(0, 3), FAR, 0)));
   }
 
   @Test

@@ -129,7 +129,7 @@ class HangingFetchTest {
     scala.collection.immutable.List<Object> wanted = ScalaIterators.<Object>of(wanted().iterator()).toList();
     BlockPlan plan = new BlockPlan(
         ScalaIterators.of(List.<Tuple2<BlockManagerId, ?>>of(new Tuple2<>(ELSEWHERE, wanted)).iterator()),
-        address -> false, TransferSize.AS_REPORTED, false);
+        address -> false, TransferSize.AS_REPORTED, false, false);
     ReadCounts counts = new ReadCounts(counters);
     blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         new ArrivalTrackingClient(new StoppingClient(arriving)), FetchSettings.of(SparkEnv.get().conf()), metrics,
@@ -198,12 +198,12 @@ class HangingFetchTest {
     CountDownLatch fourAtOnce = new CountDownLatch(4);
     CountDownLatch goOn = new CountDownLatch(1);
     Thread task = Thread.currentThread();
-    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       if (Thread.currentThread() != task) {
         fourAtOnce.countDown();
         await(goOn);
       }
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     RowIterator rows = rows(batches(arriving, true, true), true);
     assertEquals(0, rows.next()._2().getLong(0));
@@ -309,10 +309,10 @@ class HangingFetchTest {
   void aTaskEndsWhileAnotherThreadDecodes() throws Exception {
     CountDownLatch decoding = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
-    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity) -> {
+    decoder = (source, sourceBytes, target, targetBytes, lengths, capacity, keys) -> {
       decoding.countDown();
       await(goOn);
-      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity);
+      return PlainFrames.DECODER.decode(source, sourceBytes, target, targetBytes, lengths, capacity, null);
     };
     RowIterator rows = rows(batches(3, true, false), false);
     Future<?> reading = consumer.submit(() -> sum(rows));

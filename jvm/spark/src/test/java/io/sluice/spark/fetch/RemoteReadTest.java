@@ -118,7 +118,7 @@ class RemoteReadTest {
       moved.add(new Tuple2<>(elsewhere, ((Tuple2<?, ?>) mapSizes.next())._2()));
     }
     BlockPlan plan = new BlockPlan(
-        ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch);
+        ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch, false);
     ReadCounts counts = new ReadCounts(counters);
     RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
         new ArrivalTrackingClient(SparkEnv.get().blockManager().blockStoreClient()), settings, metrics, batch)

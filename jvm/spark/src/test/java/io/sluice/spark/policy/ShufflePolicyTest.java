@@ -90,7 +90,6 @@ class ShufflePolicyTest {
 
   @ParameterizedTest
   @CsvSource({
-    "spark.io.encryption.enabled, true, ENCRYPTION",
     "spark.io.compression.codec, lzf, COMPRESSION_CODEC",
     "spark.io.compression.codec, com.example.Codec, COMPRESSION_CODEC",
     "spark.shuffle.checksum.algorithm, XXH3, CHECKSUM_ALGORITHM",
@@ -98,6 +97,16 @@ class ShufflePolicyTest {
   })
   void unsupportedSettingsFallBackToSparksSortShuffle(String key, String value, FallbackReason expected) {
     assertEquals(Optional.of(expected), fallback(rows, key, value));
+  }
+
+  /** Where attempts of a map task share an id. */
+  @Test
+  void encryptionFallsBackWithTheOldFetchProtocolOnly() {
+    String encryption = "spark.io.encryption.enabled";
+    String old = "spark.shuffle.useOldFetchProtocol";
+    assertEquals(Optional.empty(), fallback(rows, encryption, "true"));
+    assertEquals(Optional.empty(), fallback(rows, old, "true"));
+    assertEquals(Optional.of(FallbackReason.ENCRYPTION), fallback(rows, encryption, "true", old, "true"));
   }
 
   @Test

@@ -56,7 +56,8 @@ class PageBatchTest {
           SpillFiles spills = new SpillFiles(SparkEnv.get().blockManager().diskBlockManager(), executor.counters());
           BlockSettings blocks = executor.settings().blocks();
           try (MapOutput output = new MapOutput(
-              () -> new NativeRuns(PARTITIONS, blocks, false), false, blocks, memory, spills, executor.counters())) {
+              () -> new NativeRuns(PARTITIONS, blocks, false, null), PARTITIONS, false, null, blocks, memory, spills,
+              executor.counters())) {
             body.run(memory, output);
           }
         });

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.Arena;
+import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
@@ -18,6 +19,11 @@ import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.record.RecordEncoder;
+import io.sluice.spark.seal.ApplicationKey;
+import io.sluice.spark.seal.FrameSealer;
+import io.sluice.spark.seal.OutputKeys;
+import io.sluice.spark.seal.SealedBlock;
+import io.sluice.spark.seal.SealedBlocksInArrays;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.CRC32C;
@@ -47,6 +54,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 180, threadMode = ThreadMode.SEPARATE_THREAD)
 class RunsOnBothEnginesTest {
   private static final long MIB = 1 << 20;
+  private static final OutputKeys KEYS = new ApplicationKey(new byte[16]).output(4, 1L << 33);
 
   /** A row and the partition that it goes to. */
   private record Placed(int partition, byte[] row) {}
@@ -129,16 +137,16 @@ class RunsOnBothEnginesTest {
 
   @Test
   void framesThatAreNotInTheFileAreRefused() throws Exception {
-    NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true);
+    NativeRuns runs = new NativeRuns(2, blocks("lz4", "fast"), true, null);
     File file = folder.resolve("row").toFile();
     byte[] row = new byte[64];
-    RowFile.write(file, 5, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length);
-    long bytes = RowFile.frameBytes(row.length);
+    RowFile.write(file, 5, 1, 1, row, Platform.BYTE_ARRAY_OFFSET, row.length, null);
+    long bytes = RowFile.frameBytes(row.length, false);
     assertEquals(5 + bytes, file.length());
-    assertThrows(NativeException.class, () -> runs.addRow(0, 2, file, 5, bytes, 0), "no such partition");
-    assertThrows(NativeException.class, () -> runs.addRow(0, 1, file, 6, bytes, 0), "cut");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 2, file, 5, bytes, 0, null), "no such partition");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, file, 6, bytes, 0, null), "cut");
     File none = folder.resolve("none").toFile();
-    assertThrows(NativeException.class, () -> runs.addRow(0, 1, none, 5, bytes, 0), "no such file");
+    assertThrows(NativeException.class, () -> runs.addRow(0, 1, none, 5, bytes, 0, null), "no such file");
     runs.close();
   }
 
@@ -159,7 +167,7 @@ class RunsOnBothEnginesTest {
   void noMemoryForARunAddsNothing() throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(MIB);
-    JavaRuns runs = new JavaRuns(4, arena, true);
+    JavaRuns runs = new JavaRuns(4, arena, true, null);
     Batch batch = sqlRows(new Random(1), 4, 5, 100);
     arena.setLimit(100);
     NativeException refused = assertThrows(NativeException.class, () -> encode(runs, 0, batch));
@@ -181,7 +189,7 @@ class RunsOnBothEnginesTest {
     for (int[] shape : new int[][] {{1, 1, 1}, {1, 0, 70_000}, {500, 2, 900}, {3, 40, 3000}, {2000, 1, 10}}) {
       Batch batch = sqlRows(random, shape[0], shape[1], shape[2]);
       JavaArena arena = new JavaArena();
-      JavaRuns runs = new JavaRuns(shape[0], arena, false);
+      JavaRuns runs = new JavaRuns(shape[0], arena, false, null);
       long rowBytes = batch.rows().stream().mapToLong(placed -> placed.row().length).sum();
       arena.setLimit(runs.encodeNeeds(rowBytes, batch.rows().size(), 0, batch.fields()));
       encode(runs, 0, batch);
@@ -236,7 +244,7 @@ class RunsOnBothEnginesTest {
     }
   }
 
-  private void encodeOrAdd(Runs runs, long sequence, Batch batch) throws Exception {
+  private void encodeOrAdd(Runs runs, long sequence, Batch batch, FrameSealer sealer) throws Exception {
     if (!batch.inFile()) {
       encode(runs, sequence, batch);
       return;
@@ -245,9 +253,10 @@ class RunsOnBothEnginesTest {
     int length = placed.row().length;
     File file = folder.resolve("rows of " + runs.getClass().getSimpleName()).toFile();
     long start = file.length();
-    RowFile.write(file, start, batch.fields(), placed.row(), Platform.BYTE_ARRAY_OFFSET, length);
-    runs.addRow(sequence, placed.partition(), file, start, RowFile.frameBytes(length),
-        RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length));
+    byte[] seal = RowFile.write(file, start, placed.partition(), batch.fields(), placed.row(),
+        Platform.BYTE_ARRAY_OFFSET, length, sealer);
+    runs.addRow(sequence, placed.partition(), file, start, RowFile.frameBytes(length, sealer != null),
+        RowHashes.ofRow(placed.row(), Platform.BYTE_ARRAY_OFFSET, length), seal);
   }
 
   private static void encode(Runs runs, long sequence, Batch batch) {
@@ -272,22 +281,29 @@ class RunsOnBothEnginesTest {
   }
 
   private void checkBoth(List<Batch> batches, int partitions, BlockSettings blocks, boolean spill) throws Exception {
+    checkBoth(batches, partitions, blocks, spill, null);
+    checkBoth(batches, partitions, blocks, spill, KEYS);
+  }
+
+  private void checkBoth(List<Batch> batches, int partitions, BlockSettings blocks, boolean spill, OutputKeys keys)
+      throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(256 * MIB);
-    JavaRuns java = new JavaRuns(partitions, arena, true);
-    NativeRuns ofNative = new NativeRuns(partitions, blocks, true);
-    checkOutput(java, batches, partitions, spill);
-    checkOutput(ofNative, batches, partitions, spill);
+    JavaRuns java = new JavaRuns(partitions, arena, true, keys);
+    NativeRuns ofNative = new NativeRuns(partitions, blocks, true, keys);
+    checkOutput(java, batches, partitions, spill, keys);
+    checkOutput(ofNative, batches, partitions, spill, keys);
     assertEquals(ofNative.rowChecksum(), java.rowChecksum());
     java.close();
     ofNative.close();
     assertEquals(0, arena.leasedBytes());
   }
 
-  private void checkOutput(Runs runs, List<Batch> batches, int partitions, boolean spill) throws Exception {
+  private void checkOutput(Runs runs, List<Batch> batches, int partitions, boolean spill, OutputKeys keys)
+      throws Exception {
     // Runs may be encoded in any order.
     for (int i = batches.size() - 1; i >= 0; i--) {
-      encodeOrAdd(runs, i, batches.get(i));
+      encodeOrAdd(runs, i, batches.get(i), keys == null ? null : new FrameSealer(keys));
       if (spill && runs.memoryBytes() > 0 && i % 3 != 0) {
         assertTrue(runs.spill(Files.createTempFile(folder, "spill", "").toFile()) > 0);
         assertEquals(0, runs.memoryBytes());
@@ -307,8 +323,11 @@ class RunsOnBothEnginesTest {
       crc.update(block, 0, block.length);
       assertEquals(crc.getValue(), checksums[partition]);
       Object[] expected = rowsOf(batches, partition);
-      assertArrayEquals(expected, Decoders.JAVA.rowsOfBlock(block).toArray());
-      assertArrayEquals(expected, Decoders.NATIVE.rowsOfBlock(block).toArray());
+      assertArrayEquals(expected, Decoders.JAVA.rowsOfBlock(block, keys).toArray());
+      assertArrayEquals(expected, Decoders.NATIVE.rowsOfBlock(block, keys).toArray());
+      if (keys != null && block.length > 0) {
+        SealedBlocksInArrays.check(block, new SealedBlock(keys, new int[] {partition}));
+      }
     }
     assertEquals(bytes.length, start);
   }
@@ -322,7 +341,7 @@ class RunsOnBothEnginesTest {
   void spillFilesThatEndEarlyFailTheCommit() throws Exception {
     JavaArena arena = new JavaArena();
     arena.setLimit(16 * MIB);
-    JavaRuns runs = new JavaRuns(3, arena, false);
+    JavaRuns runs = new JavaRuns(3, arena, false, null);
     encode(runs, 0, sqlRows(new Random(3), 3, 4, 500));
     Path spill = Files.createTempFile(folder, "spill", "");
     runs.spill(spill.toFile());
@@ -332,5 +351,38 @@ class RunsOnBothEnginesTest {
         () -> runs.commit(data.toFile(), NativeCore.CHECKSUM_NONE, new long[3], new long[0])).getMessage();
     assertTrue(message.startsWith("spill file " + spill + " ends ") && message.endsWith(" bytes early"), message);
     runs.close();
+  }
+
+  /** Frames that change places, or come twice, in a spill file: each is authentic, and of the same partition. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aSpillOfSealedFramesThatWasRearrangedFailsTheCommit(boolean inJava) throws Exception {
+    JavaArena arena = new JavaArena();
+    arena.setLimit(64 * MIB);
+    // Rows of equal length, so that two frames have the same length too.
+    byte[] row = sqlRows(new Random(3), 1, 4, 1).rows().get(0).row();
+    Batch batch = new Batch(4, Collections.nCopies(400_000 / row.length, new Placed(0, row)));
+    for (boolean twice : new boolean[] {false, true}) {
+      Runs runs =
+          inJava ? new JavaRuns(1, arena, false, KEYS) : new NativeRuns(1, blocks("none", "plain"), false, KEYS);
+      encode(runs, 0, batch);
+      Path spill = Files.createTempFile(folder, "spill", "");
+      runs.spill(spill.toFile());
+      byte[] bytes = Files.readAllBytes(spill);
+      int frame = FrameHeader.BYTES + (int) FrameHeader.parse(bytes, 0).encodedBytes();
+      assertEquals(FrameHeader.parse(bytes, 0).encodedBytes(), FrameHeader.parse(bytes, frame).encodedBytes());
+      byte[] changed = bytes.clone();
+      System.arraycopy(bytes, frame, changed, 0, frame);
+      System.arraycopy(bytes, twice ? frame : 0, changed, frame, frame);
+      Files.write(spill, changed);
+      File data = folder.resolve("data").toFile();
+      Exception failure = assertThrows(SpillChangedException.class,
+          () -> runs.commit(data, NativeCore.CHECKSUM_NONE, new long[1], new long[0]));
+      assertTrue(failure.getMessage().contains("was changed after it was written"), failure::toString);
+      Files.write(spill, bytes);
+      long written = runs.commit(data, NativeCore.CHECKSUM_NONE, new long[1], new long[0]);
+      assertEquals(data.length(), written);
+      runs.close();
+    }
   }
 }

@@ -1,0 +1,78 @@
+package io.sluice.spark.seal;
+
+import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.FrameNotAuthenticException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.security.MessageDigest;
+import java.util.Arrays;
+
+/**
+ * Checks that a block has exactly the frames that the map task wrote for the block's partitions, in their order. Each
+ * frame must be of the partition whose turn it is; a partition's end mark must fit the seals of the frames before it;
+ * and at the block's end every partition that has rows, as the driver knows, must have had its end mark. That the
+ * frames fit their seals is checked where they are decoded. One thread.
+ */
+public final class SealedBlock {
+  private final OutputKeys keys;
+  /** Ascending. */
+  private final int[] partitions;
+  private int turn;
+  /** Of the partition whose turn it is; null before its first frame. */
+  private EndMark mark;
+
+  /** @param partitions those of the block that have rows, ascending */
+  public SealedBlock(OutputKeys keys, int[] partitions) {
+    this.keys = keys;
+    this.partitions = partitions;
+  }
+
+  /** The keys with which the block's frames are opened. */
+  public OutputKeys keys() {
+    return keys;
+  }
+
+  /** The block's next frame has this seal. */
+  public void frame(byte[] seal) throws FrameNotAuthenticException {
+    expect(partitionAt(seal, FrameHeader.SEAL_BYTES), "a frame");
+    if (mark == null) {
+      mark = keys.endMark(partitions[turn]);
+    }
+    mark.add(seal);
+  }
+
+  /** An end mark with this header and payload comes next. */
+  public void endMark(FrameHeader header, byte[] payload) throws FrameNotAuthenticException {
+    if (!header.equals(FrameHeader.endMark(payload))) {
+      throw new FrameNotAuthenticException("an end mark's header that no map task writes: " + header);
+    }
+    expect(partitionAt(payload, FrameHeader.END_MARK_PAYLOAD_BYTES), "the end mark");
+    if (mark == null || !MessageDigest.isEqual(mark.finishMac(), Arrays.copyOf(payload, EndMark.MAC_BYTES))) {
+      throw new FrameNotAuthenticException("frames of partition " + partitions[turn]
+          + " are missing, in another order, or there twice");
+    }
+    mark = null;
+    turn++;
+  }
+
+  /** The block ends here. */
+  public void end() throws FrameNotAuthenticException {
+    if (turn < partitions.length) {
+      throw new FrameNotAuthenticException("the block ends before the end mark of partition " + partitions[turn]);
+    }
+  }
+
+  private void expect(int partition, String what) throws FrameNotAuthenticException {
+    if (turn == partitions.length) {
+      throw new FrameNotAuthenticException(what + " of partition " + partition + " behind the block's last partition");
+    }
+    if (partition != partitions[turn]) {
+      throw new FrameNotAuthenticException(
+          what + " of partition " + partition + " where one of partition " + partitions[turn] + " must be");
+    }
+  }
+
+  private static int partitionAt(byte[] bytes, int end) {
+    return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(end - Integer.BYTES);
+  }
+}
