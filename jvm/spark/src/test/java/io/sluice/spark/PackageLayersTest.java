@@ -25,7 +25,8 @@ class PackageLayersTest {
   /** From the bottom: a package may use those before it. */
   private static final List<String> LAYERS =
       List.of("metrics", "conf", "events", "migration", "compat", "concurrent", "codec", "memory", "record",
-          "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write", "read", "ui");
+          "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write", "read",
+          "ui");
   private static JavaClasses classes;
 
   @BeforeAll
