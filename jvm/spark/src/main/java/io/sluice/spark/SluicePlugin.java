@@ -53,6 +53,8 @@ public final class SluicePlugin implements SparkPlugin {
   /** Runs on the driver. */
   private static final class Driver implements DriverPlugin {
     private final PeerRegistry peers = new PeerRegistry(System::nanoTime);
+    /** The application whose UI gets the tab; null for none. */
+    private SparkContext withTab;
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
@@ -80,7 +82,8 @@ public final class SluicePlugin implements SparkPlugin {
         postSettings(context, settings);
       }
       if (settings.ui().tab()) {
-        SluiceTab.attachTo(context, settings.ui().retainedShuffles());
+        SluiceTab.followEvents(context, settings.ui().retainedShuffles());
+        withTab = context;
       }
       return Map.of();
     }
@@ -94,9 +97,13 @@ public final class SluicePlugin implements SparkPlugin {
       }
     }
 
+    /** The last that the constructor of {@code SparkContext} calls, on every line. */
     @Override
     public void registerMetrics(String appId, PluginContext plugin) {
       register(plugin);
+      if (withTab != null) {
+        SluiceTab.attachTo(withTab);
+      }
     }
 
     @Override

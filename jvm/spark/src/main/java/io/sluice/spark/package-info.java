@@ -20,6 +20,8 @@
  *   executor    one per process: thread pools, memory, transport, cache
  *   memory      limits on block memory        conf    settings                      metrics  counters
  *   concurrent  pools of threads              compat  differences between Spark lines
+ *   events      what the event log says of an application
+ *   ui          the tab of Spark's UI that shows it
  * </pre>
  *
  * Invariants: the driver alone decides a shuffle's format, once; whatever Sluice does not honour has a

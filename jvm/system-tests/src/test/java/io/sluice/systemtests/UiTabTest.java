@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The tab Sluice of this line's UI: while an application runs, and afterwards in a History Server with and without the jar. */
+/**
+ * The tab Sluice of this line's UI: while an application runs, and afterwards in a History Server with and without the
+ * jar.
+ */
 @Tag("everyLine")
 class UiTabTest {
   private static final long ROWS = 20_000;

@@ -5,8 +5,9 @@ import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * An event of Sluice on Spark's listener bus, and a line of JSON in Spark's event log, where {@code Event} is the name of
- * the class. Listeners get it through {@code SparkListener.onOtherEvent}. {@code docs/watching.md} documents the fields.
+ * An event of Sluice on Spark's listener bus, and a line of JSON in Spark's event log, where {@code Event} is the name
+ * of the class. Listeners get it through {@code SparkListener.onOtherEvent}. {@code docs/watching.md} documents the
+ * fields.
  *
  * <p>What the field {@link #version} means: fields may be added without a new version, and a reader ignores fields that
  * it does not know. A field that is missing is null or 0. Immutable.

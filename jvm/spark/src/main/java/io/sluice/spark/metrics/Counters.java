@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The values of every {@link Counter}: of one process, or of the tasks of one shuffle in one stage, which pass what they
- * count on to their process's. All methods may be called from any thread.
+ * The values of every {@link Counter}: of one process, or of the tasks of one shuffle in one stage, which pass what
+ * they count on to their process's. All methods may be called from any thread.
  */
 public final class Counters {
   private final LongAdder[] values = new LongAdder[Counter.values().length];

@@ -12,6 +12,7 @@ import java.util.TreeMap;
  */
 public record ExecutorReport(
     String executorId, String host, boolean nativeCore, String selfTest, TreeMap<String, Long> figures)
-    implements Serializable {
+    implements
+      Serializable {
   private static final long serialVersionUID = 1L;
 }

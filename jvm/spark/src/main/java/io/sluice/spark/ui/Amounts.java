@@ -21,7 +21,8 @@ final class Amounts {
       value /= KIB;
       unit++;
     }
-    return unit == 0 ? bytes + " B" : String.format(Locale.ROOT, value >= LARGE ? "%.0f %s" : "%.1f %s", value, BYTES[unit]);
+    return unit == 0 ? bytes + " B"
+        : String.format(Locale.ROOT, value >= LARGE ? "%.0f %s" : "%.1f %s", value, BYTES[unit]);
   }
 
   static String count(long count) {

@@ -28,8 +28,7 @@ public final class ApplicationRow {
   static final String SPARK_BLOCK_BYTES = "spark.blockBytes";
   private static final int MOST_REASONS = 50;
 
-  @KVIndex
-  private final String key;
+  @KVIndex private final String key;
   private final Map<String, String> settings;
   private final Map<String, Long> shufflesByPath;
   private final Map<String, Long> shufflesByReason;

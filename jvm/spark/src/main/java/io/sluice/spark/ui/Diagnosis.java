@@ -47,7 +47,8 @@ final class Diagnosis {
     each(Counter.READ_RUNS_REFUTED, row -> row.of(Counter.READ_RUNS_REFUTED) > 0, Diagnosis::refuted);
     each(Counter.WRITE_PARTITIONS_REFUTED, row -> row.of(Counter.WRITE_PARTITIONS_REFUTED) > 0,
         row -> "In " + Amounts.count(row.of(Counter.WRITE_PARTITIONS_REFUTED)) + " map tasks of shuffle "
-            + row.shuffleId() + " Spark's expressions gave other partitions than Sluice found; Spark's were used. Please "
+            + row.shuffleId()
+            + " Spark's expressions gave other partitions than Sluice found; Spark's were used. Please "
             + "report this.");
     memory();
     return sentences;
@@ -64,8 +65,10 @@ final class Diagnosis {
 
   private void withoutNativeLibrary() {
     executors.stream().filter(row -> !row.nativeCore()).limit(EACH_KIND).forEach(
-        row -> sentences.add("Executor " + row.executorId() + " on " + row.host() + " reads and writes in Java, which is "
-            + "slower and makes larger files: " + row.detail() + ". ./sluice doctor on that host says what to change."));
+        row -> sentences
+            .add("Executor " + row.executorId() + " on " + row.host() + " reads and writes in Java, which is "
+                + "slower and makes larger files: " + row.detail()
+                + ". ./sluice doctor on that host says what to change."));
   }
 
   private void each(Counter worst, Predicate<ShuffleRow> wanted, Function<ShuffleRow, String> sentence) {
@@ -77,19 +80,20 @@ final class Diagnosis {
   private static String noSmaller(ShuffleRow row) {
     return "The blocks of shuffle " + row.shuffleId() + " are hardly smaller than Spark's would be: "
         + Amounts.bytes(row.of(Counter.WRITE_BLOCK_BYTES)) + " against about "
-        + Amounts.bytes(row.of(Counter.WRITE_STOCK_BYTES)) + ". Its columns do not compress better by being columns.";
+        + Amounts.bytes(row.of(Counter.WRITE_STOCK_BYTES)) + ".";
   }
 
   private static String spilled(ShuffleRow row) {
     return "Shuffle " + row.shuffleId() + " spilled " + Amounts.bytes(row.of(Counter.WRITE_SPILLED_BYTES)) + " in "
-        + Amounts.count(row.of(Counter.WRITE_SPILLS)) + " spills, because its executors' block memory was full; more of "
+        + Amounts.count(row.of(Counter.WRITE_SPILLS))
+        + " spills, because its executors' block memory was full; more of "
         + "it is spark.sluice.memory.limit.";
   }
 
   private static String waited(ShuffleRow row) {
     return "Readers of shuffle " + row.shuffleId() + " waited " + Amounts.nanos(row.of(Counter.READ_FETCH_WAIT_NANOS))
         + " for blocks of other executors and decoded for " + Amounts.nanos(row.of(Counter.READ_DECODE_NANOS))
-        + ": the network or the disks of the executors that serve the blocks limit it.";
+        + ".";
   }
 
   private static String refuted(ShuffleRow row) {
@@ -112,8 +116,9 @@ final class Diagnosis {
           + " waits for block memory that other tasks held; more of it is spark.sluice.memory.limit.");
     }
     if (refused > 0) {
-      sentences.add(Amounts.count(refused) + " map outputs were written to the disk at once, because memory had no room; "
-          + "more of it is spark.sluice.cache.hostLimit.");
+      sentences
+          .add(Amounts.count(refused) + " map outputs were written to the disk at once, because memory had no room; "
+              + "more of it is spark.sluice.cache.hostLimit.");
     }
   }
 }

@@ -26,13 +26,15 @@ final class DiagnosisContent implements PageContent {
     List<String> sentences = new Diagnosis(store.application(), store.shuffles(), store.executors()).sentences();
     Html html = new Html();
     if (sentences.isEmpty()) {
-      html.raw("<p>Nothing stands out: no shuffle fell back, spilled or waited long, and no executor lacks anything.</p>");
+      html.raw(
+          "<p>Nothing stands out: no shuffle fell back, spilled or waited long, and no executor lacks anything.</p>");
     } else {
       html.raw("<ul>");
       sentences.forEach(sentence -> html.raw("<li>").text(sentence).raw("</li>"));
       html.raw("</ul>");
     }
-    return html.raw("<p class=\"text-muted\">Made from the counters of the other pages, without guesses: each sentence ")
+    return html
+        .raw("<p class=\"text-muted\">Made from the counters of the other pages, without guesses: each sentence ")
         .raw("names what was counted. Shuffles that the tab has forgotten are not looked at.</p>").toString();
   }
 }

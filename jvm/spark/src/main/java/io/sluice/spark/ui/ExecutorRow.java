@@ -16,8 +16,7 @@ import org.apache.spark.util.kvstore.KVIndex;
     fieldVisibility = JsonAutoDetect.Visibility.ANY, getterVisibility = JsonAutoDetect.Visibility.NONE,
     isGetterVisibility = JsonAutoDetect.Visibility.NONE)
 public final class ExecutorRow {
-  @KVIndex
-  private final String executorId;
+  @KVIndex private final String executorId;
   private final String host;
   private final boolean nativeCore;
   private final String detail;

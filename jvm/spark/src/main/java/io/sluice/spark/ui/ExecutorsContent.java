@@ -12,6 +12,20 @@ final class ExecutorsContent implements PageContent {
   static final String CACHED = "cache.usedBytes";
   private static final int MOST_ROWS = 1_000;
 
+  private static final String[][] HEADS = {
+    {"Executor", "Spark's id of the executor"},
+    {"Host", "Where it runs, or ran"},
+    {"Reads and writes", "With the native library or in Java, and what the library said when it was loaded"},
+    {"Block memory", "What tasks hold now, of the limit"},
+    {"Peak", "The most that tasks held together"},
+    {"Leased", "Native memory on lease, blocks received one-sidedly included"},
+    {"Waits", "Times that tasks waited for memory, and how long together"},
+    {"In memory", "Map outputs in memory now"},
+    {"Moved", "Map outputs moved from memory to the disk, and their bytes"},
+    {"Mapped", "Bytes of map outputs that are mapped for other executors to read; of these, bytes being read"},
+    {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
+    {"Connections", "For one-sided reads, open now; and how often another executor could not be read"}};
+
   private final StatusStore store;
 
   ExecutorsContent(StatusStore store) {
@@ -39,8 +53,10 @@ final class ExecutorsContent implements PageContent {
         .thenComparing(ExecutorRow::executorId));
     html.raw("<p>").text(Amounts.count(executors.size())).text(executors.size() == 1 ? " executor" : " executors")
         .text(executors.size() > MOST_ROWS ? "; the first " + Amounts.count(MOST_ROWS) + " are shown" : "")
-        .raw(". The amounts are those at the end of an executor's task, at most a minute old while it runs tasks.</p>");
-    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
+        .raw(
+            ". The amounts are those at the end of a task; the end of a stage brings them, at most once a minute.</p>");
+    html.raw(
+        "<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
     for (String[] head : HEADS) {
       html.raw("<th scope=\"col\"><span title=\"").text(head[1]).raw("\">").text(head[0]).raw("</span></th>");
     }
@@ -48,20 +64,6 @@ final class ExecutorsContent implements PageContent {
     executors.subList(0, Math.min(MOST_ROWS, executors.size())).forEach(row -> row(html, row));
     return html.raw("</tbody></table></div>").toString();
   }
-
-  private static final String[][] HEADS = {
-      {"Executor", "Spark's id of the executor"},
-      {"Host", "Where it runs, or ran"},
-      {"Reads and writes", "With the native library or in Java, and what the library said when it was loaded"},
-      {"Block memory", "What tasks hold now, of the limit"},
-      {"Peak", "The most that tasks held together"},
-      {"Leased", "Native memory on lease, blocks received one-sidedly included"},
-      {"Waits", "Times that tasks waited for memory, and how long together"},
-      {"In memory", "Map outputs in memory now"},
-      {"Moved", "Map outputs moved from memory to the disk, and their bytes"},
-      {"Mapped", "Bytes of map outputs that are mapped for other executors to read; of these, bytes being read"},
-      {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
-      {"Connections", "For one-sided reads, open now; and how often another executor could not be read"}};
 
   private static void row(Html html, ExecutorRow row) {
     html.raw("<tr>").cell(row.executorId() + (row.removed() ? " (removed)" : "")).cell(row.host())

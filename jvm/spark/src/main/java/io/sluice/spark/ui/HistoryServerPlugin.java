@@ -13,8 +13,8 @@ import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 
 /**
- * Gives a History Server that has the jar on its class path the tab for applications whose log has Sluice's events. Named
- * in {@code META-INF/services}. One class for every line, see {@link Scala212HistoryServerPlugin}.
+ * Gives a History Server that has the jar on its class path the tab for applications whose log has Sluice's events.
+ * Named in {@code META-INF/services}. One class for every line, see {@link Scala212HistoryServerPlugin}.
  */
 public final class HistoryServerPlugin implements AppHistoryServerPlugin, Scala212HistoryServerPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(HistoryServerPlugin.class);
@@ -24,7 +24,8 @@ public final class HistoryServerPlugin implements AppHistoryServerPlugin, Scala2
   @Override
   @SuppressWarnings({"unchecked", "rawtypes"}) // Nil is a list of anything.
   public Seq<SparkListener> createListeners(SparkConf conf, ElementTrackingStore store) {
-    return new $colon$colon<>(new StatusListener(store, retainedShuffles(conf)), (scala.collection.immutable.List) Nil$.MODULE$);
+    return new $colon$colon<>(new StatusListener(store, retainedShuffles(conf)),
+        (scala.collection.immutable.List) Nil$.MODULE$);
   }
 
   /** A History Server starts whatever its settings say of Sluice. */
@@ -41,14 +42,7 @@ public final class HistoryServerPlugin implements AppHistoryServerPlugin, Scala2
 
   @Override
   public void setupUI(SparkUI ui) {
-    try {
-      StatusStore rows = new StatusStore(ui.store().store());
-      if (rows.hasApplication()) {
-        SluiceTab.attachTo(ui, ui.store().store());
-      }
-    } catch (RuntimeException | LinkageError e) {
-      LOG.warn("An application's UI gets no tab Sluice; its other pages are not concerned", e);
-    }
+    SluiceTab.attachToHistory(ui);
   }
 
   @Override

@@ -5,6 +5,9 @@ import java.net.URLEncoder;
 
 /** Collects HTML. What is not markup of this package goes through {@link #text}, which escapes it. */
 final class Html {
+  /** A space at which no line is broken. */
+  private static final char NO_BREAK = '\u00a0';
+
   private final StringBuilder html = new StringBuilder();
 
   /** Markup, as it is. */
@@ -24,9 +27,10 @@ final class Html {
     return this;
   }
 
-  /** A cell of a table, aligned to the right as Spark's pages align none, so that numbers can be compared. */
+  /** A cell of a table with an amount: aligned to the right, and broken into lines before parentheses only. */
   Html number(String text) {
-    return raw("<td class=\"text-end text-right\">").text(text).raw("</td>");
+    return raw("<td class=\"text-end text-right\">").text(text.replace(' ', NO_BREAK).replace(NO_BREAK + "(", " ("))
+        .raw("</td>");
   }
 
   Html cell(String text) {
@@ -35,7 +39,8 @@ final class Html {
 
   /** A row of a table of two columns. */
   Html pair(String name, String value) {
-    return raw("<tr>").raw("<th scope=\"row\" class=\"fw-normal font-weight-normal\">").text(name).raw("</th>").cell(value)
+    return raw("<tr>").raw("<th scope=\"row\" class=\"fw-normal font-weight-normal\">").text(name).raw("</th>")
+        .cell(value)
         .raw("</tr>");
   }
 

@@ -58,13 +58,14 @@ final class OverviewContent implements PageContent {
     } else if (ours < stock) {
       html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + "; in Spark's format it would have been about "
           + Amounts.bytes(stock) + ", so " + Amounts.bytes(stock - ours) + " (" + Amounts.percent(stock - ours, stock)
-          + ") less was written, sent and read.");
+          + ") less was written.");
     } else {
       html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + ", no less than Spark's format would have been: "
           + "about " + Amounts.bytes(stock) + ".");
     }
     html.raw("</p><p class=\"text-muted\">Spark's size is an estimate: map tasks compress samples of their rows with ")
-        .raw("Spark's codec. Records of RDDs and time are not in it; ./sluice advise estimates time from the event log.</p>");
+        .raw(
+            "Spark's codec. Records of RDDs are not in it, nor is time, which ./sluice advise estimates.</p>");
   }
 
   private static void work(Html html, ApplicationRow application) {

@@ -24,8 +24,7 @@ public final class ShuffleRow {
   /** A stage that is retried for ever must not fill the store. */
   private static final int MOST_STAGES = 20;
 
-  @KVIndex
-  private final int shuffleId;
+  @KVIndex private final int shuffleId;
   private final String path;
   private final String reason;
   private final String reasonText;

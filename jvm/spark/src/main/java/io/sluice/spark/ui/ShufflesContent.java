@@ -55,7 +55,8 @@ final class ShufflesContent implements PageContent {
   }
 
   private void table(Html html, TableRequest request, List<ShuffleRow> rows) {
-    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
+    html.raw(
+        "<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
     for (ShuffleColumn column : ShuffleColumn.values()) {
       request.header(html, column.key(), column.title(), column.tooltip());
     }
@@ -85,7 +86,8 @@ final class ShufflesContent implements PageContent {
       int dot = stage.indexOf('.');
       String id = stage.substring(0, Math.max(0, dot));
       String attempt = stage.substring(dot + 1);
-      html.raw("<a href=\"").raw(Navigation.root(this)).raw("stages/stage/?id=").text(Html.inUrl(id)).raw("&amp;attempt=")
+      html.raw("<a href=\"").raw(Navigation.root(this)).raw("stages/stage/?id=").text(Html.inUrl(id))
+          .raw("&amp;attempt=")
           .text(Html.inUrl(attempt)).raw("\">").text(attempt.equals("0") ? id : stage).raw("</a> ");
     }
     html.raw("</td>");
@@ -103,13 +105,13 @@ final class ShufflesContent implements PageContent {
   /** Who writes and reads the shuffle, and why. */
   static String pathOf(ShuffleRow row) {
     switch (row.path()) {
-      case ShuffleRegistered.SQL_ROWS:
+      case ShuffleRegistered.SQL_ROWS :
         return "Sluice, rows of SQL";
-      case ShuffleRegistered.RDD_RECORDS:
+      case ShuffleRegistered.RDD_RECORDS :
         return "Sluice, records of an RDD";
-      case ShuffleRegistered.SPARK:
+      case ShuffleRegistered.SPARK :
         return "Spark's sort shuffle, because " + row.reasonText();
-      default:
+      default :
         return row.path().equals(ShuffleRow.UNKNOWN) ? "not known" : row.path();
     }
   }

@@ -9,9 +9,9 @@ import scala.xml.Node;
 import scala.xml.Unparsed;
 
 /**
- * A page of Spark's UI. It is a page on every line: Spark 4 calls the method with {@code jakarta}'s request, Spark 3 the
- * one with {@code javax}'s, on Scala 2.12 by way of {@link Scala212Page}. The JVM looks for a request's class only when
- * its method is called.
+ * A page of Spark's UI. It is a page on every line: Spark 4 calls the method with {@code jakarta}'s request, Spark 3
+ * the one with {@code javax}'s, on Scala 2.12 by way of {@link Scala212Page}. The JVM looks for a request's class only
+ * when its method is called.
  */
 final class SluicePage extends WebUIPage implements Scala212Page {
   private final SparkUITab tab;

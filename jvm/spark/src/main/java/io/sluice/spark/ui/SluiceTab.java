@@ -23,24 +23,50 @@ public final class SluiceTab extends SparkUITab {
   }
 
   /**
-   * Gives the UI of a running application the tab, unless it has no UI. When that fails, it warns and leaves the UI as it
-   * is.
+   * Lets the store of an application that starts, and has a UI, follow its events. When that fails, it warns.
    *
    * @param retainedShuffles how many shuffles the tab remembers
    */
-  public static void attachTo(SparkContext context, int retainedShuffles) {
-    try {
+  public static void followEvents(SparkContext context, int retainedShuffles) {
+    guarded(() -> {
       if (context.ui().isDefined()) {
         KVStore store = context.statusStore().store();
         context.listenerBus().addToStatusQueue(new StatusListener(store, retainedShuffles));
-        attachTo(context.ui().get(), store);
       }
-    } catch (RuntimeException | LinkageError e) {
-      LOG.warn("Spark's UI gets no tab Sluice; the application is not concerned", e);
-    }
+    });
   }
 
-  static void attachTo(SparkUI ui, KVStore store) {
-    ui.attachTab(new SluiceTab(ui, store));
+  /**
+   * Gives the UI of an application the tab. When that fails, it warns and leaves the UI as it is.
+   *
+   * <p>Must be called on the thread that makes {@code context}, after Spark has attached its own pages: on Spark 3.3 a
+   * tab that comes before them is attached twice, on the newer lines one that comes meanwhile from another thread
+   * disturbs a loop over the list of pages; either fails the application.
+   */
+  public static void attachTo(SparkContext context) {
+    guarded(() -> {
+      if (context.ui().isDefined()) {
+        SparkUI ui = context.ui().get();
+        ui.attachTab(new SluiceTab(ui, context.statusStore().store()));
+      }
+    });
+  }
+
+  /** Gives an application's UI in a History Server the tab, if there is anything to show. */
+  static void attachToHistory(SparkUI ui) {
+    guarded(() -> {
+      KVStore store = ui.store().store();
+      if (new StatusStore(store).hasApplication()) {
+        ui.attachTab(new SluiceTab(ui, store));
+      }
+    });
+  }
+
+  private static void guarded(Runnable action) {
+    try {
+      action.run();
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("Spark's UI gets no tab Sluice; the application and Spark's own pages are not concerned", e);
+    }
   }
 }

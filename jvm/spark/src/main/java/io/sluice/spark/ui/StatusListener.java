@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 import scala.collection.Iterator;
 
 /**
- * Writes what events tell into Spark's store, live on the driver or while a History Server replays a log. When it fails,
- * it warns once and writes nothing from then on. Used by one thread.
+ * Writes what events tell into Spark's store, live on the driver or while a History Server replays a log. When it
+ * fails, it warns once and writes nothing from then on. Used by one thread.
  */
 public final class StatusListener extends SparkListener {
   private static final Logger LOG = LoggerFactory.getLogger(StatusListener.class);

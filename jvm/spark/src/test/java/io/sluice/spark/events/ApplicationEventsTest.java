@@ -27,8 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ApplicationEventsTest {
   private static final long ROWS = 1000;
 
-  @TempDir
-  Path folder;
+  @TempDir Path folder;
   private LocalSpark spark;
   private final List<SluiceEvent> events = new CopyOnWriteArrayList<>();
 

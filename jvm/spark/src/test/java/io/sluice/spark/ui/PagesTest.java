@@ -60,8 +60,9 @@ class PagesTest {
   /** Whatever an application, a host or an address says, none of it becomes markup. */
   @ParameterizedTest
   @ValueSource(strings = {
-      "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'><svg onload=alert(1)>", "&lt;b&gt;", "\u0000\u0007]]>",
-      "javascript:alert(1)"})
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'><svg onload=alert(1)>", "&lt;b&gt;",
+    "\u0000\u0007]]>",
+    "javascript:alert(1)"})
   void hostileTextsAreEscaped(String hostile) throws Exception {
     TestRows rows = new TestRows(10);
     rows.fallback(1, hostile, hostile);
@@ -136,20 +137,20 @@ class PagesTest {
     rows.registered(4);
     rows.summary(4, 1, Map.of(Counter.WRITE_STOCK_BYTES, 10L << 20, Counter.WRITE_BLOCK_BYTES, 19L << 19,
         Counter.WRITE_SPILLED_BYTES, 3L << 20, Counter.WRITE_SPILLS, 2L));
-    rows.summary(4, 2, Map.of(Counter.READ_FETCH_WAIT_NANOS, 90_000_000_000L, Counter.READ_DECODE_NANOS, 2_000_000_000L));
+    rows.summary(4, 2,
+        Map.of(Counter.READ_FETCH_WAIT_NANOS, 90_000_000_000L, Counter.READ_DECODE_NANOS, 2_000_000_000L));
     rows.executor("5", "node5", false, "no such file", Map.of("memory.waits", 4L, "memory.waitNanos", 3_000_000_000L));
     assertEquals(List.of(
         "3 shuffles went Spark's way because spark.io.compression.codec is none of lz4, zstd, snappy. Set "
             + "spark.io.compression.codec to lz4, zstd or snappy.",
-        "Executor 5 on node5 reads and writes in Java, which is slower and makes larger files: no such file. ./sluice "
-            + "doctor on that host says what to change.",
-        "The blocks of shuffle 4 are hardly smaller than Spark's would be: 9.5 MiB against about 10.0 MiB. Its columns do "
-            + "not compress better by being columns.",
+        "Executor 5 on node5 reads and writes in Java, which is slower and makes larger files: no such file. "
+            + "./sluice doctor on that host says what to change.",
+        "The blocks of shuffle 4 are hardly smaller than Spark's would be: 9.5 MiB against about 10.0 MiB.",
         "Shuffle 4 spilled 3.0 MiB in 2 spills, because its executors' block memory was full; more of it is "
             + "spark.sluice.memory.limit.",
-        "Readers of shuffle 4 waited 1 min 30 s for blocks of other executors and decoded for 2.0 s: the network or the "
-            + "disks of the executors that serve the blocks limit it.",
-        "Tasks waited 3.0 s in 4 waits for block memory that other tasks held; more of it is spark.sluice.memory.limit."),
+        "Readers of shuffle 4 waited 1 min 30 s for blocks of other executors and decoded for 2.0 s.",
+        "Tasks waited 3.0 s in 4 waits for block memory that other tasks held; more of it is "
+            + "spark.sluice.memory.limit."),
         new Diagnosis(rows.store.application(), rows.store.shuffles(), rows.store.executors()).sentences());
   }
 

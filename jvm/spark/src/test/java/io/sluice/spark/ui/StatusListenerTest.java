@@ -62,8 +62,9 @@ class StatusListenerTest {
     rows.fallback(3, "AGGREGATOR", "it has an aggregator");
     rows.summary(3, 5, Map.of(Counter.WRITE_RECORDS, 1_234_567_890_123L));
     rows.executor("7", "host", false, "detail", Map.of("memory.peakBytes", 5L));
-    rows.listener.onOtherEvent(SettingsInForce.of("1", true, "UCX", new String[] {"sluice", "cache", "ucx"}, 1, false, 2,
-        Map.of("spark.sluice.mode", "UCX")));
+    rows.listener
+        .onOtherEvent(SettingsInForce.of("1", true, "UCX", new String[] {"sluice", "cache", "ucx"}, 1, false, 2,
+            Map.of("spark.sluice.mode", "UCX")));
     KVUtils.KVStoreScalaSerializer serializer = new KVUtils.KVStoreScalaSerializer();
     for (Object row : List.of(rows.store.shuffle(3), rows.store.executor("7"), rows.store.application())) {
       Object read = serializer.deserialize(serializer.serialize(row), row.getClass());
