@@ -34,7 +34,7 @@ final class KeyOrders {
       "scala.math.Ordering$Double$TotalOrdering$", "scala.math.Ordering$Float$TotalOrdering$",
       "scala.math.Ordering$Double$IeeeOrdering$", "scala.math.Ordering$Float$IeeeOrdering$",
       "scala.math.Ordering$DeprecatedDoubleOrdering$", "scala.math.Ordering$DeprecatedFloatOrdering$");
-  /** Those of the first releases of Scala 2.12 have no names. */
+  /** Of up to nine elements; Scala has none for more. */
   private static final Pattern TUPLES = Pattern.compile("scala\\.math\\.Ordering\\$Tuple\\dOrdering");
   private static final List<String> JAVA_NATURAL = List.of("java.util.Comparators$NaturalOrderComparator",
       "com.google.common.collect.NaturalOrdering", "org.sparkproject.guava.collect.NaturalOrdering");

@@ -1,10 +1,10 @@
 package io.sluice.spark.record;
 
 /**
- * Which keys with nested parts may be compared by their bytes, as {@link KeyTypes}: those of one structure whose classes
- * are all equal by what is written of them. That excludes fractions, byte arrays, and Scala's big numbers, which equal
- * numbers of other classes. Elements of tuples may be null. Scala's pairs of two numbers equal other pairs, but are
- * other bytes, so they must be in the same places as in the first key. One thread.
+ * Which keys with nested parts may be compared by their bytes, as {@link KeyTypes}: those of one structure whose
+ * classes are all equal by what is written of them. That excludes fractions, byte arrays, and Scala's big numbers,
+ * which equal numbers of other classes. Elements of tuples may be null. Scala's pairs of two numbers equal other pairs,
+ * but are other bytes, so they must be in the same places as in the first key. One thread.
  */
 final class NestedKeyTypes {
   private final RowKey key = new RowKey();
