@@ -38,6 +38,8 @@ import java.util.zip.CRC32C;
 import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -45,6 +47,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Keys, nonces, and blocks of sealed frames that were tampered with. */
+// A thread of its own ends with each test, and with it the scratch memory of its native decoder.
+@Timeout(value = 180, threadMode = ThreadMode.SEPARATE_THREAD)
 class SealedFramesTest {
   private static final Path VECTORS =
       Path.of(System.getProperty("sluice.repository", "../.."), "docs/block-format/sealed-vectors");
