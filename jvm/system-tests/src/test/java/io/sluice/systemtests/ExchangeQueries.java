@@ -22,7 +22,8 @@ final class ExchangeQueries {
   /** Keys that are no columns of atomic types. */
   static final List<String> HASHED = List.of("IF(id % 3 = 0, NULL, upper(name))", "struct(k, name)",
       "IF(id % 5 = 0, NULL, named_struct('a', d, 'b', struct(x, IF(s < 9, NULL, name))))", "array(k, s)",
-      "transform(array(id, k), v -> v % 9)", "array(named_struct('a', d), named_struct('a', s))", "make_interval(0, 0, d)",
+      "transform(array(id, k), v -> v % 9)", "array(named_struct('a', d), named_struct('a', s))",
+      "make_interval(0, 0, d)",
       "CAST(NULL AS STRING)", "CAST(x AS DECIMAL(38, 10)) / 3");
   /** From Spark 4.0 on. */
   static final List<String> COLLATED = List.of("name COLLATE UTF8_LCASE",

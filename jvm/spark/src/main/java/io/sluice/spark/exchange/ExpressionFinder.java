@@ -5,9 +5,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * The partition of a row by the expression that Spark's exchange evaluates for it. It is evaluated once for each row, in
- * the order of the rows, as Spark does: what it throws, and what users' functions in it do, is as without Sluice. One
- * thread.
+ * The partition of a row by the expression that Spark's exchange evaluates for it. It is evaluated once for each row,
+ * in the order of the rows, as Spark does: what it throws, and what users' functions in it do, is as without Sluice.
+ * One thread.
  */
 final class ExpressionFinder implements PartitionFinder {
   private final Expression partitionId;

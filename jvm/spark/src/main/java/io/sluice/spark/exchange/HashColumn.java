@@ -12,8 +12,8 @@ import org.apache.spark.unsafe.bitset.BitSetMethods;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
 /**
- * One column that rows are hashed by, and its hash as Spark's {@code Murmur3Hash} computes it from the column's value: a
- * struct's from its fields, one after the other. Immutable; any thread.
+ * One column that rows are hashed by, and its hash as Spark's {@code Murmur3Hash} computes it from the column's value:
+ * a struct's from its fields, one after the other. Immutable; any thread.
  */
 public final class HashColumn implements Serializable {
   private static final long serialVersionUID = 1;

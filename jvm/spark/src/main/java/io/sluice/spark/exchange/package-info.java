@@ -4,7 +4,7 @@
  * <pre>
  *   rows of the plan ─► ExchangeInput, an RDD ─► ExchangeRows ─(Spark maps them to pairs)─► PartitionedRows ─► writer
  *                         │ round robin: sorted first                                          │
- *                         └ as Spark sorts them                                PartitionFinder: HashFinder, RangeFinder,
+ *                         └ as Spark sorts them                              PartitionFinder: HashFinder, RangeFinder,
  *                                                                    RoundRobinFinder, SingleFinder, ExpressionFinder
  * </pre>
  *

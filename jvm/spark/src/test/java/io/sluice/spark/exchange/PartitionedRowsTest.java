@@ -273,7 +273,8 @@ class PartitionedRowsTest {
   @ParameterizedTest
   @ValueSource(strings = {
     "n4 % 5", "upper(n7)", "n7 COLLATE UNICODE_CI", "struct(n4, n7 COLLATE UTF8_LCASE)", "array(n4, v3)",
-    "IF(id % 3 = 0, NULL, array(struct(n7, n10), struct(upper(n7) AS n7, IF(id = 5, NULL, v10) AS n10)))", "make_interval(id % 3, 0, 0, n1)",
+    "IF(id % 3 = 0, NULL, array(struct(n7, n10), struct(upper(n7) AS n7, IF(id = 5, NULL, v10) AS n10)))",
+    "make_interval(id % 3, 0, 0, n1)",
     "transform(array(n4, id), x -> x % 7)", "nanvl(n6, v4)", "CAST(n9 AS STRING)", "CAST(NULL AS STRING)", "1",
     "shorten(v7)"})
   void rowsHashedByExpressionsHaveSparksPartitions(String key) {

@@ -42,7 +42,8 @@ final class FindPartitions extends PlanRule {
     // Spark computes keys that are not columns, which may fail.
     case HashPartitioning(keys, 1) if keys.forall(KeyColumn.isColumn) => Right(RowPartitioning.single())
     case hash: HashPartitioning =>
-      ofColumns(hash.expressions, columns, hash.numPartitions).getOrElse(expression(hash.partitionIdExpression, columns))
+      ofColumns(hash.expressions, columns, hash.numPartitions)
+        .getOrElse(expression(hash.partitionIdExpression, columns))
     case RangePartitioning(keys, 1) if keys.forall(key => KeyColumn.isColumn(key.child)) =>
       Right(RowPartitioning.single())
     case RangePartitioning(keys, _) => ranges(keys, columns)

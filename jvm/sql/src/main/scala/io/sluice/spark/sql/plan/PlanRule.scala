@@ -61,5 +61,5 @@ object PlanRule {
 
   /** A reason to leave a node. */
   private[plan] val MergeLimit =
-    "spark.unsafe.sorter.spill.merge.factor limits how many sorted runs are merged at once, and Sluice's sorter does not"
+    "spark.unsafe.sorter.spill.merge.factor limits how many sorted runs are merged at once, which Sluice does not"
 }
