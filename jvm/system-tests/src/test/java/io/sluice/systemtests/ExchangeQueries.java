@@ -48,6 +48,9 @@ final class ExchangeQueries {
         Query.of("join of doubles", ExchangeQueries::joinOfDoubles),
         Query.of("aggregate of a join", spark -> join(spark).groupBy("name").count()),
         Query.of("rebalance", spark -> events(spark).hint("rebalance"))));
+    // In tasks of few rows, Spark's function finds the partitions of expressions.
+    all.add(Query.of("hash of an expression, long tasks", spark -> spark.range(0, 200_000, 1, 2)
+        .repartition(7, expr("id % 5"), expr("CAST(id AS STRING)")).withColumn("p", expr("spark_partition_id()"))));
     HASHED.forEach(key -> all.add(placed("hash of " + key, data -> data.repartition(7, expr(key), col("k")))));
     if (!Tables.isSpark3()) {
       COLLATED.forEach(key -> all.add(placed("hash of " + key, data -> data.repartition(7, expr(key)))));

@@ -20,8 +20,8 @@ interface PartitionFinder {
 
   /**
    * Whether Spark's function is called for the first rows too, to compare its answers with this object's. False where
-   * this object evaluates Spark's own expression: that could only agree, and a user's function in it would be called
-   * twice for these rows.
+   * it could only agree: all rows go to one partition, or this object evaluates Spark's own expression, in which a
+   * user's function would be called twice for these rows.
    */
   default boolean isCompared() {
     return true;

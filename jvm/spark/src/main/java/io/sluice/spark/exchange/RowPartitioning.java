@@ -11,6 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 public abstract class RowPartitioning implements Serializable {
   private static final long serialVersionUID = 1;
 
+  /** Of a task: for these, pairs cost less than making an expression's code once more. */
+  private static final int ROWS_BY_SPARK = 50_000;
+
   private RowPartitioning() {}
 
   /** By Spark's hash of some columns. */
@@ -30,10 +33,14 @@ public abstract class RowPartitioning implements Serializable {
    * @param partitionId the partition, bound to the rows; deterministic
    */
   public static RowPartitioning expression(Expression partitionId) {
+    return expression(partitionId, ROWS_BY_SPARK);
+  }
+
+  static RowPartitioning expression(Expression partitionId, int firstRows) {
     return new RowPartitioning() {
       @Override
       PartitionFinder newFinder() {
-        return new ExpressionFinder(partitionId);
+        return new ExpressionFinder(partitionId, firstRows);
       }
     };
   }

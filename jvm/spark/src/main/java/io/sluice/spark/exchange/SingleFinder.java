@@ -13,4 +13,9 @@ final class SingleFinder implements PartitionFinder {
   public boolean learn(UnsafeRow row, int partition) {
     return partition == 0;
   }
+
+  @Override
+  public boolean isCompared() {
+    return false;
+  }
 }

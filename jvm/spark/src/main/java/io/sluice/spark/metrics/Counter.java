@@ -12,10 +12,11 @@ public enum Counter {
   SHUFFLES_STOCK("shuffles.stock", Unit.COUNT, "shuffles that fell back to Spark's own sort shuffle"),
 
   PLANS_SORTS_BY_SPARK("plans.sortsBySpark", Unit.COUNT,
-      "sorts in SQL plans that stay Spark's where the session wants Sluice's; the driver's log says why"),
+      "sorts in SQL plans, those that are only explained too, that stay Spark's where the session wants Sluice's; the "
+          + "driver's log says why"),
   PLANS_EXCHANGES_BY_SPARK("plans.exchangesBySpark", Unit.COUNT,
-      "exchanges in SQL plans whose partitions Spark's function finds where the session wants Sluice to; the driver's "
-          + "log says why"),
+      "exchanges in SQL plans, those that are only explained too, whose partitions Spark's function finds where the "
+          + "session wants Sluice to; the driver's log says why"),
 
   EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
       "executors that cannot use the native library: they read and write frames in Java"),
@@ -31,8 +32,9 @@ public enum Counter {
   WRITE_PARTITIONS_FOUND("write.partitionsFound", Unit.COUNT,
       "rows of SQL exchanges whose partition Sluice found without Spark's function, which makes a pair for each row"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
-      "rows of the same exchanges whose partition Spark's function found: the first of each task, rows beside the "
-          + "bounds of ranges, and all after a refutation or where ranges are too narrow for Sluice to pay"),
+      "rows of the same exchanges whose partition Spark's function found: the first of each task (50,000 where an "
+          + "expression is hashed), rows beside the bounds of ranges, and all after a refutation or where ranges are too "
+          + "narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
       "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),

@@ -26,7 +26,7 @@ public final class RangeSearch {
   public static final int NO_GUESS = -2;
   /** With fewer bounds the partitioner is as fast. */
   private static final int LEAST_BOUNDS = 4;
-  /** Up to so many bounds the partitioner asks its ordering, whatever the keys' type. */
+  /** Up to so many bounds the partitioner asks {@code gt} about each, whatever the keys' type. */
   private static final int MOST_COMPARED_IN_TURN = 128;
 
   private final Object[] bounds;
@@ -212,13 +212,19 @@ public final class RangeSearch {
    * does not.
    */
   private int proven(Object object, int place) {
-    if (place > 0 && !ordering.gt(object, bounds[place - 1])) {
-      return place == 1 || ordering.gt(object, bounds[place - 2]) ? place - 1 : REFUTED;
+    if (place > 0 && !isAboveByOrdering(object, place - 1)) {
+      return place == 1 || isAboveByOrdering(object, place - 2) ? place - 1 : REFUTED;
     }
-    if (place == bounds.length || !ordering.gt(object, bounds[place])) {
+    if (place == bounds.length || !isAboveByOrdering(object, place)) {
       return place;
     }
-    return place + 1 == bounds.length || !ordering.gt(object, bounds[place + 1]) ? place + 1 : REFUTED;
+    return place + 1 == bounds.length || !isAboveByOrdering(object, place + 1) ? place + 1 : REFUTED;
+  }
+
+  /** Whether the ordering puts the key above a bound: the partitioner's binary search asks by another method. */
+  private boolean isAboveByOrdering(Object object, int index) {
+    return bounds.length > MOST_COMPARED_IN_TURN ? ordering.compare(object, bounds[index]) > 0
+        : ordering.gt(object, bounds[index]);
   }
 
   @Override

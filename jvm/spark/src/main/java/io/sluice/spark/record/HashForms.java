@@ -208,8 +208,9 @@ final class HashForms {
    */
   private static final class Mutable extends NestedForm {
     private static final double LOAD_FACTOR = 0.75;
-    /** Longer tables are left to the serializer. */
-    private static final int MOST_LENGTH = 1 << 20;
+    /** Longer tables, from which most elements were removed, are left to the serializer. */
+    private static final int LENGTH_OF_FEW = 1 << 10;
+    private static final long MOST_LENGTH_OF_EACH = 1 << 6;
 
     private final boolean map;
     private final MethodHandle builder;
@@ -247,11 +248,15 @@ final class HashForms {
       return null;
     }
 
+    private static boolean isUsual(long length, long elements) {
+      return length >= 0 && length <= LENGTH_OF_FEW + MOST_LENGTH_OF_EACH * elements;
+    }
+
     @Override
     boolean write(NestedWriter out, Object value, int depth) {
       try {
         int length = Array.getLength(table.get(value));
-        return loadFactor.getDouble(value) == LOAD_FACTOR && length <= MOST_LENGTH
+        return loadFactor.getDouble(value) == LOAD_FACTOR && isUsual(length, size(value, map))
             && out.number(out.classes().keepTables() ? length : 0) && writeElements(out, value, map, depth);
       } catch (IllegalAccessException e) {
         throw new LinkageError("the table of a " + value.getClass().getName() + " cannot be read", e);
@@ -261,10 +266,11 @@ final class HashForms {
     @Override
     Object read(NestedReader in, int depth) {
       long length = in.in().number();
-      if (length < 0 || length > MOST_LENGTH) {
-        throw NestedInput.damaged("has a table of " + length);
+      Object[] elements = readElements(in, map, depth);
+      if (!isUsual(length, elements.length)) {
+        throw NestedInput.damaged("has a table of " + length + " for " + elements.length + " elements");
       }
-      return of((int) length, readElements(in, map, depth));
+      return of((int) length, elements);
     }
 
     private Object of(int length, Object... elements) {

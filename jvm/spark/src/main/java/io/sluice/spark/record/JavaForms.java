@@ -49,10 +49,10 @@ final class JavaForms {
     }
   }
 
-  private static int readCapacity(NestedReader in) {
-    long capacity = in.in().number();
-    if (capacity < 0 || capacity > 2L * MOST_ELEMENTS) {
-      throw NestedInput.damaged("has a table for " + capacity);
+  /** The capacity of a set or map of {@code elements}, which was read; no writer makes it larger than this. */
+  private static int checked(long capacity, int elements) {
+    if (capacity < 0 || capacity > USUAL_CAPACITY + 2L * elements) {
+      throw NestedInput.damaged("has a table for " + capacity + " of " + elements + " elements");
     }
     return (int) capacity;
   }
@@ -108,10 +108,10 @@ final class JavaForms {
 
     @Override
     Object read(NestedReader in, int depth) {
-      HashSet<Object> set = new HashSet<>(readCapacity(in));
-      for (Object element : in.values(depth)) {
-        set.add(element);
-      }
+      long capacity = in.in().number();
+      Object[] elements = in.values(depth);
+      HashSet<Object> set = new HashSet<>(checked(capacity, elements.length));
+      set.addAll(Arrays.asList(elements));
       return set;
     }
 
@@ -179,11 +179,12 @@ final class JavaForms {
 
     @Override
     Object read(NestedReader in, int depth) {
-      HashMap<Object, Object> map = new HashMap<>(readCapacity(in));
+      long capacity = in.in().number();
       Object[] values = in.values(depth);
       if (values.length % 2 != 0) {
         throw NestedInput.damaged("has a map of " + values.length + " keys and values");
       }
+      HashMap<Object, Object> map = new HashMap<>(checked(capacity, values.length / 2));
       for (int i = 0; i < values.length; i += 2) {
         map.put(values[i], values[i + 1]);
       }

@@ -70,7 +70,10 @@ abstract class NestedClasses {
   /** Whether {@code object}, whose class has the tag {@code tag}, may be written with that tag. */
   abstract boolean allow(int tag, Object object);
 
-  /** Whether the serializer's own way is Spark's for all classes of flat parts ({@link PartType}) and pairs of them. */
+  /**
+   * Whether the serializer's own way is Spark's for all classes of flat parts ({@link PartType}) and pairs of them, but
+   * for specialized pairs: each of their classes is asked for ({@link #allow}).
+   */
   final boolean allowFlatParts() {
     for (int tag = NestedTag.UNIT; tag < NestedTag.END; tag++) {
       // Two tags are of the same class as another.
@@ -82,7 +85,7 @@ abstract class NestedClasses {
   }
 
   private static boolean isFlat(int tag) {
-    return tag <= NestedTag.BYTES || tag == NestedTag.TUPLE2 || tag == NestedTag.SPECIALIZED;
+    return tag <= NestedTag.BYTES || tag == NestedTag.TUPLE2;
   }
 
   /** Whether the serializer gives back one object for one that key and value of a record both refer to. */
@@ -137,7 +140,21 @@ abstract class NestedClasses {
 
     @Override
     boolean allow(int tag, Object object) {
-      if (object == null || allowed[tag] == object.getClass() || flatPartsAreSparks && isFlat(tag)) {
+      if (object == null || flatPartsAreSparks && isFlat(tag)) {
+        return true;
+      }
+      return allowClass(tag, object) && (tag != NestedTag.COMPACT_BUFFER || allowArrayOf(object));
+    }
+
+    /** Kryo writes the third element of a buffer and those behind it as an array. */
+    private boolean allowArrayOf(Object buffer) {
+      Object array = ScalaForms.emptyArrayOf(buffer);
+      int tag = NestedTag.of(array);
+      return array != null && tag != NestedTag.UNKNOWN && allowClass(tag, array);
+    }
+
+    private boolean allowClass(int tag, Object object) {
+      if (allowed[tag] == object.getClass()) {
         return true;
       }
       boolean allow = known.computeIfAbsent(object.getClass(), type -> isStocks(tag, type));
@@ -192,7 +209,8 @@ abstract class NestedClasses {
 
   /** An object of the tag, and of {@code type} if it has several classes, in which the order and each part matter. */
   static Object sample(int tag, Class<?> type) {
-    return tag >= NestedTag.ARRAY ? NestedForms.of(tag).sample(type) : sample(tag);
+    return tag == NestedTag.SPECIALIZED ? Pairs.sample(type)
+        : tag >= NestedTag.ARRAY ? NestedForms.of(tag).sample(type) : sample(tag);
   }
 
   private static Object sample(int tag) {
@@ -244,7 +262,6 @@ abstract class NestedClasses {
       case NestedTag.NONE -> None$.MODULE$;
       case NestedTag.SOME -> new Some<>("a");
       case NestedTag.TUPLE2 -> new Tuple2<>("a", 1);
-      case NestedTag.SPECIALIZED -> new scala.Tuple2$mcIJ$sp(1, 2);
       case NestedTag.TUPLE3 -> new Tuple3<>("a", 1, null);
       case NestedTag.TUPLE4 -> new Tuple4<>("a", 1, null, 2L);
       case NestedTag.TUPLE5 -> new Tuple5<>("a", 1, null, 2L, "b");

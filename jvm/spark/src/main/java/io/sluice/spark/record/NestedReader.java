@@ -83,6 +83,18 @@ final class NestedReader {
     };
   }
 
+  /** An array, which does not count as one more value within {@code depth} others. */
+  Object array(int depth) {
+    int tag = in.tag();
+    if (tag >= NestedTag.BYTES && tag < NestedTag.NONE) {
+      return array(tag, depth);
+    }
+    if (tag != NestedTag.ARRAY) {
+      throw NestedInput.damaged("has a sequence without an array");
+    }
+    return formed(tag, depth);
+  }
+
   private Object formed(int tag, int depth) {
     NestedForm form = NestedForms.of(tag);
     if (form == null || form.classes().isEmpty()) {
@@ -167,7 +179,7 @@ final class NestedReader {
 
   private Object container(int tag, int depth) {
     return switch (tag) {
-      case NestedTag.SPECIALIZED -> specialized(value(depth), value(depth));
+      case NestedTag.SPECIALIZED -> Pairs.make(value(depth), value(depth));
       case NestedTag.TUPLE3 -> new Tuple3<>(value(depth), value(depth), value(depth));
       case NestedTag.TUPLE4 -> new Tuple4<>(value(depth), value(depth), value(depth), value(depth));
       case NestedTag.TUPLE5 -> new Tuple5<>(value(depth), value(depth), value(depth), value(depth), value(depth));
@@ -186,14 +198,6 @@ final class NestedReader {
       throw NestedInput.damaged("has a tuple of " + parts.length + " parts");
     }
     return tuple;
-  }
-
-  private Object specialized(Object first, Object second) {
-    Object pair = Pairs.of(first, PartType.of(first), second, PartType.of(second));
-    if (pair == null) {
-      throw NestedInput.damaged("has a specialized pair of other classes");
-    }
-    return pair;
   }
 
   private Object other(int tag) {

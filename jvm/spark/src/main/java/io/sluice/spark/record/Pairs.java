@@ -1,5 +1,6 @@
 package io.sluice.spark.record;
 
+import java.util.List;
 import scala.Tuple2;
 
 /**
@@ -9,7 +10,7 @@ import scala.Tuple2;
 final class Pairs {
   private Pairs() {}
 
-  /** Whether {@code object} is a pair that can be made again by {@link #of}; its parts may still be unknown. */
+  /** Whether {@code object} is a pair that can be made again by {@link #make}; its parts may still be unknown. */
   static boolean isPair(Object object) {
     return object != null && (object.getClass() == Tuple2.class || isSpecialized(object));
   }
@@ -20,14 +21,32 @@ final class Pairs {
     return type.getSuperclass() == Tuple2.class && type == specializedClass((Tuple2<?, ?>) object);
   }
 
+  /** A pair of a specialized class. */
+  static Tuple2<?, ?> sample(Class<?> type) {
+    List<Object> parts = List.of(1, 2L, 0.5, 'c', true);
+    return parts.stream()
+        .flatMap(first -> parts.stream().map(second -> of(first, second)))
+        .filter(pair -> pair.getClass() == type).findFirst().orElseThrow();
+  }
+
   private static Class<?> specializedClass(Tuple2<?, ?> pair) {
-    Tuple2<?, ?> same = of(pair._1(), PartType.of(pair._1()), pair._2(), PartType.of(pair._2()));
+    Tuple2<?, ?> same = of(pair._1(), pair._2());
     return same == null ? null : same.getClass();
   }
 
+  /** The specialized pair of two values that were read. */
+  static Tuple2<?, ?> make(Object first, Object second) {
+    Tuple2<?, ?> pair = of(first, second);
+    if (pair == null) {
+      throw NestedInput.damaged("has a specialized pair of other classes");
+    }
+    return pair;
+  }
+
   /** The specialized pair of two values; {@code null} when there is no such class for their types. */
-  static Tuple2<?, ?> of(Object first, int firstCode, Object second, int secondCode) {
-    return switch (firstCode) {
+  private static Tuple2<?, ?> of(Object first, Object second) {
+    int secondCode = PartType.of(second);
+    return switch (PartType.of(first)) {
       case PartType.INTEGER -> ofInt((Integer) first, second, secondCode);
       case PartType.LONG -> ofLong((Long) first, second, secondCode);
       case PartType.DOUBLE -> ofDouble((Double) first, second, secondCode);

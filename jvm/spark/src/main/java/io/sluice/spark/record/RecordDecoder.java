@@ -131,7 +131,7 @@ public final class RecordDecoder {
       return first;
     }
     Object second = part(code2);
-    return specialized ? Pairs.of(first, code, second, code2) : new Tuple2<>(first, second);
+    return specialized ? Pairs.make(first, second) : new Tuple2<>(first, second);
   }
 
   private Object part(int code) {

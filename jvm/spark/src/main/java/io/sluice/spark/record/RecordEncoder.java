@@ -77,6 +77,9 @@ public final class RecordEncoder {
     Object key2 = keyPair ? ((Tuple2<?, ?>) key)._2() : null;
     Object value1 = valuePair ? ((Tuple2<?, ?>) value)._1() : value;
     Object value2 = valuePair ? ((Tuple2<?, ?>) value)._2() : null;
+    if (keyPair && !mayBeMade(key) || valuePair && !mayBeMade(value)) {
+      return false;
+    }
     int k1 = code(key1);
     int k2 = keyPair ? code(key2) : PartType.NONE;
     int v1 = code(value1);
@@ -112,6 +115,11 @@ public final class RecordEncoder {
     put(v2, value2);
     fill();
     return true;
+  }
+
+  /** Whether the serializer would give back a pair of this class: Kryo may not know all specialized ones. */
+  private boolean mayBeMade(Object pair) {
+    return pair.getClass() == Tuple2.class || nested == null || nested.classes().allow(NestedTag.SPECIALIZED, pair);
   }
 
   /** Whether a byte array is a part of the value too: serializers give back one array for both. */

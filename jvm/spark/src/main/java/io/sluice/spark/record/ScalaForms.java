@@ -33,6 +33,12 @@ final class ScalaForms {
         new OfRange(NestedTag.INCLUSIVE_RANGE, "Inclusive", "inclusive"));
   }
 
+  /** An array of the class in which a {@link CompactBuffer} keeps elements; null if it does not say which. */
+  static Object emptyArrayOf(Object buffer) {
+    Class<?> element = OfCompactBuffer.classOfElements(buffer);
+    return element == null ? null : Array.newInstance(element, 0);
+  }
+
   /** Scala 2.12 has a class of the first name too, which is another. */
   private static String mutableArraySeq() {
     String older = "scala.collection.mutable.WrappedArray";
@@ -112,11 +118,7 @@ final class ScalaForms {
 
     @Override
     Object read(NestedReader in, int depth) {
-      Object elements = in.value(depth - 1);
-      if (elements == null || !elements.getClass().isArray()) {
-        throw NestedInput.damaged("has a sequence without an array");
-      }
-      return make(elements);
+      return make(in.array(depth));
     }
 
     private Object make(Object elements) {
@@ -193,15 +195,15 @@ final class ScalaForms {
     @Override
     boolean write(NestedWriter out, Object value, int depth) {
       Seq<?> elements = (Seq<?>) value;
-      int element = elementClass(value);
+      int element = ElementClass.codeOf(classOfElements(value));
       return element != ElementClass.UNKNOWN && out.tag(element)
           && out.values(elements.length(), elements.iterator(), depth);
     }
 
-    private static int elementClass(Object buffer) {
+    private static Class<?> classOfElements(Object buffer) {
       try {
         ClassTag<?> tag = (ClassTag<?>) CLASS_TAG.get(buffer);
-        return tag == null ? ElementClass.UNKNOWN : ElementClass.codeOf(tag.runtimeClass());
+        return tag == null ? null : tag.runtimeClass();
       } catch (IllegalAccessException e) {
         throw new LinkageError("the class tag of a buffer cannot be read", e);
       }

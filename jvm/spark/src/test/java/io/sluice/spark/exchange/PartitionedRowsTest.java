@@ -184,14 +184,19 @@ class PartitionedRowsTest {
     return RowPartitioning.hash(columns, exchange.output().length(), partitioning.numPartitions());
   }
 
-  /** By the expression that Spark evaluates for a hash. */
+  /** By the expression that Spark evaluates for a hash, from a task's first row on. */
   private static RowPartitioning expression(ShuffleExchangeExec exchange) {
-    return expression(exchange, ((HashPartitioning) exchange.outputPartitioning()).partitionIdExpression());
+    return expression(exchange, 0);
   }
 
-  private static RowPartitioning expression(ShuffleExchangeExec exchange, Expression partitionId) {
+  private static RowPartitioning expression(ShuffleExchangeExec exchange, int firstRows) {
+    HashPartitioning partitioning = (HashPartitioning) exchange.outputPartitioning();
+    return expression(exchange, partitioning.partitionIdExpression(), firstRows);
+  }
+
+  private static RowPartitioning expression(ShuffleExchangeExec exchange, Expression partitionId, int firstRows) {
     return RowPartitioning.expression(BindReferences.bindReference(
-        partitionId, package$.MODULE$.AttributeSeq(exchange.child().output()), false));
+        partitionId, package$.MODULE$.AttributeSeq(exchange.child().output()), false), firstRows);
   }
 
   private static RowPartitioning range(ShuffleExchangeExec exchange) {
@@ -290,7 +295,7 @@ class PartitionedRowsTest {
   void rowsThatSayTheirPartitionAreInIt() {
     ShuffleExchangeExec exchange = exchange(table.repartitionById(7, functions.expr("n3 % 100 - 2")));
     ShufflePartitionIdPassThrough division = (ShufflePartitionIdPassThrough) exchange.outputPartitioning();
-    assertSame(exchange, expression(exchange, division.partitionIdExpression()), 0);
+    assertSame(exchange, expression(exchange, division.partitionIdExpression(), 0), 0);
   }
 
   /** With Spark's generated expressions and without; on both engines the function is called for each row once. */
@@ -306,7 +311,8 @@ class PartitionedRowsTest {
     try {
       ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.expr("counted(v4)")));
       assertSame(exchange, expression(exchange), 0);
-      assertEquals(2L * ROWS, calls.value());
+      assertSame(exchange, expression(exchange, 100), 100 * TASKS);
+      assertEquals(4L * ROWS, calls.value());
     } finally {
       spark.session().conf().unset("spark.sql.codegen.factoryMode");
     }
@@ -344,10 +350,21 @@ class PartitionedRowsTest {
     return List.of(cause.getClass().getName(), String.valueOf(cause.getMessage()), TAKEN.get() + " rows before");
   }
 
+  /** The code of an expression is made for tasks of many rows only. */
+  @Test
+  void sparksFunctionFindsTheFirstRowsOfATask() {
+    ShuffleExchangeExec exchange = exchange(table.repartition(7, functions.expr("n4 % 5")));
+    assertEquals(100L * TASKS, ours(exchange, expression(exchange, 100)).asked());
+    HashPartitioning partitioning = (HashPartitioning) exchange.outputPartitioning();
+    RowPartitioning usual = RowPartitioning.expression(BindReferences.bindReference(
+        partitioning.partitionIdExpression(), package$.MODULE$.AttributeSeq(exchange.child().output()), false));
+    assertEquals(0, ours(exchange, usual).found());
+  }
+
   @Test
   void allRowsGoToTheOnlyPartition() {
     ShuffleExchangeExec exchange = exchange(table.repartition(1));
-    assertSame(exchange, RowPartitioning.single(), 64 * TASKS);
+    assertSame(exchange, RowPartitioning.single(), 0);
   }
 
   @Test

@@ -114,6 +114,33 @@ class RangeSearchTest {
     assertFinds(i -> mixed(i) % 40, (left, right) -> left.compareTo(right), Object.class, partitions);
   }
 
+  /**
+   * Scala's orderings of fractions by IEEE call zeros of both signs equal by {@code gt}, and not by {@code compare},
+   * which the partitioner's binary search calls.
+   */
+  private static final class Ieee implements Ordering<Double> {
+    @Override
+    public int compare(Double left, Double right) {
+      return Double.compare(left, right);
+    }
+
+    @Override
+    public boolean gt(Double left, Double right) {
+      return left > right;
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {100, 150})
+  void zerosAreWhereThePartitionerPutsThem(int partitions) {
+    IntFunction<Double> keys = i -> i % 151 == 75 ? -0.0 : i % 151 - 75.0;
+    Partitioner stock = partitioner(keys, new Ieee(), Object.class, partitions, true);
+    RangeSearch search = search(stock).orElseThrow();
+    for (double key : new double[] {-0.0, 0.0, 1, -1}) {
+      assertEquals(stock.getPartition(key), search.partitionOf(key), () -> key + " in " + search);
+    }
+  }
+
   /** A pair of few first parts and a second part; specialized by Scala's compiler or not, which is another class. */
   private static Tuple2<Object, Object> pair(int i) {
     int few = mixed(i) % 5;

@@ -16,11 +16,14 @@ import com.esotericsoftware.kryo.serializers.DefaultArraySerializers;
 import com.esotericsoftware.kryo.serializers.DeflateSerializer;
 import com.esotericsoftware.kryo.serializers.FieldSerializer;
 import io.sluice.spark.SluiceException;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.Serializable;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -39,6 +42,7 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
+import org.apache.spark.util.collection.CompactBuffer;
 import org.junit.jupiter.api.Test;
 import scala.Option;
 import scala.Some;
@@ -109,7 +113,7 @@ class NestedRecordsTest {
           samples.add(form.sample(type));
         }
       } else if (tag != NestedTag.FALSE && tag != NestedTag.UTF16) {
-        samples.add(NestedClasses.sample(tag, null));
+        samples.add(NestedClasses.sample(tag, scala.Tuple2$mcIJ$sp.class));
         assertEquals(tag, NestedTag.of(samples.get(samples.size() - 1)));
       }
     }
@@ -278,6 +282,26 @@ class NestedRecordsTest {
     }
   }
 
+  /** Registers a serializer of its own for one class of specialized pairs, of those that Spark does not register. */
+  public static final class PairsRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      Class<?> type = scala.Tuple2$mcCI$sp.class;
+      kryo.register(type, new DeflateSerializer(new FieldSerializer<>(kryo, type)));
+    }
+  }
+
+  /** Registers serializers of its own for arrays that other classes have as fields. */
+  public static final class ArraysRegistrator implements KryoRegistrator {
+    @Override
+    public void registerClasses(Kryo kryo) {
+      kryo.register(Object[].class,
+          new BlowfishSerializer(new DefaultArraySerializers.ObjectArraySerializer(kryo, Object[].class),
+              BlowfishRegistrator.SECRET));
+      kryo.register(int[].class, new DeflateSerializer(new DefaultArraySerializers.IntArraySerializer()));
+    }
+  }
+
   /** Registers classes without a serializer, as most registrators do. */
   public static final class NamesRegistrator implements KryoRegistrator {
     @Override
@@ -313,6 +337,44 @@ class NestedRecordsTest {
     assertThrows(Exception.class, () -> stock(strict, new Text("a")));
     assertTrue(ofStrict.encode(1, new Some<>("a")));
     assertNotNull(stock(strict, new Some<>("a")));
+  }
+
+  /** Of Scala's specialized pairs, Spark registers some. */
+  @Test
+  void registrationsOfSpecializedPairsAreHonoured() {
+    Serializer strict = new KryoSerializer(new SparkConf(false).set("spark.kryo.registrationRequired", "true"));
+    RecordEncoder ofStrict = encoder(strict);
+    Object known = new scala.Tuple2$mcIJ$sp(1, 2);
+    Object unknown = new scala.Tuple2$mcCI$sp('a', 1);
+    assertNotNull(stock(strict, known));
+    assertThrows(Exception.class, () -> stock(strict, unknown));
+    assertTrue(ofStrict.encode(known, known));
+    assertFalse(ofStrict.encode(unknown, 1));
+    assertFalse(ofStrict.encode(1, unknown));
+    assertFalse(ofStrict.encode(1, new Some<>(unknown)));
+    RecordEncoder own = encoder(kryo(PairsRegistrator.class));
+    assertTrue(own.encode(1, known));
+    assertTrue(own.encode(1, new scala.Tuple2$mcCC$sp('a', 'b')));
+    assertFalse(own.encode(unknown, 1));
+    assertFalse(own.encode(1, new Some<>(unknown)));
+  }
+
+  private static CompactBuffer<Object> buffer(Class<?> type, Object... elements) {
+    CompactBuffer<Object> buffer = new CompactBuffer<>(ClassTag$.MODULE$.apply(type));
+    for (Object element : elements) {
+      buffer.$plus$eq(element);
+    }
+    return buffer;
+  }
+
+  /** A buffer keeps its third element and those behind it in an array. */
+  @Test
+  void registrationsOfArraysWithinBuffersAreHonoured() {
+    RecordEncoder own = encoder(kryo(ArraysRegistrator.class));
+    assertFalse(own.encode(1, buffer(Object.class, "a", "b", "c")));
+    assertFalse(own.encode(1, buffer(int.class, 1, 2, 3)));
+    assertTrue(own.encode(1, buffer(String.class, "a", "b", "c")));
+    assertTrue(OF_KRYO.encode(1, buffer(Object.class, "a", "b", "c")));
   }
 
   @Test
@@ -356,6 +418,49 @@ class NestedRecordsTest {
       } catch (SluiceException e) {
         assertTrue(e.getMessage().contains("nested part"), e::getMessage);
       }
+    }
+  }
+
+  /** A record whose value is a nested part of these bytes, and zeros. */
+  private static void assertDamaged(int length, int... nested) {
+    assertTrue(OF_KRYO.encode(1, new Some<>("x".repeat(length))));
+    UnsafeRow row = row(OF_KRYO);
+    byte[] bytes = (byte[]) row.getBaseObject();
+    int from = 8 + 8 * OF_KRYO.fields();
+    Arrays.fill(bytes, from, bytes.length, (byte) 0);
+    for (int i = 0; i < nested.length; i++) {
+      bytes[from + i] = (byte) nested[i];
+    }
+    SluiceException damaged = assertThrows(SluiceException.class, () -> DECODER.decode(row));
+    assertTrue(damaged.getMessage().contains("nested part"), damaged::getMessage);
+  }
+
+  @Test
+  void damagedBytesNeitherRecurseNorAllocate() {
+    assertDamaged(500_000, IntStream.generate(() -> NestedTag.ARRAY_SEQ).limit(400_000).toArray());
+    assertDamaged(500_000, IntStream.generate(() -> NestedTag.MUTABLE_ARRAY_SEQ).limit(400_000).toArray());
+    // A table of 2^20, and no or one element.
+    assertDamaged(20, NestedTag.MUTABLE_HASH_SET, 0x80, 0x80, 0x40, 0);
+    assertDamaged(20, NestedTag.MUTABLE_HASH_MAP, 0x80, 0x80, 0x40, 2, NestedTag.NULL, NestedTag.NULL);
+    assertDamaged(20, NestedTag.JAVA_HASH_SET, 0x80, 0x80, 0x40, 1, NestedTag.NULL);
+    assertDamaged(20, NestedTag.JAVA_HASH_MAP, 0x80, 0x80, 0x40, 2, NestedTag.NULL, NestedTag.NULL);
+  }
+
+  /** Tags and codes of classes are stored in frames. */
+  @Test
+  void formsAreWrittenAsEver() throws IOException {
+    StringBuilder forms = new StringBuilder();
+    for (Object sample : samples()) {
+      assertTrue(OF_KRYO.encode(1, new Some<>(sample)));
+      int from = 8 + 8 * OF_KRYO.fields();
+      forms.append(sample.getClass().getTypeName()).append(' ')
+          .append(HexFormat.of().formatHex(OF_KRYO.buffer(), from, OF_KRYO.length())).append('\n');
+    }
+    for (int code = 0; code < ElementClass.count(); code++) {
+      forms.append("elements ").append(code).append(' ').append(ElementClass.of(code).getTypeName()).append('\n');
+    }
+    try (InputStream golden = NestedRecordsTest.class.getResourceAsStream("/nested-forms.txt")) {
+      assertEquals(new String(golden.readAllBytes(), StandardCharsets.UTF_8), forms.toString());
     }
   }
 
