@@ -33,8 +33,8 @@ public enum Counter {
       "rows of SQL exchanges whose partition Sluice found without Spark's function, which makes a pair for each row"),
   WRITE_PARTITIONS_ASKED("write.partitionsAsked", Unit.COUNT,
       "rows of the same exchanges whose partition Spark's function found: the first of each task (50,000 where an "
-          + "expression is hashed), rows beside the bounds of ranges, and all after a refutation or where ranges are too "
-          + "narrow for Sluice to pay"),
+          + "expression is hashed), rows beside the bounds of ranges, and all after a refutation or where ranges are "
+          + "too narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
       "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
