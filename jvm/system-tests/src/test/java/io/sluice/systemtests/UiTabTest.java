@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
  * The tab Sluice of this line's UI: while an application runs, and afterwards in a History Server with and without the
  * jar.
  */
-@Tag("everyLine")
 class UiTabTest {
   private static final long ROWS = 20_000;
   private static final int SLICES = 4;
@@ -31,17 +31,26 @@ class UiTabTest {
   private Path eventLogs;
   private String applicationId;
 
-  @Test
-  void theTabIsThereDuringTheJobAndAfterwards() throws Exception {
+  @BeforeEach
+  void run() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
     eventLogs = Files.createDirectories(folder.resolve("events"));
     runWithOpenUi();
+  }
+
+  @Test
+  @Tag("everyLine")
+  void theTabIsThereDuringTheJobAndAfterwards() throws Exception {
     String jar = Paths.get(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
     try (HistoryServer server = HistoryServer.start(eventLogs, jar, folder.resolve("with.log"))) {
       String ui = server.awaitUiOf(applicationId);
       assertTrue(WebPage.get(ui + "/jobs/").contains("/sluice/"), server::output);
       assertShowsTheJobs(ui);
     }
+  }
+
+  @Test
+  void aHistoryServerWithoutTheJarOpensTheLogAsEver() throws Exception {
     try (HistoryServer server = HistoryServer.start(eventLogs, "", folder.resolve("without.log"))) {
       String ui = server.awaitUiOf(applicationId);
       String jobs = WebPage.get(ui + "/jobs/");
