@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -32,8 +31,7 @@ final class HistoryServer implements AutoCloseable {
    */
   static HistoryServer start(Path eventLogs, String jar, Path log) throws IOException {
     String classPath = (jar.isEmpty() ? "" : jar + ":") + System.getenv("SPARK_HOME") + "/jars/*";
-    ProcessBuilder builder = new ProcessBuilder(
-        Paths.get(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx512m",
+    ProcessBuilder builder = new ProcessBuilder(JavaUnderTest.command(), "-Xmx512m",
         "-Dspark.history.fs.logDirectory=" + eventLogs.toUri(), "-Dspark.history.ui.port=0",
         "-Dspark.history.fs.update.interval=1s", "-cp", classPath, "org.apache.spark.deploy.history.HistoryServer")
         .redirectErrorStream(true).redirectOutput(log.toFile());
