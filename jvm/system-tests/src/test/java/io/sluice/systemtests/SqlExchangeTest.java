@@ -65,7 +65,7 @@ class SqlExchangeTest {
     }
     assertNodes(1, ExchangeQueries.byUsersFunction(ExchangeQueries.events(session())));
     assertNodes(1, ExchangeQueries.events(session()).repartition(1));
-    assertNodes(1, ExchangeQueries.events(session()).groupBy().count());
+    assertNodes(0, ExchangeQueries.events(session()).groupBy().count());
     Dataset<Row> grouped = with("spark.sql.shuffle.partitions", "1", () -> {
       Dataset<Row> data = ExchangeQueries.events(session()).groupBy("k").count();
       assertNodes(1, data);

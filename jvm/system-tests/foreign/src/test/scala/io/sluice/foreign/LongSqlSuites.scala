@@ -2,6 +2,7 @@ package io.sluice.foreign
 
 import org.apache.spark.sql.CachedTableSuite
 import org.apache.spark.sql.ConfigBehaviorSuite
+import org.apache.spark.sql.DataFrameAggregateSuite
 import org.apache.spark.sql.DataFrameSelfJoinSuite
 import org.apache.spark.sql.DataFrameSessionWindowingSuite
 import org.apache.spark.sql.DataFrameSetOperationsSuite
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.RemoveRedundantWindowGroupLimitsSuiteAE
 import org.apache.spark.sql.execution.SQLWindowFunctionSuite
 import org.apache.spark.sql.execution.SortSuite
 import org.apache.spark.sql.execution.joins.SingleJoinSuite
+import org.apache.spark.sql.execution.metric.SQLLastAttemptMetricPlanShapesSuite
 import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
 import org.apache.spark.sql.sources.BucketedWriteWithoutHiveSupportSuite
 import org.apache.spark.sql.sources.DisableUnnecessaryBucketedScanWithoutHiveSupportSuite
@@ -36,6 +38,10 @@ object LongSqlSuites {
   @InAllSuites final class Planner extends PlannerSuite with OnManagerUnderTest
   @InAllSuites final class Sort extends SortSuite with OnManagerUnderTest
   @InAllSuites final class DataFrames extends DataFrameSuite with OnManagerUnderTest
+  @InAllSuites final class DataFrameAggregate extends DataFrameAggregateSuite with OnManagerUnderTest
+  @InAllSuites final class LastAttemptMetricPlanShapes
+      extends SQLLastAttemptMetricPlanShapesSuite
+      with OnManagerUnderTest
   @InAllSuites final class SetOperations extends DataFrameSetOperationsSuite with OnManagerUnderTest
   @InAllSuites final class Subqueries extends SubquerySuite with OnManagerUnderTest
   @InAllSuites final class CachedTables extends CachedTableSuite with OnManagerUnderTest

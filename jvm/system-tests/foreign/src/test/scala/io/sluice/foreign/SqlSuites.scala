@@ -1,6 +1,5 @@
 package io.sluice.foreign
 
-import org.apache.spark.sql.DataFrameAggregateSuite
 import org.apache.spark.sql.DataFrameJoinSuite
 import org.apache.spark.sql.DataFrameWindowFramesSuite
 import org.apache.spark.sql.DataFrameWindowFunctionsSuite
@@ -24,7 +23,6 @@ import org.apache.spark.sql.execution.exchange.EnsureRequirementsSuite
 import org.apache.spark.sql.execution.joins.ExistenceJoinSuite
 import org.apache.spark.sql.execution.joins.InnerJoinSuite
 import org.apache.spark.sql.execution.joins.OuterJoinSuite
-import org.apache.spark.sql.execution.metric.SQLLastAttemptMetricPlanShapesSuite
 import org.apache.spark.sql.execution.metric.SQLMetricsSuite
 import org.apache.spark.sql.test.SharedSparkSession
 
@@ -50,7 +48,6 @@ object SqlSuites {
   final class ExistenceJoin extends ExistenceJoinSuite with OnManagerUnderTest
   final class Exchange extends ExchangeSuite with OnManagerUnderTest
   final class CoalesceShufflePartitions extends CoalesceShufflePartitionsSuite with OnManagerUnderTest
-  final class DataFrameAggregate extends DataFrameAggregateSuite with OnManagerUnderTest
   final class DataFrameWindowFunctions extends DataFrameWindowFunctionsSuite with OnManagerUnderTest
   final class DataFrameWindowFrames extends DataFrameWindowFramesSuite with OnManagerUnderTest
   final class DatasetOfObjects extends DatasetSuite with OnManagerUnderTest
@@ -69,5 +66,4 @@ object SqlSuites {
   final class EnsureRequirements extends EnsureRequirementsSuite with OnManagerUnderTest
   final class Explain extends ExplainSuite with OnManagerUnderTest
   final class ExplainAdaptive extends ExplainSuiteAE with OnManagerUnderTest
-  final class LastAttemptMetricPlanShapes extends SQLLastAttemptMetricPlanShapesSuite with OnManagerUnderTest
 }

@@ -7,6 +7,7 @@ import io.sluice.spark.sql.{BinaryOrder, BinaryRowSorter}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Expression, PlanExpression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 
@@ -28,6 +29,8 @@ final class FindPartitions extends PlanRule {
   private def withPartitions(exchange: ShuffleExchangeExec): SparkPlan = exchange.child match {
     case _: SluicePartitionsExec => exchange
     case child if !child.supportsRowBased => exchange
+    // One row a task.
+    case aggregate: BaseAggregateExec if aggregate.groupingExpressions.isEmpty => exchange
     case child => partitioning(exchange.outputPartitioning, child.output) match {
       case Right(found) => exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found)))
       case Left(reason) =>
