@@ -22,6 +22,9 @@ import scala.collection.Iterator;
  * thread.
  */
 public final class RecordCombiner<K, V, C> {
+  /** From so many keys on, the table is larger than a core's cache. */
+  private static final int MANY_KEYS = 1 << 13;
+
   private final Combining<V, C> functions;
   private final Serializer serializer;
   private final TaskContext context;
@@ -48,13 +51,44 @@ public final class RecordCombiner<K, V, C> {
     Combiners<K, V, C> combiners = new Combiners<>(keys, functions, serializer, context);
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
-      int found = keys.find(record._1());
-      if (!combiners.combine(found, record._2(), 0) || keys.isFull()) {
-        counters.increment(Counter.COMBINED_BY_SPARK);
-        return combiners.moveToSpark(records);
+      if (!combiners.combine(keys.find(record._1()), record._2(), 0) || keys.isFull()) {
+        return moveToSpark(combiners, records);
+      }
+      if (keys.size() >= MANY_KEYS && RecordsAhead.isSmallAndImmutable(record._2())) {
+        return combineAhead(keys, combiners, new RecordsAhead<>(records), likeSpark);
       }
     }
     return combiners.records(likeSpark);
+  }
+
+  /** Combines the rest of the records, whose keys are looked for together. */
+  private Iterator<Product2<K, C>> combineAhead(ObjectKeyTable keys, Combiners<K, V, C> combiners,
+      RecordsAhead<K, V> records, boolean likeSpark) {
+    int[] numbers = new int[ObjectKeyTable.AT_ONCE];
+    boolean room = true;
+    while (room && records.hasNext()) {
+      try {
+        records.take();
+      } finally {
+        // Also when the job failed to make a record: on stock, a failure to combine one before it would have come
+        // first.
+        room = combineTaken(keys, combiners, records, numbers);
+      }
+    }
+    return room ? combiners.records(likeSpark) : moveToSpark(combiners, records);
+  }
+
+  /** Whether there is room for more. */
+  private boolean combineTaken(ObjectKeyTable keys, Combiners<K, V, C> combiners, RecordsAhead<K, V> records,
+      int[] numbers) {
+    keys.findAll(records.keys(), numbers, records.taken());
+    boolean room = true;
+    for (int i = 0; room && records.taken() > 0; i++) {
+      // A key that was not there may be by now: the records before this one brought it.
+      int found = numbers[i] >= 0 ? numbers[i] : keys.find(records.keys()[i]);
+      room = combiners.combine(found, records.useValue(), 0) && !keys.isFull();
+    }
+    return room;
   }
 
   /**
@@ -87,7 +121,8 @@ public final class RecordCombiner<K, V, C> {
     return combiners.records(true);
   }
 
-  private Iterator<Product2<K, C>> moveToSpark(Combiners<K, V, C> combiners, RecordIterator<K, V> records) {
+  private Iterator<Product2<K, C>> moveToSpark(Combiners<K, V, C> combiners,
+      Iterator<? extends Product2<K, V>> records) {
     counters.increment(Counter.COMBINED_BY_SPARK);
     return combiners.moveToSpark(records);
   }

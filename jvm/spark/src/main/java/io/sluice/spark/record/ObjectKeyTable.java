@@ -13,6 +13,9 @@ import java.util.Arrays;
  * </pre>
  */
 public final class ObjectKeyTable implements DistinctKeys {
+  /** Most keys that {@link #findAll} looks for in one call. */
+  public static final int AT_ONCE = 32;
+
   private static final int FIRST_KEYS = 32;
   private static final int MOST_KEYS = 1 << 28;
   private static final int HASH_SHIFT = 32;
@@ -22,6 +25,48 @@ public final class ObjectKeyTable implements DistinctKeys {
   private Object[] keys = new Object[FIRST_KEYS];
   private int size;
   private int nullNumber = -1;
+  /** Of the keys that {@link #findAll} looks for: hash codes, first slots, and the keys of these hash codes here. */
+  private final int[] hashes = new int[AT_ONCE];
+  private final long[] found = new long[AT_ONCE];
+  private final Object[] others = new Object[AT_ONCE];
+
+  /**
+   * Looks for keys, of which it adds none. Where the table is larger than the caches, the look-ups of one key wait for
+   * memory one after the other; those of several keys wait together.
+   *
+   * @param some the keys
+   * @param numbers takes their numbers; -1 for a key that {@link #find} must be asked for
+   * @param count of the keys, at most {@link #AT_ONCE}
+   */
+  public void findAll(Object[] some, int[] numbers, int count) {
+    // What an iteration of a loop reads does not depend on the iteration before, so the processor reads for several.
+    for (int i = 0; i < count; i++) {
+      hashes[i] = hash(some[i]);
+      found[i] = slots[mix(hashes[i]) & slots.length - 1];
+    }
+    for (int i = 0; i < count; i++) {
+      numbers[i] = firstOf(hashes[i], found[i]);
+      others[i] = numbers[i] < 0 ? null : keys[numbers[i]];
+    }
+    for (int i = 0; i < count; i++) {
+      if (numbers[i] >= 0 && !isEqual(some[i], others[i])) {
+        numbers[i] = -1;
+      }
+    }
+  }
+
+  /** The number of the first key with this hash code, from the slot where it should be; -1 if there is none. */
+  private int firstOf(int hash, long slot) {
+    int mask = slots.length - 1;
+    int at = mix(hash) & mask;
+    for (long here = slot; here != 0; here = slots[at]) {
+      if ((int) (here >>> HASH_SHIFT) == hash) {
+        return (int) here - 1;
+      }
+      at = at + 1 & mask;
+    }
+    return -1;
+  }
 
   /**
    * Looks for {@code key}; not when the table {@link #isFull}.
@@ -29,20 +74,27 @@ public final class ObjectKeyTable implements DistinctKeys {
    * @return its number; if it is new, the bitwise complement of the number that it now has
    */
   public int find(Object key) {
-    int hash = key == null ? 0 : key.hashCode();
+    int hash = hash(key);
     int mask = slots.length - 1;
     int at = mix(hash) & mask;
     for (long slot = slots[at]; slot != 0; slot = slots[at]) {
       if ((int) (slot >>> HASH_SHIFT) == hash) {
         int number = (int) slot - 1;
-        Object other = keys[number];
-        if (other == key || key != null && other != null && key.equals(other)) {
+        if (isEqual(key, keys[number])) {
           return number;
         }
       }
       at = at + 1 & mask;
     }
     return add(at, hash, key);
+  }
+
+  private static int hash(Object key) {
+    return key == null ? 0 : key.hashCode();
+  }
+
+  private static boolean isEqual(Object key, Object other) {
+    return other == key || key != null && other != null && key.equals(other);
   }
 
   /** Whether there is no room for another key. */
