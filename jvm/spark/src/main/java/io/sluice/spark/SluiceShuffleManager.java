@@ -9,6 +9,7 @@ import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.executor.ExecutorReports;
 import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.executor.ReportPace;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.Capabilities;
@@ -78,6 +79,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
   /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
   private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
+  private final ReportPace reportPace = new ReportPace();
   private ExecutorState executor;
 
   /**
@@ -220,9 +222,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
         startPartition, endPartition, context, metrics, state);
   }
 
-  /** With the task's result the driver gets the executor's state. */
+  /** With the results of some tasks the driver gets the executor's state. */
   private void reportExecutor(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
-    if (handle.figures() != null) {
+    if (handle.figures() != null && reportPace.isDue(System.nanoTime())) {
       SparkEnv env = SparkEnv.get();
       handle.figures().reportExecutor(() -> ExecutorReports.of(
           state, env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));

@@ -153,6 +153,8 @@ final class FakeBlockTransport implements BlockTransport {
       }
       List<long[]> all = new ArrayList<>(List.of(first));
       completions.drainTo(all, room.length / NativeTransport.COMPLETION_LONGS - 1);
+      // Another thread may be stopping this.
+      all.remove(WAKE);
       for (int i = 0; i < all.size(); i++) {
         System.arraycopy(all.get(i), 0, room, i * NativeTransport.COMPLETION_LONGS, NativeTransport.COMPLETION_LONGS);
       }
