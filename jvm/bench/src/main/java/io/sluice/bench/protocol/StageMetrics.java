@@ -14,4 +14,12 @@ package io.sluice.bench.protocol;
  * @param shuffleReadBytes bytes read from map output, local and remote
  */
 public record StageMetrics(String name, long tasks, double runS, double cpuS, double writeS, double fetchWaitS,
-    double gcS, long shuffleWriteBytes, long shuffleReadBytes) {}
+    double gcS, long shuffleWriteBytes, long shuffleReadBytes) {
+
+  /** Both together, with this one's name. */
+  public StageMetrics plus(StageMetrics other) {
+    return new StageMetrics(name, tasks + other.tasks, runS + other.runS, cpuS + other.cpuS, writeS + other.writeS,
+        fetchWaitS + other.fetchWaitS, gcS + other.gcS, shuffleWriteBytes + other.shuffleWriteBytes,
+        shuffleReadBytes + other.shuffleReadBytes);
+  }
+}

@@ -6,7 +6,9 @@ import io.sluice.bench.protocol.StageCosts;
 import io.sluice.bench.protocol.StageMetrics;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Measurement;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -25,7 +27,8 @@ import java.util.stream.IntStream;
  * @param executorRunS seconds that tasks ran on executors, added over tasks; 0 in results of before it was recorded
  * @param shuffleWriteS the part of it in which map output was written
  * @param fetchWaitS the part of it in which tasks waited for remote blocks
- * @param stages the same by stage, each figure a median; null in results of before they were recorded
+ * @param stages the same by stage, each figure a median; of more than 100, those of one name added up; null in results
+ *     of before they were recorded
  * @param ratioVsOld the engine sluice-old's median over this one's: above 1 is faster than the older build; null
  *     without that engine
  * @param costs the executors' CPU by stage and kind of thread, means over the runs; null unless asked for
@@ -36,6 +39,8 @@ public record BenchResult(String workload, String engine, String spark, long row
     long records, String checksum, long sluiceFallbacks, double processCpuS, long shuffleRecords, long failedTasks,
     boolean ordered, double executorRunS, double shuffleWriteS, double fetchWaitS, List<StageMetrics> stages,
     Double ratioVsOld, Double startS, List<StageCosts> costs, Environment environment) {
+
+  private static final int MOST_STAGES = 100;
 
   /** The results of one workload, one per measurement. */
   public static List<BenchResult> of(String workload, String spark, long rows, List<Measurement> measurements,
@@ -82,10 +87,21 @@ public record BenchResult(String workload, String engine, String spark, long row
    * Medians of the stages at the same place of every run. Runs of one workload have the same stages unless some
    * were retried; those that not every run has are left out.
    */
-  private static List<StageMetrics> stages(List<RunMetrics> runs) {
-    int common = runs.stream().mapToInt(run -> run.stages().size()).min().orElse(0);
+  private static List<StageMetrics> stages(List<RunMetrics> measured) {
+    List<List<StageMetrics>> runs = measured.stream().map(run -> addedUpIfMany(run.stages())).toList();
+    int common = runs.stream().mapToInt(List::size).min().orElse(0);
     return IntStream.range(0, common)
-        .mapToObj(place -> stage(runs.stream().map(run -> run.stages().get(place)).toList())).toList();
+        .mapToObj(place -> stage(runs.stream().map(stages -> stages.get(place)).toList())).toList();
+  }
+
+  /** Of workloads with so many jobs that nobody would read their stages, those of one name are one. */
+  private static List<StageMetrics> addedUpIfMany(List<StageMetrics> stages) {
+    if (stages.size() <= MOST_STAGES) {
+      return stages;
+    }
+    Map<String, StageMetrics> byName = new LinkedHashMap<>();
+    stages.forEach(stage -> byName.merge(stage.name(), stage, StageMetrics::plus));
+    return List.copyOf(byName.values());
   }
 
   private static StageMetrics stage(List<StageMetrics> runs) {

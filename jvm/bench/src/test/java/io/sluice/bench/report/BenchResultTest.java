@@ -15,6 +15,8 @@ import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
 import io.sluice.bench.run.Site;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -48,6 +50,22 @@ class BenchResultTest {
     assertEquals(24, result.executorRunS());
     assertEquals(3, result.shuffleWriteS());
     assertEquals(1.5, result.fetchWaitS());
+  }
+
+  @Test
+  void moreThanAHundredStagesAreAddedUpByName() {
+    List<StageMetrics> hundred = Collections.nCopies(50, List.of(stage("map", 2, 8, 0), stage("reduce", 1, 0, 8)))
+        .stream().flatMap(List::stream).toList();
+    List<StageMetrics> more = new ArrayList<>(hundred);
+    more.add(stage("map", 4, 80, 0));
+    assertEquals(100, stagesOf(hundred).size());
+    assertEquals(List.of(new StageMetrics("map", 204, 104, 52, 13, 6.5, 0, 480, 0),
+        new StageMetrics("reduce", 200, 50, 25, 6.25, 3.125, 0, 0, 400)), stagesOf(more));
+  }
+
+  private static List<StageMetrics> stagesOf(List<StageMetrics> stages) {
+    RunMetrics run = new RunMetrics(1, 0, 0, 10, 0, 1, 0, 0, 1, 0, stages, null);
+    return results(new Measurement(Engine.STOCK, DIGEST, List.of(run))).get(0).stages();
   }
 
   @Test

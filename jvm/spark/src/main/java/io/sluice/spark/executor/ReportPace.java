@@ -3,8 +3,8 @@ package io.sluice.spark.executor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How often an executor describes itself to the driver: with its first tasks, then with one task a second. A
- * description costs a short task a few per cent of its time. Any thread.
+ * How often an executor describes itself to the driver: with its first tasks, then with one task a second, so that
+ * thousands of short tasks do not each send one. Any thread.
  */
 public final class ReportPace {
   private static final int FIRST_TASKS = 10;

@@ -16,8 +16,6 @@ import java.util.function.IntFunction;
 import org.apache.spark.Aggregator;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
-import org.apache.spark.memory.MemoryConsumer;
-import org.apache.spark.memory.MemoryMode;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -191,21 +189,6 @@ class ManyKeysTest {
     InTask.run(spark, context -> all(combined(aggregator, records, context, new Counters())));
     assertEquals(COUNT, used[0]);
     return most[0];
-  }
-
-  private static final class Greedy extends MemoryConsumer {
-    Greedy(TaskContext context) {
-      super(context.taskMemoryManager(), context.taskMemoryManager().pageSizeBytes(), MemoryMode.ON_HEAP);
-    }
-
-    void takeAll() {
-      acquireMemory(1L << 40);
-    }
-
-    @Override
-    public long spill(long bytes, MemoryConsumer trigger) {
-      return 0;
-    }
   }
 
   /** What was taken before its use goes to Spark's map, each record once. */

@@ -25,9 +25,6 @@ import org.apache.spark.Aggregator;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.memory.MemoryConsumer;
-import org.apache.spark.memory.MemoryMode;
-import org.apache.spark.memory.TaskMemoryManager;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -78,22 +75,6 @@ class RecordCombinerTest {
     JavaSparkContext.fromSparkContext(spark.session().sparkContext()).parallelize(List.of(1), 1)
         .foreach(one -> Body.run());
     return (T) Body.result;
-  }
-
-  /** Takes memory of the task, which other consumers must spill for. */
-  private static final class Greedy extends MemoryConsumer {
-    Greedy(TaskMemoryManager memory) {
-      super(memory, memory.pageSizeBytes(), MemoryMode.ON_HEAP);
-    }
-
-    long takeAll() {
-      return acquireMemory(1L << 40);
-    }
-
-    @Override
-    public long spill(long bytes, MemoryConsumer trigger) {
-      return 0;
-    }
   }
 
   /** The values of a key, in the order in which they came. */
@@ -314,7 +295,7 @@ class RecordCombinerTest {
       Map<Object, Object> expected = sortedLists(onStock(records, lists()));
       for (boolean rows : new boolean[] {true, false}) {
         Outcome outcome = outcome((context, counters) -> {
-          Greedy greedy = new Greedy(context.taskMemoryManager());
+          Greedy greedy = new Greedy(context);
           Aggregator<Object, Object, List<Object>> lists = listsWith(n -> n == at ? (int) greedy.takeAll() : 0);
           TestRecords.Rows all = records.rows(context);
           Iterator<Product2<Object, Object>> combined = rows
@@ -336,7 +317,7 @@ class RecordCombinerTest {
   void anotherOperatorsWishMovesRecordsWithoutSpilling() {
     TestRecords records = records(n -> mixed(n) % 3000);
     Outcome outcome = outcome((context, counters) -> {
-      Greedy greedy = new Greedy(context.taskMemoryManager());
+      Greedy greedy = new Greedy(context);
       TestRecords.Rows all = records.rows(context);
       return combiner(listsWith(n -> {
         if (n == COUNT / 2) {
@@ -360,7 +341,7 @@ class RecordCombinerTest {
       TestRecords.Rows all = records.rows(context);
       Iterator<Product2<Object, Object>> combined =
           combiner(lists(), context, counters).combineRows(all, all.records(context));
-      Greedy greedy = new Greedy(context.taskMemoryManager());
+      Greedy greedy = new Greedy(context);
       long held = context.taskMemoryManager().getMemoryConsumptionForThisTask();
       assertTrue(held > 3000 * 50, () -> held + " bytes");
       List<Tuple2<Object, Object>> taken = new ArrayList<>();
@@ -392,7 +373,7 @@ class RecordCombinerTest {
         TestRecords.Rows all = records.rows(context);
         combiner(lists(), context, new Counters()).combineRows(all, all.records(context)).next();
         if (spilled) {
-          Greedy greedy = new Greedy(context.taskMemoryManager());
+          Greedy greedy = new Greedy(context);
           greedy.takeAll();
           greedy.freeMemory(greedy.getUsed());
         }
@@ -456,7 +437,7 @@ class RecordCombinerTest {
     for (boolean moved : new boolean[] {false, true}) {
       inTask(context -> {
         List<WeakReference<Object>> made = new ArrayList<>();
-        Greedy greedy = new Greedy(context.taskMemoryManager());
+        Greedy greedy = new Greedy(context);
         Aggregator<Object, Object, Object> aggregator = new Aggregator<>(value -> {
           Object combiner = new Object();
           made.add(new WeakReference<>(combiner));

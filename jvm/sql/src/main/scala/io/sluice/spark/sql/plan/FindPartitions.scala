@@ -29,7 +29,7 @@ final class FindPartitions extends PlanRule {
   private def withPartitions(exchange: ShuffleExchangeExec): SparkPlan = exchange.child match {
     case _: SluicePartitionsExec => exchange
     case child if !child.supportsRowBased => exchange
-    // One row a task.
+    // It gives one row a task, so there is nothing to gain.
     case aggregate: BaseAggregateExec if aggregate.groupingExpressions.isEmpty => exchange
     case child => partitioning(exchange.outputPartitioning, child.output) match {
       case Right(found) => exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found)))
