@@ -22,12 +22,12 @@ import picocli.CommandLine.Spec;
 
 /** {@code ./sluice figures}: measures every published figure again and rewrites the pages that show them. */
 @Command(name = "figures", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Measures every figure of README.md and of bench/results again, part by part, and rewrites the pages "
+    description = "Measures every figure of README.md, docs/figures.md and bench/results again, part by part, and rewrites the pages "
         + "from the results. A part that fails keeps its earlier results. Needs a quiet machine.")
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */
-  static final List<String> PAGES = List.of("README.md", "bench/results/README.md");
+  static final List<String> PAGES = List.of("README.md", "docs/figures.md", "bench/results/README.md");
 
   @Option(names = "--only", split = ",", paramLabel = "PART",
       description = "Only these parts, see below.") private List<String> only;

@@ -13,7 +13,7 @@ public final class SettingsReference {
 
       Two settings switch Sluice on, on every Spark line:
 
-      ```
+      ```properties
       spark.plugins=io.sluice.spark.SluicePlugin
       spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager
       ```

@@ -58,14 +58,16 @@ public final class MigrationReference {
       Generated from `MigrationTable` by `MigrationReference`; tests hold this page equal to the code, and the table
       complete against lists of the predecessors' settings.
 
-      ```
+      <!-- tested by TranslateConfJarTest -->
+      ```sh
       ./sluice conf --from spark-defaults.conf                          # the translation, on standard output
       ./sluice conf --from spark-defaults.conf --to sluice-defaults.conf
       ```
 
       Without a checkout, with the jar and a Spark installation:
 
-      ```
+      <!-- tested by TranslateConfJarTest -->
+      ```sh
       java -cp "sluice-<version>.jar:$SPARK_HOME/jars/*" io.sluice.spark.migration.TranslateConf --from FILE
       ```
 

@@ -1,0 +1,91 @@
+"""What tools/site says about pages that are not as they must be, and what it makes of links."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parents[1] / "site"
+
+
+def load():
+    # No .pyc beside a program.
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("sluice_site", str(TOOL))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sluice_site", loader))
+    loader.exec_module(module)
+    return module
+
+
+class SiteTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.site = load()
+        self.site.ROOT = self.root
+
+    def write(self, **pages):
+        files = set()
+        for name, text in pages.items():
+            path = name.replace("__", "/") + ".md"
+            self.site.write(self.root / path, text)
+            files.add(path)
+        return files
+
+    def problems(self, files):
+        err = io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+            self.assertEqual(self.site.check(files), not err.getvalue())
+        return err.getvalue()
+
+    def test_links_and_headings_that_are_there(self):
+        files = self.write(docs__a="# A\n\n[b](b.md#two-words), [up](../C.md), [x](https://example.org/y)\n",
+                           docs__b="# B\n\n## Two *words*\n", C="# C\n[folder](docs), [here](#c)\n")
+        self.assertEqual(self.problems(files), "")
+
+    def test_a_link_to_nothing_and_one_to_a_heading_that_is_not_there(self):
+        files = self.write(docs__a="# A\n\n[b](c.md)\n[b](b.md#three)\n", docs__b="# B\n")
+        problems = self.problems(files)
+        self.assertIn("docs/a.md:3: nothing is at c.md", problems)
+        self.assertIn("docs/a.md:4: docs/b.md has no heading #three", problems)
+
+    def test_links_in_code_are_none(self):
+        self.assertEqual(self.problems(self.write(a="# A\n`[x](y.md)`\n\n```text\n[x](y.md)\n```\n")), "")
+
+    def test_commands_name_the_test_that_runs_them(self):
+        block = "```sh\n./x\n```\n"
+        files = self.write(a="# A\n<!-- tested by XTest -->\n" + block)
+        self.assertIn("there is no test XTest", self.problems(files))
+        self.assertEqual(self.problems(files | {"jvm/XTest.java"}), "")
+        self.assertEqual(self.problems(self.write(a="# A\n<!-- not tested: needs a card -->\n" + block)), "")
+        self.assertIn("a.md:2: no comment says", self.problems(self.write(a="# A\n" + block)))
+        self.assertIn("the block's language ''", self.problems(self.write(a="# A\n```\n./x\n```\n")))
+
+    def test_pages_of_the_site_link_to_what_the_site_has(self):
+        files = self.write(docs__a__b="# B\n[c](../c.md#d), [code](../../jvm/X.java), [map](../../ARCHITECTURE.md)\n",
+                           docs__c="# C\n", ARCHITECTURE="# Map\n") | {"jvm/X.java"}
+        self.site.write(self.root / "docs/mkdocs.yml", "nav:\n  - Deploy: DEPLOYMENT\n")
+        self.site.write(self.root / "docs/deployment/x.md", "# The \"X\"\n")
+        self.site.build(files | {"docs/deployment/x.md"}, self.root / "out", self.root / "out.yml")
+        self.assertEqual((self.root / "out/a/b.md").read_text(),
+                         "# B\n[c](../c.md#d), code, [map](../project/ARCHITECTURE.md)\n")
+        self.assertEqual((self.root / "out.yml").read_text(),
+                         "nav:\n  - Deploy:\n      - \"The \\\"X\\\"\": deployment/x.md\n")
+
+    def test_a_finished_site_loads_nothing_from_elsewhere(self):
+        page = self.root / "html/a/b.html"
+        self.site.write(page, '<script src="https://example.org/iframe-worker/shim" type="x"></script><a href="https://y">')
+        self.assertTrue(self.site.finish(self.root / "html", str(TOOL)))
+        self.assertEqual(page.read_text(), '<script src="../assets/iframe-worker.js" type="x"></script><a href="https://y">')
+        self.site.write(page, '<img alt="" src="https://example.org/x.png">')
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertFalse(self.site.finish(self.root / "html", None))
+
+
+if __name__ == "__main__":
+    unittest.main()
