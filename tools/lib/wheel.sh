@@ -79,14 +79,15 @@ python_program() {
 }
 
 # wheel_tests_on PYTHON VERSION PYSPARK ALL: the tests in a new virtual environment that has the wheel, installed
-# without a network, and the PySpark of that folder.
+# without a network, and links to the PySpark of that folder, which runs on every Python.
 wheel_tests_on() {
   local python=$1 environment=$wheel_home/python-$2 pyspark=$3 all=$4 packages
   rm -rf "$environment"
   "$python" -m venv "$environment" &&
     "$environment/bin/pip" install --disable-pip-version-check --no-index --no-deps "$(wheel_file)" || return 1
+  # Not what else is installed there: NumPy is compiled for one Python.
   packages=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
-    printf '%s\n' "$pyspark" >"$packages/pyspark-under-test.pth" &&
+    ln -s "$pyspark"/{pyspark,py4j} "$packages/" &&
     SLUICE_ALL=$all "$environment/bin/python" -B -m unittest discover --verbose -s "$root/python/tests"
 }
 
