@@ -49,15 +49,27 @@ prepare_rust_target() {
   (cd "$root/native" && step "rust-target-$1" rustup target add "$target")
 }
 
+# remapped_paths TARGET: cargo's arguments that keep the paths of this checkout and of this user's home out of the
+# library, so that every checkout builds the same bytes. Cargo adds them to the flags of native/.cargo/config.toml.
+remapped_paths() {
+  local crates=${CARGO_HOME:-$HOME/.cargo}/registry/src
+  printf -- '--config\ntarget.%s.rustflags=["--remap-path-prefix=%s=/sluice","--remap-path-prefix=%s=/crates"]\n' \
+    "$1" "$root/native" "$crates"
+}
+
 link_with_zig() {
-  local machine=$1
-  cargo_zigbuild zigbuild --release --locked -p sluice-jni --target "$machine-unknown-linux-gnu.$oldest_glibc" &&
+  local machine=$1 remapped
+  mapfile -t remapped < <(remapped_paths "$machine-unknown-linux-gnu")
+  cargo_zigbuild zigbuild --release --locked -p sluice-jni --target "$machine-unknown-linux-gnu.$oldest_glibc" \
+    "${remapped[@]}" &&
     keep_library "$machine" "$root/native/target/$machine-unknown-linux-gnu/release/libsluice_jni.so" &&
     check_imported_symbols "$native_home/linux-$machine/libsluice_jni.so"
 }
 
 link_with_host() {
-  cargo_native build --release --locked -p sluice-jni &&
+  local remapped
+  mapfile -t remapped < <(remapped_paths "$host_machine-unknown-linux-gnu")
+  cargo_native build --release --locked -p sluice-jni "${remapped[@]}" &&
     keep_library "$host_machine" "$root/native/target/release/libsluice_jni.so"
 }
 

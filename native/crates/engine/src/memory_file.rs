@@ -1,10 +1,10 @@
 //! A file without a name, in memory: where a committed map output is kept until memory is short.
 
 use std::ffi::{CStr, CString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -18,6 +18,9 @@ const COPY_BYTES: usize = 1 << 20;
 /// Longest name of a memory file (`memfd_create(2)`).
 const MAX_NAME_BYTES: usize = 249;
 
+/// Read and write for the owner, nothing for others.
+const OWNER_ONLY: u32 = 0o600;
+
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
 /// The descriptor refers to the same bytes all the time: a process that opens that path reads the output's bytes, from
@@ -30,7 +33,7 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// An empty file; `name` is what `/proc` shows.
+    /// An empty file, which its owner alone may read and write; `name` is what `/proc` shows.
     ///
     /// # Errors
     /// `Io` when the system gives none: no descriptors left, or it knows no memory files. `Invalid` for a name with a
@@ -41,8 +44,11 @@ impl MemoryFile {
         }
         let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
         let descriptor = with_best_flags(|flags| memfd_create(&name, flags));
-        let descriptor = descriptor.map_err(|e| failed("making a memory file", &e))?;
-        Ok(Self { file: File::from(descriptor), moving: AtomicBool::new(false) })
+        let file = File::from(descriptor.map_err(|e| failed("making a memory file", &e))?);
+        // The system makes it readable for everybody; only the permissions of /proc/<process>/fd keep others out then.
+        file.set_permissions(Permissions::from_mode(OWNER_ONLY))
+            .map_err(|e| failed("making a memory file private", &e))?;
+        Ok(Self { file, moving: AtomicBool::new(false) })
     }
 
     /// The number under which it is found in `/proc/<process>/fd`.
@@ -218,10 +224,21 @@ mod tests {
         let no_descriptors = with_best_flags(|_| Err::<(), _>(io::Error::from_raw_os_error(libc::EMFILE)));
         assert_eq!(no_descriptors.expect_err("refused").raw_os_error(), Some(libc::EMFILE));
         let file = filled(b"abc");
-        if memfd_create(c"probe", libc::MFD_NOEXEC_SEAL).is_ok() {
-            let mode = std::os::unix::fs::PermissionsExt::mode(&file.file.metadata().expect("metadata").permissions());
-            assert_eq!(mode & 0o111, 0, "{mode:o}");
-        }
+        assert_eq!(mode(&file) & 0o111, 0, "{:o}", mode(&file));
+    }
+
+    fn mode(file: &MemoryFile) -> u32 {
+        file.file.metadata().expect("metadata").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn others_may_not_read_it() {
+        let file = MemoryFile::create("test").expect("a memory file");
+        assert_eq!(mode(&file), OWNER_ONLY, "{:o}", mode(&file));
+        let through_path = fs::metadata(path(&file)).expect("metadata").permissions().mode() & 0o777;
+        assert_eq!(through_path, OWNER_ONLY, "{through_path:o}");
+        fs::write(path(&file), b"abc").expect("its owner writes through the path");
+        assert_eq!(mode(&filled(b"abc")), OWNER_ONLY);
     }
 
     /// Interrupts every other call, and takes a few bytes in the others.

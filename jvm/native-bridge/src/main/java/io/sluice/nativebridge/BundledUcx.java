@@ -24,7 +24,8 @@ public final class BundledUcx implements AutoCloseable {
   }
 
   /**
-   * Unpacks the libraries to a new temporary folder, or nothing if the jar was built without them.
+   * Unpacks the libraries to a new temporary folder, or nothing if the jar was built without them. The folder's name is
+   * random and only its owner can enter it, so nobody else can put another library there before it is loaded.
    *
    * @throws IOException when the folder cannot be written; nothing is left in it
    */

@@ -2,6 +2,7 @@ package io.sluice.spark;
 
 import com.codahale.metrics.Gauge;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
@@ -58,6 +59,7 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      JarVersions.requireOne();
       Settings settings = Settings.from(plugin.conf());
       if (settings.transport().oneSided()) {
         context.addSparkListener(new LostExecutors(peers));

@@ -3,6 +3,7 @@ package io.sluice.spark;
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.events.ApplicationEvents;
@@ -85,7 +86,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /**
    * As Spark instantiates it.
    *
-   * @throws SluiceException when a {@code spark.sluice.*} setting is unknown or out of range
+   * @throws SluiceException when a {@code spark.sluice.*} setting is unknown or out of range, and when the class path
+   *     has two versions of Sluice
    */
   public SluiceShuffleManager(SparkConf conf, boolean isDriver) {
     this(conf, isDriver, MemoryFile::create);
@@ -94,6 +96,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** @param memoryFiles creates the memory files that hold map outputs with {@code spark.sluice.store=cache} */
   protected SluiceShuffleManager(SparkConf conf, boolean isDriver, MemoryFiles memoryFiles) {
     super(conf);
+    JarVersions.requireOne();
     this.conf = conf;
     this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);

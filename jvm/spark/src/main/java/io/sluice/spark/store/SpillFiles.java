@@ -5,15 +5,13 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
+import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.storage.DiskBlockManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,8 +22,11 @@ import org.slf4j.LoggerFactory;
  * Used by one task's thread only.
  *
  * <p>The directory is chosen here and not by {@code DiskBlockManager.createTempShuffleBlock}, which decides by a
- * random name's hash and throws where that directory cannot be written. Names and sub-directories are Spark's, so
- * Spark's clean-up after an executor deletes the files.
+ * random name's hash and throws where that directory cannot be written. Names are Spark's, so Spark's clean-up after an
+ * executor deletes the files. Sub-directories are made by Spark, because map outputs will lie in them too: with {@code
+ * spark.shuffle.service.removeShuffle} they are writable by the group, so that the shuffle service can delete outputs,
+ * and Spark sets that only when it makes the sub-directory itself ({@code DiskBlockManager.getFile}). The spill files
+ * are read by this process only and get the process's usual permissions.
  */
 public final class SpillFiles {
   private static final Logger LOG = LoggerFactory.getLogger(SpillFiles.class);
@@ -36,8 +37,8 @@ public final class SpillFiles {
     long to(File file) throws IOException;
   }
 
+  private final DiskBlockManager disk;
   private final File[] directories;
-  private final int subDirectories;
   private final Counters counters;
   private final List<File> files = new ArrayList<>();
   private final Map<File, String> failedDirectories = new LinkedHashMap<>();
@@ -45,8 +46,8 @@ public final class SpillFiles {
   private int next;
 
   public SpillFiles(DiskBlockManager disk, Counters counters) {
+    this.disk = disk;
     this.directories = disk.localDirs();
-    this.subDirectories = disk.subDirsPerLocalDir();
     this.counters = counters;
     this.next = ThreadLocalRandom.current().nextInt(directories.length);
   }
@@ -59,13 +60,14 @@ public final class SpillFiles {
    */
   public long write(Write spill) throws IOException {
     for (int tries = 0; tries < directories.length; tries++) {
-      File directory = directories[next];
+      int index = next;
+      File directory = directories[index];
       next = (next + 1) % directories.length;
       if (failedDirectories.containsKey(directory)) {
         continue;
       }
       try {
-        return writeTo(newFile(directory), spill);
+        return writeTo(newFile(index), spill);
       } catch (IOException e) {
         markFailed(directory, e);
       } catch (NativeException e) {
@@ -93,11 +95,20 @@ public final class SpillFiles {
     }
   }
 
-  /** A name for a new file in one of the directory's sub-directories, which is made if it is not there. */
-  private File newFile(File directory) throws IOException {
-    String sub = String.format(Locale.ROOT, "%02x", ThreadLocalRandom.current().nextInt(subDirectories));
-    Path folder = Files.createDirectories(directory.toPath().resolve(sub));
-    return folder.resolve(NAME_PREFIX + UUID.randomUUID()).toFile();
+  /**
+   * A name for a new file in one of the directory's sub-directories, which Spark makes if it is not there. Spark finds
+   * directory and sub-directory by the name's hash, so names are drawn until one falls into the wanted directory.
+   */
+  private File newFile(int index) throws IOException {
+    String name;
+    do {
+      name = NAME_PREFIX + UUID.randomUUID();
+    } while (JavaUtils.nonNegativeHash(name) % directories.length != index);
+    File file = disk.getFile(name);
+    if (!file.toPath().startsWith(directories[index].toPath())) {
+      throw new IOException("Spark put " + file + " into another local directory than " + directories[index]);
+    }
+    return file;
   }
 
   private void markFailed(File directory, Exception cause) {
