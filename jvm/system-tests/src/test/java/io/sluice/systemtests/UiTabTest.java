@@ -46,6 +46,7 @@ class UiTabTest {
       String ui = server.awaitUiOf(applicationId);
       assertTrue(WebPage.get(ui + "/jobs/").contains("/sluice/"), server::output);
       assertShowsTheJobs(ui);
+      assertShowsMetricsOfNodes(ui.substring(0, ui.indexOf("/history/")));
     }
   }
 
@@ -69,8 +70,9 @@ class UiTabTest {
         .set("spark.eventLog.enabled", "true").set("spark.eventLog.dir", eventLogs.toUri().toString())
         .start()) {
       applicationId = application.session().sparkContext().applicationId();
+      // An action, because only those are in the SQL tab.
       assertEquals(ROWS,
-          Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
+          Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k")).collectAsList().size());
       application.session().conf().set("spark.sluice.enabled", "false");
       assertEquals(ROWS,
           Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
@@ -79,6 +81,16 @@ class UiTabTest {
       application.events();
       int port = java.net.URI.create(application.session().sparkContext().uiWebUrl().get()).getPort();
       assertShowsTheJobs("http://127.0.0.1:" + port);
+      assertShowsMetricsOfNodes("http://127.0.0.1:" + port);
+    }
+  }
+
+  /** Spark's REST interface has the values that the graph of its SQL tab shows. */
+  private void assertShowsMetricsOfNodes(String server) throws IOException {
+    String queries = WebPage.get(server + "/api/v1/applications/" + applicationId + "/sql?details=true");
+    assertTrue(queries.contains("\"SluicePartitions\""), queries);
+    for (String label : Arrays.asList("encode time", "encoded bytes", "frames read", "decode time")) {
+      assertTrue(queries.contains("\"" + label + "\""), () -> label + " in " + queries);
     }
   }
 
