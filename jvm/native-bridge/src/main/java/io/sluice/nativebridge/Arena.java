@@ -23,13 +23,9 @@ public interface Arena {
     }
 
     @Override
-    public long reservedBytes() {
-      return NativeCore.reservedBytes();
-    }
-
-    @Override
-    public long touchedBytes() {
-      return NativeCore.arenaStatistics().touchedBytes() + NativeCore.receiveArenaStatistics().touchedBytes();
+    public ArenaFigures figures() {
+      return ArenaFigures.of(
+          NativeCore.arenaStatistics(), NativeCore.receiveArenaStatistics(), NativeCore.scratchBytes());
     }
 
     @Override
@@ -57,11 +53,8 @@ public interface Arena {
   /** Bytes now leased. */
   long leasedBytes();
 
-  /** Bytes held from the operating system. */
-  long reservedBytes();
-
-  /** Bytes of these that may be resident, at most. */
-  long touchedBytes();
+  /** All figures at this moment. */
+  ArenaFigures figures();
 
   /**
    * Gives free memory back to the operating system: all of it, or what has not been used for a while.

@@ -111,6 +111,11 @@ final class NativeCoreTest {
       assertEquals(before.leasedBytes() + (1 << 20), during.leasedBytes());
       assertEquals(before.leases() + 1, during.leases());
       assertTrue(during.reservedBytes() >= 1 << 20 && during.peakLeasedBytes() >= 1 << 20, during::toString);
+      ArenaFigures figures = Arena.NATIVE.figures();
+      assertEquals(NativeCore.leasedBytes(), figures.leasedBytes());
+      assertEquals(NativeCore.reservedBytes(), figures.reservedBytes());
+      assertEquals(0, figures.receivedBytes());
+      assertTrue(figures.peakLeasedBytes() >= figures.leasedBytes(), figures::toString);
       assertEquals(NativeCore.NO_MEMORY, NativeCore.lease(LIMIT));
     }
     ArenaStatistics after = NativeCore.arenaStatistics();

@@ -8,6 +8,7 @@ import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.exchange.ExchangeInput;
 import io.sluice.spark.executor.ExecutorReports;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportPace;
@@ -163,7 +164,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
     events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
     return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
-        events.figures(dependency));
+        events.figures(dependency),
+        format == RecordFormat.SQL_ROWS ? ExchangeInput.metricsOf(dependency.rdd()) : null);
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.ExchangeMetric;
 import io.sluice.spark.policy.FallbackReason;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,34 +22,65 @@ class MetricsPageTest {
     StringBuilder page = new StringBuilder("""
         # Metrics
 
-        Generated from `Counter`, `ExecutorGauge` and `FallbackReason` by `MetricsPageTest`, which holds this page equal
-        to the code.
+        Generated from `Counter`, `ExecutorGauge`, `FallbackReason` and `ExchangeMetric` by `MetricsPageTest`, which
+        holds this page equal to the code. What to make of them: [monitoring/](monitoring/README.md).
 
         With the plugin (`spark.plugins=io.sluice.spark.SluicePlugin`) each is a metric of Spark's metrics system, on
         the driver and on every executor, named
         `<application id>.<executor id>.plugin.io.sluice.spark.SluicePlugin.<metric>`: for the JSON servlet of the UI,
-        Prometheus, JMX and the other sinks of `metrics.properties`. Sizes are in bytes, times in nanoseconds.
+        Prometheus, JMX and the other sinks of `metrics.properties`. Metrics without a unit are counts.
 
         ## Counters, since the process started
 
-        | metric | |
-        | --- | --- |
+        | metric | unit | |
+        | --- | --- | --- |
         """);
     for (Counter counter : Counter.values()) {
-      row(page, counter.id(), counter.label());
+      row(page, counter.id(), counter.unit(), counter.label());
     }
     page.append(
-        "\n## Gauges of an executor\n\nNaN while a value cannot be read; the log has the first failure of each.\n\n"
-            + "| metric | |\n| --- | --- |\n");
+        """
+
+        ## Gauges of an executor
+
+        NaN while a value cannot be read; the log has the first failure of each. Those of the arena and of the transport
+        are up to a fifth of a second old, so that one native call serves all.
+
+        | metric | unit | |
+        | --- | --- | --- |
+        """);
     for (ExecutorGauge gauge : ExecutorGauge.values()) {
-      row(page, gauge.id(), gauge.label());
+      row(page, gauge.id(), gauge.unit(), gauge.label());
     }
     page.append("\n## Shuffles left to Spark's sort shuffle, by reason; counted on the driver\n\n")
         .append("| metric | because |\n| --- | --- |\n");
     for (FallbackReason reason : FallbackReason.values()) {
       row(page, reason.metric(), reason.text());
     }
+    page.append("""
+
+        ## Metrics of plan nodes
+
+        In the graph of Spark's SQL tab, at the node `SluicePartitions` below an exchange; without the plugin there is
+        no such node. The node `SluiceSort` shows, beside Spark's metrics of a sort, how many rows the numbers made of
+        their keys put in order, and how many had to be compared because such numbers were equal.
+
+        | metric | shown as |
+        | --- | --- |
+        """);
+    for (ExchangeMetric metric : ExchangeMetric.values()) {
+      row(page, metric.id(), metric.label());
+    }
     return page.toString();
+  }
+
+  private static void row(StringBuilder page, String id, Counter.Unit unit, String text) {
+    String name = switch (unit) {
+      case BYTES -> "bytes";
+      case NANOS -> "ns";
+      case COUNT -> "";
+    };
+    row(page, id, name + " | " + text);
   }
 
   private static void row(StringBuilder page, String id, String text) {

@@ -94,7 +94,7 @@ class SluiceShuffleManagerTest {
   @ValueSource(booleans = {false, true})
   void aProcessThatEncryptsOtherwiseThanTheDriverReadsAndWritesNothing(boolean sealed) {
     spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", Boolean.toString(!sealed)));
-    ShuffleHandle handle = new SluiceShuffleHandle<>(9000, null, RecordFormat.SQL_ROWS, sealed, null);
+    ShuffleHandle handle = new SluiceShuffleHandle<>(9000, null, RecordFormat.SQL_ROWS, sealed, null, null);
     String refused = "the driver registered shuffle 9000 with spark.io.encryption.enabled=" + sealed
         + ", but this executor runs with " + !sealed;
     String write =

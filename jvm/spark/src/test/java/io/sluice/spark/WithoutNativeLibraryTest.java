@@ -1,9 +1,12 @@
 package io.sluice.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.FrameHeader;
+import io.sluice.spark.executor.ExecutorGauge;
+import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -69,6 +72,11 @@ class WithoutNativeLibraryTest {
     assertSame(() -> table(3_000).as("l").join(table(3_000).as("r"), "id").select("l.text", "r.a"));
     assertSame(() -> table(100).selectExpr("repeat(text, 20000) AS large").repartition(2));
     assertTrue(spark.counter(Counter.READ_FRAMES) > 0 && spark.counter(Counter.WRITE_MAP_OUTPUTS) > 0);
+    ExecutorState state = spark.manager().executorState();
+    for (ExecutorGauge gauge : ExecutorGauge.values()) {
+      assertInstanceOf(Long.class, gauge.of(state), gauge::id);
+    }
+    assertTrue((Long) ExecutorGauge.ARENA_PEAK.of(state) > 0, "the arena's peak");
   }
 
   @Test

@@ -143,6 +143,42 @@ class SqlExchangeTest {
     }
   }
 
+  /** What Spark itself counts at the exchange above must agree. */
+  @Test
+  @Tag("everyLine")
+  void theNodeShowsWhatTheTasksOfItsExchangeDid() {
+    for (String adaptive : List.of("false", "true")) {
+      Dataset<Row> data = with("spark.sql.adaptive.enabled", adaptive,
+          () -> ran(ExchangeQueries.events(session()).repartition(7, col("k"))));
+      assertEquals(Plans.metric(data, "shuffleBytesWritten"), Plans.metric(data, "sluiceEncodedBytes"));
+      assertEquals(Plans.metric(data, "shuffleRecordsWritten"),
+          List.of(total(data, "sluiceRowsPlaced") + total(data, "sluiceRowsAsked")));
+      assertEquals(List.of(0L), Plans.metric(data, "sluiceRefutedTasks"));
+      for (String metric : List.of("sluiceRowsPlaced", "sluiceFramesRead", "sluiceEncodeTime", "sluiceDecodeTime")) {
+        assertTrue(total(data, metric) > 0, metric);
+      }
+    }
+  }
+
+  @Test
+  @Tag("once")
+  void theNodeOfAnExchangeThatIsReadTwiceCountsBothReads() {
+    Dataset<Row> single = ran(ExchangeQueries.events(session()).repartition(7, col("k")));
+    Dataset<Row> hashed = ExchangeQueries.events(session()).repartition(7, col("k"));
+    Dataset<Row> twice = ran(hashed.union(hashed));
+    assertEquals(Plans.metric(single, "sluiceEncodedBytes"), Plans.metric(twice, "sluiceEncodedBytes"));
+    assertEquals(2 * total(single, "sluiceFramesRead"), total(twice, "sluiceFramesRead"));
+  }
+
+  private static Dataset<Row> ran(Dataset<Row> data) {
+    data.collectAsList();
+    return data;
+  }
+
+  private static long total(Dataset<Row> data, String metric) {
+    return Plans.metric(data, metric).stream().mapToLong(Long::longValue).sum();
+  }
+
   @Test
   @Tag("once")
   void plansDifferFromStocksInTheNodeOnly() {

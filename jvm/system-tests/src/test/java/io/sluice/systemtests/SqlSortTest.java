@@ -106,6 +106,18 @@ class SqlSortTest {
     assertEquals(left + 2, ProcessCounters.here(Counter.PLANS_SORTS_BY_SPARK));
   }
 
+  /** Beside Spark's own metrics. */
+  @Test
+  void theNodeShowsHowRowsWereSorted() {
+    Dataset<Row> data = events(session()).sortWithinPartitions("k", "id");
+    data.collectAsList();
+    long byNumbers = Plans.metric(data, "sluiceRowsByNumbers").get(0);
+    assertTrue(byNumbers > 0, "no row was sorted by numbers");
+    assertEquals(ROWS, byNumbers + Plans.metric(data, "sluiceRowsCompared").get(0));
+    assertEquals(1, Plans.metric(data, "sortTime").size());
+    assertTrue(Plans.metric(data, "peakMemory").get(0) > 0, "no memory");
+  }
+
   @Test
   void settingsOfTheSessionTakeSparksSorts() {
     for (String key : List.of(SETTING, "spark.sluice.enabled")) {

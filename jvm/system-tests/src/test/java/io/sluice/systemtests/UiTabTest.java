@@ -3,10 +3,12 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.NativeCore;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,6 +48,8 @@ class UiTabTest {
       String ui = server.awaitUiOf(applicationId);
       assertTrue(WebPage.get(ui + "/jobs/").contains("/sluice/"), server::output);
       assertShowsTheJobs(ui);
+      assertShowsMetricsOfNodes(ui.substring(0, ui.indexOf("/history/")));
+      assertAnswersByRest(ui.substring(0, ui.indexOf("/history/")));
     }
   }
 
@@ -69,8 +73,9 @@ class UiTabTest {
         .set("spark.eventLog.enabled", "true").set("spark.eventLog.dir", eventLogs.toUri().toString())
         .start()) {
       applicationId = application.session().sparkContext().applicationId();
+      // An action, because only those are in the SQL tab.
       assertEquals(ROWS,
-          Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
+          Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k")).collectAsList().size());
       application.session().conf().set("spark.sluice.enabled", "false");
       assertEquals(ROWS,
           Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
@@ -79,7 +84,36 @@ class UiTabTest {
       application.events();
       int port = java.net.URI.create(application.session().sparkContext().uiWebUrl().get()).getPort();
       assertShowsTheJobs("http://127.0.0.1:" + port);
+      assertShowsMetricsOfNodes("http://127.0.0.1:" + port);
+      assertAnswersByRest("http://127.0.0.1:" + port);
     }
+  }
+
+  /** Spark's REST interface has the values that the graph of its SQL tab shows. */
+  private void assertShowsMetricsOfNodes(String server) throws IOException {
+    String queries = WebPage.get(server + "/api/v1/applications/" + applicationId + "/sql?details=true");
+    assertTrue(queries.contains("\"SluicePartitions\""), queries);
+    for (String label : Arrays.asList("encode time", "encoded bytes", "frames read", "decode time")) {
+      assertTrue(queries.contains("\"" + label + "\""), () -> label + " in " + queries);
+    }
+  }
+
+  private void assertAnswersByRest(String server) throws IOException {
+    String sluice = server + "/api/v1/applications/" + applicationId + "/sluice";
+    String overview = WebPage.get(sluice);
+    assertTrue(overview.contains("\"write.records\" : 20000"), overview);
+    assertTrue(overview.contains("\"spark.sluice.enabled is false\" : 1"), overview);
+    String shuffle = WebPage.get(sluice + "/shuffles/0");
+    assertTrue(shuffle.contains("\"path\" : \"SQL_ROWS\""), shuffle);
+    assertTrue(WebPage.get(sluice + "/shuffles").contains("\"shuffleId\" : 1"), "the second shuffle");
+    assertTrue(WebPage.get(sluice + "/executors").contains("\"executorId\" : \"driver\""), "the executor");
+    assertTrue(WebPage.get(sluice + "/diagnosis").contains("1 shuffle went Spark's way"), "the diagnosis");
+    assertThrows(FileNotFoundException.class, () -> WebPage.get(sluice + "/shuffles/77"));
+    assertThrows(FileNotFoundException.class, () -> WebPage.get(sluice + "/shuffles/x"));
+    assertThrows(FileNotFoundException.class,
+        () -> WebPage.get(server + "/api/v1/applications/app-0/sluice/executors"));
+    // Spark's own resources are as they were.
+    assertTrue(WebPage.get(server + "/api/v1/applications/" + applicationId + "/jobs").contains("\"jobId\""), "jobs");
   }
 
   private static void assertShowsTheJobs(String ui) throws IOException {

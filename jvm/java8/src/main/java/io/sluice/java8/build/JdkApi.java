@@ -39,9 +39,10 @@ final class JdkApi implements AutoCloseable {
 
   /** Whether a class of this name is the JDK's, whether or not the older one has it. */
   static boolean owns(String internalName) {
-    // Servlets are no part of a JDK, though their name looks like it.
+    // Servlets and REST resources are no part of a JDK, though their names look like it.
     return internalName.startsWith("java/") || internalName.startsWith("jdk/")
         || internalName.startsWith("javax/") && !internalName.startsWith("javax/servlet/")
+            && !internalName.startsWith("javax/ws/rs/")
         || internalName.startsWith("sun/") || internalName.startsWith("com/sun/");
   }
 

@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class WorkerPool implements AutoCloseable {
   private static final long IDLE_SECONDS = 30;
 
+  private final int size;
   private final Semaphore idle;
   private final ThreadPoolExecutor threads;
 
@@ -27,6 +28,7 @@ public final class WorkerPool implements AutoCloseable {
    * @param size number of threads; 0 refuses everything
    */
   public WorkerPool(String name, int size) {
+    this.size = size;
     this.idle = new Semaphore(size);
     AtomicInteger number = new AtomicInteger();
     // The permits bound the queue: it holds only tasks that a thread about to become idle takes next.
@@ -65,6 +67,11 @@ public final class WorkerPool implements AutoCloseable {
   /** Whether a thread is idle now; another caller may be faster to give it work. */
   public boolean hasIdle() {
     return idle.availablePermits() > 0;
+  }
+
+  /** How many threads work now. */
+  public int busy() {
+    return size - idle.availablePermits();
   }
 
   /** Refuses new work; work that runs is finished. */

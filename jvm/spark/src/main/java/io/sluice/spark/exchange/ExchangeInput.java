@@ -1,11 +1,13 @@
 package io.sluice.spark.exchange;
 
 import io.sluice.spark.compat.SparkLine;
+import io.sluice.spark.metrics.ExchangeMetrics;
 import io.sluice.spark.sql.BinaryRowSorter;
 import java.io.IOException;
 import org.apache.spark.Partition;
 import org.apache.spark.Partitioner;
 import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.MapPartitionsRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import scala.Function1;
@@ -27,16 +29,38 @@ public final class ExchangeInput extends RDD<InternalRow> {
 
   private final RowPartitioning partitioning;
   private final boolean sorted;
+  /** On the driver, from where the shuffle's handle takes them to the tasks; null there, and for none. */
+  private final transient ExchangeMetrics metrics;
 
   /** @param rows of the exchange's child */
   public ExchangeInput(RDD<InternalRow> rows, RowPartitioning partitioning) {
-    this(rows, partitioning, false);
+    this(rows, partitioning, null);
   }
 
-  private ExchangeInput(RDD<InternalRow> rows, RowPartitioning partitioning, boolean sorted) {
+  /**
+   * @param rows of the exchange's child
+   * @param metrics of the exchange's node in the plan; null for none
+   */
+  public ExchangeInput(RDD<InternalRow> rows, RowPartitioning partitioning, ExchangeMetrics metrics) {
+    this(rows, partitioning, metrics, false);
+  }
+
+  private ExchangeInput(
+      RDD<InternalRow> rows, RowPartitioning partitioning, ExchangeMetrics metrics, boolean sorted) {
     super(rows, ROWS);
     this.partitioning = partitioning;
+    this.metrics = metrics;
     this.sorted = sorted;
+  }
+
+  /**
+   * The metrics of the exchange that shuffles {@code pairs}; null if it has none. Called on the driver.
+   *
+   * @param pairs of partition and row, which Spark's exchange makes of its input by one mapping function
+   */
+  public static ExchangeMetrics metricsOf(RDD<?> pairs) {
+    RDD<?> input = pairs instanceof MapPartitionsRDD ? pairs.firstParent(ROWS) : null;
+    return input instanceof ExchangeInput ? ((ExchangeInput) input).metrics : null;
   }
 
   @Override
@@ -76,6 +100,6 @@ public final class ExchangeInput extends RDD<InternalRow> {
     if (partitioning.sortedBy() == null || sorted) {
       return super.mapPartitionsInternal(function, preservesPartitioning, type);
     }
-    return (RDD<U>) new ExchangeInput(parent(), partitioning, true);
+    return (RDD<U>) new ExchangeInput(parent(), partitioning, metrics, true);
   }
 }

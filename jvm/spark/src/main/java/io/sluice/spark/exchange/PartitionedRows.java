@@ -2,6 +2,7 @@ package io.sluice.spark.exchange;
 
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ExchangeMetrics;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.slf4j.Logger;
@@ -106,10 +107,17 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
     return partition;
   }
 
-  /** Adds what was found and asked to the executor's counters; called once, after the last row. */
-  public void count(Counters counters) {
+  /**
+   * Adds what was found and asked to the executor's counters; called once, after the last row.
+   *
+   * @param exchange the metrics of the exchange's node, to which it is added too; null for none
+   */
+  public void count(Counters counters, ExchangeMetrics exchange) {
     counters.add(Counter.WRITE_PARTITIONS_FOUND, found);
     counters.add(Counter.WRITE_PARTITIONS_ASKED, asked);
     counters.add(Counter.WRITE_PARTITIONS_REFUTED, refuted);
+    if (exchange != null) {
+      exchange.placed(found, asked, refuted);
+    }
   }
 }

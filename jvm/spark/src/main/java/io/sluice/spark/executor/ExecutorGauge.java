@@ -1,9 +1,12 @@
 package io.sluice.spark.executor;
 
-import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.ArenaFigures;
 import io.sluice.nativebridge.TransportStatistics;
+import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.metrics.Counter.Unit;
+import io.sluice.spark.metrics.LatencyHistogram;
 import io.sluice.spark.store.OutputCache;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
@@ -12,8 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The gauges of an executor: amounts at the moment of the reading. The plugin registers each as a Spark metric under
- * its {@link #id}. All are 0 before the executor's first shuffle, and NaN while they cannot be read. Amounts since the
- * start of the process are {@link io.sluice.spark.metrics.Counter}s.
+ * its {@link #id}. All are 0 before the executor's first shuffle, and NaN while they cannot be read. Those of the arena
+ * and of the transport come by one native call each, which serves all that are read within a moment. What Java counts
+ * since the start of the process is in {@link io.sluice.spark.metrics.Counter}.
  */
 public enum ExecutorGauge {
   MEMORY_LIMIT("memory.limitBytes", Unit.BYTES, "the limit of block memory, unless Spark's off-heap memory is used",
@@ -23,31 +27,105 @@ public enum ExecutorGauge {
   MEMORY_PEAK("memory.peakBytes", Unit.BYTES, "the peak of block memory that tasks held together",
       state -> state.memory().budget().peakBytes()),
   ARENA_LEASED("memory.arenaLeasedBytes", Unit.BYTES, "native memory on lease, blocks received one-sidedly included",
-      state -> state.memory().arena().leasedBytes()),
+      arena(ArenaFigures::leasedBytes)),
+  ARENA_PEAK("memory.arenaPeakBytes", Unit.BYTES,
+      "the most native memory on lease at once, blocks received one-sidedly not included",
+      arena(ArenaFigures::peakLeasedBytes)),
   ARENA_RESERVED("memory.arenaReservedBytes", Unit.BYTES,
       "address space that the native arenas have mapped; free parts of it are given back to the system after a while",
-      state -> state.memory().arena().reservedBytes()),
+      arena(ArenaFigures::reservedBytes)),
   ARENA_TOUCHED("memory.arenaTouchedBytes", Unit.BYTES, "bytes of that address space that may be resident, at most",
-      state -> state.memory().arena().touchedBytes()),
+      arena(ArenaFigures::touchedBytes)),
+  ARENA_FREE("memory.arenaFreeBytes", Unit.BYTES, "bytes of that address space that are kept for the next lease",
+      arena(ArenaFigures::freeBytes)),
+  ARENA_PURGED("memory.arenaPurgedBytes", Unit.BYTES,
+      "bytes given back to the system, since the process started, because nothing used them for a while",
+      arena(ArenaFigures::purgedBytes)),
+  ARENA_REFUSED_BY_LIMIT("memory.arenaRefusedByLimit", Unit.COUNT,
+      "leases refused since the process started because they would have exceeded the limit",
+      arena(ArenaFigures::refusedByLimit)),
+  ARENA_REFUSED_BY_SYSTEM("memory.arenaRefusedBySystem", Unit.COUNT,
+      "leases refused since the process started because the system gave no memory",
+      arena(ArenaFigures::refusedBySystem)),
   SCRATCH("memory.scratchBytes", Unit.BYTES, "native heap that encoders and decoders hold between frames",
-      state -> state.memory().arena().scratchBytes()),
+      arena(ArenaFigures::scratchBytes)),
+  ENCODERS_BUSY("write.encodersBusy", Unit.COUNT, "encoder threads at work", state -> state.encoders().busy()),
+  DECODERS_BUSY("read.decodersBusy", Unit.COUNT, "decoder threads at work", state -> state.decoders().busy()),
   READ_AHEAD("read.aheadBytes", Unit.BYTES, "decoded or being decoded ahead of the tasks that read",
       state -> state.readAheadBytes().usedBytes()),
+  FETCHES("read.fetches", Unit.COUNT,
+      "blocks that other executors, or the external shuffle service, have delivered since the process started, to "
+          + "readers of Spark's format too; the latency of a block is the time from the request for it until it is "
+          + "there, by whatever way",
+      fetches(LatencyHistogram::count)),
+  FETCH_P50("read.fetchP50Nanos", Unit.NANOS,
+      "half of these blocks had no longer latency; percentiles are up to a third too long",
+      fetches(blocks -> blocks.percentile(0.5))),
+  FETCH_P95("read.fetchP95Nanos", Unit.NANOS, "95 % of these blocks had no longer latency",
+      fetches(blocks -> blocks.percentile(ExecutorState.SLOW))),
+  FETCH_P99("read.fetchP99Nanos", Unit.NANOS, "99 % of these blocks had no longer latency",
+      fetches(blocks -> blocks.percentile(0.99))),
+  FETCH_LONGEST("read.fetchLongestNanos", Unit.NANOS, "the longest latency of a block",
+      fetches(LatencyHistogram::longest)),
+  FETCHES_OVER_10_MILLIS("read.fetchesOver10Millis", Unit.COUNT, "blocks with a latency of more than 10 ms",
+      longerThanMillis(10)),
+  FETCHES_OVER_100_MILLIS("read.fetchesOver100Millis", Unit.COUNT, "blocks with a latency of more than 100 ms",
+      longerThanMillis(100)),
+  FETCHES_OVER_1_SECOND("read.fetchesOver1Second", Unit.COUNT, "blocks with a latency of more than a second",
+      longerThanMillis(1_000)),
+  FETCHES_OVER_10_SECONDS("read.fetchesOver10Seconds", Unit.COUNT, "blocks with a latency of more than 10 s",
+      longerThanMillis(10_000)),
+  SLOWEST_PEER("read.slowestPeerP95Nanos", Unit.NANOS,
+      "the 95th percentile of the latencies of the executor for which it is longest; the log has its name when the "
+          + "executor ends",
+      state -> state.fetchLatencies().slowest(1, ExecutorState.SLOW).stream()
+          .mapToLong(FetchLatencies.Peer::slowNanos).findFirst().orElse(0)),
   CACHE_USED("cache.usedBytes", Unit.BYTES, "map output in memory",
       state -> state.cache().map(OutputCache::usedBytes).orElse(0L)),
   MAPPED_REGIONS("transport.mappedRegions", Unit.COUNT, "parts of map outputs that are mapped for peers to read",
       transport(TransportStatistics::mappedRegions)),
   MAPPED_BYTES("transport.mappedBytes", Unit.BYTES, "bytes of those", transport(TransportStatistics::mappedBytes)),
-  PINNED_BYTES("transport.pinnedBytes", Unit.BYTES, "of those, bytes that a peer may be reading",
+  PEAK_MAPPED_BYTES("transport.peakMappedBytes", Unit.BYTES, "the most bytes that were mapped at once",
+      transport(TransportStatistics::peakMappedBytes)),
+  PINNED_REGIONS("transport.pinnedRegions", Unit.COUNT,
+      "parts of map outputs that a peer may be reading, or that are being mapped",
+      transport(TransportStatistics::pinnedRegions)),
+  PINNED_BYTES("transport.pinnedBytes", Unit.BYTES, "bytes of those",
       transport(TransportStatistics::pinnedBytes)),
   GETS_IN_FLIGHT("transport.getsInFlight", Unit.COUNT, "one-sided reads under way",
       transport(TransportStatistics::getsInFlight)),
   RECEIVED("transport.receivedBytes", Unit.BYTES, "blocks received one-sidedly that tasks have not released",
-      state -> state.transport().map(service -> NativeCore.receiveArenaStatistics().leasedBytes()).orElse(0L)),
+      arena(ArenaFigures::receivedBytes)),
+  QUEUED_COMMANDS("transport.queuedCommands", Unit.COUNT,
+      "requests of this executor that the transport's thread has not taken up yet",
+      transport(TransportStatistics::queuedCommands)),
+  QUEUED_COMPLETIONS("transport.queuedCompletions", Unit.COUNT,
+      "blocks that have arrived or failed and that no thread has taken yet",
+      transport(TransportStatistics::queuedCompletions)),
+  OPEN_QUESTIONS("transport.openQuestions", Unit.COUNT,
+      "questions of peers for the places of blocks that were not answered, or whose answers are in use",
+      transport(TransportStatistics::openQuestions)),
   CONNECTIONS("transport.connections", Unit.COUNT, "connections for one-sided reads that are open",
       transport(TransportStatistics::connections)),
+  CONNECTIONS_OPENED("transport.connectionsOpened", Unit.COUNT, "connections opened since the transport's start",
+      transport(TransportStatistics::connectionsOpened)),
+  CONNECTIONS_CLOSED_IDLE("transport.connectionsClosedIdle", Unit.COUNT,
+      "of those, closed because nothing passed over them, or to make room for others",
+      transport(TransportStatistics::connectionsClosedIdle)),
+  CONNECTIONS_REFUSED("transport.connectionsRefused", Unit.COUNT, "times that there was no room for another connection",
+      transport(TransportStatistics::connectionsRefused)),
   DISK_JOBS("transport.diskJobs", Unit.COUNT, "requests of peers that wait for a disk",
       transport(TransportStatistics::diskJobs)),
+  REFUSED_MAPPED("transport.refusedMapped", Unit.COUNT,
+      "blocks refused to peers because a limit of mapped map outputs was reached, or they could not be registered",
+      transport(TransportStatistics::refusedMapped)),
+  REFUSED_QUESTIONS("transport.refusedQuestions", Unit.COUNT,
+      "blocks refused to peers that had too many questions open", transport(TransportStatistics::refusedQuestions)),
+  REFUSED_DISK("transport.refusedDisk", Unit.COUNT,
+      "blocks refused to peers because too much was to be read from disks",
+      transport(TransportStatistics::refusedDisk)),
+  DISK_TIMEOUTS("transport.diskTimeouts", Unit.COUNT,
+      "blocks refused to peers because a disk did not answer in time", transport(TransportStatistics::diskTimeouts)),
   LONGEST_TURN("transport.longestTurnNanos", Unit.NANOS,
       "the longest time that the transport's thread was busy at once",
       transport(TransportStatistics::longestTurnNanos)),
@@ -72,7 +150,19 @@ public enum ExecutorGauge {
   }
 
   private static ToLongFunction<ExecutorState> transport(ToLongFunction<TransportStatistics> figure) {
-    return state -> state.transport().map(service -> figure.applyAsLong(service.statistics())).orElse(0L);
+    return state -> state.transportStatistics().map(figure::applyAsLong).orElse(0L);
+  }
+
+  private static ToLongFunction<ExecutorState> arena(ToLongFunction<ArenaFigures> figure) {
+    return state -> figure.applyAsLong(state.arenaFigures());
+  }
+
+  private static ToLongFunction<ExecutorState> fetches(ToLongFunction<LatencyHistogram> figure) {
+    return state -> figure.applyAsLong(state.fetchLatencies().all());
+  }
+
+  private static ToLongFunction<ExecutorState> longerThanMillis(long millis) {
+    return fetches(blocks -> blocks.longerThan(TimeUnit.MILLISECONDS.toNanos(millis)));
   }
 
   /** The name of the Spark metric. */

@@ -1,21 +1,31 @@
 package io.sluice.spark.executor;
 
 import io.sluice.nativebridge.Arena;
+import io.sluice.nativebridge.ArenaFigures;
+import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimit;
 import io.sluice.spark.fetch.ArrivalTrackingClient;
+import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.LatencyHistogram;
+import io.sluice.spark.metrics.RecentReading;
 import io.sluice.spark.record.ShuffleSerializers;
 import io.sluice.spark.seal.ApplicationKey;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.TransportService;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.storage.BlockManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The objects that exist once per executor process and that its tasks share: settings, block memory, counters, thread
@@ -23,6 +33,12 @@ import org.apache.spark.storage.BlockManager;
  * called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ExecutorState.class);
+  /** The percentile by which executors are called slow. */
+  static final double SLOW = 0.95;
+  private static final int SLOWEST_LOGGED = 3;
+  private static final double NANOS_PER_MILLI = 1e6;
+
   private final boolean nativeCore;
   private final Settings settings;
   private final FetchSettings fetchSettings;
@@ -31,12 +47,16 @@ public final class ExecutorState implements AutoCloseable {
   private final WorkerPool encoders;
   private final WorkerPool decoders;
   private final ReadAheadLimit readAheadBytes;
+  private final FetchLatencies fetchLatencies = new FetchLatencies();
   private final ReportedBytes reportedBytes = new ReportedBytes();
   private final OrderGuesses orderGuesses;
   private final ShuffleSerializers shuffleSerializers = new ShuffleSerializers();
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
   private final Optional<ApplicationKey> frameKey;
+  private final RecentReading<ArenaFigures> arenaFigures;
+  private final Optional<RecentReading<TransportStatistics>> transportStatistics;
+  private final AtomicBoolean closed = new AtomicBoolean();
   /** Made for the first reader. */
   private ArrivalTrackingClient blockClient;
   /** That {@link #blockClient} passes requests on to. */
@@ -64,6 +84,8 @@ public final class ExecutorState implements AutoCloseable {
     this.frameKey = frameKey;
     this.orderGuesses = new OrderGuesses(settings.guessOrder());
     this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
+    this.arenaFigures = new RecentReading<>(memory.arena()::figures);
+    this.transportStatistics = transport.map(service -> new RecentReading<>(service::statistics));
   }
 
   /** Whether the native library writes and reads frames in this process; otherwise package {@code codec} does. */
@@ -103,6 +125,21 @@ public final class ExecutorState implements AutoCloseable {
     return readAheadBytes;
   }
 
+  /** How long the blocks that this process fetches take. */
+  public FetchLatencies fetchLatencies() {
+    return fetchLatencies;
+  }
+
+  /** What the arena holds, or held a moment ago. */
+  ArenaFigures arenaFigures() {
+    return arenaFigures.get();
+  }
+
+  /** The transport's statistics, as they are or were a moment ago; empty without one-sided reads. */
+  Optional<TransportStatistics> transportStatistics() {
+    return transportStatistics.map(RecentReading::get);
+  }
+
   /** How the sizes that map tasks of SQL rows report compare with their bytes. */
   public ReportedBytes reportedBytes() {
     return reportedBytes;
@@ -138,14 +175,38 @@ public final class ExecutorState implements AutoCloseable {
     BlockStoreClient sparks = blockManager.blockStoreClient();
     if (blockClient == null || sparks != sparksClient) {
       sparksClient = sparks;
-      blockClient = new ArrivalTrackingClient(transport.map(service -> service.client(sparks)).orElse(sparks));
+      blockClient =
+          new ArrivalTrackingClient(transport.map(service -> service.client(sparks)).orElse(sparks), fetchLatencies);
     }
     return blockClient;
+  }
+
+  /** What SparkRDMA's statistics of its readers say when an executor ends. */
+  private void logLatencies() {
+    LatencyHistogram blocks = fetchLatencies.all();
+    if (blocks.count() == 0) {
+      return;
+    }
+    LOG.info("{} blocks were fetched from other executors; {}. The slowest: {}", blocks.count(), describe(blocks),
+        fetchLatencies.slowest(SLOWEST_LOGGED, SLOW).stream()
+            .map(peer -> "executor " + peer.executorId() + " (" + peer.blocks().count() + " blocks; "
+                + describe(peer.blocks()) + ")")
+            .collect(Collectors.joining(", ")));
+  }
+
+  private static String describe(LatencyHistogram blocks) {
+    return String.format(Locale.ROOT,
+        "half within %.2f ms, 95 %% within %.2f ms, 99 %% within %.2f ms, all within %.2f ms",
+        blocks.percentile(0.5) / NANOS_PER_MILLI, blocks.percentile(SLOW) / NANOS_PER_MILLI,
+        blocks.percentile(0.99) / NANOS_PER_MILLI, blocks.longest() / NANOS_PER_MILLI);
   }
 
   /** Makes the pools refuse new tasks, lets running ones finish, and closes transport and cache. Twice is fine. */
   @Override
   public void close() {
+    if (!closed.getAndSet(true)) {
+      logLatencies();
+    }
     transport.ifPresent(TransportService::close);
     cache.ifPresent(OutputCache::close);
     encoders.close();

@@ -1,8 +1,11 @@
 package io.sluice.spark.memory;
 
 import io.sluice.nativebridge.Arena;
+import io.sluice.nativebridge.ArenaFigures;
 import io.sluice.nativebridge.Lease;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAccumulator;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.spark.unsafe.Platform;
 
 /**
@@ -11,12 +14,16 @@ import org.apache.spark.unsafe.Platform;
  */
 public final class JavaArena implements Arena {
   private final AtomicLong leased = new AtomicLong();
+  private final LongAccumulator peak = new LongAccumulator(Math::max, 0);
+  private final LongAdder refusedByLimit = new LongAdder();
+  private final LongAdder refusedBySystem = new LongAdder();
   private final AtomicLong scratch = new AtomicLong();
   private volatile long limit;
 
   @Override
   public Lease tryTake(long bytes) {
     if (!count(bytes)) {
+      refusedByLimit.increment();
       return null;
     }
     long address = 0;
@@ -27,6 +34,7 @@ public final class JavaArena implements Arena {
       return lease;
     } finally {
       if (lease == null) {
+        refusedBySystem.increment();
         release(address, bytes);
       }
     }
@@ -37,6 +45,7 @@ public final class JavaArena implements Arena {
     long now = leased.get();
     while (now + bytes <= limit) {
       if (leased.compareAndSet(now, now + bytes)) {
+        peak.accumulate(now + bytes);
         return true;
       }
       now = leased.get();
@@ -69,14 +78,12 @@ public final class JavaArena implements Arena {
     return leased.get();
   }
 
+  /** What is given back is freed at once, and no block is received one-sidedly without the native library. */
   @Override
-  public long reservedBytes() {
-    return leased.get();
-  }
-
-  @Override
-  public long touchedBytes() {
-    return leased.get();
+  public ArenaFigures figures() {
+    long bytes = leased.get();
+    return new ArenaFigures(
+        bytes, peak.get(), 0, bytes, bytes, 0, 0, refusedByLimit.sum(), refusedBySystem.sum(), scratch.get());
   }
 
   /** The C library decides when freed memory goes back to the operating system. */

@@ -2,9 +2,14 @@ package io.sluice.spark.metrics;
 
 import io.sluice.nativebridge.FrameHeader;
 
-/** One reader's counts, added to the executor's counters when it ends. Not thread-safe. */
+/**
+ * One reader's counts, added to the executor's counters, and to the exchange's metrics in the SQL plan, when it ends.
+ * Not thread-safe.
+ */
 public final class ReadCounts {
   private final Counters counters;
+  /** Null for none. */
+  private final ExchangeMetrics exchange;
   private long records;
   private long encodedBytes;
   private long decodedBytes;
@@ -19,7 +24,13 @@ public final class ReadCounts {
   private long framesByPool;
 
   public ReadCounts(Counters counters) {
+    this(counters, null);
+  }
+
+  /** @param exchange the metrics of the exchange whose rows are read; null for none */
+  public ReadCounts(Counters counters, ExchangeMetrics exchange) {
     this.counters = counters;
+    this.exchange = exchange;
   }
 
   public void decoded(FrameHeader header, long nanos, boolean byPool) {
@@ -68,6 +79,9 @@ public final class ReadCounts {
     counters.add(Counter.READ_ENCODED_BYTES, encodedBytes);
     counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
     counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
+    if (exchange != null) {
+      exchange.read(framesByTask + framesByPool, decodeNanos, fetchWaitNanos);
+    }
     localBlocks = 0;
     localBytes = 0;
     remoteBlocks = 0;

@@ -49,9 +49,6 @@ final class MigrationTable {
   private static final String CONNECTING =
       "spark.sluice.transport.timeout limits how long a reader waits, spark.sluice.transport.retryDelay says when an "
           + "executor is tried again. Meanwhile its blocks come by Netty.";
-  private static final String COUNTERS =
-      "Counters are always kept and are metrics of Spark (docs/metrics.md, transport.*), beside Spark's own fetch wait "
-          + "time of each task.";
   private static final String PAGING = "UCX uses on-demand paging where the card has it.";
   private static final String SENDS =
       "Concerns messages that the sender pushes. Blocks are one-sided reads.";
@@ -198,9 +195,12 @@ final class MigrationTable {
         .notSupported("There is no list of CPUs. SparkRDMA had a completion thread for each connection; Sluice has one "
             + "native thread for each executor, which the kernel places. To keep an executor near its card, start it "
             + "by numactl --cpunodebind, or by the container's cpuset.", "cpuList")
-        .notNeeded(COUNTERS, "collectShuffleReaderStats")
-        .notSupported("There is no histogram of fetch times. " + COUNTERS, "fetchTimeBucketSizeInMs",
-            "fetchTimeNumBuckets")
+        .notNeeded(
+            "How long fetched blocks take is always kept, for all executors and for each: the metrics read.fetch… "
+                + "(docs/metrics.md), and a line in an executor's log when it ends.",
+            "collectShuffleReaderStats")
+        .notNeeded("Its buckets are fixed: ten for each power of ten, from 10 µs to 100 s.",
+            "fetchTimeBucketSizeInMs", "fetchTimeNumBuckets")
         .notNeeded(
             "SparkRDMA printed counters of the card's driver (/sys/class/infiniband_verbs), which are still there.",
             "collectOdpStats")

@@ -2,6 +2,7 @@ package io.sluice.spark.policy;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ExchangeMetrics;
 import io.sluice.spark.metrics.TaskFigures;
 import io.sluice.spark.seal.ApplicationKey;
 import org.apache.spark.ShuffleDependency;
@@ -24,23 +25,32 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
   private final boolean sealed;
   /** Null when no events are written. */
   private final TaskFigures figures;
+  /** Null when the shuffle is of no exchange in a SQL plan, or of one that Sluice has left as it was. */
+  private final ExchangeMetrics exchange;
 
   /**
    * @param sealed whether frames are encrypted
    * @param figures what brings the counts of tasks to the driver, once per application; null for none
+   * @param exchange the metrics of the exchange's node in the SQL plan; null for none
    */
-  public SluiceShuffleHandle(
-      int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, boolean sealed, TaskFigures figures) {
+  public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, boolean sealed,
+      TaskFigures figures, ExchangeMetrics exchange) {
     super(shuffleId, dependency);
     this.format = format;
     this.sealed = sealed;
     this.figures = figures;
+    this.exchange = exchange;
   }
 
   /** The counters for a reader or writer of this shuffle, which add to {@code ofExecutor}. */
   public Counters counters(Counters ofExecutor, TaskContext context) {
     return figures == null ? ofExecutor
         : figures.counters(ofExecutor, shuffleId(), context.stageId(), context.stageAttemptNumber());
+  }
+
+  /** The metrics of the exchange's node in the SQL plan, to which its writers and readers add; null for none. */
+  public ExchangeMetrics exchange() {
+    return exchange;
   }
 
   /** What is sent to the driver with the results of this shuffle's tasks; null for nothing. */

@@ -86,7 +86,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
       throw new SluiceException("shuffle " + handle.shuffleId() + " is read by a task that has ended");
     }
     Counters counters = handle.counters(executor.counters(), context);
-    ReadCounts counts = new ReadCounts(counters);
+    ReadCounts counts = new ReadCounts(counters, handle.exchange());
     SparkEnv env = SparkEnv.get();
     LocalBlockStore store = new SparkBlockStore(env.blockManager(), executor.fetchSettings());
     BlockPlan plan = plan(env, store);

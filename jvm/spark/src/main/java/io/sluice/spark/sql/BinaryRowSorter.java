@@ -69,6 +69,8 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private long free;
   private long peakBytes;
   private long sortNanos;
+  private long sortedRows;
+  private long comparedRows;
   /** Null as long as rows are inserted. */
   private volatile InsertedRows resident;
   private boolean closed;
@@ -270,8 +272,11 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private void sortReferences() {
     long start = System.nanoTime();
     if (references.size() - nulls > 1) {
-      new RowReferenceSort(context, memory, order, references).sort(nulls, references.size(), firstPart);
+      RowReferenceSort sort = new RowReferenceSort(context, memory, order, references);
+      sort.sort(nulls, references.size(), firstPart);
+      comparedRows += sort.comparedRows();
     }
+    sortedRows += references.size();
     sortNanos += System.nanoTime() - start;
   }
 
@@ -308,6 +313,16 @@ public final class BinaryRowSorter extends MemoryConsumer {
   /** Time of sorting in memory, that of spilled runs included. */
   public long getSortTimeNanos() {
     return sortNanos;
+  }
+
+  /** Rows that were sorted in memory, those of spilled runs included. */
+  long getSortedRows() {
+    return sortedRows;
+  }
+
+  /** Those of {@link #getSortedRows} that were compared with others, because numbers did not tell them apart. */
+  long getComparedRows() {
+    return comparedRows;
   }
 
   /** The most memory it ever held, in bytes. */

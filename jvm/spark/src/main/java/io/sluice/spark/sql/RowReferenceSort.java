@@ -38,6 +38,7 @@ final class RowReferenceSort {
   private final int[][] counts = new int[Long.BYTES][VALUES];
   /** The bits in which the numbers differ that were looked at last. */
   private long differing;
+  private long comparedRows;
 
   RowReferenceSort(TaskContext context, TaskMemoryManager memory, RowOrder order, References references) {
     this.context = context;
@@ -84,6 +85,11 @@ final class RowReferenceSort {
     if (telling != null) {
       sortByNumber(from, until, telling, depth);
     }
+  }
+
+  /** How many rows were compared with others so far. */
+  long comparedRows() {
+    return comparedRows;
   }
 
   private void sortFew(int from, int until, Part part, int depth) {
@@ -272,6 +278,7 @@ final class RowReferenceSort {
   private void compareAll(int from, int until, int column) {
     context.killTaskIfInterrupted();
     int count = until - from;
+    comparedRows += count;
     for (int i = 0; i < count; i++) {
       put(i, references.address(from + i));
     }

@@ -21,13 +21,17 @@ public final class SortMetrics {
    * Called once, after {@link BinaryRowSorter#sort}.
    *
    * @param spilledBefore {@link #bytesSpilled} before the first row was inserted
+   * @param byNumbers rows whose place the numbers of their keys proved
+   * @param compared rows that had to be compared with others, because numbers did not tell them apart
    */
-  public static void add(
-      BinaryRowSorter sorter, long spilledBefore, SQLMetric sortTime, SQLMetric peakMemory, SQLMetric spillSize) {
+  public static void add(BinaryRowSorter sorter, long spilledBefore, SQLMetric sortTime, SQLMetric peakMemory,
+      SQLMetric spillSize, SQLMetric byNumbers, SQLMetric compared) {
     TaskMetrics task = sorter.taskMetrics();
     sortTime.add(TimeUnit.NANOSECONDS.toMillis(sorter.getSortTimeNanos()));
     peakMemory.add(sorter.getPeakMemoryUsage());
     spillSize.add(task.memoryBytesSpilled() - spilledBefore);
+    byNumbers.add(sorter.getSortedRows() - sorter.getComparedRows());
+    compared.add(sorter.getComparedRows());
     task.incPeakExecutionMemory(sorter.getPeakMemoryUsage());
   }
 }

@@ -88,8 +88,19 @@ public final class ApplicationRow {
     return shufflesByPath.getOrDefault(path, 0L);
   }
 
+  /** By the constants of {@link io.sluice.spark.events.ShuffleRegistered}. */
+  Map<String, Long> shufflesByPath() {
+    return shufflesByPath;
+  }
+
+  /** Those that are Spark's, by the reason in words. */
   Map<String, Long> shufflesByReason() {
     return shufflesByReason;
+  }
+
+  /** By the id of a counter, and the keys above. */
+  Map<String, Long> totals() {
+    return totals;
   }
 
   long total(Counter counter) {

@@ -72,6 +72,11 @@ public final class ExecutorRow {
     return removed;
   }
 
+  /** By the ids of metrics. */
+  Map<String, Long> figures() {
+    return figures;
+  }
+
   /** By the id of a metric. */
   long figure(String id) {
     return figures.getOrDefault(id, 0L);

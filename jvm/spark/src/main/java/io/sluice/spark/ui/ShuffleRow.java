@@ -123,6 +123,11 @@ public final class ShuffleRow {
     return stages;
   }
 
+  /** By the id of a counter. */
+  Map<String, Long> figures() {
+    return figures;
+  }
+
   long of(Counter counter) {
     return figures.getOrDefault(counter.id(), 0L);
   }

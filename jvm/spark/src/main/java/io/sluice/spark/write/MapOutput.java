@@ -15,6 +15,7 @@ import io.sluice.spark.store.SpillFiles;
 import java.io.File;
 import java.io.IOException;
 import java.util.BitSet;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +47,7 @@ final class MapOutput implements AutoCloseable {
   /** Of the last row; null when frames are not sealed. */
   private byte[] rowSeal;
   private final BitSet partitionsWithRowsInFiles = new BitSet();
+  private final LongAdder encodeNanos = new LongAdder();
 
   /**
    * @param rowChecksums whether the runs keep Spark's checksum of all rows
@@ -98,7 +100,9 @@ final class MapOutput implements AutoCloseable {
       }
       throw e;
     } finally {
-      counters.add(Counter.WRITE_ENCODE_NANOS, System.nanoTime() - start);
+      long nanos = System.nanoTime() - start;
+      encodeNanos.add(nanos);
+      counters.add(Counter.WRITE_ENCODE_NANOS, nanos);
     }
   }
 
@@ -161,6 +165,11 @@ final class MapOutput implements AutoCloseable {
   /** Bytes of quota that the runs in memory hold. */
   long runBytes() {
     return runQuotaBytes;
+  }
+
+  /** Time that encoding has taken, over all threads. */
+  long encodeNanos() {
+    return encodeNanos.sum();
   }
 
   /** At least as many bytes as {@link #commit} will write. No encode may be running. */

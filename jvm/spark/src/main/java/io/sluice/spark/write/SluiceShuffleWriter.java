@@ -13,6 +13,7 @@ import io.sluice.spark.memory.Spillable;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ExchangeMetrics;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.record.ShuffleSerializers;
@@ -64,6 +65,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final Counters counters;
   private final TaskMemory memory;
   private final SQLMetric dataSize;
+  /** Null for none. */
+  private final ExchangeMetrics exchange;
   private final boolean rowChecksums;
   private final boolean guessOrder;
   private final ShuffleSerializers serializers;
@@ -103,6 +106,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.counters = handle.counters(executor.counters(), context);
     this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
+    this.exchange = handle.exchange();
     this.rowChecksums = RowBasedChecksums.wanted(dependency);
     BlockManager blockManager = SparkEnv.get().blockManager();
     SpillFiles spills = new SpillFiles(blockManager.diskBlockManager(), counters);
@@ -152,7 +156,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     while (rows.advance()) {
       append(rows.partition(), rows.row());
     }
-    rows.count(counters);
+    rows.count(counters, exchange);
   }
 
   private void append(int partition, UnsafeRow row) throws IOException {
@@ -400,6 +404,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
+    if (exchange != null) {
+      exchange.wrote(output.encodeNanos(), written);
+    }
     mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
     counters.add(Counter.WRITE_STOCK_BYTES, commit.estimatedStockBytes());
   }

@@ -1,12 +1,14 @@
 package io.sluice.spark.exchange;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ExchangeMetrics;
 import io.sluice.spark.sql.BinaryOrder;
 import io.sluice.spark.sql.ColumnOrder;
 import io.sluice.spark.sql.SortColumn;
@@ -126,7 +128,7 @@ class PartitionedRowsTest {
         partitions.add(rows.partition());
       }
       Counters counters = new Counters();
-      rows.count(counters);
+      rows.count(counters, null);
       return new Partitioned(ids, partitions, counters.get(Counter.WRITE_PARTITIONS_FOUND),
           counters.get(Counter.WRITE_PARTITIONS_ASKED), counters.get(Counter.WRITE_PARTITIONS_REFUTED));
     }
@@ -209,6 +211,33 @@ class PartitionedRowsTest {
           order.direction() != Ascending$.MODULE$, order.nullOrdering() == NullsFirst$.MODULE$).orElseThrow());
     }
     return RowPartitioning.range(new ColumnOrder(columns, exchange.output().length()), () -> null);
+  }
+
+  /** Spark's exchange wraps its input before it makes the shuffle, before a round robin twice. */
+  @Test
+  void theMetricsOfAnExchangeAreFoundFromItsShuffle() {
+    for (Dataset<Row> data : List.of(table.repartition(7, table.col("id")),
+        table.repartitionByRange(7, table.col("id")),
+        table.repartition(1))) {
+      ShuffleExchangeExec exchange = exchange(data);
+      assertFoundFromShuffle(exchange, RowPartitioning.single());
+    }
+    ShuffleExchangeExec inTurn = exchange(table.repartition(7));
+    assertFoundFromShuffle(inTurn, RowPartitioning.roundRobin(new BinaryOrder(inTurn.output().length()), 7));
+  }
+
+  private static void assertFoundFromShuffle(ShuffleExchangeExec exchange, RowPartitioning partitioning) {
+    ExchangeMetrics metrics = ExchangeMetrics.create(spark.session().sparkContext());
+    RDD<InternalRow> rows = exchange.child().execute();
+    assertTrue(metrics == ExchangeInput.metricsOf(pairs(exchange, new ExchangeInput(rows, partitioning, metrics))));
+    assertNull(ExchangeInput.metricsOf(pairs(exchange, rows)));
+    assertNull(ExchangeInput.metricsOf(rows));
+  }
+
+  private static RDD<?> pairs(ShuffleExchangeExec exchange, RDD<InternalRow> input) {
+    Serializer serializer = new UnsafeRowSerializer(exchange.output().length(), null);
+    return ShuffleExchangeExec$.MODULE$.prepareShuffleDependency(
+        input, exchange.child().output(), exchange.outputPartitioning(), serializer, exchange.metrics()).rdd();
   }
 
   /** Each column alone, then several at random. */

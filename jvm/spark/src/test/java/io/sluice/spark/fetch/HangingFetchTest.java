@@ -132,8 +132,8 @@ class HangingFetchTest {
         address -> false, TransferSize.AS_REPORTED, false, false);
     ReadCounts counts = new ReadCounts(counters);
     blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
-        new ArrivalTrackingClient(new StoppingClient(arriving)), FetchSettings.of(SparkEnv.get().conf()), metrics,
-        false)
+        new ArrivalTrackingClient(new StoppingClient(arriving), new FetchLatencies()),
+        FetchSettings.of(SparkEnv.get().conf()), metrics, false)
         .start(plan, allByClient, counts);
     FrameReader frames = new FrameReader(blocks, reader);
     return readAhead

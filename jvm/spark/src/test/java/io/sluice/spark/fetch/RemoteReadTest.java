@@ -121,7 +121,8 @@ class RemoteReadTest {
         ScalaIterators.of(moved.iterator()), address -> false, TransferSize.AS_REPORTED, batch, false);
     ReadCounts counts = new ReadCounts(counters);
     RemoteBlocks blocks = new RemoteFetch(context, SparkEnv.get().blockManager(), SparkEnv.get().mapOutputTracker(),
-        new ArrivalTrackingClient(SparkEnv.get().blockManager().blockStoreClient()), settings, metrics, batch)
+        new ArrivalTrackingClient(SparkEnv.get().blockManager().blockStoreClient(), new FetchLatencies()),
+        settings, metrics, batch)
         .start(plan, true, counts);
     ReaderMemory reader = new ReaderMemory(memory, counters);
     return new RowIterator(

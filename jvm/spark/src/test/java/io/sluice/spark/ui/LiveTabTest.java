@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sluice.spark.LocalSpark;
 import java.io.IOException;
 import java.net.URI;
@@ -12,6 +14,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
@@ -68,6 +71,39 @@ class LiveTabTest {
     for (String path : new String[] {"/sluice", "/sluice/", "/sluice/shuffles/", "/sluice/executors/"}) {
       assertFalse(page(path).contains("<script>alert"), path);
     }
+  }
+
+  @Test
+  void sparksRestInterfaceHasTheSameFigures() throws Exception {
+    start(Map.of());
+    String sluice = "/api/v1/applications/" + spark.session().sparkContext().applicationId() + "/sluice";
+    JsonNode overview = new ObjectMapper().readTree(page(sluice));
+    assertEquals(1000, overview.get("totals").get("write.records").asLong());
+    assertEquals(1, overview.get("shufflesByPath").get("SQL_ROWS").asLong());
+    JsonNode shuffles = new ObjectMapper().readTree(page(sluice + "/shuffles?offset=0&length=5"));
+    assertEquals(5, shuffles.get(0).get("partitions").asInt());
+    assertEquals(shuffles.get(0), new ObjectMapper().readTree(page(sluice + "/shuffles/0")));
+    assertEquals("driver", new ObjectMapper().readTree(page(sluice + "/executors")).get(0).get("executorId").asText());
+    assertEquals("[ ]", page(sluice + "/diagnosis"));
+    assertTrue(page(sluice.replace("/sluice", "/jobs")).contains("\"jobId\""), "Spark's own resources are there");
+  }
+
+  @Test
+  void wrongNumbersAndNamesAreNotFoundAsInSparksOwnInterface() throws Exception {
+    start(Map.of());
+    String application = "/api/v1/applications/" + spark.session().sparkContext().applicationId();
+    assertNotFound("unknown shuffle: 77", application + "/sluice/shuffles/77");
+    assertNotFound("no such app: app-0", "/api/v1/applications/app-0/sluice");
+    assertNotFound(get("/api/v1/applications/app-0/jobs").body(), "/api/v1/applications/app-0/sluice");
+    for (String wrong : List.of("/sluice/shuffles/x", "/sluice/shuffles/99999999999", "/sluice/nothing")) {
+      assertEquals(404, get(application + wrong).statusCode(), wrong);
+    }
+  }
+
+  private void assertNotFound(String message, String path) throws IOException, InterruptedException {
+    HttpResponse<String> response = get(path);
+    assertEquals(404, response.statusCode(), path);
+    assertEquals(message, response.body());
   }
 
   @Test

@@ -1,15 +1,18 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.exchange.{ExchangeInput, RowPartitioning}
+import io.sluice.spark.metrics.{ExchangeMetric, ExchangeMetrics}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 
 /**
  * The input of an exchange, whose rows are the child's; Sluice's shuffle writer asks it for their partitions. Shown as
  * `SluicePartitions`. It is a projection that changes nothing, and equals its child in canonical form, so that
- * exchanges are reused as without it.
+ * exchanges are reused as without it. Its metrics are what Sluice did for the exchange, in the tasks that wrote and
+ * read the shuffle.
  *
  * @param columns the child's output. `ProjectExec`'s parameters come first, because Spark copies nodes through the
  *                constructor
@@ -18,6 +21,12 @@ class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, part
   extends ProjectExec(columns, input) {
 
   override def nodeName: String = "SluicePartitions"
+
+  /** Made when the plan is shown or run. Tasks get them with the shuffle's handle, and not with this node. */
+  @transient private lazy val exchange: ExchangeMetrics = ExchangeMetrics.create(sparkContext)
+
+  @transient override lazy val metrics: Map[String, SQLMetric] =
+    ExchangeMetric.values.map(metric => metric.id -> exchange.get(metric)).toMap
 
   /** What the constructor takes beside `ProjectExec`'s parameters. */
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(partitioning)
@@ -36,5 +45,5 @@ class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, part
   override protected def withNewChildInternal(newChild: SparkPlan): ProjectExec =
     new SluicePartitionsExec(projectList, newChild, partitioning)
 
-  override protected def doExecute(): RDD[InternalRow] = new ExchangeInput(child.execute(), partitioning)
+  override protected def doExecute(): RDD[InternalRow] = new ExchangeInput(child.execute(), partitioning, exchange)
 }

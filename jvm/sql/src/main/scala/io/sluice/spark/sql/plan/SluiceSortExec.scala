@@ -1,16 +1,18 @@
 package io.sluice.spark.sql.plan
 
+import io.sluice.spark.metrics.NodeMetrics
 import io.sluice.spark.sql.{BinaryRowSorter, SortMetrics}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{CodegenSupport, InputAdapter, SortExec, SparkPlan}
 
 /**
  * A sort whose rows are sorted by [[BinaryRowSorter]]; shown as `SluiceSort`. Everything else about it is
- * `SortExec`'s: output, ordering, required distribution, metrics. With keys that `BinaryRowSorter` does not sort
- * ([[SortKeys.of]] is empty) it does what `SortExec` does.
+ * `SortExec`'s: output, ordering, required distribution, metrics, to which it adds how rows were sorted. With keys that
+ * `BinaryRowSorter` does not sort ([[SortKeys.of]] is empty) it does what `SortExec` does.
  *
  * The constructor has `SortExec`'s parameters, because Spark copies nodes through it.
  *
@@ -30,6 +32,21 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
 
   /** The name of the variable in the generated code that holds the sorter. */
   @transient private var sorterTerm: String = _
+
+  /**
+   * Those of `SortExec`, by the same names on all lines, and ours. Scala cannot ask a superclass for its lazy value.
+   */
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "sortTime" -> NodeMetrics.millis(sparkContext, "sort time"),
+    "peakMemory" -> NodeMetrics.bytes(sparkContext, "peak memory"),
+    "spillSize" -> NodeMetrics.bytes(sparkContext, "spill size")) ++ added
+
+  /** None where Spark's sorter sorts. */
+  private def added: Map[String, SQLMetric] = if (keyRows.isEmpty) Map.empty else Map(
+    SluiceSortExec.ByNumbers ->
+      NodeMetrics.count(sparkContext, "rows whose order numbers of their keys proved"),
+    SluiceSortExec.Compared ->
+      NodeMetrics.count(sparkContext, "rows compared because such numbers were equal"))
 
   // Spark keeps a child that equals the child that should take its place, so this node must not equal a SortExec.
   override def canEqual(other: Any): Boolean = other.isInstanceOf[SluiceSortExec]
@@ -58,12 +75,14 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
     val sortTime = longMetric("sortTime")
     val peakMemory = longMetric("peakMemory")
     val spillSize = longMetric("spillSize")
+    val byNumbers = longMetric(SluiceSortExec.ByNumbers)
+    val compared = longMetric(SluiceSortExec.Compared)
     child.execute().mapPartitions(rows => {
       val sorter = createRowSorter()
       val spilledBefore = SortMetrics.bytesSpilled(sorter)
       sorter.insertAll(rows)
       val sorted: Iterator[InternalRow] = sorter.sort()
-      SortMetrics.add(sorter, spilledBefore, sortTime, peakMemory, spillSize)
+      SortMetrics.add(sorter, spilledBefore, sortTime, peakMemory, spillSize, byNumbers, compared)
       sorted
     }, preservesPartitioning = false)
   }
@@ -78,7 +97,8 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
       classOf[BinaryRowSorter].getName, "sorter", v => s"$v = $plan.createRowSorter();", forceInline = true)
     val sorted = ctx.addMutableState("scala.collection.Iterator<UnsafeRow>", "sortedIter", forceInline = true)
     val insertRows = insertRowsCode(ctx)
-    val metrics = Seq("sortTime", "peakMemory", "spillSize").map(metricTerm(ctx, _)).mkString(", ")
+    val metrics = Seq("sortTime", "peakMemory", "spillSize", SluiceSortExec.ByNumbers, SluiceSortExec.Compared)
+      .map(metricTerm(ctx, _)).mkString(", ")
     val sortMetrics = classOf[SortMetrics].getName
     val spilledBefore = ctx.freshName("spilledBefore")
     val row = ctx.freshName("outputRow")
@@ -136,4 +156,9 @@ class SluiceSortExec(keys: Seq[SortOrder], overAllPartitions: Boolean, input: Sp
     }
     super.cleanupResources()
   }
+}
+
+object SluiceSortExec {
+  private val ByNumbers = "sluiceRowsByNumbers"
+  private val Compared = "sluiceRowsCompared"
 }
