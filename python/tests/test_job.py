@@ -42,6 +42,18 @@ class JobTest(unittest.TestCase):
         self.assertGreater(sluice["counters"]["SHUFFLES_RECORDS"], 0)
         self.assertEqual(sluice["counters"]["SHUFFLES_STOCK"], 0)
 
+    def test_conf_says_the_memory_and_what_is_wrong(self):
+        def conf(setting):
+            command = [sys.executable, "-m", "sluice_spark", "conf", setting]
+            return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+
+        right, wrong = conf("spark.sluice.memory.limit=123m"), conf("spark.sluice.memory.limt=123m")
+        self.assertEqual(right.returncode, 0, right.stderr)
+        self.assertRegex(right.stdout.splitlines()[-1], "^# shuffles of one executor use up to 123 MiB")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertRegex(wrong.stderr, "^error: the memory cannot .*: unknown settings .spark.sluice.memory.limt.:")
+        self.assertNotIn("\tat ", wrong.stderr)
+
     @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
     def test_two_versions_on_the_class_path_stop_the_application(self):
         """A jar whose name does not say that it is Sluice's: only the JVM can notice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,7 +93,9 @@ def _memory(class_path: str, arguments: Sequence[str]) -> str:
     command = [_machine.java(), "-cp", class_path, "io.sluice.spark.conf.MemoryLimitReport", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_REPORT_SECONDS)
     if done.returncode != 0:
-        raise SluiceError(f"the memory cannot be said for these settings:\n{done.stderr.strip()}")
+        thrown = re.search(r"^Exception in thread .*?Exception: (.*)$", done.stderr, re.MULTILINE)
+        why = thrown.group(1) if thrown else done.stderr.strip() or f"Java ended with {done.returncode}"
+        raise SluiceError(f"the memory cannot be said for these settings: {why}")
     return "\n".join(f"# {line}" for line in done.stdout.splitlines())
 
 
