@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 JOB = Path(__file__).with_name("job.py")
@@ -32,7 +33,8 @@ class JobTest(unittest.TestCase):
         return json.loads(lines[0][len("REPORT "):])
 
     def test_results_are_those_of_stock(self):
-        stock, sluice = self.report("stock"), self.report("sluice")
+        with ThreadPoolExecutor() as pool:
+            stock, sluice = pool.map(self.report, ("stock", "sluice"))
         self.assertEqual(stock["manager"], "sort")
         self.assertEqual(sluice["manager"], "io.sluice.spark.SluiceShuffleManager")
         self.assertEqual(len(stock["results"]["joined"]), 50)
