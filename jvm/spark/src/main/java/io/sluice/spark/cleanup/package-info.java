@@ -1,10 +1,14 @@
 /**
- * The end of shuffles: which map outputs a process has written, so that all of them are deleted when their shuffle is
- * removed.
+ * The end of shuffles: which map outputs an executor has written, and the removal of shuffles of SQL when their
+ * execution ends ({@code spark.sluice.sql.cleanup}, {@code docs/decisions/0026}).
  *
  * <pre>
- *   WrittenOutputs: map outputs by shuffle ─► deleted when Spark removes the shuffle
- *   TrackedWriter: a map task that ends after the removal of its shuffle deletes its own output
+ *   driver:    end of an execution ─► EndedExecutions ─► PlanShuffles: the shuffles of its plan
+ *                                          └─► OutputRemovals (the last ones, numbered)
+ *   executor:  RemovalPoll asks for new ones ─► WrittenOutputs: their map outputs ─► files and memory are freed
+ *              TrackedWriter: a map task that ends after the removal of its shuffle removes its own output
  * </pre>
+ *
+ * <p>In local mode {@code EndedExecutions} removes the outputs itself.
  */
 package io.sluice.spark.cleanup;
