@@ -2,8 +2,13 @@ package io.sluice.spark;
 
 import com.codahale.metrics.Gauge;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.cleanup.EndedExecutions;
+import io.sluice.spark.cleanup.RemovalPoll;
+import io.sluice.spark.cleanup.RemovalRequest;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.SqlCleanup;
+import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
@@ -16,6 +21,7 @@ import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.ui.SluiceTab;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
@@ -76,6 +82,9 @@ public final class SluicePlugin implements SparkPlugin {
         if (settings.sqlExchange()) {
           SessionExtension.addTo(plugin.conf());
         }
+        if (settings.sqlCleanup() != SqlCleanup.OFF) {
+          removeShufflesOfEndedExecutions(context);
+        }
       } else {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());
@@ -88,6 +97,18 @@ public final class SluicePlugin implements SparkPlugin {
         withTab = context;
       }
       return Map.of();
+    }
+
+    /** The manager may be made later, but before the first shuffle. */
+    private static void removeShufflesOfEndedExecutions(SparkContext context) {
+      if (SessionExtension.isSqlThere()) {
+        context.listenerBus().addToQueue(new EndedExecutions(
+            shuffleId -> currentManager() == null ? SqlCleanup.OFF : currentManager().sqlShuffles().wanted(shuffleId),
+            executionId -> currentManager() == null ? Set.of()
+                : currentManager().sqlShuffles().endExecution(executionId),
+            (shuffleId, lastMapId) -> currentManager().removeSqlShuffle(shuffleId, lastMapId)),
+            ApplicationEvents.QUEUE);
+      }
     }
 
     /** A listener bus that takes no event harms nothing else. */
@@ -110,6 +131,10 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public Object receive(Object message) {
+      if (message instanceof RemovalRequest request) {
+        SluiceShuffleManager manager = currentManager();
+        return manager == null ? new long[] {request.from()} : manager.removals().since(request.from());
+      }
       return message instanceof PeerHeartbeat heartbeat ? peers.heartbeat(heartbeat).toWire() : null;
     }
   }
@@ -131,6 +156,7 @@ public final class SluicePlugin implements SparkPlugin {
   /** Runs on each executor; in local mode in the driver's process too. */
   private static final class Executor implements ExecutorPlugin {
     private PeerDiscovery discovery;
+    private RemovalPoll removals;
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
@@ -139,6 +165,17 @@ public final class SluicePlugin implements SparkPlugin {
       if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)
           && NativeLibrary.load(settings.nativeLibrary()).available()) {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
+      }
+      if (settings.sqlCleanup() != SqlCleanup.OFF && !plugin.executorID().equals(DRIVER)) {
+        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs);
+      }
+    }
+
+    /** Without a manager there are no outputs yet. */
+    private static void removeOutputs(int shuffleId, long lastMapId) {
+      SluiceShuffleManager manager = currentManager();
+      if (manager != null) {
+        manager.removeOutputs(shuffleId, lastMapId);
       }
     }
 
@@ -156,6 +193,9 @@ public final class SluicePlugin implements SparkPlugin {
     public void shutdown() {
       if (discovery != null) {
         discovery.close();
+      }
+      if (removals != null) {
+        removals.close();
       }
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {

@@ -2,10 +2,15 @@ package io.sluice.spark;
 
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.cleanup.OutputRemovals;
+import io.sluice.spark.cleanup.SqlShuffles;
+import io.sluice.spark.cleanup.TrackedWriter;
+import io.sluice.spark.cleanup.WrittenOutputs;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.exchange.ExchangeInput;
@@ -17,8 +22,10 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.Capabilities;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.policy.RecordFormat;
+import io.sluice.spark.policy.SessionSettings;
 import io.sluice.spark.policy.ShufflePolicy;
 import io.sluice.spark.policy.SluiceShuffleHandle;
+import io.sluice.spark.read.LocalShuffles;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
 import io.sluice.spark.seal.ApplicationKey;
@@ -33,9 +40,8 @@ import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -79,8 +85,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final ApplicationEvents events;
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
   private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
-  /** Map ids of our outputs per shuffle, for {@link #unregisterShuffle}; Spark keeps such a table of its own. */
-  private final ConcurrentMap<Integer, Set<Long>> mapIds = new ConcurrentHashMap<>();
+  private final WrittenOutputs written = new WrittenOutputs();
+  private final SqlShuffles sqlShuffles = new SqlShuffles();
+  private final OutputRemovals removals = new OutputRemovals();
+  private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
   private ExecutorState executor;
 
@@ -158,14 +166,34 @@ public class SluiceShuffleManager extends SortShuffleManager {
         counters.increment(Counter.SHUFFLES_STOCK);
         logFallback(shuffleId, reason.get());
       }
+      if (reason.get() != FallbackReason.DISABLED) {
+        noteSqlShuffle(shuffleId, dependency);
+      }
       return super.registerShuffle(shuffleId, dependency);
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
     events.shuffleRegistered(shuffleId, dependency, format.name(), null, null);
+    noteSqlShuffle(shuffleId, dependency);
+    if (isDriver && runsTasks()) {
+      localShuffles.add(shuffleId, dependency);
+    }
     return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
         events.figures(dependency),
         format == RecordFormat.SQL_ROWS ? ExchangeInput.metricsOf(dependency.rdd()) : null);
+  }
+
+  /**
+   * RDDs' shuffles and those registered outside of SQL executions, as by {@code Dataset.rdd}, are Spark's cleaner's.
+   */
+  private void noteSqlShuffle(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
+    if (settings.sqlCleanup() == SqlCleanup.OFF || ShufflePolicy.formatOf(dependency) != RecordFormat.SQL_ROWS) {
+      return;
+    }
+    long execution = ApplicationEvents.execution(dependency.rdd().context());
+    if (execution != ShuffleRegistered.NO_EXECUTION) {
+      sqlShuffles.add(shuffleId, SessionSettings.cleanup(settings.sqlCleanup()), execution);
+    }
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {
@@ -190,14 +218,20 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      return published(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
+      return tracked(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
     ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
-    mapIds.computeIfAbsent(handle.shuffleId(), id -> ConcurrentHashMap.newKeySet()).add(mapId);
-    return published(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
+    return tracked(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
         handle.shuffleId(), mapId);
+  }
+
+  /** The writer, wrapped so that its output is deleted if the shuffle is removed before it has ended. */
+  private <K, V> ShuffleWriter<K, V> tracked(ShuffleWriter<K, V> writer, int shuffleId, long mapId) {
+    WrittenOutputs.Output output = written.begin(shuffleId, mapId);
+    return new TrackedWriter<>(
+        published(writer, shuffleId, mapId), output, () -> deleteOutputs(shuffleId, Set.of(mapId)));
   }
 
   /** The writer, wrapped so that its output is published where this application reads blocks one-sidedly. */
@@ -224,7 +258,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     ours.checkSealed(state.frameKey().isPresent());
     reportExecutor(ours, state);
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
-        startPartition, endPartition, context, metrics, state);
+        startPartition, endPartition, context, metrics, state, localShuffles);
   }
 
   /** With the results of some tasks the driver gets the executor's state. */
@@ -238,18 +272,54 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   @Override
   public boolean unregisterShuffle(int shuffleId) {
-    startedTransport().ifPresent(service -> service.publisher().withdrawShuffle(shuffleId));
-    Set<Long> ours = mapIds.remove(shuffleId);
-    if (ours != null) {
-      ours.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
-    }
+    sqlShuffles.forget(shuffleId);
+    deleteOutputs(shuffleId, written.removeShuffle(shuffleId));
     startedCache().ifPresent(cache -> cache.removeShuffle(shuffleId));
+    return super.unregisterShuffle(shuffleId);
+  }
+
+  /** Deletes map outputs of this process, Spark's files first, and forgets what is known of their shuffle. */
+  private void deleteOutputs(int shuffleId, Set<Long> mapIds) {
+    startedTransport().ifPresent(service -> service.publisher().withdrawShuffle(shuffleId));
+    mapIds.forEach(mapId -> shuffleBlockResolver().removeDataByMap(shuffleId, mapId));
+    startedCache().ifPresent(cache -> cache.removeOutputs(shuffleId, mapIds));
     startedExecutorState().ifPresent(state -> {
       state.reportedBytes().forget(shuffleId);
       state.orderGuesses().forget(shuffleId);
       state.shuffleSerializers().forget(shuffleId);
     });
-    return super.unregisterShuffle(shuffleId);
+  }
+
+  /**
+   * Removes a shuffle of a SQL execution that has ended; on the driver. The driver's tracker keeps the shuffle, without
+   * outputs, so that an action that wants it all the same computes it again.
+   */
+  void removeSqlShuffle(int shuffleId, long lastMapId) {
+    MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+    if (!tracker.containsShuffle(shuffleId)) {
+      return;
+    }
+    tracker.unregisterAllMapAndMergeOutput(shuffleId);
+    counters.increment(Counter.CLEANUP_SHUFFLES);
+    if (runsTasks()) {
+      removeOutputs(shuffleId, lastMapId);
+    } else {
+      removals.add(shuffleId, lastMapId);
+    }
+  }
+
+  /** Removes what tasks up to a map id have written of a shuffle in this process. */
+  public void removeOutputs(int shuffleId, long lastMapId) {
+    deleteOutputs(shuffleId, written.removeUpTo(shuffleId, lastMapId));
+  }
+
+  /** What {@link #removeSqlShuffle} has removed, for executors to ask; on the driver. */
+  OutputRemovals removals() {
+    return removals;
+  }
+
+  SqlShuffles sqlShuffles() {
+    return sqlShuffles;
   }
 
   @Override

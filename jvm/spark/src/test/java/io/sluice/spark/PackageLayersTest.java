@@ -24,9 +24,9 @@ class PackageLayersTest {
   private static final String ROOT = "io.sluice.spark";
   /** From the bottom: a package may use those before it. */
   private static final List<String> LAYERS =
-      List.of("metrics", "conf", "events", "migration", "compat", "concurrent", "seal", "codec", "memory", "record",
-          "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write", "read",
-          "ui");
+      List.of("metrics", "conf", "events", "migration", "compat", "cleanup", "concurrent", "seal", "codec", "memory",
+          "record", "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write",
+          "read", "ui");
   private static JavaClasses classes;
 
   @BeforeAll

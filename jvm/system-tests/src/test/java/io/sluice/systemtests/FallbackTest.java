@@ -8,10 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.policy.FallbackReason;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.logging.log4j.Level;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -40,7 +44,16 @@ class FallbackTest {
         Arguments.of(Map.of("spark.sluice.enabled", "false"), "spark.sluice.enabled is false", Level.INFO),
         Arguments.of(Map.of("spark.io.encryption.enabled", "true", "spark.shuffle.useOldFetchProtocol", "true"),
             "encryption", Level.WARN),
-        Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec", Level.WARN));
+        Arguments.of(Map.of("spark.io.compression.codec", "lzf"), "spark.io.compression.codec", Level.WARN),
+        Arguments.of(Map.of("spark.shuffle.sort.io.plugin.class", OwnDataIo.class.getName()),
+            "spark.shuffle.sort.io.plugin.class", Level.WARN));
+  }
+
+  /** A user's plugin for shuffle files: Spark's under another name. */
+  public static final class OwnDataIo extends LocalDiskShuffleDataIO {
+    public OwnDataIo(SparkConf conf) {
+      super(conf);
+    }
   }
 
   @ParameterizedTest
@@ -53,10 +66,19 @@ class FallbackTest {
       if (Engine.writesFrames()) {
         assertEquals(2, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_ROWS));
+        assertEquals(2, countedByItsReason(word));
         assertEquals(1, log.messages(Level.INFO, word).size(), () -> "logged: " + log.messages(Level.INFO, ""));
         assertEquals(level == Level.WARN ? 1 : 0, log.messages(Level.WARN, word).size());
       }
     }
+  }
+
+  /** Spark's metric of the one reason whose text has the word. */
+  private static long countedByItsReason(String word) {
+    String metric = Arrays.stream(FallbackReason.values()).filter(reason -> reason.text().contains(word)).findFirst()
+        .orElseThrow().metric();
+    return (Long) SparkEnv.get().metricsSystem().getSourcesByName("plugin.io.sluice.spark.SluicePlugin").apply(0)
+        .metricRegistry().getGauges().get(metric).getValue();
   }
 
   @Test
@@ -67,6 +89,23 @@ class FallbackTest {
             SparkApplication.on(Engine.UNDER_TEST).set("spark.sluice.native.library", "/nonexistent").start()) {
       assertEquals(expected, QUERY.run(application.session()));
       assertEquals(1, log.messages(Level.WARN, "").size(), () -> "logged: " + log.messages(Level.WARN, ""));
+    }
+  }
+
+  /** Elsewhere than in Spark's tests push-based shuffle needs YARN. */
+  @Test
+  void pushBasedShuffleIsLeftToSpark() {
+    try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
+        .set("spark.shuffle.push.enabled", "true")
+        .set("spark.testing", "true")
+        .set("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+        .start()) {
+      long groups = application.context().parallelize(List.of(1, 2, 3, 4, 5, 6), 3).groupBy(n -> n % 2).count();
+      assertEquals(2, groups);
+      if (Engine.writesFrames()) {
+        assertEquals(1, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+        assertEquals(1, countedByItsReason("push-based shuffle"));
+      }
     }
   }
 

@@ -9,17 +9,27 @@ import org.apache.logging.log4j.core.Logger;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Property;
 
-/** The log events of this process below {@code io.sluice} while it is open. */
+/** The log events of this process, those below {@code io.sluice} or all, while it is open. */
 final class LogCapture extends AbstractAppender implements AutoCloseable {
-  private final Logger logger = (Logger) LogManager.getLogger("io.sluice");
+  private final Logger logger;
   private final List<LogEvent> events = new ArrayList<>();
 
-  private LogCapture() {
+  private LogCapture(Logger logger) {
     super("capture", null, null, true, Property.EMPTY_ARRAY);
+    this.logger = logger;
   }
 
   static LogCapture open() {
-    LogCapture capture = new LogCapture();
+    return open(LogManager.getLogger("io.sluice"));
+  }
+
+  /** Also what Spark and its libraries log. */
+  static LogCapture openForAll() {
+    return open(LogManager.getRootLogger());
+  }
+
+  private static LogCapture open(org.apache.logging.log4j.Logger logger) {
+    LogCapture capture = new LogCapture((Logger) logger);
     capture.start();
     capture.logger.addAppender(capture);
     return capture;

@@ -51,11 +51,16 @@ public record Setting<T>(
   }
 
   static <E extends Enum<E>> Setting<E> choice(String key, Class<E> type, E defaultValue, Locale letters, String doc) {
+    return choice(key, type, defaultValue, letters, false, doc);
+  }
+
+  static <E extends Enum<E>> Setting<E> choice(
+      String key, Class<E> type, E defaultValue, Locale letters, boolean perSession, String doc) {
     // Spelled as users write it: modes in capitals, levels in small letters; read without regard to case.
     Function<E, String> spelling = value -> letters == null ? value.name() : value.name().toLowerCase(letters);
     String range =
         Arrays.stream(type.getEnumConstants()).map(spelling).collect(Collectors.joining(", ", "one of ", ""));
-    return new Setting<>(key, spelling.apply(defaultValue), range, doc, false,
+    return new Setting<>(key, spelling.apply(defaultValue), range, doc, perSession,
         text -> Enum.valueOf(type, text.toUpperCase(Locale.ROOT)));
   }
 

@@ -16,6 +16,8 @@ import scala.Tuple2;
  * @param recordsEnabled whether shuffles other than SQL's take Sluice's path
  * @param guessOrder whether the order of an RDD's keys may be guessed where the job's comparator then proves it
  * @param sqlExchange the application's default of {@code spark.sluice.sql.exchange}; a session may differ
+ * @param sqlCleanup the application's default of {@code spark.sluice.sql.cleanup}; a session may differ unless it is
+ * OFF
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
@@ -27,6 +29,7 @@ public record Settings(
     boolean recordsEnabled,
     boolean guessOrder,
     boolean sqlExchange,
+    SqlCleanup sqlCleanup,
     Mode mode,
     Codec codec,
     StoreSettings store,
@@ -65,6 +68,7 @@ public record Settings(
         value(conf, SluiceSettings.RECORDS_ENABLED),
         value(conf, SluiceSettings.RECORDS_GUESS_ORDER),
         value(conf, SluiceSettings.SQL_EXCHANGE),
+        sqlCleanup(conf),
         mode,
         codec,
         store,
@@ -76,6 +80,12 @@ public record Settings(
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)),
         ui(conf));
+  }
+
+  /** With the old fetch protocol a map output that is computed again has the old one's map id. */
+  private static SqlCleanup sqlCleanup(SparkConf conf) {
+    SqlCleanup wanted = value(conf, SluiceSettings.SQL_CLEANUP);
+    return conf.getBoolean("spark.shuffle.useOldFetchProtocol", false) ? SqlCleanup.OFF : wanted;
   }
 
   private static WriterSettings writer(SparkConf conf, Cores cores) {

@@ -36,6 +36,20 @@ public final class SluiceSettings {
           + "at run time for the plans that it makes from then on, but only if it was not false when the application "
           + "started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
 
+  public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
+      "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.OFF, Locale.ROOT, true,
+      "Which shuffles of a SQL execution are removed when it ends: files, memory and what other executors find them "
+          + "by, on all executors, within a few seconds. off: none; Spark removes a shuffle after a garbage collection "
+          + "in the driver has found that nothing refers to it. unreferenced: shuffles of plans that Spark makes for "
+          + "one action and that no other action can run: those of count, show, take, first, head, tail, isEmpty and of "
+          + "commands (writes, INSERT, CREATE TABLE AS SELECT); not those of collect, toPandas and other actions, "
+          + "which run the plan of the Dataset, and would run it again. all: the shuffles of every execution, except "
+          + "toLocalIterator and checkpoints, as Spark 4.1 does with "
+          + "spark.sql.classic.shuffleDependency.fileCleanup.enabled: an action that runs the same Dataset again "
+          + "computes its shuffles again. Shuffles that cached tables or RDDs made are never removed so. A session can "
+          + "change it for the executions that it starts from then on, but only if it was not off when the application "
+          + "started. It needs spark.plugins, and has no effect with spark.shuffle.useOldFetchProtocol.");
+
   public static final Setting<Mode> MODE = Setting.choice("spark.sluice.mode", Mode.class, Mode.MULTITHREADED, null,
       "A preset of spark.sluice.codec, spark.sluice.store and spark.sluice.transport; each of these that is set itself "
           + "takes precedence over it. MULTITHREADED is codec=sluice, store=files and transport=netty; UCX is "
@@ -201,8 +215,8 @@ public final class SluiceSettings {
           + "History Server takes the value from its own settings.");
 
   private static final List<Setting<?>> ALL =
-      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, MODE, CODEC, CODEC_LEVEL,
-          WRITER_THREADS,
+      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP, MODE, CODEC,
+          CODEC_LEVEL, WRITER_THREADS,
           WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
           TRANSPORT, TRANSPORT_TIMEOUT,
           TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,

@@ -14,7 +14,7 @@ public final class ApplicationEvents {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationEvents.class);
   private static final String SQL_EXECUTION = "spark.sql.execution.id";
   /** A queue of its own, so that no slow listener delays summaries beyond the end of the application. */
-  private static final String QUEUE = "sluice";
+  public static final String QUEUE = "sluice";
 
   private final boolean wanted;
   private boolean failed;
@@ -42,7 +42,8 @@ public final class ApplicationEvents {
     });
   }
 
-  private static long execution(SparkContext context) {
+  /** The SQL execution of this thread; {@link ShuffleRegistered#NO_EXECUTION} outside of one. */
+  public static long execution(SparkContext context) {
     String id = context.getLocalProperty(SQL_EXECUTION);
     return id == null ? ShuffleRegistered.NO_EXECUTION : Long.parseLong(id);
   }

@@ -4,7 +4,9 @@ import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameNotAuthenticException;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.util.function.IntConsumer;
 import org.apache.spark.shuffle.FetchFailedException;
+import org.apache.spark.shuffle.MetadataFetchFailedException;
 
 /**
  * The only place that makes a {@link FetchFailedException}: the scheduler then runs the map task again and
@@ -15,9 +17,16 @@ import org.apache.spark.shuffle.FetchFailedException;
  */
 public final class FetchFailures {
   private final Counters counters;
+  private final IntConsumer beforeReport;
 
   public FetchFailures(Counters counters) {
+    this(counters, shuffleId -> {});
+  }
+
+  /** @param beforeReport called with the shuffle's id before a failure is reported */
+  public FetchFailures(Counters counters, IntConsumer beforeReport) {
     this.counters = counters;
+    this.beforeReport = beforeReport;
   }
 
   /** Reports {@code failure} to the scheduler; never returns. */
@@ -30,9 +39,19 @@ public final class FetchFailures {
       counters.increment(Counter.READ_FRAMES_NOT_AUTHENTIC);
     }
     ShuffleBlock block = failure.block();
+    beforeReport.accept(block.shuffleId());
     throw FetchFailures.<RuntimeException>unchecked(new FetchFailedException(
         block.address(), block.shuffleId(), block.mapId(), block.mapIndex(), block.reduceId(),
         message(failure), failure.getCause()));
+  }
+
+  /** Reports that the tracker of map outputs does not know a shuffle; never returns. */
+  public RuntimeException raiseUnknown(int shuffleId, int reduceId) {
+    counters.increment(Counter.READ_FETCH_FAILURES);
+    beforeReport.accept(shuffleId);
+    throw FetchFailures.<RuntimeException>unchecked(new MetadataFetchFailedException(shuffleId, reduceId,
+        "Sluice cannot read partition " + reduceId + " of shuffle " + shuffleId
+            + ": the shuffle was removed while a task read it"));
   }
 
   /** Throws {@code thrown} as it is, which may be a fetch failure that Spark's own iterator made; never returns. */

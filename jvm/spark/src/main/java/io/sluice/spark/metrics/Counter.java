@@ -18,6 +18,10 @@ public enum Counter {
       "exchanges in SQL plans, those that are only explained too, whose partitions Spark's function finds where the "
           + "session wants Sluice to; the driver's log says why"),
 
+  CLEANUP_SHUFFLES("cleanup.shuffles", Unit.COUNT,
+      "shuffles of SQL executions that were removed because the execution had ended (spark.sluice.sql.cleanup); "
+          + "counted on the driver"),
+
   EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
       "executors that cannot use the native library: they read and write frames in Java"),
 

@@ -2,6 +2,7 @@ package io.sluice.spark.policy;
 
 import io.sluice.spark.conf.Setting;
 import io.sluice.spark.conf.SluiceSettings;
+import io.sluice.spark.conf.SqlCleanup;
 import org.apache.spark.sql.internal.SQLConf;
 
 import org.apache.spark.sql.internal.SQLConf$;
@@ -33,7 +34,12 @@ public final class SessionSettings {
         && value(setting, setting.defaultText());
   }
 
-  private static boolean value(Setting<Boolean> setting, String defaultText) {
+  /** {@code spark.sluice.sql.cleanup} of the session whose execution is registering a shuffle on this thread. */
+  public static SqlCleanup cleanup(SqlCleanup applicationDefault) {
+    return value(SluiceSettings.SQL_CLEANUP, applicationDefault.name());
+  }
+
+  private static <T> T value(Setting<T> setting, String defaultText) {
     SQLConf session = SQLConf$.MODULE$.get();
     return setting.parse(session.getConfString(setting.key(), defaultText));
   }

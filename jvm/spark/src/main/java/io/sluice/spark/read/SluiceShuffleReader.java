@@ -52,16 +52,18 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   private final TaskContext context;
   private final ShuffleReadMetricsReporter metrics;
   private final ExecutorState executor;
+  private final LocalShuffles localShuffles;
 
   /**
    * @param endMapIndex exclusive; {@code Integer.MAX_VALUE} for all
    * @param endPartition exclusive
+   * @param localShuffles those that this process has registered, if it is the driver too
    * @throws SluiceException when a shuffle of SQL rows sorts or aggregates on the reduce side: the manager must not
    *     give such a shuffle a {@link SluiceShuffleHandle}
    */
   public SluiceShuffleReader(SluiceShuffleHandle<K, ?, C> handle, int startMapIndex, int endMapIndex,
       int startPartition, int endPartition, TaskContext context, ShuffleReadMetricsReporter metrics,
-      ExecutorState executor) {
+      ExecutorState executor, LocalShuffles localShuffles) {
     ShuffleDependency<K, ?, C> dependency = handle.dependency();
     if (handle.format() == RecordFormat.SQL_ROWS
         && (dependency.aggregator().isDefined() || dependency.keyOrdering().isDefined())) {
@@ -76,6 +78,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     this.context = context;
     this.metrics = metrics;
     this.executor = executor;
+    this.localShuffles = localShuffles;
   }
 
   @Override
@@ -89,7 +92,9 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     ReadCounts counts = new ReadCounts(counters, handle.exchange());
     SparkEnv env = SparkEnv.get();
     LocalBlockStore store = new SparkBlockStore(env.blockManager(), executor.fetchSettings());
-    BlockPlan plan = plan(env, store);
+    FetchFailures failures = new FetchFailures(
+        counters, shuffleId -> localShuffles.ensureKnown(env.mapOutputTracker(), shuffleId));
+    BlockPlan plan = plan(new MapOutputLocations(env.mapOutputTracker(), failures), store);
     BlockInputs blocks = blocks(plan, store, env, counts);
     SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
     ReaderMemory memory =
@@ -97,7 +102,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     InsideTask insideTask = new InsideTask(context);
     RowIterator rows =
         new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
-            metrics, new FetchFailures(counters), insideTask);
+            metrics, failures, insideTask);
     context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
     if (handle.format() == RecordFormat.SQL_ROWS) {
       return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
@@ -126,10 +131,9 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   /** Where the blocks of this task are; {@code store} is asked which of them this process opens itself. */
-  private BlockPlan plan(SparkEnv env, LocalBlockStore store) {
+  private BlockPlan plan(MapOutputLocations locations, LocalBlockStore store) {
     return new BlockPlan(
-        env.mapOutputTracker().getMapSizesByExecutorId(
-            handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
+        locations.of(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
         store::reads, transferSize(), isBatch(), executor.frameKey().isPresent());
   }
 

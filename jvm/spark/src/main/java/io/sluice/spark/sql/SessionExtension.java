@@ -23,18 +23,29 @@ public final class SessionExtension {
    * @param conf of the running application, not a copy
    */
   public static void addTo(SparkConf conf) {
+    if (!isSqlThere()) {
+      LOG.debug("Spark SQL is not there");
+      return;
+    }
     try {
-      ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
-      Class.forName(POINT, false, ofThread == null ? SessionExtension.class.getClassLoader() : ofThread);
       String others = conf.get(KEY, "").trim();
       String own = className(scala.util.Properties$.MODULE$.versionNumberString());
       if (!("," + others.replaceAll("\\s", "") + ",").contains("," + own + ",")) {
         conf.set(KEY, others.isEmpty() ? own : own + "," + others);
       }
-    } catch (ClassNotFoundException e) {
-      LOG.debug("Spark SQL is not there");
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("Sorts of SQL queries are Spark's: the extension could not be added to {}", KEY, e);
+    }
+  }
+
+  /** Whether the application can use Spark SQL. */
+  public static boolean isSqlThere() {
+    try {
+      ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
+      Class.forName(POINT, false, ofThread == null ? SessionExtension.class.getClassLoader() : ofThread);
+      return true;
+    } catch (ClassNotFoundException | LinkageError e) {
+      return false;
     }
   }
 

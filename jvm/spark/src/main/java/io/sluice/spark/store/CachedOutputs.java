@@ -3,6 +3,7 @@ package io.sluice.spark.store;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
@@ -146,6 +147,13 @@ final class CachedOutputs {
   synchronized List<CachedOutput> removeShuffle(int shuffleId) {
     removedShuffles.set(shuffleId);
     return remove(output -> output.shuffleId() == shuffleId);
+  }
+
+  /**
+   * Removes some committed outputs of a shuffle; later ones are taken as before. Returns those that the caller frees.
+   */
+  synchronized List<CachedOutput> removeOutputs(int shuffleId, Collection<Long> mapIds) {
+    return remove(output -> output.shuffleId() == shuffleId && mapIds.contains(output.mapId()));
   }
 
   /** Refuses every later request and commit, and removes what is committed. Returns what the caller frees. */

@@ -9,6 +9,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
+import java.util.Collection;
 import java.util.Optional;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.slf4j.Logger;
@@ -155,6 +156,14 @@ public final class OutputCache implements AutoCloseable {
    */
   public void removeShuffle(int shuffleId) {
     outputs.removeShuffle(shuffleId).forEach(this::free);
+  }
+
+  /**
+   * Frees some committed outputs of a shuffle, after Spark's files of them have been deleted; the shuffle may get
+   * others.
+   */
+  public void removeOutputs(int shuffleId, Collection<Long> mapIds) {
+    outputs.removeOutputs(shuffleId, mapIds).forEach(this::free);
   }
 
   /** Copies the bytes of an output in state {@link OutputState#MOVING} to the disk; false if that failed. */

@@ -1,0 +1,89 @@
+package io.sluice.spark.cleanup;
+
+import io.sluice.spark.conf.SqlCleanup;
+import java.util.Set;
+import java.util.function.IntFunction;
+import java.util.function.LongFunction;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * On the driver: finds the shuffles of a SQL execution that has ended, and has those removed that the session wants
+ * removed. Which plans can run again is known from the action: {@code Dataset} makes a plan for each {@code count},
+ * {@code head} and the like, and for each command, and keeps no reference to it; other actions run the plan that the
+ * {@code Dataset} keeps, and run it again the next time. Used by the thread of one listener queue.
+ */
+public final class EndedExecutions extends SparkListener {
+  private static final Logger LOG = LoggerFactory.getLogger(EndedExecutions.class);
+  /**
+   * Actions for which {@code Dataset} makes a plan of their own; {@code show}, {@code take} and {@code first} are head.
+   */
+  private static final Set<String> ACTIONS_WITH_OWN_PLAN = Set.of("count", "head", "tail", "isEmpty");
+  /** Actions whose result reads the shuffles after the execution has ended. */
+  private static final Set<String> ACTIONS_READ_LATER = Set.of("toLocalIterator", "checkpoint", "localCheckpoint");
+
+  private final IntFunction<SqlCleanup> wanted;
+  private final LongFunction<Set<Integer>> shufflesMade;
+  private final OutputRemoval removal;
+  private long lastTaskId = -1;
+  private boolean warned;
+
+  /**
+   * @param wanted what the session wanted that registered a shuffle: {@link SqlShuffles#wanted}
+   * @param shufflesMade those that were registered during an execution that has ended: {@link SqlShuffles#endExecution}
+   * @param removal removes a shuffle on the driver and on all executors
+   */
+  public EndedExecutions(IntFunction<SqlCleanup> wanted, LongFunction<Set<Integer>> shufflesMade,
+      OutputRemoval removal) {
+    this.wanted = wanted;
+    this.shufflesMade = shufflesMade;
+    this.removal = removal;
+  }
+
+  /** Ids of tasks, which are the map ids, grow; the tasks of an execution have started before its end in this queue. */
+  @Override
+  public void onTaskStart(SparkListenerTaskStart started) {
+    lastTaskId = Math.max(lastTaskId, started.taskInfo().taskId());
+  }
+
+  @Override
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionEnd end && end.qe() != null) {
+      Set<Integer> made = shufflesMade.apply(end.executionId());
+      // After a failure it may be that no plan could be made; asking would make it again, and that may run commands
+      // again. An execution that has registered a shuffle has a plan.
+      if (end.executionFailure().isEmpty() || !made.isEmpty()) {
+        ended(end, made);
+      }
+    }
+  }
+
+  private void ended(SparkListenerSQLExecutionEnd end, Set<Integer> made) {
+    try {
+      remove(end.executionName().isDefined() ? end.executionName().get() : "", end.qe(), made);
+    } catch (Exception | LinkageError e) {
+      if (!warned) {
+        LOG.warn("The shuffles of SQL execution {} stay until Spark's cleaner removes them (said once)",
+            end.executionId(), e);
+        warned = true;
+      }
+    }
+  }
+
+  private void remove(String action, QueryExecution execution, Set<Integer> made) {
+    boolean ownPlan = ACTIONS_WITH_OWN_PLAN.contains(action) || execution.logical() instanceof Command;
+    boolean readLater = ACTIONS_READ_LATER.contains(action);
+    for (int shuffleId : PlanShuffles.of(execution.executedPlan(), made)) {
+      SqlCleanup cleanup = wanted.apply(shuffleId);
+      if (cleanup == SqlCleanup.ALL && !readLater || cleanup == SqlCleanup.UNREFERENCED && ownPlan) {
+        removal.remove(shuffleId, lastTaskId);
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.sluice.spark.cleanup;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sluice.spark.Await;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the driver has removed, and how executors learn it. */
+@Timeout(90)
+class OutputRemovalsTest {
+  private final OutputRemovals removals = new OutputRemovals();
+
+  @Test
+  void anExecutorGetsWhatItHasNotSeen() {
+    assertArrayEquals(new long[] {0}, removals.since(0));
+    removals.add(5, 50);
+    removals.add(6, 60);
+    assertArrayEquals(new long[] {2, 5, 50, 6, 60}, removals.since(0));
+    assertArrayEquals(new long[] {2, 6, 60}, removals.since(1));
+    assertArrayEquals(new long[] {2}, removals.since(2));
+    assertArrayEquals(new long[] {2}, removals.since(99), "of another driver");
+  }
+
+  @Test
+  void onlyTheLastAreKept() {
+    for (int i = 0; i < 12_000; i++) {
+      removals.add(i, i);
+    }
+    long[] all = removals.since(0);
+    assertEquals(1 + 2 * 10_000, all.length);
+    assertEquals(12_000, all[0]);
+    assertEquals(2_000, all[1]);
+    assertEquals(11_999, all[all.length - 1]);
+  }
+
+  @Test
+  void aPollAppliesEachRemovalOnceAndGoesOnAfterAFailure() {
+    List<String> applied = new CopyOnWriteArrayList<>();
+    AtomicInteger asked = new AtomicInteger();
+    removals.add(5, 50);
+    try (RemovalPoll poll = RemovalPoll.start(message -> {
+      if (asked.incrementAndGet() == 1) {
+        throw new IllegalStateException("the driver is busy");
+      }
+      return removals.since(((RemovalRequest) message).from());
+    }, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId))) {
+      Await.until("the first is applied", () -> applied.size() == 1);
+      removals.add(6, 60);
+      Await.until("the second is applied", () -> applied.size() == 2);
+    }
+    assertEquals(List.of("5 up to 50", "6 up to 60"), applied);
+  }
+}

@@ -1,0 +1,267 @@
+package io.sluice.spark.cleanup;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.Await;
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.ShuffleFiles;
+import io.sluice.spark.metrics.Counter;
+import java.nio.file.Path;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
+import org.apache.spark.storage.StorageLevel;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Which shuffles go when a SQL execution ends ({@code spark.sluice.sql.cleanup}), and that those which stay are used
+ * again.
+ */
+@Timeout(180)
+class SqlCleanupTest {
+  private static final String CLEANUP = "spark.sluice.sql.cleanup";
+  private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
+  private static final long ROWS = 1_000;
+  private static LocalSpark spark;
+
+  @TempDir Path folder;
+
+  private long fetchFailuresBefore;
+
+  @BeforeAll
+  static void start() {
+    // Without Spark's own cleaner: what goes is removed by Sluice.
+    spark = LocalSpark.start(Map.of(CLEANUP, "unreferenced", "spark.cleaner.referenceTracking", "false",
+        "spark.sql.shuffle.partitions", "3", "spark.sql.autoBroadcastJoinThreshold", "-1"));
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  @BeforeEach
+  void count() {
+    fetchFailuresBefore = spark.counter(Counter.READ_FETCH_FAILURES);
+  }
+
+  @AfterEach
+  void removeTheRest() {
+    settle();
+    spark.session().conf().unset(CLEANUP);
+    spark.session().conf().unset(ADAPTIVE);
+    spark.session().catalog().clearCache();
+    for (Path file : ShuffleFiles.named("shuffle_")) {
+      spark.manager().unregisterShuffle(Integer.parseInt(file.getFileName().toString().split("_")[1]));
+    }
+    assertEquals(List.of(), ShuffleFiles.named("shuffle_"));
+  }
+
+  private static void settle() {
+    try {
+      spark.session().sparkContext().listenerBus().waitUntilEmpty();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Dataset<Row> table() {
+    return spark.session().range(0, ROWS, 1, 3).selectExpr("id", "id % 10 AS k");
+  }
+
+  private static Dataset<Row> joined() {
+    Dataset<Row> sums = table().groupBy("k").agg(functions.sum("id").as("s"));
+    return table().repartition(4, col("k")).join(sums, "k").select("id", "s");
+  }
+
+  private static long outputs() {
+    return spark.counter(Counter.WRITE_MAP_OUTPUTS);
+  }
+
+  private static long removed() {
+    return spark.counter(Counter.CLEANUP_SHUFFLES);
+  }
+
+  private long fetchFailures() {
+    return spark.counter(Counter.READ_FETCH_FAILURES) - fetchFailuresBefore;
+  }
+
+  private static int files() {
+    settle();
+    return ShuffleFiles.named("shuffle_").size();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void shufflesOfActionsWithAPlanOfTheirOwnGo(String adaptive) {
+    spark.session().conf().set(ADAPTIVE, adaptive);
+    long before = removed();
+    assertEquals(ROWS, joined().count());
+    assertEquals(0, files());
+    assertTrue(removed() >= before + 3, () -> removed() + " removed");
+    joined().orderBy("id").tail(3);
+    joined().orderBy("id").show(3);
+    assertFalse(joined().isEmpty());
+    assertEquals(0L, joined().orderBy("id").first().getLong(0));
+    assertEquals(0, files());
+    joined().write().parquet(folder.resolve("out").toString());
+    assertEquals(0, files());
+    joined().createOrReplaceTempView("joined");
+    spark.session()
+        .sql("INSERT OVERWRITE DIRECTORY '" + folder.resolve("sql") + "' USING parquet SELECT * FROM joined");
+    assertEquals(0, files());
+    assertEquals(ROWS, spark.session().read().parquet(folder.resolve("sql").toString()).count());
+    assertEquals(0, fetchFailures());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void shufflesOfSubqueriesAndReusedExchangesGo(String adaptive) {
+    spark.session().conf().set(ADAPTIVE, adaptive);
+    Dataset<Row> shuffled = table().repartition(4, col("k"));
+    shuffled.createOrReplaceTempView("shuffled");
+    long written = outputs();
+    String ofSubquery =
+        "SELECT * FROM shuffled WHERE k = (SELECT max(k) FROM shuffled GROUP BY k ORDER BY k DESC LIMIT 1)";
+    assertEquals(ROWS / 10, spark.session().sql(ofSubquery).count());
+    assertTrue(outputs() > written);
+    assertEquals(0, files());
+    assertEquals(ROWS * 100, shuffled.as("a").join(shuffled.as("b"), "k").count());
+    assertEquals(0, files());
+  }
+
+  /** A stage that adaptive execution has run and then left out of the plan, because the other side has no rows. */
+  @Test
+  void shufflesThatAdaptiveExecutionDroppedGo() {
+    spark.session().conf().set(ADAPTIVE, "true");
+    long written = outputs();
+    Dataset<Row> none = table().where("id % 7 = 8").groupBy("k").agg(functions.sum("id").as("s"));
+    assertEquals(0, table().groupBy("k").count().join(none, "k").count());
+    assertTrue(outputs() > written);
+    // The stage of the dropped side may still run.
+    Await.until("all files are gone", () -> files() == 0);
+  }
+
+  /** As stock: the second action skips the stages of the first. */
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void aPlanThatRunsAgainFindsItsShuffles(String adaptive) {
+    spark.session().conf().set(ADAPTIVE, adaptive);
+    Dataset<Row> data = joined();
+    List<Row> first = data.collectAsList();
+    long written = outputs();
+    assertTrue(files() > 0);
+    assertEquals(ROWS, data.count());
+    settle();
+    assertEquals(first.size(), data.collectAsList().size());
+    assertTrue(outputs() > written, "count has a plan of its own");
+    long afterCount = outputs();
+    data.collectAsList();
+    assertEquals(afterCount, outputs());
+    assertEquals(0, fetchFailures());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void shufflesOfCachedTablesAndRddsStay(String adaptive) {
+    spark.session().conf().set(ADAPTIVE, adaptive);
+    Dataset<Row> cached = joined().persist(StorageLevel.DISK_ONLY());
+    assertEquals(ROWS, cached.count());
+    int ofCached = files();
+    assertTrue(ofCached > 0, "the cached table's own shuffles");
+    assertEquals(10, cached.groupBy("s").count().count());
+    assertEquals(ofCached, files());
+    var rdd = table().repartition(5, col("id")).javaRDD();
+    assertEquals(ROWS, rdd.count());
+    int withRdd = files();
+    assertTrue(withRdd > ofCached);
+    long written = outputs();
+    assertEquals(ROWS, rdd.count());
+    assertEquals(written, outputs());
+    spark.session().conf().set(CLEANUP, "all");
+    assertEquals(ROWS, rdd.count());
+    assertEquals(ROWS, cached.count());
+    assertEquals(withRdd, files());
+    assertEquals(0, fetchFailures());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void withAllAPlanThatRunsAgainComputesItsShufflesAgain(String adaptive) {
+    spark.session().conf().set(ADAPTIVE, adaptive);
+    spark.session().conf().set(CLEANUP, "all");
+    Dataset<Row> data = joined();
+    List<String> first = sorted(data.collectAsList());
+    long written = outputs();
+    assertEquals(0, files());
+    assertEquals(first, sorted(data.collectAsList()));
+    assertTrue(outputs() > written);
+    assertEquals(0, files());
+    assertEquals(0, fetchFailures(), "the tracker knew that they are gone");
+  }
+
+  /** The removal comes while the next execution of the same plan runs: it may see a fetch failure, never wrong rows. */
+  @Test
+  void executionsRacingWithRemovalsGiveTheirRows() {
+    spark.session().conf().set(CLEANUP, "all");
+    Dataset<Row> data = joined();
+    List<String> first = sorted(data.collectAsList());
+    for (int i = 0; i < 8; i++) {
+      assertEquals(first, sorted(data.collectAsList()));
+    }
+    assertEquals(0, files());
+  }
+
+  @Test
+  void rowsThatAreReadAfterTheExecutionAreThere() {
+    spark.session().conf().set(CLEANUP, "all");
+    Iterator<Row> rows = joined().toLocalIterator();
+    assertTrue(rows.hasNext());
+    settle();
+    int count = 0;
+    for (; rows.hasNext(); rows.next()) {
+      count++;
+    }
+    assertEquals(ROWS, count);
+    assertEquals(0, fetchFailures());
+    Dataset<Row> checkpointed = joined().localCheckpoint(false);
+    settle();
+    assertEquals(ROWS, checkpointed.count());
+    assertEquals(0, fetchFailures());
+  }
+
+  @Test
+  void aSessionTurnsItOff() {
+    spark.session().conf().set(CLEANUP, "off");
+    long before = removed();
+    assertEquals(ROWS, joined().count());
+    assertTrue(files() > 0);
+    assertEquals(before, removed());
+  }
+
+  @Test
+  void aFailedExecutionLeavesNothing() {
+    assertThrows(Exception.class, () -> joined().where("IF(id = 500, raise_error('on purpose'), s >= 0)").count());
+    // Tasks beside the failed one end later.
+    Await.until("all files are gone", () -> files() == 0);
+  }
+
+  private static List<String> sorted(List<Row> rows) {
+    return rows.stream().map(Row::toString).sorted().toList();
+  }
+}
