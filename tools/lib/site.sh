@@ -41,7 +41,8 @@ prepare_site() {
 
 command_site() {
   (($# == 0)) || die "site takes no arguments, not '$1'"
-  command -v python3 >/dev/null || die "no python3 found, which the site is made with. Install python3 with venv and pip"
+  command -v python3 >/dev/null ||
+    die "no python3 found, which the site is made with. Install python3 with venv and pip"
   prepare_site || exit 1
   step make-site make_site || exit 1
   note "Open $site/html/index.html"

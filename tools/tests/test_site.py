@@ -79,9 +79,10 @@ class SiteTest(unittest.TestCase):
 
     def test_a_finished_site_loads_nothing_from_elsewhere(self):
         page = self.root / "html/a/b.html"
-        self.site.write(page, '<script src="https://example.org/iframe-worker/shim" type="x"></script><a href="https://y">')
+        link = '<a href="https://y">'
+        self.site.write(page, f'<script src="https://example.org/iframe-worker/shim" type="x"></script>{link}')
         self.assertTrue(self.site.finish(self.root / "html", str(TOOL)))
-        self.assertEqual(page.read_text(), '<script src="../assets/iframe-worker.js" type="x"></script><a href="https://y">')
+        self.assertEqual(page.read_text(), f'<script src="../assets/iframe-worker.js" type="x"></script>{link}')
         self.site.write(page, '<img alt="" src="https://example.org/x.png">')
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertFalse(self.site.finish(self.root / "html", None))

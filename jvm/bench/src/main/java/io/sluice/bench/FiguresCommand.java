@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code ./sluice figures}: measures every published figure again and rewrites the pages that show them. */
 @Command(name = "figures", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Measures every figure of README.md, docs/figures.md and bench/results again, part by part, and rewrites the pages "
-        + "from the results. A part that fails keeps its earlier results. Needs a quiet machine.")
+    description = "Measures every figure of README.md, docs/figures.md and bench/results again, part by part, and "
+        + "rewrites the pages from the results. A part that fails keeps its earlier results. Needs a quiet machine.")
 final class FiguresCommand implements Callable<Integer> {
 
   /** Pages with sections of figures, from the checkout's root. */

@@ -114,7 +114,9 @@ class EncryptedShuffleTest {
         .selectExpr("look(id) AS id", "concat('" + MARKER + "', id % 1000) AS text", "id % 77 AS k");
   }
 
-  /** Long texts, so that map tasks spill. */
+  /**
+   * Long texts, so that map tasks spill. Partition it by a column: a round robin sorts all rows, which looks, first.
+   */
   private Dataset<Row> longTable() {
     return table(300_000).withColumn("text", functions.expr("repeat(text, 8)"));
   }
@@ -137,7 +139,7 @@ class EncryptedShuffleTest {
     Map<String, String> plain =
         encryptedAnd("spark.io.encryption.enabled", "false", "spark.sluice.memory.limit", "16m");
     start(plain);
-    spark.onSluice(() -> longTable().repartition(8));
+    spark.onSluice(() -> longTable().repartition(8, functions.col("k")));
     look();
     assertEquals(Set.of("shuffle.data", "temp_shuffle"), LEAKING);
   }
@@ -146,7 +148,7 @@ class EncryptedShuffleTest {
   @ValueSource(strings = {"", "/absent/libsluice_jni.so"})
   void queriesWithSpillsGiveStocksRowsAndLeaveNoneInFiles(String library) {
     start(encryptedAnd("spark.sluice.memory.limit", "16m", "spark.sluice.native.library", library));
-    assertSameAsStock(() -> longTable().repartition(8));
+    assertSameAsStock(() -> longTable().repartition(8, functions.col("k")));
     assertTrue(spark.counter(Counter.WRITE_SPILLS) > 0);
     assertTrue(CLEAN.containsAll(Set.of("shuffle.data", "temp_shuffle")), CLEAN::toString);
   }
