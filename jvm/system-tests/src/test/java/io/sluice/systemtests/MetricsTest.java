@@ -4,7 +4,10 @@ import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.SluiceShuffleManager;
+import io.sluice.spark.executor.ExecutorGauge;
 import java.util.List;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,7 +19,9 @@ class MetricsTest {
   private static final int MAPS = 4;
   private static final int PARTITIONS = 10;
 
-  private record Observed(ShuffleTotals totals, List<Long> dataSize, List<Long> recordsWritten, long fileBytes) {}
+  /** @param fetches blocks whose latency executors have kept */
+  private record Observed(
+      ShuffleTotals totals, List<Long> dataSize, List<Long> recordsWritten, long fileBytes, long fetches) {}
 
   @ParameterizedTest
   @ValueSource(strings = {SparkApplication.LOCAL, SparkApplication.CLUSTER})
@@ -34,6 +39,9 @@ class MetricsTest {
     assertEquals(MAPS * PARTITIONS, ours.totals().localBlocks() + ours.totals().remoteBlocks());
     assertEquals(master.equals(SparkApplication.CLUSTER), ours.totals().remoteBlocks() > 0);
     assertTrue(ours.totals().writeNanos() > 0);
+    if (Engine.UNDER_TEST.isSluice()) {
+      assertEquals(ours.totals().remoteBlocks(), ours.fetches());
+    }
   }
 
   private static Observed observe(Engine engine, String master) {
@@ -47,7 +55,16 @@ class MetricsTest {
       assertEquals(ROWS, Fingerprint.of(data).rows());
       ShuffleTotals totals = application.events().totals();
       long bytes = ShuffleFiles.data(application.localDir()).stream().mapToLong(ShuffleFiles::size).sum();
-      return new Observed(totals, Plans.metric(data, "dataSize"), Plans.metric(data, "shuffleRecordsWritten"), bytes);
+      return new Observed(
+          totals, Plans.metric(data, "dataSize"), Plans.metric(data, "shuffleRecordsWritten"), bytes,
+          engine.isSluice() && master.equals(SparkApplication.CLUSTER) ? fetches(application) : 0);
     }
+  }
+
+  private static long fetches(SparkApplication application) {
+    return ExecutorSurvey.ask(application.context(),
+        () -> ExecutorGauge.FETCHES.of(((SluiceShuffleManager) SparkEnv.get().shuffleManager()).executorState())
+            .longValue())
+        .values().stream().mapToLong(Long::longValue).sum();
   }
 }
