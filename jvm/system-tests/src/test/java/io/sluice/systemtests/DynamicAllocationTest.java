@@ -28,7 +28,7 @@ class DynamicAllocationTest {
         .set("spark.dynamicAllocation.initialExecutors", "2")
         .set("spark.dynamicAllocation.maxExecutors", "2")
         .set("spark.dynamicAllocation.executorIdleTimeout", "2s")
-        .set("spark.dynamicAllocation.schedulerBacklogTimeout", "100ms");
+        .set("spark.dynamicAllocation.schedulerBacklogTimeout", "1s");
   }
 
   private static JavaRDD<InternalRow> shuffled(SparkApplication application) {

@@ -120,7 +120,7 @@ class RddOperationsTest {
     if (Engine.writesFrames()) {
       assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
       assertTrue(ProcessCounters.here(Counter.SHUFFLES_RECORDS) >= 10);
-      assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= 3);
+      assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= 2);
     }
   }
 }

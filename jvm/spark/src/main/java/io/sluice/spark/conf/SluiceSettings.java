@@ -39,10 +39,10 @@ public final class SluiceSettings {
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
       "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.OFF, Locale.ROOT, true,
       "Which shuffles of a SQL execution are removed when it ends: files, memory and what other executors find them "
-          + "by, on all executors, within a few seconds. off: none; Spark removes a shuffle after a garbage "
-          + "collection in the driver has found that nothing refers to it. unreferenced: shuffles of plans that Spark makes for "
-          + "one action and that no other action can run: those of count, show, take, first, head, tail, isEmpty and of "
-          + "commands (writes, INSERT, CREATE TABLE AS SELECT); not those of collect, toPandas and other actions, "
+          + "by, on all executors, within a few seconds. off: none; Spark removes a shuffle after a garbage collection "
+          + "in the driver has found that nothing refers to it. unreferenced: shuffles of plans that Spark makes for "
+          + "one action and that no other action can run: those of count, show, take, first, head, tail, isEmpty and "
+          + "of commands (writes, INSERT, CREATE TABLE AS SELECT); not those of collect, toPandas and other actions, "
           + "which run the plan of the Dataset, and would run it again. all: the shuffles of every execution, except "
           + "toLocalIterator and checkpoints, as Spark 4.1 does with "
           + "spark.sql.classic.shuffleDependency.fileCleanup.enabled: an action that runs the same Dataset again "
