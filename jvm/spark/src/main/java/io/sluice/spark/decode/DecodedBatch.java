@@ -4,6 +4,8 @@ import io.sluice.nativebridge.CorruptFrameException;
 import io.sluice.nativebridge.FrameHeader;
 import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import org.apache.spark.unsafe.Platform;
 
 /**
@@ -92,7 +94,7 @@ final class DecodedBatch implements AutoCloseable {
     Platform.copyMemory(null, start + allRowBytes, null, start + rowBytes, (long) Integer.BYTES * rows);
   }
 
-  /** Reads the current frame, which is a plain row, to the heap. */
+  /** Reads the current frame, which is a plain row, to the heap; the row's length is written behind it. */
   void readToHeap(FrameReader frames) throws IOException {
     rowBytes = frames.header().decodedBytes();
     rows = 1;
@@ -103,7 +105,8 @@ final class DecodedBatch implements AutoCloseable {
       array = new byte[(int) bytes];
     }
     frames.readRow(array);
-    Platform.putInt(array, Platform.BYTE_ARRAY_OFFSET + rowBytes, (int) rowBytes);
+    // Not by Platform, which would write behind an array that is too short.
+    ByteBuffer.wrap(array).order(ByteOrder.nativeOrder()).putInt((int) rowBytes, (int) rowBytes);
   }
 
   /** The array that holds the rows; null when {@link #offset} is an address. */

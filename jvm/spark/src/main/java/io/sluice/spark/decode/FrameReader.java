@@ -180,9 +180,12 @@ public final class FrameReader implements AutoCloseable {
         && rowArrayBytes() <= MAX_ARRAY_BYTES;
   }
 
-  /** Bytes of the array for {@link #readRow}: the row, and in a sealed frame its length and its seal too. */
+  /**
+   * Bytes of the array for {@link #readRow}, which are those of the payload: the row and its length, and in a sealed
+   * frame the seal.
+   */
   long rowArrayBytes() {
-    return sealed == null ? header.decodedBytes() : header.encodedBytes();
+    return header.encodedBytes();
   }
 
   /**

@@ -106,7 +106,8 @@ class RowIteratorTest {
     RowIterator rows = iterator(PlainFrames.frameOfOneRow(1, bytes), PlainFrames.frameOfOneRow(2, bytes - 8),
         PlainFrames.block(3, 1, 10));
     UnsafeRow first = rows.next()._2();
-    Object array = first.getBaseObject();
+    byte[] array = (byte[]) first.getBaseObject();
+    assertEquals(bytes + Integer.BYTES, array.length, "the row's length is behind the row");
     assertEquals(bytes, first.getSizeInBytes());
     UnsafeRow second = rows.next()._2();
     assertSame(array, second.getBaseObject());
