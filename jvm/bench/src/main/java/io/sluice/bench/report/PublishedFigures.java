@@ -27,7 +27,7 @@ public final class PublishedFigures {
       Map.of("tpch", FigurePart.TPCH, "cold", FigurePart.COLD, "modes", FigurePart.MODES, "demo", FigurePart.DEMO);
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.of(
       "tpch", MarkdownFigures::tpch, "cold", MarkdownFigures::cold, "modes", MarkdownFigures::modes,
-      "demo", results -> "```\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
+      "demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
 
   private final Path folder;
 
