@@ -11,9 +11,14 @@ import os
 import sys
 from pathlib import Path
 
+import neighbours
 import pandas as pd
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
+# Executors do not have that module.
+cloudpickle.register_pickle_by_value(neighbours)
 
 FRAME_MAGIC = b"SLF1"  # docs/block-format.md
 COUNTERS = ("SHUFFLES_ROWS", "SHUFFLES_RECORDS", "SHUFFLES_STOCK")
@@ -76,7 +81,9 @@ def data_frame_join(spark):
     return [tuple(row) for row in totals.orderBy("name").collect()]
 
 
-JOBS = (word_count, sort_by_key, group_by_key, pipe_and_persist, pandas_udf, data_frame_join)
+JOBS = (word_count, sort_by_key, group_by_key, pipe_and_persist, pandas_udf, data_frame_join, *neighbours.JOBS)
+if os.environ.get("SLUICE_TESTS") == "all":
+    JOBS += neighbours.MORE_JOBS
 
 
 # --- What the shuffles did -----------------------------------------------------------------------------------------

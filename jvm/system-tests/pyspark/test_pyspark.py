@@ -5,6 +5,7 @@ the arguments that ./sluice conf prints for Spark 4, which come in the environme
 """
 
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -29,6 +30,8 @@ SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.unsafe.exceptionOnMemoryLeak": "true",
 }
+
+in_all = unittest.skipUnless(os.environ.get("SLUICE_TESTS") == "all", "runs with ./sluice test --all")
 
 
 def recommended_arguments():
@@ -72,16 +75,30 @@ class PySparkTest(unittest.TestCase):
         cls.stock = run_jobs([])
         cls.sluice = run_jobs([*recommended_arguments(), "--conf", "spark.sluice.memory.failOnLeak=true"])
 
-    def assert_same(self, job, path):
-        """Equal results, and every shuffle of the job took the path: registered on it, and files of frames."""
+    def assert_same(self, job, *paths):
+        """Equal results, and the job's shuffles took these paths: registered on them, and files of frames."""
         stock, sluice = self.stock["jobs"][job], self.sluice["jobs"][job]
         self.assertGreater(len(stock["result"]), 40)
         self.assertEqual(stock["result"], sluice["result"])
+        self.assert_carried(stock, sluice, paths)
+
+    def assert_close(self, job, *paths):
+        """The same for results that are sums of floating-point numbers, or made of such."""
+        stock, sluice = self.stock["jobs"][job], self.sluice["jobs"][job]
+        self.assertGreater(len(stock["result"]), 40)
+        self.assertEqual(len(stock["result"]), len(sluice["result"]))
+        for expected, found in zip(stock["result"], sluice["result"]):
+            self.assertEqual(len(expected), len(found))
+            for ours, theirs in zip(found, expected):
+                self.assertTrue(math.isclose(ours, theirs, rel_tol=1e-4, abs_tol=1e-4), f"{expected} and {found}")
+        self.assert_carried(stock, sluice, paths)
+
+    def assert_carried(self, stock, sluice, paths):
         self.assertGreater(stock["files"], 0)
         self.assertEqual(0, stock["framed_files"])
         self.assertGreater(sluice["files"], 0)
         self.assertEqual(sluice["files"], sluice["framed_files"])
-        self.assertEqual({path}, {name for name, moved in sluice["counters"].items() if moved > 0})
+        self.assertEqual(set(paths), {name for name, moved in sluice["counters"].items() if moved > 0})
 
     def test_engines(self):
         self.assertEqual(["4.2.0", STOCK], [self.stock["spark"], self.stock["manager"]])
@@ -106,6 +123,47 @@ class PySparkTest(unittest.TestCase):
 
     def test_data_frame_join(self):
         self.assert_same("data_frame_join", "SHUFFLES_ROWS")
+
+    @in_all
+    def test_page_rank(self):
+        self.assert_close("page_rank", "SHUFFLES_RECORDS")
+
+    def test_connected_components(self):
+        self.assert_same("connected_components", "SHUFFLES_RECORDS")
+        self.assertEqual(6, len({component for _, component in self.sluice["jobs"]["connected_components"]["result"]}))
+
+    @in_all
+    def test_als(self):
+        self.assert_close("als", "SHUFFLES_ROWS", "SHUFFLES_RECORDS")
+
+    def test_k_means(self):
+        self.assert_close("k_means", "SHUFFLES_ROWS", "SHUFFLES_RECORDS")
+
+    @in_all
+    def test_gradient_boosted_trees(self):
+        self.assert_close("gradient_boosted_trees", "SHUFFLES_ROWS", "SHUFFLES_RECORDS")
+
+    def test_cogroup_in_pandas(self):
+        self.assert_same("cogroup_in_pandas", "SHUFFLES_ROWS")
+
+    @in_all
+    def test_pandas_aggregate(self):
+        self.assert_same("pandas_aggregate", "SHUFFLES_ROWS")
+
+    def test_groups_in_arrow(self):
+        self.assert_same("groups_in_arrow", "SHUFFLES_ROWS")
+
+    @in_all
+    def test_map_in_arrow(self):
+        self.assert_same("map_in_arrow", "SHUFFLES_ROWS")
+
+    @in_all
+    def test_arrow_udf(self):
+        self.assert_same("arrow_udf", "SHUFFLES_ROWS")
+
+    @in_all
+    def test_transform_with_state(self):
+        self.assert_same("transform_with_state", "SHUFFLES_ROWS")
 
 
 if __name__ == "__main__":

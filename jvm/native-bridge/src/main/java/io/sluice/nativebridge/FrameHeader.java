@@ -47,6 +47,8 @@ public record FrameHeader(
   /** Where the two bytes are that must be 0: flags, and one that is reserved. */
   public static final int FLAGS_OFFSET = 6;
 
+  private static final int MAGIC_WITHOUT_VERSION = 0xFFFFFF;
+  private static final int VERSION_SHIFT = 24;
   private static final int PAYLOAD_CRC_OFFSET = 24;
   private static final int HEADER_CRC_OFFSET = 28;
 
@@ -59,9 +61,7 @@ public record FrameHeader(
     ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     int magic = in.getInt(offset);
     if (magic != MAGIC && magic != SEALED_MAGIC) {
-      throw new CorruptFrameException(
-          "not a Sluice frame: magic is 0x" + Integer.toHexString(magic) + ", expected 0x"
-              + Integer.toHexString(MAGIC) + " or 0x" + Integer.toHexString(SEALED_MAGIC));
+      throw new CorruptFrameException(otherMagic(magic));
     }
     CRC32C crc = new CRC32C();
     crc.update(bytes, offset, HEADER_CRC_OFFSET);
@@ -87,6 +87,17 @@ public record FrameHeader(
           + ": written by another version of Sluice?");
     }
     return header;
+  }
+
+  /** The magic is "SLF" and the character of the version. */
+  private static String otherMagic(int magic) {
+    if ((magic & MAGIC_WITHOUT_VERSION) == (MAGIC & MAGIC_WITHOUT_VERSION)) {
+      return "a frame of format version '" + (char) (magic >>> VERSION_SHIFT)
+          + "', this version of Sluice reads '1' and "
+          + "'2': written by another version of Sluice? The driver and all executors must have the same jar";
+    }
+    return "not a Sluice frame: magic is 0x" + Integer.toHexString(magic) + ", expected 0x"
+        + Integer.toHexString(MAGIC) + " or 0x" + Integer.toHexString(SEALED_MAGIC);
   }
 
   private void checkSealed(byte reserved) throws CorruptFrameException {

@@ -19,6 +19,10 @@ import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.ui.SluiceTab;
+import io.sluice.spark.versions.Admission;
+import io.sluice.spark.versions.JarBuild;
+import io.sluice.spark.versions.Refusal;
+import io.sluice.spark.versions.RefusedExecutors;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -32,13 +36,14 @@ import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The plugin that users name in {@code spark.plugins}: checks the settings before anything runs, shows the counters as
- * Spark metrics, and lets executors find each other for one-sided reads. The shuffle manager works without it, except
- * for those.
+ * The plugin that users name in {@code spark.plugins}: checks the settings before anything runs, refuses executors that
+ * have another Sluice than the driver, shows the counters as Spark metrics, and lets executors find each other for
+ * one-sided reads. The shuffle manager works without it, except for those.
  */
 public final class SluicePlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(SluicePlugin.class);
@@ -62,11 +67,15 @@ public final class SluicePlugin implements SparkPlugin {
     private final PeerRegistry peers = new PeerRegistry(System::nanoTime);
     /** The application whose UI gets the tab; null for none. */
     private SparkContext withTab;
+    private RefusedExecutors refusedExecutors;
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       JarVersions.requireOne();
       Settings settings = Settings.from(plugin.conf());
+      refusedExecutors = new RefusedExecutors(context, Driver::countRefusedExecutor,
+          Set.of(SluicePlugin.class.getName(), SluiceShuffleManager.class.getName()));
+      context.addSparkListener(refusedExecutors);
       if (settings.transport().oneSided()) {
         context.addSparkListener(new LostExecutors(peers));
       }
@@ -96,7 +105,14 @@ public final class SluicePlugin implements SparkPlugin {
         SluiceTab.followEvents(context, settings.ui().retainedShuffles());
         withTab = context;
       }
-      return Map.of();
+      return JarBuild.ofThisProcess().toSettings();
+    }
+
+    private static void countRefusedExecutor() {
+      SluiceShuffleManager manager = currentManager();
+      if (manager != null) {
+        manager.counters().increment(Counter.EXECUTORS_REFUSED);
+      }
     }
 
     /** The manager may be made later, but before the first shuffle. */
@@ -131,6 +147,11 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public Object receive(Object message) {
+      Optional<Refusal> refusal = Refusal.fromMessage(message);
+      if (refusal.isPresent()) {
+        refusedExecutors.refused(refusal.get());
+        return null;
+      }
       if (message instanceof RemovalRequest request) {
         SluiceShuffleManager manager = currentManager();
         return manager == null ? new long[] {request.from()} : manager.removals().since(request.from());
@@ -160,6 +181,9 @@ public final class SluicePlugin implements SparkPlugin {
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
+      // Spark's plugin.hostname() fails on executors, which listen on no port.
+      Admission.check(
+          plugin.executorID(), Utils.localHostName(), extraConf, JarBuild.ofThisProcess(), plugin::ask);
       register(plugin);
       Settings settings = Settings.from(plugin.conf());
       if (settings.transport().oneSided() && !plugin.executorID().equals(DRIVER)

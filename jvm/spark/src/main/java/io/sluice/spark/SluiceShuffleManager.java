@@ -34,6 +34,7 @@ import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportService;
+import io.sluice.spark.versions.JarBuild;
 import io.sluice.spark.write.SluiceShuffleWriter;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -179,7 +180,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       localShuffles.add(shuffleId, dependency);
     }
     return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
-        events.figures(dependency),
+        JarBuild.ofThisProcess(), events.figures(dependency),
         format == RecordFormat.SQL_ROWS ? ExchangeInput.metricsOf(dependency.rdd()) : null);
   }
 
@@ -221,7 +222,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       return tracked(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
     }
     ExecutorState state = executorState();
-    ours.checkSealed(state.frameKey().isPresent());
+    checkHandle(ours, state);
     reportExecutor(ours, state);
     return tracked(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
         handle.shuffleId(), mapId);
@@ -255,10 +256,15 @@ public class SluiceShuffleManager extends SortShuffleManager {
           executorState().blockClient(SparkEnv.get().blockManager()));
     }
     ExecutorState state = executorState();
-    ours.checkSealed(state.frameKey().isPresent());
+    checkHandle(ours, state);
     reportExecutor(ours, state);
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state, localShuffles);
+  }
+
+  private static void checkHandle(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
+    handle.checkBuild(JarBuild.ofThisProcess(), SparkEnv.get().executorId());
+    handle.checkSealed(state.frameKey().isPresent());
   }
 
   /** With the results of some tasks the driver gets the executor's state. */

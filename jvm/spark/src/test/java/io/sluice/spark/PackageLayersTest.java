@@ -24,7 +24,8 @@ class PackageLayersTest {
   private static final String ROOT = "io.sluice.spark";
   /** From the bottom: a package may use those before it. */
   private static final List<String> LAYERS =
-      List.of("metrics", "conf", "events", "migration", "compat", "cleanup", "concurrent", "seal", "codec", "memory",
+      List.of("metrics", "conf", "versions", "events", "migration", "compat", "cleanup", "concurrent", "seal", "codec",
+          "memory",
           "record", "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write",
           "read", "ui");
   private static JavaClasses classes;

@@ -11,6 +11,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
+import io.sluice.spark.versions.JarBuild;
 import java.io.ObjectStreamClass;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -94,9 +95,25 @@ class SluiceShuffleManagerTest {
   @ValueSource(booleans = {false, true})
   void aProcessThatEncryptsOtherwiseThanTheDriverReadsAndWritesNothing(boolean sealed) {
     spark = LocalSpark.start(Map.of("spark.io.encryption.enabled", Boolean.toString(!sealed)));
-    ShuffleHandle handle = new SluiceShuffleHandle<>(9000, null, RecordFormat.SQL_ROWS, sealed, null, null);
+    ShuffleHandle handle =
+        new SluiceShuffleHandle<>(9000, null, RecordFormat.SQL_ROWS, sealed, JarBuild.ofThisProcess(), null, null);
     String refused = "the driver registered shuffle 9000 with spark.io.encryption.enabled=" + sealed
         + ", but this executor runs with " + !sealed;
+    String write =
+        assertThrows(SluiceException.class, () -> spark.manager().getWriter(handle, 0, null, null)).getMessage();
+    assertTrue(write.contains(refused), write);
+    String read = assertThrows(SluiceException.class,
+        () -> spark.manager().getReader(handle, 0, 1, 0, 1, null, null)).getMessage();
+    assertTrue(read.contains(refused), read);
+  }
+
+  @Test
+  void aProcessWithOtherClassesThanTheDriverReadsAndWritesNothing() {
+    spark = LocalSpark.start(Map.of());
+    ShuffleHandle handle = new SluiceShuffleHandle<>(
+        9000, null, RecordFormat.SQL_ROWS, false, new JarBuild("9.9.9", "0123456789abcdef"), null, null);
+    String refused = "Executor driver has " + JarBuild.ofThisProcess()
+        + " and the driver, which registered shuffle 9000, has Sluice 9.9.9 (classes 0123456789abcdef)";
     String write =
         assertThrows(SluiceException.class, () -> spark.manager().getWriter(handle, 0, null, null)).getMessage();
     assertTrue(write.contains(refused), write);

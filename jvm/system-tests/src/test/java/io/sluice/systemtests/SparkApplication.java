@@ -136,6 +136,11 @@ final class SparkApplication implements AutoCloseable {
       return this;
     }
 
+    /** Another shuffle manager than the engine's: that of a library which brings one. */
+    Builder manager(String managerClass) {
+      return set("spark.shuffle.manager", managerClass);
+    }
+
     Builder set(String key, String value) {
       settings.put(key, value);
       return this;

@@ -37,6 +37,7 @@ public final class ExecutorFigures extends SluiceEvent {
     return new ExecutorFigures(VERSION, executorId, kept);
   }
 
+  /** The number that Spark gives the executor. */
   public String executorId() {
     return executorId;
   }

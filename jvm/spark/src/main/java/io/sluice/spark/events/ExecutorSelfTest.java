@@ -29,10 +29,12 @@ public final class ExecutorSelfTest extends SluiceEvent {
         Texts.atMost(MOST_CHARACTERS, detail));
   }
 
+  /** The number that Spark gives the executor. */
   public String executorId() {
     return executorId;
   }
 
+  /** The host that it runs on. */
   public String host() {
     return host;
   }

@@ -67,6 +67,7 @@ public final class SettingsInForce extends SluiceEvent {
         offHeap, cacheLimitBytes, kept);
   }
 
+  /** The version of the driver's jar. */
   public String sluiceVersion() {
     return sluiceVersion;
   }
@@ -76,22 +77,27 @@ public final class SettingsInForce extends SluiceEvent {
     return enabled;
   }
 
+  /** {@code spark.sluice.mode}. */
   public String mode() {
     return mode;
   }
 
+  /** {@code spark.sluice.codec}, or what the mode makes of it. */
   public String codec() {
     return codec;
   }
 
+  /** {@code spark.sluice.store}, or what the mode makes of it. */
   public String store() {
     return store;
   }
 
+  /** {@code spark.sluice.transport}, or what the mode makes of it. */
   public String transport() {
     return transport;
   }
 
+  /** The driver's estimate of one executor's limit of block memory. */
   public long memoryLimitBytes() {
     return memoryLimitBytes;
   }

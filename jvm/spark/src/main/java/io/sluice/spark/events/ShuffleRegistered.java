@@ -49,6 +49,7 @@ public final class ShuffleRegistered extends SluiceEvent {
         partitions, sqlExecution);
   }
 
+  /** The number of the shuffle. */
   public int shuffleId() {
     return shuffleId;
   }

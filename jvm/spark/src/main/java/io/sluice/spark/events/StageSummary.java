@@ -31,19 +31,22 @@ public final class StageSummary extends SluiceEvent {
     return new StageSummary(VERSION, shuffleId, stageId, stageAttempt, figures);
   }
 
+  /** The number of the shuffle. */
   public int shuffleId() {
     return shuffleId;
   }
 
+  /** The stage that wrote or read it. */
   public int stageId() {
     return stageId;
   }
 
+  /** Which attempt of the stage, from 0. */
   public int stageAttempt() {
     return stageAttempt;
   }
 
-  /** Counters by the ids of their metrics; those that are 0 are left out. */
+  /** Counters by the ids of their metrics ({@code docs/metrics.md}); those that are 0 are left out. */
   public Map<String, Long> figures() {
     return figures;
   }

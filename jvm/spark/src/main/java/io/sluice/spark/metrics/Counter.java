@@ -24,6 +24,8 @@ public enum Counter {
 
   EXECUTORS_WITHOUT_NATIVE_LIBRARY("executors.withoutNativeLibrary", Unit.COUNT,
       "executors that cannot use the native library: they read and write frames in Java"),
+  EXECUTORS_REFUSED("executors.refused", Unit.COUNT,
+      "executors that were refused because they have another Sluice than the driver, or none; counted on the driver"),
 
   WRITE_MAP_OUTPUTS("write.mapOutputs", Unit.COUNT, "map outputs committed"),
   WRITE_RECORDS("write.records", Unit.COUNT, "rows written"),

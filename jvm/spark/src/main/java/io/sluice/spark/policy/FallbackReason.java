@@ -21,6 +21,7 @@ public enum FallbackReason {
   CHECKSUM_ALGORITHM("spark.shuffle.checksum.algorithm is none of ADLER32, CRC32, CRC32C"),
   TOO_MANY_PARTITIONS("it has more than 16777216 partitions"),
   DATA_SIZE_METRIC("the row serializer's dataSize metric cannot be reached on this version of Spark"),
+  READ_BY_LIBRARY("a library reads its blocks itself, in Spark's format: Delta Lake's optimized writes"),
   ROW_CHECKSUMS("its row-based checksums are of a kind that Sluice does not know");
 
   private final String text;

@@ -96,6 +96,9 @@ public final class ShufflePolicy {
     if (dependency.partitioner().numPartitions() > MAX_PARTITIONS) {
       return Optional.of(FallbackReason.TOO_MANY_PARTITIONS);
     }
+    if (LibraryReaders.registerNow()) {
+      return Optional.of(FallbackReason.READ_BY_LIBRARY);
+    }
     if (!RowSerializer.dataSizeReachable(serializer)) {
       return Optional.of(FallbackReason.DATA_SIZE_METRIC);
     }

@@ -5,6 +5,7 @@ import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ExchangeMetrics;
 import io.sluice.spark.metrics.TaskFigures;
 import io.sluice.spark.seal.ApplicationKey;
+import io.sluice.spark.versions.JarBuild;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
@@ -18,11 +19,13 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
 public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
   /**
    * 2: with {@link #sealed}. Versions that do not know it cannot read the handle, and so write no frame in the clear.
+   * 3: with {@link #build}.
    */
-  private static final long serialVersionUID = 2L;
+  private static final long serialVersionUID = 3L;
 
   private final RecordFormat format;
   private final boolean sealed;
+  private final JarBuild build;
   /** Null when no events are written. */
   private final TaskFigures figures;
   /** Null when the shuffle is of no exchange in a SQL plan, or of one that Sluice has left as it was. */
@@ -30,14 +33,16 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
 
   /**
    * @param sealed whether frames are encrypted
+   * @param build that of the driver
    * @param figures what brings the counts of tasks to the driver, once per application; null for none
    * @param exchange the metrics of the exchange's node in the SQL plan; null for none
    */
   public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, boolean sealed,
-      TaskFigures figures, ExchangeMetrics exchange) {
+      JarBuild build, TaskFigures figures, ExchangeMetrics exchange) {
     super(shuffleId, dependency);
     this.format = format;
     this.sealed = sealed;
+    this.build = build;
     this.figures = figures;
     this.exchange = exchange;
   }
@@ -69,6 +74,22 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
       throw new SluiceException("the driver registered shuffle " + shuffleId() + " with "
           + ApplicationKey.ENABLED + "=" + sealed + ", but this executor runs with " + hasKey
           + ". Set it once, when the application is started, and the same for the driver and all executors");
+    }
+  }
+
+  /**
+   * Fails unless this process has the driver's classes. With the plugin such an executor was refused before it got a
+   * task; this is for applications that have the shuffle manager alone.
+   *
+   * @param own the build of this process
+   * @throws SluiceException when it has others
+   */
+  public void checkBuild(JarBuild own, String executorId) {
+    if (!own.hasClassesOf(build)) {
+      throw new SluiceException("Executor " + executorId + " has " + own + " and the driver, which registered shuffle "
+          + shuffleId() + ", has " + build + ". Give all machines the driver's jar, or start the application again "
+          + "with the new one; with spark.plugins=io.sluice.spark.SluicePlugin such an executor gets no task "
+          + "(docs/upgrading.md)");
     }
   }
 

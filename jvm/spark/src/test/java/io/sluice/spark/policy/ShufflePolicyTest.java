@@ -24,6 +24,7 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleWriteProcessor;
 import org.apache.spark.shuffle.sort.BypassMergeSortShuffleHandle;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.delta.perf.DeltaOptimizedWriterExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.junit.jupiter.api.AfterAll;
@@ -125,6 +126,12 @@ class ShufflePolicyTest {
     assertEquals(Optional.of(FallbackReason.PUSH_BASED),
         fallback(rows, "spark.shuffle.push.enabled", "true", "spark.testing", "true"));
     assertEquals(Optional.empty(), fallback(rows, "spark.shuffle.push.enabled", "true"));
+  }
+
+  @Test
+  void shufflesWhoseBlocksALibraryReadsAreSparks() {
+    assertEquals(Optional.of(FallbackReason.READ_BY_LIBRARY), DeltaOptimizedWriterExec.execute(() -> fallback(rows)));
+    assertEquals(Optional.empty(), fallback(rows));
   }
 
   @Test
