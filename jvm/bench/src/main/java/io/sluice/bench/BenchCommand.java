@@ -9,7 +9,7 @@ import io.sluice.bench.report.BuildsText;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.PotentialText;
-import io.sluice.bench.report.TpchSummary;
+import io.sluice.bench.report.BenchmarkSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Applications;
 import io.sluice.bench.run.Cluster;
@@ -25,7 +25,8 @@ import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.TableGeneration;
 import io.sluice.bench.run.Workplace;
-import io.sluice.bench.tpch.TpchTables;
+import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.workload.Sizing;
@@ -33,11 +34,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -61,7 +65,8 @@ final class BenchCommand implements Callable<Integer> {
   private static final long MIB = 1024 * 1024;
 
   @Parameters(arity = "1..*", paramLabel = "WORKLOAD",
-      description = "What to run: names from the list below; all is every one but tpch, which reads tables of its own.",
+      description = "What to run: names from the list below; all is every one but tpch and tpcds, which read tables of "
+          + "their own.",
       completionCandidates = WorkloadNames.class) private List<String> workloads;
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
@@ -78,6 +83,9 @@ final class BenchCommand implements Callable<Integer> {
           + "blocks of the own executor in place of remote ones, and a chart in "
           + "build/potential.svg.") private boolean potential;
 
+  @Option(names = "--check",
+      description = "Measure nothing: only compare the engines' results.") private boolean check;
+
   @Option(names = "--runs", defaultValue = "5", paramLabel = "N",
       description = "Counted runs. Default: ${DEFAULT-VALUE}.") private int runs;
 
@@ -88,15 +96,15 @@ final class BenchCommand implements Callable<Integer> {
       description = "Rows of the generated data. Default: the workload's own, see below.") private Long rows;
 
   @Option(names = "--scale", defaultValue = "1", paramLabel = "F",
-      description = "Scale factor of TPC-H's tables: 1 is about a gigabyte of text. They are made once and kept in "
-          + "build/tpch. Default: ${DEFAULT-VALUE}.") private double scale;
+      description = "Scale factor of TPC-H's and TPC-DS's tables: 1 is about a gigabyte of text. They are made once "
+          + "and kept in build/tpch and build/tpcds. Default: ${DEFAULT-VALUE}.") private double scale;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
       description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.") private int maps;
 
   @Option(names = "--partitions", defaultValue = "0", paramLabel = "N",
       description = "Shuffle partitions. Default: the workload's own (200 for repartition, 16 for pagerank, Spark's "
-          + "default for tpch, else 64).") private int partitions;
+          + "default for tpch and tpcds, else 64).") private int partitions;
 
   @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
       description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). "
@@ -133,10 +141,13 @@ final class BenchCommand implements Callable<Integer> {
     spec.usageMessage().footerHeading("%nWorkloads, with the rows they have by default:%n");
     List<String> lines = new ArrayList<>();
     Catalogue.entries().forEach(entry -> lines.add(workloadLine(entry.name(), entry.defaultRows(), entry.what())));
-    lines.add(workloadLine(Catalogue.TPCH, TpchTables.ROWS_AT_SCALE_1,
-        "TPC-H's 22 queries, or one: tpch-q5 (--scale)"));
+    for (Benchmark benchmark : Benchmark.values()) {
+      lines.add(workloadLine(benchmark.label(), benchmark.rows(1), String.format(Locale.ROOT,
+          "%s's %d queries, or one: %s-q5 (--scale)", benchmark.title(), benchmark.queries().size(),
+          benchmark.label())));
+    }
     lines.addAll(List.of("",
-        "Queries of tpch are planned as Spark does it by default: adaptively, with",
+        "Queries of tpch and tpcds are planned as Spark does it by default: adaptively, with",
         "broadcast joins, 200 shuffle partitions; cold-query too, whose every run is the first",
         "of a new application (--warmups does not apply). Other workloads have neither, and 64.",
         "What --conf and --partitions say goes before both. Those that end with -spilling have a",
@@ -154,7 +165,7 @@ final class BenchCommand implements Callable<Integer> {
 
     WorkloadNames() {
       super(Catalogue.entries().stream().map(Entry::name).toList());
-      add(Catalogue.TPCH);
+      Arrays.stream(Benchmark.values()).forEach(benchmark -> add(benchmark.label()));
     }
   }
 
@@ -223,14 +234,19 @@ final class BenchCommand implements Callable<Integer> {
   }
 
   private int measure(Plan plan, SparkHome home, Workplace workplace, Site site) throws IOException {
-    boolean readsTables = plan.sizings.keySet().stream().anyMatch(BenchCommand::readsTables);
+    Set<Benchmark> benchmarks = plan.sizings.keySet().stream().flatMap(name -> Benchmark.of(name).stream())
+        .collect(Collectors.toCollection(LinkedHashSet::new));
     Environment environment = Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(),
-        site, plan.settings, maps, partitions, readsTables ? scale : null);
-    if (readsTables) {
-      TpchTables tables = new TableGeneration(home, workplace, site, plan.settings).tables(scale);
-      plan.sizings.replaceAll((name, sizing) -> readsTables(name) ? sizing.reading(tables) : sizing);
+        site, plan.settings, maps, partitions, benchmarks.isEmpty() ? null : scale);
+    TableGeneration generation = new TableGeneration(home, workplace, site, plan.settings);
+    for (Benchmark benchmark : benchmarks) {
+      TableFiles tables = generation.tables(benchmark, scale);
+      plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
+          ? sizing.reading(tables) : sizing);
     }
-    return measure(plan.sizings, new Applications(home, workplace, site, plan.settings), plan.engines, environment);
+    Applications applications = new Applications(home, workplace, site, plan.settings);
+    return check ? compare(plan.sizings, applications, plan.engines)
+        : measure(plan.sizings, applications, plan.engines, environment);
   }
 
   private void checkRounds() {
@@ -256,7 +272,7 @@ final class BenchCommand implements Callable<Integer> {
 
   /** The chosen workloads and how large each is, in the order given. */
   private Map<String, Sizing> sizings() {
-    TpchTables.checkScale(scale);
+    TableFiles.checkScale(scale);
     Map<String, Sizing> sizings = new LinkedHashMap<>();
     workloads.stream().flatMap(name -> Catalogue.named(name).stream()).forEach(
         entry -> sizings.put(entry.name(), sizing(entry)));
@@ -268,25 +284,22 @@ final class BenchCommand implements Callable<Integer> {
         partitions == 0 ? entry.partitions() : partitions);
   }
 
-  private static boolean readsTables(String workload) {
-    return Catalogue.find(workload).readsTables();
-  }
-
   /** Workloads that need new applications come first, so that no idle ones take processor time beside them. */
   private int measure(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen,
       Environment environment) throws IOException {
     Outcome outcome = new Outcome(applications.home().sparkVersion(), environment);
+    List<String> warm = sizings.keySet().stream().filter(name -> !Catalogue.find(name).fresh()).toList();
     FirstQueryExperiment first = new FirstQueryExperiment(chosen, applications, runs);
     for (String name : sizings.keySet()) {
       if (Catalogue.find(name).fresh()) {
         outcome.add(name, sizings.get(name), () -> first.run(name, sizings.get(name)));
       }
     }
-    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings.keySet()).entrySet()) {
+    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(warm).entrySet()) {
       try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
-        Experiment warm = new Experiment(running.all(), warmUps, runs);
+        Experiment experiment = new Experiment(running.all(), warmUps, runs);
         for (String name : group.getValue()) {
-          outcome.add(name, sizings.get(name), () -> warm.run(name, sizings.get(name)));
+          outcome.add(name, sizings.get(name), () -> experiment.run(name, sizings.get(name)));
         }
       } catch (EngineFailure e) {
         outcome.faults.add(String.join(", ", group.getValue()) + ": " + e.getMessage());
@@ -295,9 +308,32 @@ final class BenchCommand implements Callable<Integer> {
     return outcome.report();
   }
 
+  /** Runs every workload once on every engine; returns the exit status. */
+  private static int compare(Map<String, Sizing> sizings, Applications applications, List<Engine> chosen) {
+    List<String> faults = new ArrayList<>();
+    for (Map.Entry<Map<String, String>, List<String>> group : bySettings(sizings.keySet()).entrySet()) {
+      try (Applications.Running running = applications.with(group.getKey()).startAll(chosen)) {
+        Experiment once = new Experiment(running.all(), 0, 0);
+        for (String name : group.getValue()) {
+          try {
+            Verdict.difference(name, once.digests(name, sizings.get(name))).ifPresent(faults::add);
+          } catch (EngineFailure e) {
+            faults.add(name + ": " + e.getMessage());
+          }
+        }
+      }
+    }
+    faults.forEach(fault -> System.err.println("error: " + fault));
+    if (faults.isEmpty()) {
+      System.out.printf(Locale.ROOT, "%d workloads: the results of %s are equal.%n", sizings.size(),
+          chosen.stream().map(Engine::label).collect(Collectors.joining(" and ")));
+    }
+    return faults.isEmpty() ? 0 : 1;
+  }
+
   /** Workloads that share applications, by what these need to be set. */
   private static Map<Map<String, String>, List<String>> bySettings(Collection<String> workloads) {
-    return workloads.stream().filter(name -> !Catalogue.find(name).fresh()).collect(
+    return workloads.stream().collect(
         Collectors.groupingBy(name -> Catalogue.find(name).settings(), LinkedHashMap::new, Collectors.toList()));
   }
 
@@ -341,7 +377,7 @@ final class BenchCommand implements Callable<Integer> {
   private void show(List<BenchResult> results) throws IOException {
     List<Comparison> comparisons = Comparison.of(results);
     System.out.println(BenchTableText.render(results));
-    TpchSummary.of(comparisons)
+    BenchmarkSummary.of(comparisons)
         .forEach(queries -> System.out.println("\n" + queries.title() + "\n" + String.join("\n", queries.sentences())));
     BuildsText.render(comparisons).ifPresent(text -> System.out.println("\n" + text));
     if (accounting) {

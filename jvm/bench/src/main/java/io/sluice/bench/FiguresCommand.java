@@ -1,11 +1,13 @@
 package io.sluice.bench;
 
 import io.sluice.bench.page.ReportPage;
+import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.FigurePart;
 import io.sluice.bench.report.PublishedFigures;
 import io.sluice.bench.run.Workplace;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -55,10 +57,10 @@ final class FiguresCommand implements Callable<Integer> {
         failed.add(part.label());
       }
       // After every part, so that a long measurement that is interrupted leaves pages that fit their results.
-      rewritePages(root);
+      rewritePages(root, spec.commandLine().getErr());
     }
     if (parts.isEmpty()) {
-      rewritePages(root);
+      rewritePages(root, spec.commandLine().getErr());
     }
     if (!failed.isEmpty()) {
       spec.commandLine().getErr().println("error: not measured: " + String.join(", ", failed) + " (see the messages "
@@ -100,22 +102,29 @@ final class FiguresCommand implements Callable<Integer> {
     return true;
   }
 
-  private void rewritePages(Path root) throws IOException {
+  /** Makes the pages of {@code root} from its results, and tells {@code messages} which have changed. */
+  static void rewritePages(Path root, PrintWriter messages) throws IOException {
     Path results = root.resolve("bench/results");
     PublishedFigures figures = new PublishedFigures(results);
     for (String page : PAGES) {
-      write(root.resolve(page), figures.rewritten(Files.readString(root.resolve(page))));
+      write(root.resolve(page), figures.rewritten(Files.readString(root.resolve(page))), messages);
     }
     write(results.resolve("times.svg"),
-        ReportPage.times(Comparison.of(figures.results(List.of(FigurePart.RDD, FigurePart.SQL)))) + "\n");
-    write(results.resolve("report.html"), ReportPage.render(Comparison.of(figures.results(FigurePart.REPORTED))));
-    write(results.resolve("tpch.html"), ReportPage.render(Comparison.of(figures.results(List.of(FigurePart.TPCH)))));
+        ReportPage.times(Comparison.of(figures.results(List.of(FigurePart.RDD, FigurePart.SQL)))) + "\n", messages);
+    write(results.resolve("report.html"), ReportPage.render(Comparison.of(figures.results(FigurePart.REPORTED))),
+        messages);
+    for (FigurePart benchmark : List.of(FigurePart.TPCH, FigurePart.TPCDS)) {
+      List<BenchResult> queries = figures.results(List.of(benchmark));
+      if (!queries.isEmpty()) {
+        write(results.resolve(benchmark.label() + ".html"), ReportPage.render(Comparison.of(queries)), messages);
+      }
+    }
   }
 
-  private void write(Path file, String text) throws IOException {
+  private static void write(Path file, String text, PrintWriter messages) throws IOException {
     if (!Files.exists(file) || !Files.readString(file).equals(text)) {
       Files.writeString(file, text);
-      spec.commandLine().getErr().println("Wrote " + file);
+      messages.println("Wrote " + file);
     }
   }
 }

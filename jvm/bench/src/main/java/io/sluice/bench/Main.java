@@ -5,7 +5,7 @@ import picocli.CommandLine.Command;
 
 /** Entry point of the command line; {@code ./sluice} calls it. */
 @Command(name = "./sluice", subcommands = {BenchCommand.class, DemoCommand.class, ReportCommand.class,
-  FiguresCommand.class})
+  FiguresCommand.class, ProofCommand.class, SoakCommand.class})
 public final class Main {
 
   private Main() {}
@@ -20,6 +20,7 @@ public final class Main {
   static CommandLine commandLine() {
     CommandLine commandLine = new CommandLine(new Main());
     BenchCommand.describeWorkloads(commandLine.getSubcommands().get("bench").getCommandSpec());
+    SoakCommand.describeFaults(commandLine.getSubcommands().get("soak").getCommandSpec());
     FiguresCommand.describeParts(commandLine.getSubcommands().get("figures").getCommandSpec());
     commandLine.setExecutionExceptionHandler((failure, command, parsed) -> {
       command.getErr().println("error: " + failure.getMessage());

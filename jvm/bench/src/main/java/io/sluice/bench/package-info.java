@@ -1,6 +1,6 @@
 /**
- * {@code ./sluice bench}, {@code demo}, {@code report} and {@code figures}: the same Spark jobs on Spark's shuffle and
- * on Sluice.
+ * {@code ./sluice bench}, {@code demo}, {@code report}, {@code figures}, {@code proof} and {@code soak}: the same Spark
+ * jobs on Spark's shuffle and on Sluice.
  *
  * <pre>
  *   Main, …Command   arguments, exit status
@@ -8,7 +8,9 @@
  *       protocol  JSON lines on pipes
  *     driver    a Spark application on one engine                       (one process each)
  *       catalogue  every workload by name
- *         workload  the jobs;  tpch  those of TPC-H, with their tables;  check  digests of their results
+ *         workload  the jobs;  check  digests of their results
+ *         soak      random programs, and faults to run them with
+ *         tables    benchmarks with tables;  tpch, tpcds  their rows and queries
  *     report    statistics, JSON, table, progress;  page  the HTML report
  * </pre>
  */

@@ -38,7 +38,7 @@ class FiguresTest {
     }
     assertTrue(Files.readString(ROOT.resolve("README.md")).contains("<!-- figures: demo "));
     String page = Files.readString(ROOT.resolve("docs/figures.md"));
-    for (String section : List.of("workloads", "tpch", "cold")) {
+    for (String section : List.of("workloads", "tpch", "tpcds", "cold")) {
       assertTrue(page.contains("<!-- figures: " + section + " "), section);
     }
   }

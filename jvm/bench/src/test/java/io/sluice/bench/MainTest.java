@@ -28,6 +28,7 @@ class MainTest {
     "bench tpch --scale 0               | --scale must be between",
     "bench tpch --scale tiny            | 'tiny' is not a double",
     "bench tpch-q23                     | unknown workload 'tpch-q23'",
+    "bench tpcds-q14                    | unknown workload 'tpcds-q14'",
     "bench sort --master local-cluster[] | local-cluster[executors,cores]",
     "bench sort --rate 1gbit            | are for the links of --cluster",
     "bench sort --cluster 0             | --cluster takes N or N,CORES",
@@ -48,7 +49,8 @@ class MainTest {
     StringWriter output = new StringWriter();
     assertEquals(0, Main.commandLine().setOut(new PrintWriter(output, true)).execute("bench", "--help"));
     for (String name : new String[] {"generate", "repartition", "sort", "join", "aggregate", "terasort-df", "terasort",
-      "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "--cluster=N[,CORES]",
+      "sort-rdd", "groupby", "pagerank", "wordcount", "distinct", "cogroup-join", "tpch-q5", "tpcds-q5",
+      "--cluster=N[,CORES]",
       "1%. Default: none."}) {
       assertTrue(output.toString().contains(name), name);
     }

@@ -87,12 +87,6 @@ final class Costs {
   static final double MOST_OF_CPU = 0.85;
   /** Garbage collection saved, for each part of the CPU saved: {@code terasort}, {@code wordcount}. */
   static final double GC_PER_CPU = 1.2;
-  /**
-   * Of the time in which a task is neither on a processor nor waiting for blocks or the collector, the part that
-   * shrinks with its CPU time (waiting for a processor); the rest is a cost of each task. {@code terasort} 0.36 and
-   * 0.6, {@code sort-rdd} 0 and 0.5, {@code wordcount} 0.5, {@code repartition} and {@code aggregate} none.
-   */
-  static final double IDLE_PART = 0.35;
 
   /** Bytes that Sluice writes for each of Spark's, rows of SQL with lz4 or snappy: 0.33 to 0.47, {@code tpch} 0.40. */
   static final double SQL_BYTES = 0.42;

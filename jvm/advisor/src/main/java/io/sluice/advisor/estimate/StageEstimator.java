@@ -168,9 +168,8 @@ final class StageEstimator {
     double fetching = Math.min(totals.sum(TaskFigure.FETCH_WAIT_MS) / MILLIS, Math.max(0, totals.runS() - cpu - gc));
     double idle = Math.max(0, totals.runS() - cpu - gc - fetching);
     double fewerBytes = read.map(kind -> 1 - byteRatio(kind)).orElse(0.0);
-    // Tasks that read tables wait for those, whatever the shuffle does.
-    boolean waitsForInput = totals.sum(TaskFigure.INPUT_BYTES) > 0;
-    add(saved, Part.WAITING, fetching * fewerBytes + (waitsForInput ? 0 : idle * part * Costs.IDLE_PART));
+    // Whatever else a task waits for is taken to be a processor, so it shrinks as all tasks' CPU time does.
+    add(saved, Part.WAITING, fetching * fewerBytes + idle * part);
   }
 
   private double byteRatio(ShuffleKind kind) {

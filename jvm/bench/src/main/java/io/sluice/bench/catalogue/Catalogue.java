@@ -1,9 +1,12 @@
 package io.sluice.bench.catalogue;
 
 import io.sluice.bench.catalogue.Entry.Start;
+import io.sluice.bench.soak.SoakProgram;
+import io.sluice.bench.soak.SoakWorkload;
+import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tpcds.TpcdsQuery;
 import io.sluice.bench.tpch.QueryText;
 import io.sluice.bench.tpch.TpchQuery;
-import io.sluice.bench.tpch.TpchTables;
 import io.sluice.bench.workload.Aggregate;
 import io.sluice.bench.workload.AggregateSets;
 import io.sluice.bench.workload.CogroupJoin;
@@ -38,11 +41,11 @@ import io.sluice.bench.workload.WideRows;
 import io.sluice.bench.workload.WordCount;
 import io.sluice.bench.workload.WordCountText;
 import io.sluice.bench.workload.Workload;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -56,19 +59,16 @@ public final class Catalogue {
   /** On the command line: every workload that generates its input. */
   public static final String ALL = "all";
 
-  /** On the command line: every query of TPC-H. */
-  public static final String TPCH = "tpch";
-
   /** Rows of the generated table for queries, and bytes of one as {@code BenchTable} has them. */
   private static final long TABLE_ROWS = 10_000_000;
   private static final int TABLE_ROW_BYTES = 87;
 
   /**
-   * The required speed relative to stock: Sluice must not be slower. Single queries of TPC-H are short, and their times
-   * vary by a few percent, so they may be 5 % slower.
+   * The required speed relative to stock: Sluice must not be slower. Single queries of benchmarks are short, and their
+   * times vary by a few percent, so they may be 5 % slower.
    */
   private static final double FLOOR = 1.0;
-  private static final double TPCH_FLOOR = 0.95;
+  private static final double QUERY_FLOOR = 0.95;
 
   // Lambdas and not constructor references, which would load the classes and Spark's with them.
   private static final List<Entry> GENERATING = List.of(
@@ -129,9 +129,9 @@ public final class Catalogue {
 
   private static final List<Entry> ENTRIES = Stream.of(GENERATING, SPILLING).flatMap(List::stream).toList();
 
-  /** {@code tpch-q1} to {@code tpch-q22}; rows are those of all tables at scale 1. */
-  private static final List<Entry> TPCH_QUERIES =
-      IntStream.rangeClosed(1, QueryText.QUERIES).mapToObj(Catalogue::tpchQuery).toList();
+  /** {@code tpch-q1} and the others of every benchmark; rows are those of all tables at scale 1. */
+  private static final Map<Benchmark, List<Entry>> QUERIES = Arrays.stream(Benchmark.values()).collect(
+      Collectors.toMap(benchmark -> benchmark, Catalogue::queries));
 
   private Catalogue() {}
 
@@ -149,28 +149,41 @@ public final class Catalogue {
         partitions, LITTLE_MEMORY);
   }
 
-  private static Entry tpchQuery(int number) {
-    return new Entry(TPCH + "-q" + number, QueryText.title(number), () -> new TpchQuery(number),
-        TpchTables.ROWS_AT_SCALE_1, TpchTables.ROW_BYTES, Start.WARM, TPCH_FLOOR);
+  private static List<Entry> queries(Benchmark benchmark) {
+    return benchmark.queries().stream().map(query -> new Entry(benchmark.label() + "-" + query, title(benchmark, query),
+        () -> workload(benchmark, query), benchmark.rows(1), benchmark.rowBytes(), Start.WARM, QUERY_FLOOR)).toList();
   }
 
-  /** All entries but the queries of TPC-H, in the order in which they are listed to users. */
+  private static String title(Benchmark benchmark, String query) {
+    return switch (benchmark) {
+      case TPCH -> QueryText.title(numberOf(query));
+      case TPCDS -> "query " + query.substring(1) + " of TPC-DS";
+    };
+  }
+
+  private static Workload workload(Benchmark benchmark, String query) {
+    return switch (benchmark) {
+      case TPCH -> new TpchQuery(numberOf(query));
+      case TPCDS -> new TpcdsQuery(query);
+    };
+  }
+
+  private static int numberOf(String query) {
+    return Integer.parseInt(query.substring(1));
+  }
+
+  /** All entries but the queries of benchmarks, in the order in which they are listed to users. */
   public static List<Entry> entries() {
     return ENTRIES;
   }
 
-  /** Whether a workload of this name is a query of TPC-H. */
-  public static boolean isTpch(String name) {
-    return name.startsWith(TPCH + "-");
-  }
-
   /** What the user's {@code name} means: one entry, or those of a group. */
   public static List<Entry> named(String name) {
-    return switch (name) {
-      case ALL -> ENTRIES;
-      case TPCH -> TPCH_QUERIES;
-      default -> List.of(find(name));
-    };
+    if (name.equals(ALL)) {
+      return ENTRIES;
+    }
+    return Arrays.stream(Benchmark.values()).filter(benchmark -> benchmark.label().equals(name)).findFirst()
+        .map(QUERIES::get).orElseGet(() -> List.of(find(name)));
   }
 
   /** Whether there is a workload of this name; results of other versions may have others. */
@@ -179,7 +192,7 @@ public final class Catalogue {
   }
 
   private static Stream<Entry> all() {
-    return Stream.concat(ENTRIES.stream(), TPCH_QUERIES.stream());
+    return Stream.concat(ENTRIES.stream(), QUERIES.values().stream().flatMap(List::stream));
   }
 
   /**
@@ -191,11 +204,11 @@ public final class Catalogue {
     return all().filter(entry -> entry.name().equals(name)).findFirst()
         .orElseThrow(() -> new IllegalArgumentException("unknown workload '" + name + "'; known are "
             + ENTRIES.stream().map(Entry::name).collect(Collectors.joining(", "))
-            + ", tpch, tpch-q1 to tpch-q22"));
+            + ", tpch, tpch-q1 to tpch-q22, tpcds, tpcds-q1 to tpcds-q99"));
   }
 
-  /** A new instance of the workload called {@code name}; needs Spark on the class path. */
+  /** A new instance of the workload called {@code name}, or of a random program; needs Spark on the class path. */
   public static Workload create(String name) {
-    return find(name).make().get();
+    return SoakProgram.isNamed(name) ? new SoakWorkload(SoakProgram.named(name)) : find(name).make().get();
   }
 }

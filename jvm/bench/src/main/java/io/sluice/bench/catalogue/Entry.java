@@ -1,7 +1,9 @@
 package io.sluice.bench.catalogue;
 
+import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.workload.Workload;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -38,9 +40,9 @@ public record Entry(String name, String what, Supplier<Workload> make, long defa
     FRESH
   }
 
-  /** Whether it is a query of TPC-H, which reads tables that were made before. */
-  public boolean readsTables() {
-    return Catalogue.isTpch(name);
+  /** The benchmark that it is a query of, whose tables are made before. */
+  public Optional<Benchmark> benchmark() {
+    return Benchmark.of(name);
   }
 
   /** Whether every run gets an application of its own. */

@@ -8,18 +8,40 @@ import java.util.function.ToLongFunction;
 import org.apache.spark.sql.Row;
 
 /**
- * One partition's share of a {@link Digest}; made on an executor, sent to the driver.
- *
- * @param rows number of rows
- * @param xor exclusive or of the row hashes
- * @param sum wrapping sum of the row hashes
- * @param ordered whether the keys ascend
- * @param first the smallest key by position, or null if there is no row
- * @param last the last key by position, or null if there is no row
+ * One partition's share of a {@link Digest}; made on an executor, sent to the driver. No record, because Kryo cannot
+ * write records.
  */
-record PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey first, SortKey last)
-    implements
-      Serializable {
+final class PartitionDigest implements Serializable {
+
+  private static final long serialVersionUID = 1L;
+
+  private final long rows;
+  private final long xor;
+  private final long sum;
+  private final boolean ordered;
+  private final SortKey first;
+  private final SortKey last;
+
+  /**
+   * @param rows number of rows
+   * @param xor exclusive or of the row hashes
+   * @param sum wrapping sum of the row hashes
+   * @param ordered whether the keys ascend
+   * @param first the smallest key by position, or null if there is no row
+   * @param last the last key by position, or null if there is no row
+   */
+  private PartitionDigest(long rows, long xor, long sum, boolean ordered, SortKey first, SortKey last) {
+    this.rows = rows;
+    this.xor = xor;
+    this.sum = sum;
+    this.ordered = ordered;
+    this.first = first;
+    this.last = last;
+  }
+
+  boolean ordered() {
+    return ordered;
+  }
 
   /**
    * Digests rows of (hash, key columns…); without key columns any order is right.

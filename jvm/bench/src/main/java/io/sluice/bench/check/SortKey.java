@@ -3,6 +3,7 @@ package io.sluice.bench.check;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.spark.sql.Row;
 
 /**
@@ -67,7 +68,25 @@ final class SortKey implements Comparable<SortKey>, Serializable {
   }
 
   /** A value that comes the earlier the larger it is. */
-  private record Descending(Object value) implements Comparable<Descending>, Serializable {
+  private static final class Descending implements Comparable<Descending>, Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    private final Object value;
+
+    Descending(Object value) {
+      this.value = value;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Descending same && Objects.deepEquals(value, same.value);
+    }
+
+    @Override
+    public int hashCode() {
+      return Arrays.deepHashCode(new Object[] {value});
+    }
 
     @Override
     public int compareTo(Descending other) {

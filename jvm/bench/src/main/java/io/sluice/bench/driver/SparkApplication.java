@@ -3,7 +3,8 @@ package io.sluice.bench.driver;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
-import io.sluice.bench.tpch.ParquetTables;
+import io.sluice.bench.tables.ParquetTables;
+import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
@@ -69,7 +70,8 @@ final class SparkApplication {
   private Reply table(Request request) {
     drainListeners();
     totals.reset();
-    ParquetTables.write(spark, request.table(), request.sizing().tables());
+    TableFiles tables = request.sizing().tables();
+    ParquetTables.write(spark, tables.benchmark().table(request.table()), tables);
     return Reply.ready();
   }
 

@@ -2,7 +2,7 @@ package io.sluice.bench.page;
 
 import io.sluice.bench.report.BenchResult;
 import io.sluice.bench.report.Comparison;
-import io.sluice.bench.report.TpchSummary;
+import io.sluice.bench.report.BenchmarkSummary;
 import io.sluice.bench.run.Engine;
 import java.util.List;
 import java.util.Locale;
@@ -18,6 +18,9 @@ import org.jfree.data.category.DefaultCategoryDataset;
 
 /** Vertical bars for many queries side by side. */
 final class QueryChart {
+
+  /** How many queries can be told apart in one chart. */
+  static final int QUERIES = 26;
 
   private static final int HEIGHT = 300;
   private static final double HEADROOM = 1.05;
@@ -39,7 +42,7 @@ final class QueryChart {
   /** The queries' names, with Sluice's ratio where there is one. */
   private static List<String> labels(List<Comparison> queries,
       BiFunction<Comparison, BenchResult, Optional<Double>> ratio, String form) {
-    return queries.stream().map(query -> TpchSummary.name(query) + query.on(Engine.SLUICE.label())
+    return queries.stream().map(query -> BenchmarkSummary.name(query) + query.on(Engine.SLUICE.label())
         .flatMap(result -> ratio.apply(query, result))
         .map(value -> " " + String.format(Locale.ROOT, form, value)).orElse("")).toList();
   }

@@ -3,12 +3,12 @@ package io.sluice.bench.page;
 import static io.sluice.bench.page.HtmlTable.escaped;
 
 import io.sluice.bench.report.BenchResult;
+import io.sluice.bench.report.BenchmarkSummary;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Statistics;
-import io.sluice.bench.report.TpchSummary;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Engine;
-import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.tables.Benchmark;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -32,12 +32,13 @@ public final class ReportPage {
         + "<title>Sluice benchmark report</title>\n<style>\n" + style() + "</style>\n</head>\n<body>\n<main>\n");
     page.append("<h1>Sluice benchmark report</h1>\n<p class=\"subtitle\">").append(escaped(subtitle(comparisons)))
         .append("</p>\n").append(tiles(comparisons)).append(faults(comparisons));
-    List<Comparison> alone = comparisons.stream().filter(each -> !isTpch(each)).toList();
+    List<Comparison> alone = comparisons.stream().filter(each -> !isQuery(each)).toList();
     if (!alone.isEmpty()) {
       page.append(workloads(alone));
     }
-    List<TpchSummary> benchmarks = TpchSummary.of(comparisons);
-    benchmarks.forEach(benchmark -> page.append(tpch(benchmark, "tpch" + benchmarks.indexOf(benchmark))));
+    List<BenchmarkSummary> benchmarks = BenchmarkSummary.of(comparisons);
+    benchmarks.forEach(benchmark -> page.append(
+        queries(benchmark, benchmark.benchmark().label() + benchmarks.indexOf(benchmark))));
     page.append(section("All figures", "Times and bytes are medians. Process CPU is that of all threads of the "
         + "executors, task CPU that of Spark's task threads alone; floor is how many times as fast Sluice has to be; "
         + "fallbacks are shuffles that Sluice left to Spark.",
@@ -46,11 +47,11 @@ public final class ReportPage {
     return page.append("</main>\n</body>\n</html>\n").toString();
   }
 
-  private static boolean isTpch(Comparison comparison) {
-    return Catalogue.isTpch(comparison.results().get(0).workload());
+  private static boolean isQuery(Comparison comparison) {
+    return Benchmark.of(comparison.results().get(0).workload()).isPresent();
   }
 
-  /** The charts of the workloads that are not queries of TPC-H. */
+  /** The charts of the workloads that are not queries of a benchmark. */
   private static String workloads(List<Comparison> comparisons) {
     return section("Time",
         "Median of the counted runs, which were made in turn on all engines; the line spans the fastest and the "
@@ -67,19 +68,28 @@ public final class ReportPage {
         + stages(comparisons);
   }
 
-  /** The queries of one benchmark: two charts, and their stages to be unfolded. */
-  private static String tpch(TpchSummary summary, String id) {
+  /** The queries of one benchmark: charts of times and of bytes, and their stages to be unfolded. */
+  private static String queries(BenchmarkSummary summary, String id) {
     List<Comparison> queries = summary.queries();
     StringBuilder content = new StringBuilder("<p>").append(escaped(String.join(" ", summary.sentences())))
-        .append("</p>\n")
-        .append(scrolling(QueryChart.times(queries, id))).append(scrolling(QueryChart.bytes(queries, id)));
+        .append("</p>\n");
+    for (int from = 0; from < queries.size(); from += QueryChart.QUERIES) {
+      List<Comparison> some = queries.subList(from, Math.min(from + QueryChart.QUERIES, queries.size()));
+      String part = from == 0 ? id : id + "-" + from;
+      content.append(scrolling(QueryChart.times(some, part))).append(scrolling(QueryChart.bytes(some, part)));
+    }
     content.append("<details><summary>Stages of the queries</summary>\n<p class=\"note\">Adaptive execution starts "
         + "stages in another order every time, so that medians of single stages are approximate.</p>\n");
     queries.stream().filter(ReportPage::hasStages).forEach(query -> content.append(unfolding(query)));
     content.append("</details>\n");
-    return section(summary.title(), "Queries with the specification's validation parameters on its generated tables, "
+    String texts = switch (summary.benchmark()) {
+      case TPCH -> "Queries with the specification's validation parameters";
+      case TPCDS -> "Queries as Spark publishes them with its tests";
+    };
+    return section(summary.title(), texts + " on the specification's generated tables, "
         + "planned as Spark does it by default. Below a query: how many times as fast as stock Sluice is, "
-        + "and which part of stock's shuffle bytes it writes. This is no audited TPC-H result.", content.toString());
+        + "and which part of stock's shuffle bytes it writes. This is no audited " + summary.benchmark().title()
+        + " result.", content.toString());
   }
 
   /** The chart of times alone, as an SVG element. */

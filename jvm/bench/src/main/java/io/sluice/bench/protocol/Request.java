@@ -1,6 +1,5 @@
 package io.sluice.bench.protocol;
 
-import io.sluice.bench.tpch.Table;
 import io.sluice.bench.workload.Sizing;
 import java.util.List;
 import java.util.Map;
@@ -13,10 +12,10 @@ import java.util.Map;
  * @param ownKeys for {@code START}: those of {@code settings} that workloads which want Spark's defaults do not
  *     get, because they are the benchmark's choice and not the user's; else null
  * @param workload for {@code RUN} and {@code VERIFY}: a name of the catalogue; else null
- * @param table for {@code TABLE}; else null
+ * @param table for {@code TABLE}: its name; else null
  * @param sizing for {@code RUN}, {@code VERIFY} and {@code TABLE}; else null
  */
-public record Request(Action action, Map<String, String> settings, List<String> ownKeys, String workload, Table table,
+public record Request(Action action, Map<String, String> settings, List<String> ownKeys, String workload, String table,
     Sizing sizing) {
 
   /** What a driver can be asked for. */
@@ -35,7 +34,7 @@ public record Request(Action action, Map<String, String> settings, List<String> 
   }
 
   /** Make {@code table} of the tables that {@code sizing} names. */
-  public static Request table(Table table, Sizing sizing) {
+  public static Request table(String table, Sizing sizing) {
     return new Request(Action.TABLE, null, null, null, table, sizing);
   }
 }

@@ -22,11 +22,15 @@ import java.util.regex.Pattern;
 public final class PublishedFigures {
 
   private static final Pattern SECTION =
-      Pattern.compile("(<!-- figures: ([a-z]+)[^\\n]*-->\\n).*?(\\n<!-- end of figures -->)", Pattern.DOTALL);
+      Pattern.compile("(<!-- figures: ([a-z0-9-]+)[^\\n]*-->\\n).*?(\\n<!-- end of figures -->)", Pattern.DOTALL);
   private static final Map<String, FigurePart> ONE_PART =
-      Map.of("tpch", FigurePart.TPCH, "cold", FigurePart.COLD, "modes", FigurePart.MODES, "demo", FigurePart.DEMO);
+      Map.of("tpch", FigurePart.TPCH, "tpcds", FigurePart.TPCDS, "cold", FigurePart.COLD, "modes", FigurePart.MODES,
+          "demo", FigurePart.DEMO,
+          "goals-35", FigurePart.SPARK_35, "tpch-35", FigurePart.TPCH_SPARK_35);
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.of(
-      "tpch", MarkdownFigures::tpch, "cold", MarkdownFigures::cold, "modes", MarkdownFigures::modes,
+      "tpch", MarkdownFigures::queries, "tpcds", MarkdownFigures::queries, "cold", MarkdownFigures::cold, "goals-35",
+      MarkdownFigures::goalsOnSpark35,
+      "tpch-35", MarkdownFigures::queries, "modes", MarkdownFigures::modes,
       "demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
 
   private final Path folder;

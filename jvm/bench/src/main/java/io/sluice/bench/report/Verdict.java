@@ -1,9 +1,13 @@
 package io.sluice.bench.report;
 
+import io.sluice.bench.check.Digest;
 import io.sluice.bench.run.Engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Whether the engines' results of one workload are the same and in the right order. */
 public final class Verdict {
@@ -19,6 +23,19 @@ public final class Verdict {
         .map(result -> String.format(Locale.ROOT, "%s: %s is %.2f times as fast as stock, below the floor of %.2f",
             result.workload(), result.engine(), result.ratioVsStock(), result.floor()))
         .toList();
+  }
+
+  /** How the engines' results of {@code workload} differ, if they do, or that one is not sorted. */
+  public static Optional<String> difference(String workload, Map<Engine, Digest> digests) {
+    long different = digests.values().stream().map(Digest::checksum).distinct().count();
+    boolean ordered = digests.values().stream().allMatch(Digest::ordered);
+    if (different <= 1 && ordered) {
+      return Optional.empty();
+    }
+    return Optional.of(workload + ": " + (ordered ? "results differ: " : "a result is not sorted: ")
+        + digests.entrySet()
+            .stream().map(each -> each.getKey().label() + " " + each.getValue().checksum())
+            .collect(Collectors.joining(", ")));
   }
 
   /**

@@ -4,7 +4,6 @@ import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.Reply;
 import io.sluice.bench.protocol.Request;
 import io.sluice.bench.protocol.RunMetrics;
-import io.sluice.bench.tpch.Table;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -66,6 +65,21 @@ public final class Application implements AutoCloseable {
     return engine;
   }
 
+  /** Where the application has its files, unless its master's workers have folders of their own. */
+  public Path folder() {
+    return folder;
+  }
+
+  /** The driver's process and those that it has started, the executors of a local cluster. */
+  public List<ProcessHandle> processes() {
+    return driver.processes();
+  }
+
+  /** The processes of executors that live now; those of a local cluster. */
+  public List<ProcessHandle> executors() {
+    return driver.processes().stream().skip(1).toList();
+  }
+
   /** Runs {@code workload} once. */
   public RunMetrics run(String workload, Sizing sizing, Consumer<Reply> progress) {
     return ask(Request.run(workload, sizing), progress).run();
@@ -77,7 +91,7 @@ public final class Application implements AutoCloseable {
   }
 
   /** Makes {@code table} of the tables that {@code sizing} names. */
-  public void makeTable(Table table, Sizing sizing, Consumer<Reply> progress) {
+  public void makeTable(String table, Sizing sizing, Consumer<Reply> progress) {
     ask(Request.table(table, sizing), progress);
   }
 

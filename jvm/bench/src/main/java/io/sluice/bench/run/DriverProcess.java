@@ -11,8 +11,10 @@ import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * A driver process, and the requests to it and its replies. Used by one thread; {@link #close} ends the process, and so
@@ -41,6 +43,11 @@ public final class DriverProcess implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException("the driver cannot be started: " + builder.command(), e);
     }
+  }
+
+  /** The driver, then its descendants, those that live now. */
+  List<ProcessHandle> processes() {
+    return Stream.concat(Stream.of(process.toHandle()), process.descendants()).toList();
   }
 
   /** Where the driver's messages are. */

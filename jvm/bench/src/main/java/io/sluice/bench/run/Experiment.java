@@ -5,8 +5,10 @@ import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.report.Progress;
 import io.sluice.bench.workload.Sizing;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * Runs one workload on several engines so that the figures can be compared.
@@ -26,6 +28,15 @@ public final class Experiment {
     this.applications = List.copyOf(applications);
     this.warmUps = warmUps;
     this.rounds = rounds;
+  }
+
+  /** What each application's result is, by its engine; measures nothing. */
+  public Map<Engine, Digest> digests(String workload, Sizing sizing) {
+    Map<Engine, Digest> digests = new EnumMap<>(Engine.class);
+    try (Progress progress = Progress.start(workload, applications.size())) {
+      applications.forEach(each -> digests.put(each.engine(), verify(each, workload, sizing, progress)));
+    }
+    return digests;
   }
 
   /** One {@link Measurement} per application, in their order. */

@@ -1,6 +1,7 @@
 package io.sluice.bench.run;
 
-import io.sluice.bench.tpch.TpchTables;
+import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tables.TableFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
@@ -13,14 +14,12 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * A folder of generated tables, one subfolder per scale. Tables are whole if the marker is beside them, which is
- * written last; others, of a generation that was interrupted or of another version, are made anew. A lock keeps
- * processes that share the folder from making the same tables twice.
+ * A folder of generated tables of one benchmark, one subfolder per scale. Tables are whole if the marker is beside
+ * them, which is written last; others, of a generation that was interrupted or of another version, are made anew. A
+ * lock keeps processes that share the folder from making the same tables twice.
  */
 final class TableCache {
 
-  /** Counts up with every change of the tables' columns, contents or files. */
-  private static final String VERSION = "1";
   private static final String MARKER = "COMPLETE";
 
   private final Path folder;
@@ -29,20 +28,23 @@ final class TableCache {
     this.folder = folder;
   }
 
-  /** The tables of {@code scale}, made by {@code make} into their empty folder if they are not there. */
-  TpchTables tables(double scale, Consumer<TpchTables> make) {
-    TpchTables tables = TpchTables.below(folder, scale);
+  /**
+   * The tables of {@code benchmark} at {@code scale}, made by {@code make} into their empty folder if they are not
+   * there.
+   */
+  TableFiles tables(Benchmark benchmark, double scale, Consumer<TableFiles> make) {
+    TableFiles tables = TableFiles.below(folder, benchmark, scale);
     Path own = Path.of(tables.folder());
     try {
       Files.createDirectories(folder);
       try (FileChannel channel = FileChannel.open(folder.resolve(".lock"), StandardOpenOption.CREATE,
           StandardOpenOption.WRITE);
           FileLock ignored = channel.lock()) {
-        if (!isComplete(own)) {
+        if (!isComplete(own, benchmark.version())) {
           delete(own);
           Files.createDirectories(own);
           make.accept(tables);
-          Files.writeString(own.resolve(MARKER), VERSION);
+          Files.writeString(own.resolve(MARKER), benchmark.version());
         }
       }
       return tables;
@@ -51,9 +53,9 @@ final class TableCache {
     }
   }
 
-  private static boolean isComplete(Path tables) throws IOException {
+  private static boolean isComplete(Path tables, String version) throws IOException {
     Path marker = tables.resolve(MARKER);
-    return Files.exists(marker) && Files.readString(marker).equals(VERSION);
+    return Files.exists(marker) && Files.readString(marker).equals(version);
   }
 
   private static void delete(Path tables) throws IOException {

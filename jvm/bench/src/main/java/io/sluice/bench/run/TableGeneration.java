@@ -1,20 +1,28 @@
 package io.sluice.bench.run;
 
 import io.sluice.bench.report.Progress;
-import io.sluice.bench.tpch.Table;
-import io.sluice.bench.tpch.TpchTables;
+import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tables.GeneratedTable;
+import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.workload.Sizing;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Makes the tables of TPC-H, once per scale, for all engines and later runs.
+ * Makes the tables of a benchmark, once per scale, for all engines and later runs.
  *
- * <p>This has an application on stock of its own, which is closed before anything is measured: dbgen holds 300 MB
- * of text in every executor for as long as it lives.
+ * <p>This has an application on stock of its own, which is closed before anything is measured: TPC-H's dbgen holds 300
+ * MB of text in every executor for as long as it lives.
  */
 public final class TableGeneration {
+
+  private static final long MIB = 1024 * 1024;
 
   private final SparkHome home;
   private final Workplace workplace;
@@ -31,24 +39,45 @@ public final class TableGeneration {
   }
 
   /**
-   * The tables of {@code scale}, made if they are not there.
+   * The tables of {@code benchmark} at {@code scale}, made if they are not there.
    *
    * @throws EngineFailure if they cannot be made
    */
-  public TpchTables tables(double scale) {
-    return new TableCache(workplace.tpch()).tables(scale, this::make);
+  public TableFiles tables(Benchmark benchmark, double scale) {
+    TableFiles tables = new TableCache(workplace.tables(benchmark)).tables(benchmark, scale, this::make);
+    if (benchmark == Benchmark.TPCDS) {
+      workplace.sluice("no queries of TPC-DS", List.of("tpcds-queries", tables.queries().toString()));
+    }
+    return tables;
   }
 
-  private void make(TpchTables tables) {
+  private void make(TableFiles tables) {
+    checkSpace(tables);
+    List<? extends GeneratedTable> all = tables.benchmark().tables();
     Sizing sizing = new Sizing(1, 1, 0).reading(tables);
-    try (Progress progress = Progress.start("tpch tables", Table.values().length);
+    try (Progress progress = Progress.start(tables.benchmark().label() + " tables", all.size());
         Application application = Application.start(Engine.STOCK, home, workplace, site, user)) {
-      for (Table table : Table.values()) {
+      for (GeneratedTable table : all) {
         long start = System.nanoTime();
         progress.step(table.label());
-        application.makeTable(table, sizing, progress::tasks);
+        application.makeTable(table.label(), sizing, progress::tasks);
         progress.stepDone(String.format(Locale.ROOT, "made in %.1f s", (System.nanoTime() - start) / 1e9));
       }
+    }
+  }
+
+  /** Parquet takes about half of what the same rows are as text. */
+  private static void checkSpace(TableFiles tables) {
+    long neededMib = tables.rows() * tables.benchmark().rowBytes() / 2 / MIB;
+    try {
+      long freeMib = Files.getFileStore(Path.of(tables.folder())).getUsableSpace() / MIB;
+      if (freeMib < neededMib) {
+        throw new EngineFailure(
+            String.format(Locale.ROOT, "tables of %s at scale %s need about %,d MiB, and %s has %,d MiB",
+                tables.benchmark().title(), tables.scale(), neededMib, tables.folder(), freeMib));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("the free space of " + tables.folder() + " cannot be told", e);
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.sluice.bench.run;
 
+import io.sluice.bench.tables.Benchmark;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -51,9 +52,9 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar) {
     return root.resolve("build/logs");
   }
 
-  /** Where generated tables are kept for later runs. */
-  public Path tpch() {
-    return root.resolve("build/tpch");
+  /** Where the generated tables of {@code benchmark} are kept for later runs. */
+  public Path tables(Benchmark benchmark) {
+    return root.resolve("build").resolve(benchmark.label());
   }
 
   /** Where one driver process keeps its Spark home, workers and shuffle files. */

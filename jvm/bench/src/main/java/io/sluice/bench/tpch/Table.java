@@ -1,5 +1,6 @@
 package io.sluice.bench.tpch;
 
+import io.sluice.bench.tables.GeneratedTable;
 import io.trino.tpch.Customer;
 import io.trino.tpch.LineItem;
 import io.trino.tpch.Nation;
@@ -22,7 +23,7 @@ import java.util.stream.StreamSupport;
  * Spark. Rows come from a port of the specification's dbgen and have its contents: every part of a table can be
  * made alone, and the rows do not depend on the number of parts.
  */
-public enum Table {
+public enum Table implements GeneratedTable {
 
   /** Five regions. */
   REGION("r_regionkey BIGINT, r_name STRING, r_comment STRING", 0, TpchTable.REGION, Table::region),
@@ -74,26 +75,23 @@ public enum Table {
         .stream(source.createGenerator(scale, part, parts).spliterator(), false).map(row);
   }
 
-  /** The name in SQL. */
+  @Override
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** The columns as SQL declares them. */
-  String columns() {
+  @Override
+  public String columns() {
     return columns;
   }
 
-  /**
-   * In how many parts, and so files, the table is made: about 30 MB each at most. It depends on nothing but the
-   * scale, so that a cached table is the same whichever run made it.
-   */
-  int parts(double scale) {
+  @Override
+  public int parts(double scale) {
     return (int) Math.max(1, Math.ceil(partsAtScale1 * scale));
   }
 
-  /** The rows of one of {@code parts} parts, counted from 1: money as decimals, dates as days since 1970 (int). */
-  Iterator<Object[]> rows(double scale, int part, int parts) {
+  @Override
+  public Iterator<Object[]> rows(double scale, int part, int parts) {
     return rows.of(scale, part, parts).iterator();
   }
 

@@ -1,6 +1,7 @@
 package io.sluice.bench.tpch;
 
 import io.sluice.bench.check.SortColumn;
+import io.sluice.bench.tables.ParquetTables;
 import io.sluice.bench.workload.DataFrameWorkload;
 import io.sluice.bench.workload.Sizing;
 import java.util.List;

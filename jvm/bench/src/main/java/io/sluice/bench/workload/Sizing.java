@@ -1,6 +1,6 @@
 package io.sluice.bench.workload;
 
-import io.sluice.bench.tpch.TpchTables;
+import io.sluice.bench.tables.TableFiles;
 
 /**
  * How large a workload is.
@@ -9,9 +9,9 @@ import io.sluice.bench.tpch.TpchTables;
  * @param maps partitions of the generated table, so map tasks of its first shuffle. Fixed rather than
  *     taken from the cluster's cores, because the table's random column depends on it
  * @param partitions shuffle partitions, or 0 for what the workload prescribes
- * @param tables what a TPC-H query reads in place of a generated table; null for other workloads
+ * @param tables what a query of a benchmark reads in place of a generated table; null for other workloads
  */
-public record Sizing(long rows, int maps, int partitions, TpchTables tables) {
+public record Sizing(long rows, int maps, int partitions, TableFiles tables) {
 
   /** Map tasks unless the user says otherwise: about 128 MB of the default table each. */
   public static final int DEFAULT_MAPS = 8;
@@ -29,7 +29,7 @@ public record Sizing(long rows, int maps, int partitions, TpchTables tables) {
   }
 
   /** The same for a workload that reads {@code those}. */
-  public Sizing reading(TpchTables those) {
+  public Sizing reading(TableFiles those) {
     return new Sizing(those.rows(), maps, partitions, those);
   }
 

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.tables.Benchmark;
+import io.sluice.bench.tables.ParquetTables;
+import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
 import java.math.BigDecimal;
@@ -37,7 +40,7 @@ class TpchQueryTest {
     spark = SparkSession.builder().master("local[2]").appName("tpch").config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1").config("spark.sql.warehouse.dir", folder + "/warehouse")
         .config("spark.sql.codegen.wholeStage", "false").config("spark.sql.shuffle.partitions", "2").getOrCreate();
-    TpchTables tables = TpchTables.below(folder, SCALE);
+    TableFiles tables = TableFiles.below(folder, Benchmark.TPCH, SCALE);
     sizing = new Sizing(1, 1, 0).reading(tables);
     for (Table table : Table.values()) {
       ParquetTables.write(spark, table, tables);

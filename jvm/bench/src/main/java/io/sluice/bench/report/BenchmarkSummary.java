@@ -2,6 +2,7 @@ package io.sluice.bench.report;
 
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.tables.Benchmark;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -13,26 +14,30 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /**
- * The queries of TPC-H from one benchmark, taken together.
+ * The queries of TPC-H or TPC-DS from one call of bench, taken together.
  *
  * @param queries at least one, in the order in which they were measured
  */
-public record TpchSummary(List<Comparison> queries) {
+public record BenchmarkSummary(List<Comparison> queries) {
 
   /** Stock shuffles little in a query if it writes less than this part of the tables' bytes. */
   private static final double LITTLE = 0.001;
 
-  /** One per benchmark that has such queries among {@code comparisons}. */
-  public static List<TpchSummary> of(List<Comparison> comparisons) {
+  /** One per benchmark, Spark version and environment that has queries among {@code comparisons}. */
+  public static List<BenchmarkSummary> of(List<Comparison> comparisons) {
     Map<List<Object>, List<Comparison>> benchmarks = new LinkedHashMap<>();
     for (Comparison comparison : comparisons) {
       BenchResult first = comparison.results().get(0);
-      if (Catalogue.isTpch(first.workload())) {
-        benchmarks.computeIfAbsent(List.of(first.spark(), first.rows(), first.environment()),
-            benchmark -> new ArrayList<>()).add(comparison);
-      }
+      Benchmark.of(first.workload()).ifPresent(benchmark -> benchmarks.computeIfAbsent(
+          List.of(benchmark, first.spark(), first.rows(), first.environment()), key -> new ArrayList<>())
+          .add(comparison));
     }
-    return benchmarks.values().stream().map(TpchSummary::new).toList();
+    return benchmarks.values().stream().map(BenchmarkSummary::new).toList();
+  }
+
+  /** Whose queries they are. */
+  public Benchmark benchmark() {
+    return Benchmark.of(queries.get(0).results().get(0).workload()).orElseThrow();
   }
 
   /** What was measured, as a heading. */
@@ -40,7 +45,7 @@ public record TpchSummary(List<Comparison> queries) {
     BenchResult first = queries.get(0).results().get(0);
     Double scale = first.environment().scale();
     String where = scale == null ? "" : String.format(Locale.ROOT, " at scale %s", scale).replaceAll("\\.0$", "");
-    return "TPC-H" + where + ", Spark " + first.spark();
+    return benchmark().title() + where + ", Spark " + first.spark();
   }
 
   /** Sums of times and means of ratios for every engine beside stock, then the queries with little shuffle. */
@@ -48,7 +53,7 @@ public record TpchSummary(List<Comparison> queries) {
     List<String> sentences = new ArrayList<>();
     queries.stream().flatMap(query -> query.results().stream()).map(BenchResult::engine).distinct()
         .forEach(engine -> against(engine).ifPresent(sentences::add));
-    String little = queries.stream().filter(TpchSummary::shufflesLittle).map(TpchSummary::name)
+    String little = queries.stream().filter(BenchmarkSummary::shufflesLittle).map(BenchmarkSummary::name)
         .collect(Collectors.joining(", "));
     if (!little.isEmpty()) {
       sentences.add("Little shuffle (stock writes less than a thousandth of the tables' size): " + little + ".");
@@ -58,7 +63,8 @@ public record TpchSummary(List<Comparison> queries) {
 
   /** The part of a workload's name that tells it from other queries. */
   public static String name(Comparison query) {
-    return query.results().get(0).workload().substring(Catalogue.TPCH.length() + 1);
+    String workload = query.results().get(0).workload();
+    return Benchmark.of(workload).orElseThrow().query(workload);
   }
 
   private Optional<String> against(String engine) {

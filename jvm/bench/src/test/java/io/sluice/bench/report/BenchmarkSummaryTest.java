@@ -8,13 +8,13 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-class TpchSummaryTest {
+class BenchmarkSummaryTest {
 
   private static final long ROWS = 8_660_030;
 
   @Test
   void timesAreAddedAndRatiosAveragedGeometrically() {
-    List<TpchSummary> summaries = TpchSummary.of(Comparison.of(List.of(
+    List<BenchmarkSummary> summaries = BenchmarkSummary.of(Comparison.of(List.of(
         result("tpch-q1", "stock", "4.2.0", 2, 100), result("tpch-q1", "sluice", "4.2.0", 4, 60),
         result("sort", "stock", "4.2.0", 99, 1), result("sort", "sluice", "4.2.0", 1, 1),
         result("tpch-q9", "stock", "4.2.0", 18, 900_000_000), result("tpch-q9", "sluice", "4.2.0", 1, 400_000_000))));
@@ -30,11 +30,11 @@ class TpchSummaryTest {
 
   @Test
   void benchmarksAreKeptApartAndWithoutStockThereIsNothingToSay() {
-    List<TpchSummary> summaries = TpchSummary.of(Comparison.of(IntStream.rangeClosed(1, 22).boxed()
+    List<BenchmarkSummary> summaries = BenchmarkSummary.of(Comparison.of(IntStream.rangeClosed(1, 22).boxed()
         .flatMap(query -> Stream.of("4.2.0", "3.5.8").map(spark -> result("tpch-q" + query, "sluice", spark, 1, 1)))
         .toList()));
     assertEquals(List.of("TPC-H at scale 1, Spark 4.2.0", "TPC-H at scale 1, Spark 3.5.8"),
-        summaries.stream().map(TpchSummary::title).toList());
+        summaries.stream().map(BenchmarkSummary::title).toList());
     summaries.forEach(summary -> assertEquals(22, summary.queries().size()));
     summaries.forEach(summary -> assertEquals(List.of(), summary.sentences()));
   }

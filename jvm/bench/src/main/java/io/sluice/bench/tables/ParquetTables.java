@@ -1,4 +1,4 @@
-package io.sluice.bench.tpch;
+package io.sluice.bench.tables;
 
 import java.util.Iterator;
 import java.util.stream.IntStream;
@@ -19,7 +19,7 @@ public final class ParquetTables {
   private ParquetTables() {}
 
   /** Makes {@code table}; files that are there already are replaced. */
-  public static void write(SparkSession spark, Table table, TpchTables tables) {
+  public static void write(SparkSession spark, GeneratedTable table, TableFiles tables) {
     int parts = table.parts(tables.scale());
     double scale = tables.scale();
     JavaRDD<Row> rows = JavaSparkContext.fromSparkContext(spark.sparkContext())
@@ -31,17 +31,17 @@ public final class ParquetTables {
   }
 
   /** Lets {@code spark} find every table by its name. The files are listed here, so queries do not do it. */
-  static void register(SparkSession spark, TpchTables tables) {
-    for (Table table : Table.values()) {
+  public static void register(SparkSession spark, TableFiles tables) {
+    for (GeneratedTable table : tables.benchmark().tables()) {
       spark.read().schema(schema(table)).parquet(tables.path(table)).createOrReplaceTempView(table.label());
     }
   }
 
-  static StructType schema(Table table) {
+  public static StructType schema(GeneratedTable table) {
     return StructType.fromDDL(table.columns());
   }
 
-  private static Iterator<Row> rows(Table table, double scale, int part, int parts) {
+  private static Iterator<Row> rows(GeneratedTable table, double scale, int part, int parts) {
     Iterator<Object[]> values = table.rows(scale, part, parts);
     return new Iterator<>() {
       @Override

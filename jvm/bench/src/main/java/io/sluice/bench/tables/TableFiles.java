@@ -1,33 +1,28 @@
-package io.sluice.bench.tpch;
+package io.sluice.bench.tables;
 
 import java.math.BigDecimal;
 import java.nio.file.Path;
 
 /**
- * The eight tables at one scale factor, each in Parquet files in its own folder below one folder.
+ * The tables of a benchmark at one scale factor, each in Parquet files in its own folder below one folder.
  *
+ * @param benchmark whose tables
  * @param scale the scale factor: 1 is about a gigabyte of text
  * @param folder absolute path of the folder
  */
-public record TpchTables(double scale, String folder) {
-
-  /** About how many rows all tables have at scale 1. Two tables do not grow; lines are four per order on average. */
-  public static final long ROWS_AT_SCALE_1 = 8_660_030;
-
-  /** About how many bytes of text a row is: a gigabyte of them at scale 1. */
-  public static final int ROW_BYTES = 115;
+public record TableFiles(Benchmark benchmark, double scale, String folder) {
 
   private static final double MIN_SCALE = 0.001;
   private static final double MAX_SCALE = 10_000;
 
-  public TpchTables {
+  public TableFiles {
     checkScale(scale);
   }
 
   /** Those of {@code scale} below {@code cache}, in a folder that is named after the scale. */
-  public static TpchTables below(Path cache, double scale) {
+  public static TableFiles below(Path cache, Benchmark benchmark, double scale) {
     String number = BigDecimal.valueOf(scale).stripTrailingZeros().toPlainString();
-    return new TpchTables(scale, cache.resolve("sf" + number).toAbsolutePath().toString());
+    return new TableFiles(benchmark, scale, cache.resolve("sf" + number).toAbsolutePath().toString());
   }
 
   /**
@@ -43,11 +38,18 @@ public record TpchTables(double scale, String folder) {
 
   /** About how many rows all tables have together. */
   public long rows() {
-    return Math.round(ROWS_AT_SCALE_1 * scale);
+    return benchmark.rows(scale);
   }
 
   /** Where the files of {@code table} are. */
-  String path(Table table) {
+  public String path(GeneratedTable table) {
     return folder + "/" + table.label();
+  }
+
+  /**
+   * Where the benchmark's queries are, if they are files: beside the tables, because they are the same at any scale.
+   */
+  public Path queries() {
+    return Path.of(folder).resolveSibling("queries");
   }
 }

@@ -1,0 +1,100 @@
+package io.sluice.bench;
+
+import io.sluice.bench.run.Applications;
+import io.sluice.bench.run.Master;
+import io.sluice.bench.run.Site;
+import io.sluice.bench.run.SparkConfArguments;
+import io.sluice.bench.run.SparkHome;
+import io.sluice.bench.run.Workplace;
+import io.sluice.bench.soak.Soak;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code ./sluice soak}: random programs with random faults. */
+@Command(name = "soak", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Runs random programs, SQL and RDDs, on stock Spark and on Sluice, does random harm to Sluice's "
+        + "processes and files meanwhile, and compares the results. Stops at the first program that goes wrong, "
+        + "makes it as short as it can and shows it. Exits with 1 if one did. Needs Linux.")
+final class SoakCommand implements Callable<Integer> {
+
+  private static final int FOREVER = 1_000_000;
+
+  @Option(names = "--minutes", paramLabel = "N",
+      description = "How long. Default: 10, unless --programs is given.") private Integer minutes;
+
+  @Option(names = "--programs", paramLabel = "N", description = "How many programs.") private Integer programs;
+
+  @Option(names = "--seed", paramLabel = "S",
+      description = "Determines programs, faults and settings. Default: another one every time.") private Long seed;
+
+  @Option(names = "--faults", split = ",", paramLabel = "FAULT",
+      description = "The faults to choose from, see below. Default: all.") private List<String> faults = Soak.names();
+
+  @Option(names = "--patience", defaultValue = "180", paramLabel = "S",
+      description = "Seconds after which a program counts as hung. Default: ${DEFAULT-VALUE}.") private int patience;
+
+  @Option(names = "--executor-memory", defaultValue = "1024", paramLabel = "MIB",
+      description = "Heap of each of the two executors. Default: ${DEFAULT-VALUE}.") private int memory;
+
+  @Option(names = "--spark", defaultValue = "4.2.0", paramLabel = "VERSION",
+      description = "Spark version, as 4.2.0, 3.5 or 3.5.8-2.13 (with Scala's). "
+          + "Default: ${DEFAULT-VALUE}.") private String spark;
+
+  @Option(names = "--conf", paramLabel = "KEY=VALUE",
+      description = "A Spark setting for both engines; can be repeated.") private List<String> conf = List.of();
+
+  @Spec private CommandSpec spec;
+
+  /** Lists the faults below the options in the help text. */
+  static void describeFaults(CommandSpec spec) {
+    spec.usageMessage().footerHeading("%nFaults:%n");
+    spec.usageMessage().footer(Soak.names().stream().map(name -> "  " + name).toArray(String[]::new));
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    long chosen = seed == null ? ThreadLocalRandom.current().nextLong(1_000_000) : seed;
+    Map<String, String> settings;
+    try {
+      settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
+      check();
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+    Workplace workplace = Workplace.current();
+    SparkHome home = workplace.sparkHome(spark);
+    Applications applications = new Applications(home, workplace,
+        Site.of(Master.parse("local-cluster[2,1]", memory)), settings);
+    Path folder = workplace.root().resolve("build/soak");
+    Soak soak;
+    try {
+      soak = new Soak(applications, faults, chosen, folder, patience, System.out);
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+    System.out.println("Seed " + chosen + ", Spark " + home.sparkVersion());
+    int most = programs == null ? Integer.MAX_VALUE : programs;
+    boolean good = soak.run(most, Duration.ofMinutes(minutes != null ? minutes : programs == null ? 10 : FOREVER));
+    if (!good) {
+      System.out.println("The same again: ./sluice soak --seed " + chosen + " --spark " + spark);
+    }
+    return good ? 0 : 1;
+  }
+
+  private void check() {
+    if (programs != null && programs < 1 || minutes != null && minutes < 1 || patience < 1) {
+      throw new IllegalArgumentException("--minutes, --programs and --patience must be at least 1");
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package io.sluice.bench.report;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+
+/**
+ * Whether published figures are older than the code that they measure.
+ *
+ * @param part which figures
+ * @param measured the day of the oldest measurement among them; null if there are none
+ * @param commit the checkout that it was made with; null if there is none or it was not written down
+ * @param changes how many commits since then change what goes into the jar; empty where git does not know
+ */
+public record FigureAge(FigurePart part, String measured, String commit, OptionalInt changes) {
+
+  /** What goes into the jar. */
+  private static final List<String> PRODUCT = List.of("native/crates", "jvm/java8", "jvm/native-bridge", "jvm/spark",
+      "jvm/sql", "jvm/sql-scala-2.12", ":(exclude)*/src/test/*", ":(exclude)*/tests/*");
+  private static final int DAY = 10;
+
+  /** The age of {@code results}, those of {@code part}, in the checkout {@code root}. */
+  public static FigureAge of(FigurePart part, List<BenchResult> results, Path root) {
+    return results.stream().map(BenchResult::environment).min(Comparator.comparing(Environment::started))
+        .map(oldest -> new FigureAge(part, oldest.started().substring(0, Math.min(DAY, oldest.started().length())),
+            oldest.commit(), changes(oldest.commit(), root)))
+        .orElse(new FigureAge(part, null, null, OptionalInt.empty()));
+  }
+
+  /** One line: file, day, commit and what follows from them. */
+  public String line() {
+    return String.format(Locale.ROOT, "%-30s %-10s  %-10s  %s", part.file(), measured == null ? "-" : measured,
+        commit == null ? "-" : commit, verdict());
+  }
+
+  private String verdict() {
+    if (measured == null) {
+      return "not measured yet: ./sluice figures --only " + part.label();
+    }
+    if (changes.isEmpty()) {
+      return "git does not know how old that is";
+    }
+    return changes.getAsInt() == 0 ? "of this code"
+        : "older than " + changes.getAsInt() + " changes of the code: ./sluice figures --only " + part.label();
+  }
+
+  private static OptionalInt changes(String commit, Path root) {
+    if (commit == null) {
+      return OptionalInt.empty();
+    }
+    // Results of a changed checkout have a plus sign, and are counted as those of the commit.
+    String plain = commit.replace("+", "");
+    List<String> command = Stream.concat(Stream.of("git", "-C", root.toString(), "rev-list", "--count",
+        plain + "..HEAD", "--"), PRODUCT.stream()).toList();
+    try {
+      Process git = new ProcessBuilder(new ArrayList<>(command)).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+      String count = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      return git.waitFor() == 0 ? OptionalInt.of(Integer.parseInt(count)) : OptionalInt.empty();
+    } catch (IOException e) {
+      // There is no git here.
+      return OptionalInt.empty();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return OptionalInt.empty();
+    }
+  }
+}

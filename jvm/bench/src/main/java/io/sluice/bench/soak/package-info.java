@@ -1,0 +1,19 @@
+/**
+ * Random programs with random faults, whose results are compared with stock Spark's.
+ *
+ * <pre>
+ *   SoakProgram          which one: kind, seed, steps; its name and its listing
+ *     Dice               decisions that a seed determines
+ *     RandomQuery        SQL;  ColumnType  the columns of its input
+ *     RandomRecords      RDD operations;  RecordStep  one of them
+ *   SoakWorkload         a program as a workload (Spark);  RecordRunner  the RDD of one (Spark)
+ *   Fault                what is done to an application while it runs a program
+ *   Soak                 programs one after the other, on both engines, until the time is over
+ *     Watch              ends a driver that does not answer, with the stacks of its processes
+ *     ProcessSample      memory, descriptors, mappings and files of an application between programs
+ *     Shrinking          the shortest program with the same fault
+ * </pre>
+ *
+ * <p>Only the classes marked with Spark load a Spark class.
+ */
+package io.sluice.bench.soak;

@@ -1,0 +1,88 @@
+package io.sluice.bench.soak;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.bench.catalogue.Catalogue;
+import io.sluice.bench.check.Digest;
+import io.sluice.bench.workload.Sizing;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Programs of seeds, and that Spark can run them and gives one result whatever it does. */
+class SoakProgramTest {
+
+  private static final int ROWS = 500;
+
+  @TempDir private static Path folder;
+
+  private static SparkSession spark;
+
+  @BeforeAll
+  static void start() {
+    spark = SparkSession.builder().master("local[2]").appName("soak").config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1").config("spark.sql.warehouse.dir", folder + "/warehouse")
+        .getOrCreate();
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.stop();
+  }
+
+  @Test
+  void aSeedIsAProgramAndAShorterOneIsItsBeginning() {
+    SoakProgram program = new SoakProgram(true, 7, 4);
+    assertEquals(program, SoakProgram.named(program.name()));
+    assertEquals("soak-sql-7-4", program.name());
+    String text = new RandomQuery(7, ROWS, 4).text();
+    assertEquals(text, new RandomQuery(7, ROWS, 4).text());
+    assertTrue(text.startsWith(new RandomQuery(7, ROWS, 2).text().replaceAll("\\nSELECT \\* FROM t2$", "")), text);
+    assertNotEquals(text, new RandomQuery(8, ROWS, 4).text());
+    assertFalse(SoakProgram.isNamed("soak-sql-x-1"));
+    assertThrows(IllegalArgumentException.class, () -> SoakProgram.named("sort"));
+  }
+
+  @Test
+  void bothKindsComeUp() {
+    List<SoakProgram> programs = LongStream.range(0, 50).mapToObj(SoakProgram::of).toList();
+    assertTrue(programs.stream().anyMatch(SoakProgram::sql));
+    assertTrue(programs.stream().anyMatch(program -> !program.sql()));
+    assertTrue(programs.stream().allMatch(program -> program.steps() >= 1));
+  }
+
+  @Test
+  void sparkRunsThemAndTheResultDoesNotDependOnHow() {
+    for (long seed = 0; seed < 12; seed++) {
+      SoakProgram program = SoakProgram.of(seed);
+      Digest digest = Catalogue.create(program.name()).verify(spark, new Sizing(ROWS, 1, 0));
+      assertEquals(digest, Catalogue.create(program.name()).verify(spark, new Sizing(ROWS, 1, 0)),
+          program.listing(ROWS));
+    }
+  }
+
+  @Test
+  void whoLooksForAFaultGetsTheWholeProgram() {
+    String listing = new SoakProgram(true, 3, 1).listing(10);
+    assertTrue(listing.startsWith("SET spark.sql.shuffle.partitions="), listing);
+    assertTrue(listing.contains("FROM range(0, 10, 1, "), listing);
+    assertTrue(new SoakProgram(false, 3, 2).listing(10).startsWith("10 pairs of "), "the program of RDDs");
+  }
+
+  @Test
+  void unknownFaultsAreNamed() {
+    Exception failure = assertThrows(IllegalArgumentException.class,
+        () -> new Soak(null, List.of("meteor"), 1, folder, 1, System.out));
+    assertTrue(failure.getMessage().startsWith("unknown fault 'meteor'; known are none, executor-killed, "),
+        failure.getMessage());
+  }
+}
