@@ -20,6 +20,7 @@ import io.sluice.spark.executor.ReportPace;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.Capabilities;
+import io.sluice.spark.policy.CarriedHandle;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SessionSettings;
@@ -61,8 +62,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The shuffle manager that users name in {@code spark.shuffle.manager}.
  *
- * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames,
- * one of Spark's handles means that Spark's own sort shuffle does everything. Executors obey the handle, those without
+ * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames, a {@link
+ * CarriedHandle} that Spark's own sort shuffle writes what Sluice may carry, and one of Spark's handles, with {@code
+ * spark.sluice.enabled=false}, that Spark's own sort shuffle does everything. Executors obey the handle, those without
  * a usable native library in Java ({@code docs/decisions/0018}).
  *
  * <p>It <em>is</em> a {@link SortShuffleManager}, for three reasons: everything that is not ours is exactly
@@ -170,7 +172,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
       if (reason.get() != FallbackReason.DISABLED) {
         noteSqlShuffle(shuffleId, dependency);
       }
-      return super.registerShuffle(shuffleId, dependency);
+      ShuffleHandle sparks = super.registerShuffle(shuffleId, dependency);
+      return reason.get() == FallbackReason.DISABLED ? sparks : new CarriedHandle<>(shuffleId, dependency, sparks);
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
@@ -218,8 +221,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   @Override
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+    if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      return tracked(super.getWriter(carried.sparks(), mapId, context, metrics), handle.shuffleId(), mapId);
+    }
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      return tracked(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
+      return super.getWriter(handle, mapId, context, metrics);
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
@@ -248,7 +254,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
       TaskContext context, ShuffleReadMetricsReporter metrics) {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      if (transport().isEmpty()) {
+      if (!(handle instanceof CarriedHandle<?, ?, ?>) || transport().isEmpty()) {
         return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
       }
       return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
