@@ -8,12 +8,15 @@ import io.sluice.spark.cleanup.RemovalRequest;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SqlCleanup;
+import io.sluice.spark.conf.Store;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.sql.SessionExtension;
+import io.sluice.spark.store.LimitPoll;
+import io.sluice.spark.store.LimitRequest;
 import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
@@ -156,6 +159,10 @@ public final class SluicePlugin implements SparkPlugin {
         SluiceShuffleManager manager = currentManager();
         return manager == null ? new long[] {request.from()} : manager.removals().since(request.from());
       }
+      if (message instanceof LimitRequest) {
+        SluiceShuffleManager manager = currentManager();
+        return manager == null ? LimitRequest.UNCHANGED : manager.wantedCacheLimit();
+      }
       return message instanceof PeerHeartbeat heartbeat ? peers.heartbeat(heartbeat).toWire() : null;
     }
   }
@@ -178,6 +185,7 @@ public final class SluicePlugin implements SparkPlugin {
   private static final class Executor implements ExecutorPlugin {
     private PeerDiscovery discovery;
     private RemovalPoll removals;
+    private LimitPoll cacheLimit;
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
@@ -193,6 +201,9 @@ public final class SluicePlugin implements SparkPlugin {
       if (settings.sqlCleanup() != SqlCleanup.OFF && !plugin.executorID().equals(DRIVER)) {
         removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs);
       }
+      if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
+        cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
+      }
     }
 
     /** Without a manager there are no outputs yet. */
@@ -201,6 +212,12 @@ public final class SluicePlugin implements SparkPlugin {
       if (manager != null) {
         manager.removeOutputs(shuffleId, lastMapId);
       }
+    }
+
+    /** Before there is a manager there is nothing to change. */
+    private static boolean changeCacheLimit(long bytes) {
+      SluiceShuffleManager manager = currentManager();
+      return manager != null && manager.changeCacheLimit(bytes);
     }
 
     /** The shuffle manager's transport. From Spark 4 on the manager is made only after the plugins. */
@@ -220,6 +237,9 @@ public final class SluicePlugin implements SparkPlugin {
       }
       if (removals != null) {
         removals.close();
+      }
+      if (cacheLimit != null) {
+        cacheLimit.close();
       }
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {

@@ -7,9 +7,11 @@ import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.conf.CacheLimit;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.ShuffleRegistered;
@@ -30,6 +32,7 @@ import io.sluice.spark.read.LocalShuffles;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
 import io.sluice.spark.seal.ApplicationKey;
+import io.sluice.spark.store.LimitRequest;
 import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
@@ -94,6 +97,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
   private ExecutorState executor;
+  /** On the driver: what {@link SluiceCache} has set, for executors to ask. */
+  private volatile long wantedCacheLimit = LimitRequest.UNCHANGED;
 
   /**
    * As Spark instantiates it.
@@ -264,6 +269,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     ExecutorState state = executorState();
     checkHandle(ours, state);
     reportExecutor(ours, state);
+    state.cache().ifPresent(cache -> cache.read(handle.shuffleId(), stage(context)));
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state, localShuffles);
   }
@@ -271,6 +277,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private static void checkHandle(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
     handle.checkBuild(JarBuild.ofThisProcess(), SparkEnv.get().executorId());
     handle.checkSealed(state.frameKey().isPresent());
+  }
+
+  /** An attempt of a stage, as one number. */
+  private static long stage(TaskContext context) {
+    return (long) context.stageId() << Integer.SIZE | context.stageAttemptNumber();
   }
 
   /** With the results of some tasks the driver gets the executor's state. */
@@ -378,8 +389,48 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
     settings.store().cacheLimit().warning().ifPresent(LOG::warn);
-    return OutputCache.open(settings.store().cacheLimit().bytes(), memoryFiles, shuffleBlockResolver(),
+    long limit = wantedCacheLimit == LimitRequest.UNCHANGED ? settings.store().cacheLimit().bytes()
+        : Settings.cacheLimit(conf, wantedCacheLimit).bytes();
+    return OutputCache.open(limit, memoryFiles, shuffleBlockResolver(),
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
+  }
+
+  /** Sets the limit of map outputs in memory for all executors; on the driver. */
+  void setCacheLimit(long bytes) {
+    wantedCacheLimit = bytes;
+    if (runsTasks()) {
+      changeCacheLimit(bytes);
+    }
+  }
+
+  /** The limit that was set last, by {@link #setCacheLimit} or by the setting. */
+  long cacheLimit() {
+    return wantedCacheLimit == LimitRequest.UNCHANGED
+        ? SluiceSettings.CACHE_HOST_LIMIT.parse(
+            conf.get(SluiceSettings.CACHE_HOST_LIMIT.key(), SluiceSettings.CACHE_HOST_LIMIT.defaultText()))
+        : wantedCacheLimit;
+  }
+
+  /** What executors are answered that ask for the limit; on the driver. */
+  long wantedCacheLimit() {
+    return wantedCacheLimit;
+  }
+
+  /**
+   * Changes the limit of map outputs in memory in this process, as far as its container has room.
+   *
+   * @return false before the first task: then there is nothing yet to change
+   */
+  boolean changeCacheLimit(long bytes) {
+    Optional<ExecutorState> state = startedExecutorState();
+    state.flatMap(ExecutorState::cache).ifPresent(cache -> {
+      CacheLimit limit = Settings.cacheLimit(conf, bytes);
+      limit.warning().ifPresent(LOG::warn);
+      LOG.info("Up to {} bytes of map outputs are kept in memory from now on, instead of {}", limit.bytes(),
+          cache.limitBytes());
+      cache.setLimitBytes(limit.bytes());
+    });
+    return state.isPresent();
   }
 
   /** The state that this process's tasks share; created by the first task. */

@@ -129,6 +129,18 @@ public record Settings(
         value(conf, SluiceSettings.MEMORY_LIMIT), receivedBytes));
   }
 
+  /**
+   * The limit of map outputs in memory that this process can have where {@code bytes} are wanted, in place of the
+   * setting.
+   */
+  public static CacheLimit cacheLimit(SparkConf conf, long bytes) {
+    ProcessGrant process = ProcessGrant.ofThisProcess(conf);
+    Cores cores = Cores.of(conf, process);
+    TransportSettings transport = transport(conf, value(conf, SluiceSettings.MODE), process, cores);
+    return CacheLimit.of(conf, process, cores, bytes, value(conf, SluiceSettings.MEMORY_LIMIT),
+        transport.oneSided() ? transport.receiveLimitBytes() : 0);
+  }
+
   private static TransportSettings transport(SparkConf conf, Mode mode, ProcessGrant process, Cores cores) {
     return new TransportSettings(
         axis(conf, SluiceSettings.TRANSPORT, mode.transport()),
