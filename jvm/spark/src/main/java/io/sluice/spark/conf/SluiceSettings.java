@@ -158,8 +158,9 @@ public final class SluiceSettings {
 
   public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
       "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
-      "How many bytes of blocks and decoded rows all reduce tasks of one executor together may have fetched or decoded "
-          + "but not yet consumed.");
+      "How many bytes of blocks and of the rows in them a reduce task may have under way to decoder threads, or decoded "
+          + "there but not yet consumed. A frame that is larger is decoded ahead alone. All tasks of an executor together "
+          + "are bounded by spark.sluice.memory.limit: where that has no room, blocks are decoded when they are needed.");
 
   public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes(
       "spark.sluice.writer.pageBytes", "1m", "64k", "64m",

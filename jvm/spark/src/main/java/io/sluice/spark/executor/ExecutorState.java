@@ -6,7 +6,7 @@ import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.conf.Settings;
-import io.sluice.spark.decode.ReadAheadLimit;
+import io.sluice.spark.decode.ReadAheadLimits;
 import io.sluice.spark.fetch.ArrivalTrackingClient;
 import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.memory.ExecutorMemory;
@@ -46,7 +46,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ExecutorMemory memory;
   private final WorkerPool encoders;
   private final WorkerPool decoders;
-  private final ReadAheadLimit readAheadBytes;
+  private final ReadAheadLimits readAheadBytes;
   private final FetchLatencies fetchLatencies = new FetchLatencies();
   private final ReportedBytes reportedBytes = new ReportedBytes();
   private final OrderGuesses orderGuesses;
@@ -83,7 +83,7 @@ public final class ExecutorState implements AutoCloseable {
     this.cache = cache;
     this.frameKey = frameKey;
     this.orderGuesses = new OrderGuesses(settings.guessOrder());
-    this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
+    this.readAheadBytes = new ReadAheadLimits(settings.reader().maxBytesInFlight());
     this.arenaFigures = new RecentReading<>(memory.arena()::figures);
     this.transportStatistics = transport.map(service -> new RecentReading<>(service::statistics));
   }
@@ -120,8 +120,8 @@ public final class ExecutorState implements AutoCloseable {
     return decoders;
   }
 
-  /** The bound on what readers have decoded ahead of their consumers. */
-  public ReadAheadLimit readAheadBytes() {
+  /** The bounds on what the readers of each task have decoded ahead of their consumers. */
+  public ReadAheadLimits readAheadBytes() {
     return readAheadBytes;
   }
 

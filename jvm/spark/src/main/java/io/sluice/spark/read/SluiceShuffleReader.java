@@ -127,7 +127,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
       return new InlineDecoder(frames, decoder, memory, counts);
     }
     return new ReadAheadDecoder(frames, decoder, memory, context, executor.decoders(),
-        executor.readAheadBytes(), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
+        executor.readAheadBytes().of(context), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 
   /** Where the blocks of this task are; {@code store} is asked which of them this process opens itself. */
