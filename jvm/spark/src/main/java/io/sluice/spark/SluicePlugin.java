@@ -33,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -84,10 +85,10 @@ public final class SluicePlugin implements SparkPlugin {
       }
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
-        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor; {}",
+        LOG.info("Sluice {}: codec {}, transport {}, up to {} encoder and {} decoder threads per executor; {}",
             settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true",
             settings.codec(), settings.transport().transport(),
-            settings.writer().threads(), settings.reader().threads(),
+            settings.writer().threads().most(), settings.reader().threads().most(),
             settings.memory().offHeapEnabled() ? "shuffles use Spark's off-heap memory"
                 : settings.memory().limit().describe());
         settings.memory().limit().warning().ifPresent(LOG::warn);
@@ -228,6 +229,16 @@ public final class SluicePlugin implements SparkPlugin {
       }
       SluiceShuffleManager manager = currentManager();
       return manager == null ? Optional.empty() : manager.transport();
+    }
+
+    /** On the task's thread. */
+    @Override
+    public void onTaskStart() {
+      SluiceShuffleManager manager = currentManager();
+      TaskContext context = TaskContext.get();
+      if (manager != null && context != null) {
+        manager.idleCores().taskStarted(context);
+      }
     }
 
     @Override

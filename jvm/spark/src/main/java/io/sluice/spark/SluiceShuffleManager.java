@@ -7,6 +7,7 @@ import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.concurrent.IdleCores;
 import io.sluice.spark.conf.CacheLimit;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
@@ -96,6 +97,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final OutputRemovals removals = new OutputRemovals();
   private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
+  private final IdleCores idleCores;
   private ExecutorState executor;
   /** On the driver: what {@link SluiceCache} has set, for executors to ask. */
   private volatile long wantedCacheLimit = LimitRequest.UNCHANGED;
@@ -117,6 +119,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     this.conf = conf;
     this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);
+    this.idleCores = new IdleCores(settings.cores().granted(), settings.cores().tasks());
     this.policy = new ShufflePolicy(conf, settings);
     this.events = new ApplicationEvents(settings.ui().events());
     this.isDriver = isDriver;
@@ -441,7 +444,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
       executor = new ExecutorState(
-          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache, frameKey);
+          nativeCore, settings, idleCores, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache,
+          frameKey);
     }
     return executor;
   }
@@ -449,6 +453,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The counters of this process; there from the start. */
   public Counters counters() {
     return counters;
+  }
+
+  /** The cores of this process that no task's thread occupies. */
+  IdleCores idleCores() {
+    return idleCores;
   }
 
   public Settings settings() {

@@ -90,14 +90,14 @@ public record Settings(
 
   private static WriterSettings writer(SparkConf conf, Cores cores) {
     return new WriterSettings(
-        (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
+        PoolThreads.of(value(conf, SluiceSettings.WRITER_THREADS), cores),
         value(conf, SluiceSettings.WRITER_PAGE_BYTES),
         value(conf, SluiceSettings.WRITER_BATCH_BYTES));
   }
 
   private static ReaderSettings reader(SparkConf conf, Cores cores) {
     return new ReaderSettings(
-        (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),
+        PoolThreads.of(value(conf, SluiceSettings.READER_THREADS), cores),
         value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT));
   }
 

@@ -142,11 +142,12 @@ public final class SluiceSettings {
           + "spark.io.compression.codec. With spark.shuffle.compress=false the level is plain.");
 
   private static final String SPARE_CORES =
-      "auto is the number of cores that were granted to the executor but that no task's thread uses, at most 8: where "
-          + "spark.task.cpus is more than 1, the cores beyond one per task; where a cgroup has a CPU quota "
-          + "(spark.kubernetes.executor.limit.cores), the whole cores of the quota beyond the executor's cores. "
-          + "Otherwise, and with local[n], auto is 0, because cores that the process sees but was not granted may be "
-          + "in use by other containers.";
+      "auto uses the cores that were granted to the executor and that no task's thread occupies at the moment, at most "
+          + "8, for as long as that is so: free task slots (known with spark.plugins); where spark.task.cpus is more "
+          + "than 1, the cores beyond one per task; where a cgroup has a CPU quota "
+          + "(spark.kubernetes.executor.limit.cores), the whole cores of the quota beyond the executor's cores. Encoder "
+          + "and decoder threads together never take more. Cores that the process sees but was not granted are not "
+          + "used, because they may be in use by other containers. A number is used whatever tasks do.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
       "Encoder threads of one executor, shared by its tasks. With 0 each task's own thread encodes its rows. "
