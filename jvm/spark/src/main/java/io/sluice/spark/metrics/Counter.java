@@ -64,6 +64,10 @@ public enum Counter {
   WRITE_DIRECTORY_RETRIES("write.directoryRetries", Unit.COUNT,
       "times that a full or unwritable local directory made a writer try the next one"),
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
+  WRITE_COMMITS_BESIDE("write.commitsBesideEncodes", Unit.COUNT,
+      "map outputs whose first partitions were written while an encoder thread encoded the others"),
+  WRITE_BESIDE_NANOS("write.besideEncodesNanos", Unit.NANOS,
+      "of write.commitNanos, the time in which an encoder thread encoded at the same time"),
   WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
 
   CACHE_UNAVAILABLE("cache.unavailable", Unit.COUNT,
