@@ -1,5 +1,5 @@
 //! Memory files: any name, any content, read through `/proc` and through a link as other processes of the host do,
-//! before and after the move to a disk.
+//! before and after moves to a disk and back.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -38,7 +38,7 @@ pub fn run(data: &[u8]) {
     let link = folder.path().join("link");
     symlink(path_of(&file), &link).expect("a link");
     let mut opened_in_memory = File::open(&link).expect("opened through the link");
-    let mut steps = Steps { file, link, content, sealed: false, moved: false };
+    let mut steps = Steps { file, link, content, sealed: false, moved: false, copy: None };
     for _ in 0..c.below(8) {
         steps.step(&mut c, folder.path());
     }
@@ -54,11 +54,13 @@ struct Steps {
     content: Vec<u8>,
     sealed: bool,
     moved: bool,
+    /// The file that it was moved to last.
+    copy: Option<PathBuf>,
 }
 
 impl Steps {
     fn step(&mut self, c: &mut Choices<'_>, folder: &Path) {
-        match c.below(4) {
+        match c.below(6) {
             0 => {
                 let sealed = self.file.seal();
                 assert_eq!(sealed.is_ok(), !self.moved && !self.sealed, "{sealed:?}");
@@ -71,6 +73,20 @@ impl Steps {
                 assert!(self.content.is_empty() || opened.set_len(0).is_err(), "a sealed file was cut");
             }
             2 => self.move_to(&folder.join("missing").join("file"), Some(ErrorKind::DirectoryFailed)),
+            3 => {
+                let came = self.file.come_back();
+                assert_eq!(came.as_ref().ok(), self.moved.then_some(&(self.content.len() as u64)), "{came:?}");
+                // What comes back is sealed.
+                self.sealed |= self.moved;
+                self.moved = false;
+            }
+            4 => {
+                if let Some(copy) = &self.copy {
+                    let again = self.file.move_again(copy);
+                    assert_eq!(again.is_ok(), !self.moved, "{again:?}");
+                    self.moved = true;
+                }
+            }
             _ => {
                 let target = folder.join(file_name(c));
                 self.move_to(&target, None);
@@ -87,6 +103,7 @@ impl Steps {
         match (self.file.move_to(target), expected) {
             (Ok(bytes), None) => {
                 self.moved = true;
+                self.copy = Some(target.to_path_buf());
                 assert_eq!(bytes, self.content.len() as u64);
                 assert_eq!(fs::read_link(path_of(&self.file)).expect("a link of /proc").as_path(), target);
             }

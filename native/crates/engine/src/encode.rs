@@ -45,8 +45,10 @@ impl Batch<'_, '_> {
 /// Which of a batch's rows to encode, and how.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Portion {
-    /// The first row, in the order by partition. All rows from there on are encoded, as far as there is memory.
+    /// The first row, in the order by partition. The rows from there on are encoded, as far as there is memory.
     pub(crate) place: Place,
+    /// Rows of the partitions from this one on are left out.
+    pub(crate) until: u32,
     /// Most rows that are sorted at a time.
     pub(crate) sort_rows: usize,
     /// Whether the first frame is made although the arena has no room for the most that it can become: it may become
@@ -96,7 +98,7 @@ fn encode_with(
     portion: Portion,
 ) -> Result<Encoded, EngineError> {
     let Batch { fields, pages } = batch;
-    let sorter = Sorter::new(arena, pages, settings.partitions, portion.place.row, portion.sort_rows)?;
+    let sorter = Sorter::new(arena, pages, settings.partitions, portion.until, portion.place.row, portion.sort_rows)?;
     let partitions = sorter.partitions_with_rows();
     let hasher = settings.hash_rows.then(|| BatchHasher::for_partitions(partitions));
     let hash_bytes = hasher.as_ref().map_or(0, BatchHasher::heap_bytes);

@@ -18,6 +18,7 @@ mod heap;
 mod leased;
 mod memory_file;
 mod merge;
+mod parts;
 mod phase;
 mod row_checksums;
 mod row_hash;

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::error::{EngineError, ErrorKind};
 use crate::vectored::{create, remove_partial};
@@ -24,12 +24,19 @@ const OWNER_ONLY: u32 = 0o600;
 /// A memory file (`memfd_create(2)`), reachable as `/proc/<process>/fd/<descriptor>` while this value lives.
 ///
 /// The descriptor refers to the same bytes all the time: a process that opens that path reads the output's bytes, from
-/// memory before [`MemoryFile::move_to`] and from the disk afterwards. Any thread may call anything; a move beside
-/// another one is refused.
+/// memory before [`MemoryFile::move_to`], from the disk afterwards, and from memory again after
+/// [`MemoryFile::come_back`]. Any thread may call anything; a move beside another one, in whatever direction, is
+/// refused.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: File,
+    /// What `/proc` shows while it is in memory.
+    name: CString,
     moving: AtomicBool,
+    /// Whether the descriptor refers to a file on the disk.
+    on_disk: AtomicBool,
+    /// Length of the copy on the disk; set by the first move.
+    disk_bytes: AtomicU64,
 }
 
 impl MemoryFile {
@@ -43,12 +50,9 @@ impl MemoryFile {
             return Err(EngineError::invalid(format!("a memory file's name of {} bytes", name.len())));
         }
         let name = CString::new(name).map_err(|_| EngineError::invalid("a name with a zero byte"))?;
-        let descriptor = with_best_flags(|flags| memfd_create(&name, flags));
-        let file = File::from(descriptor.map_err(|e| failed("making a memory file", &e))?);
-        // The system makes it readable for everybody; only the permissions of /proc/<process>/fd keep others out then.
-        file.set_permissions(Permissions::from_mode(OWNER_ONLY))
-            .map_err(|e| failed("making a memory file private", &e))?;
-        Ok(Self { file, moving: AtomicBool::new(false) })
+        let file = make(&name)?;
+        let (moving, on_disk) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { file, name, moving, on_disk, disk_bytes: AtomicU64::new(0) })
     }
 
     /// The number under which it is found in `/proc/<process>/fd`.
@@ -62,12 +66,7 @@ impl MemoryFile {
     /// # Errors
     /// `Io` when it is not in memory any more.
     pub fn seal(&self) -> Result<(), EngineError> {
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: a call on a descriptor that this value owns.
-        if unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
-            return Err(failed("sealing a memory file", &io::Error::last_os_error()));
-        }
-        Ok(())
+        seal(&self.file)
     }
 
     /// Copies it to a new file at `path`, which takes its place under the descriptor. The memory is free when the last
@@ -77,29 +76,133 @@ impl MemoryFile {
     /// `DiskFull`, `DirectoryFailed` or `Io`: it stays in memory, and there is no file. `WrongPhase` while another
     /// thread moves it; nothing was changed.
     pub fn move_to(&self, path: &Path) -> Result<u64, EngineError> {
+        let moving = self.begin_move()?;
+        let moved = self.copy_to(path).and_then(|bytes| self.become_file(&open(path)?).map(|()| bytes));
+        match moved {
+            Ok(bytes) => moving.ended(true, bytes),
+            Err(_) => remove_partial(path),
+        }
+        moved
+    }
+
+    /// Lets the file at `path`, to which an earlier [`MemoryFile::move_to`] has copied it, take its place again,
+    /// without another copy. Returns how many bytes there are.
+    ///
+    /// # Errors
+    /// `DirectoryFailed` or `Io` when there is no such file or it has another length: it stays in memory. `WrongPhase`
+    /// while another thread moves it, and when it is not in memory.
+    pub fn move_again(&self, path: &Path) -> Result<u64, EngineError> {
+        let moving = self.begin_move()?;
+        moving.require(false)?;
+        let file = open(path)?;
+        let bytes = length(&file, path)?;
+        self.check_length(bytes)?;
+        self.become_file(&file)?;
+        moving.ended(true, bytes);
+        Ok(bytes)
+    }
+
+    /// Copies it from the disk to memory, which takes its place under the descriptor. The file on the disk stays and is
+    /// its owner's. Who has opened or mapped that file sees the same bytes there. Returns how many there are.
+    ///
+    /// # Errors
+    /// `Io` when the system gives no memory file or the file on the disk cannot be read or has another length than the
+    /// output: it stays on the disk. `WrongPhase` while another thread moves it, and when it is not on the disk.
+    pub fn come_back(&self) -> Result<u64, EngineError> {
+        let moving = self.begin_move()?;
+        moving.require(true)?;
+        let mut memory = make(&self.name)?;
+        let bytes = copy(|at, buffer| self.file.read_at(buffer, at), &mut memory, Path::new("a memory file"))?;
+        self.check_length(bytes)?;
+        seal(&memory)?;
+        // The page cache would hold the bytes a second time. Advice: what it answers does not matter.
+        // SAFETY: a call on a descriptor that this value owns.
+        unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        self.become_file(&memory)?;
+        moving.ended(false, bytes);
+        Ok(bytes)
+    }
+
+    /// Only one thread moves it at a time.
+    fn begin_move(&self) -> Result<Moving<'_>, EngineError> {
         if self.moving.swap(true, Acquire) {
             return Err(EngineError::new(ErrorKind::WrongPhase, "the memory file is being moved by another thread"));
         }
-        let moved = self.copy_to(path).and_then(|bytes| self.become_file(path).map(|()| bytes));
-        if moved.is_err() {
-            remove_partial(path);
+        Ok(Moving(self))
+    }
+
+    fn check_length(&self, bytes: u64) -> Result<(), EngineError> {
+        let expected = self.disk_bytes.load(Relaxed);
+        if bytes == expected {
+            return Ok(());
         }
-        self.moving.store(false, Release);
-        moved
+        let message = format!("the copy of a memory file on the disk has {bytes} bytes, and had {expected}");
+        Err(EngineError::new(ErrorKind::Io, message))
     }
 
     fn copy_to(&self, path: &Path) -> Result<u64, EngineError> {
         copy(|at, buffer| self.file.read_at(buffer, at), &mut create(path)?, path)
     }
 
-    fn become_file(&self, path: &Path) -> Result<(), EngineError> {
-        let file = File::open(path).map_err(|e| EngineError::writing("opening", path, &e))?;
+    /// Lets `file` take its place under the descriptor, in one step.
+    fn become_file(&self, file: &File) -> Result<(), EngineError> {
         // SAFETY: both descriptors are open; the one replaced is this value's, and stays its.
         if unsafe { libc::dup3(file.as_raw_fd(), self.file.as_raw_fd(), libc::O_CLOEXEC) } < 0 {
             return Err(failed("replacing a memory file", &io::Error::last_os_error()));
         }
         Ok(())
     }
+}
+
+/// A move under way; others are refused until it is dropped.
+struct Moving<'a>(&'a MemoryFile);
+
+impl Moving<'_> {
+    /// Refuses to go on unless it is where the move begins.
+    fn require(&self, on_disk: bool) -> Result<(), EngineError> {
+        if self.0.on_disk.load(Relaxed) == on_disk {
+            return Ok(());
+        }
+        let place = if on_disk { "in memory" } else { "on the disk" };
+        Err(EngineError::new(ErrorKind::WrongPhase, format!("the memory file is {place} already")))
+    }
+
+    fn ended(&self, on_disk: bool, bytes: u64) {
+        self.0.on_disk.store(on_disk, Relaxed);
+        self.0.disk_bytes.store(bytes, Relaxed);
+    }
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        self.0.moving.store(false, Release);
+    }
+}
+
+/// An empty memory file, its owner's only.
+fn make(name: &CStr) -> Result<File, EngineError> {
+    let descriptor = with_best_flags(|flags| memfd_create(name, flags));
+    let file = File::from(descriptor.map_err(|e| failed("making a memory file", &e))?);
+    // The system makes it readable for everybody; only the permissions of /proc/<process>/fd keep others out then.
+    file.set_permissions(Permissions::from_mode(OWNER_ONLY)).map_err(|e| failed("making a memory file private", &e))?;
+    Ok(file)
+}
+
+fn seal(file: &File) -> Result<(), EngineError> {
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: a call on a descriptor that is open.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } < 0 {
+        return Err(failed("sealing a memory file", &io::Error::last_os_error()));
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<File, EngineError> {
+    File::open(path).map_err(|e| EngineError::writing("opening", path, &e))
+}
+
+fn length(file: &File, path: &Path) -> Result<u64, EngineError> {
+    Ok(file.metadata().map_err(|e| EngineError::reading("looking at", path, &e))?.len())
 }
 
 /// Calls `make` with the flags that a system with `vm.memfd_noexec=2` asks for, and, where the kernel does not know
@@ -209,6 +312,46 @@ mod tests {
         assert!(!there.exists(), "it is the other move's");
         file.moving.store(false, Release);
         assert!(file.move_to(&there).is_ok());
+    }
+
+    #[test]
+    fn it_comes_back_and_moves_again_without_a_copy() {
+        let bytes: Vec<u8> = (0..2 * COPY_BYTES + 5).map(|i| ((i * 37) >> 3) as u8).collect();
+        let (file, folder) = (filled(&bytes), folder("back"));
+        let target = folder.join("moved");
+        assert_eq!(file.come_back().expect_err("it is in memory").kind, ErrorKind::WrongPhase);
+        file.move_to(&target).expect("room");
+        assert_eq!(file.move_again(&target).expect_err("it is there already").kind, ErrorKind::WrongPhase);
+        let on_disk = File::open(path(&file)).expect("open on the disk");
+        assert_eq!(file.come_back().expect("memory"), bytes.len() as u64);
+        let shown = fs::read_link(path(&file)).expect("a link of /proc");
+        assert!(shown.to_string_lossy().starts_with("/memfd:test"), "{shown:?}");
+        assert_eq!((mode(&file), fs::read(path(&file)).expect("readable")), (OWNER_ONLY, bytes.clone()));
+        assert!(File::options().write(true).open(path(&file)).and_then(|f| f.set_len(1)).is_err(), "it is sealed");
+        let mut last = [0; 8];
+        on_disk.read_exact_at(&mut last, bytes.len() as u64 - 8).expect("who has the file open reads on");
+        assert_eq!(last[..], bytes[bytes.len() - 8..]);
+        assert_eq!(file.move_again(&target).expect("it is still there"), bytes.len() as u64);
+        assert_eq!(fs::read_link(path(&file)).expect("a link"), fs::canonicalize(&target).expect("a file"));
+        file.come_back().expect("a second time");
+        assert_eq!(fs::read(path(&file)).expect("readable"), bytes);
+    }
+
+    #[test]
+    fn a_copy_that_has_changed_its_length_takes_no_place() {
+        let (file, folder) = (filled(b"abcdef"), folder("changed"));
+        let target = folder.join("moved");
+        file.move_to(&target).expect("room");
+        file.come_back().expect("memory");
+        fs::write(&target, b"abc").expect("cut");
+        assert_eq!(file.move_again(&target).expect_err("too short").kind, ErrorKind::Io);
+        assert_eq!(fs::read(path(&file)).expect("in memory"), b"abcdef");
+        fs::remove_file(&target).expect("removed");
+        assert!(file.move_again(&target).is_err(), "it is gone");
+        file.move_to(&target).expect("a new copy");
+        fs::write(&target, b"abcdefg").expect("longer");
+        assert_eq!(file.come_back().expect_err("too long").kind, ErrorKind::Io);
+        assert_eq!(fs::read_link(path(&file)).expect("a link"), fs::canonicalize(&target).expect("on the disk"));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 
 use std::fs::File;
 use std::io::IoSlice;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,18 +61,42 @@ pub(crate) fn merge(arena: &Arc<Arena>, runs: &[Run], what: Merged<'_>, path: &P
     let mut buffers = ReadBuffers::for_runs(arena, runs);
     let sources = sources(runs, &mut buffers);
     let merge = Merge { file: &file, path, sources, pieces: Vec::with_capacity(MAX_PIECES), marks: Vec::new() };
-    let committed = write_partitions(merge, what);
+    let mut written =
+        Committed { lengths: Vec::with_capacity(what.partitions as usize), checksums: Vec::new(), total: 0 };
+    let committed = write_partitions(merge, what, 0..what.partitions, &mut written).map(|()| written);
     if committed.is_err() {
         remove_partial(path);
     }
     committed
 }
 
+/// Writes a range of partitions of `runs` (ordered by sequence) behind those that are in the file already, and adds to
+/// `done` what it has written.
+pub(crate) fn merge_range(
+    arena: &Arc<Arena>,
+    runs: &[Run],
+    what: Merged<'_>,
+    range: Range<u32>,
+    (file, path): (&File, &Path),
+    done: &mut Committed,
+) -> Result<(), EngineError> {
+    let mut buffers = ReadBuffers::for_runs(arena, runs);
+    let mut sources = sources(runs, &mut buffers);
+    for source in &mut sources {
+        source.next = source.ends.partition_point(|end| end.0 < range.start);
+    }
+    let merge = Merge { file, path, sources, pieces: Vec::with_capacity(MAX_PIECES), marks: Vec::new() };
+    write_partitions(merge, what, range, done)
+}
+
 /// Writes the segments of each partition in turn.
-fn write_partitions(mut merge: Merge<'_>, what: Merged<'_>) -> Result<Committed, EngineError> {
-    let partitions = what.partitions;
-    let mut done = Committed { lengths: Vec::with_capacity(partitions as usize), checksums: Vec::new(), total: 0 };
-    for partition in 0..partitions {
+fn write_partitions(
+    mut merge: Merge<'_>,
+    what: Merged<'_>,
+    range: Range<u32>,
+    done: &mut Committed,
+) -> Result<(), EngineError> {
+    for partition in range {
         let seals = what.sealing.map(|sealing| PassingSeals::of(sealing, partition));
         let mut passing = Passing { checksum: Checksum::new(what.algorithm), seals };
         let mut bytes = 0;
@@ -91,8 +116,7 @@ fn write_partitions(mut merge: Merge<'_>, what: Merged<'_>) -> Result<Committed,
         }
     }
     merge.flush()?;
-    merge.sources.iter().try_for_each(Source::check_seals)?;
-    Ok(done)
+    merge.sources.iter().try_for_each(Source::check_seals)
 }
 
 /// What is made of a partition's bytes as they pass by.

@@ -67,7 +67,8 @@ pub(crate) struct Sorter<'p, 'a> {
 
 impl<'p, 'a> Sorter<'p, 'a> {
     /// Counts the rows of each partition and fills the first window, that which begins with the row `first` of the
-    /// sorted order. Every page, partition and row is checked, since they come from the other side.
+    /// sorted order, without the rows of the partitions from `until` on. Every page, partition and row is checked,
+    /// since they come from the other side.
     ///
     /// # Errors
     /// `Invalid`, or `NoMemory` when the arena refuses.
@@ -75,6 +76,7 @@ impl<'p, 'a> Sorter<'p, 'a> {
         arena: &Arc<Arena>,
         pages: &'p [Page<'a>],
         partitions: u32,
+        until: u32,
         first: usize,
         window_rows: usize,
     ) -> Result<Self, EngineError> {
@@ -89,6 +91,8 @@ impl<'p, 'a> Sorter<'p, 'a> {
             return Err(EngineError::invalid(format!("row {first} of a batch of {total}")));
         }
         let bounds = count(arena, pages, partitions)?;
+        let wanted = until.checked_sub(1).map_or(0, |last| bounds.as_slice()[last.min(partitions - 1) as usize]);
+        let total = total.min(wanted as usize).max(first);
         let rows = lease_rows(arena, (total - first).min(window_rows))?;
         let mut sorter = Self { pages, rows, bounds, first, total, longest_row: 0 };
         sorter.longest_row = sorter.fill(first)?;
@@ -239,7 +243,7 @@ mod tests {
         partitions: u32,
         window: usize,
     ) -> Result<(usize, usize, Visited<'a>), EngineError> {
-        let sorter = Sorter::new(&Arena::host(16 << 20), pages, partitions, first, window)?;
+        let sorter = Sorter::new(&Arena::host(16 << 20), pages, partitions, partitions, first, window)?;
         let (longest, with_rows) = (sorter.longest_row(), sorter.partitions_with_rows());
         let mut visited: Visited<'a> = Vec::new();
         sorter.for_each_partition(|partition, rows| {
@@ -287,11 +291,11 @@ mod tests {
         let memory = page(&rows);
         let pages = [Page { memory: &memory, used: rows.len() * 4, entries: rows.len() }];
         let arena = Arena::host(2 << 20);
-        let sorter = Sorter::new(&arena, &pages, 5, 0, SORT_ROWS).expect("a window fits");
+        let sorter = Sorter::new(&arena, &pages, 5, 5, 0, SORT_ROWS).expect("a window fits");
         assert_eq!(sorter.rows.as_slice().len(), FEWEST_SORT_ROWS, "3.2 MB for all rows do not fit");
         assert_eq!(sorter.partitions_with_rows(), 5);
         assert_eq!(sorted(&pages, 5, FEWEST_SORT_ROWS).expect("room").1.len(), rows.len());
         let none = Arena::host(FEWEST_SORT_ROWS * 16 / 2);
-        assert_eq!(Sorter::new(&none, &pages, 5, 0, SORT_ROWS).err().map(|e| e.kind), Some(ErrorKind::NoMemory));
+        assert_eq!(Sorter::new(&none, &pages, 5, 5, 0, SORT_ROWS).err().map(|e| e.kind), Some(ErrorKind::NoMemory));
     }
 }

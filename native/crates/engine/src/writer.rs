@@ -12,6 +12,7 @@ use crate::encode::{Batch, EncodeSettings, Portion, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
 use crate::error::{EngineError, ErrorKind};
 use crate::merge::{Committed, Merged, merge};
+use crate::parts::PartCommit;
 use crate::phase::{Call, End, Phases};
 use crate::row_checksums::RowChecksums;
 use crate::run::{Place, Run, Storage};
@@ -39,8 +40,12 @@ struct State {
     phases: Phases,
     /// By place; without those that a spill or commit is writing.
     runs: Vec<Run>,
-    /// Of batches whose encode was refused, by sequence: how many rows are in runs.
+    /// Of batches that are encoded in part, by sequence: how many rows are in runs.
     unfinished: BTreeMap<i64, usize>,
+    /// The partitions of the batch that is encoded in part which are in runs, if it was encoded by ranges of them.
+    encoded_until: u32,
+    /// A commit in parts that has begun, while no call works on it.
+    parts: Option<PartCommit>,
     frames_repeated: u64,
     /// Arena memory of the runs that a spill or commit is writing.
     moving_bytes: usize,
@@ -88,6 +93,8 @@ impl MapOutputWriter {
             phases: Phases::new(),
             runs: Vec::new(),
             unfinished: BTreeMap::new(),
+            encoded_until: 0,
+            parts: None,
             frames_repeated: 0,
             moving_bytes: 0,
             row_checksums: None,
@@ -133,12 +140,27 @@ impl MapOutputWriter {
     /// call must be repeated with the same pages before the commit, and goes on with the rows that follow. `Invalid`
     /// when a page is malformed, `WrongPhase` during or after a commit.
     pub fn encode(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
+        self.encode_until(sequence, fields, pages, self.partitions)
+    }
+
+    /// Encodes, as [`Self::encode`] does, the rows of the partitions before `until`. The others must be encoded by
+    /// later calls with the same pages before the commit, or before the part of the commit that writes them.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_until(
+        &self,
+        sequence: i64,
+        fields: u32,
+        pages: &[Page<'_>],
+        until: u32,
+    ) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
         let batch = Batch { fields, pages };
-        let mut refused = self.encode_rest(sequence, batch, SORT_ROWS)?;
+        let mut refused = self.encode_rest(sequence, batch, until, SORT_ROWS)?;
         if refused.is_some() && batch.rows() > FEWEST_SORT_ROWS {
             // The sort may have held what the run needs.
-            refused = self.encode_rest(sequence, batch, FEWEST_SORT_ROWS)?;
+            refused = self.encode_rest(sequence, batch, until, FEWEST_SORT_ROWS)?;
         }
         if let Some(refused) = refused {
             return Err(refused);
@@ -152,13 +174,14 @@ impl MapOutputWriter {
         &self,
         sequence: i64,
         batch: Batch<'_, '_>,
+        until: u32,
         sort_rows: usize,
     ) -> Result<Option<EngineError>, EngineError> {
         let row = self.lock().unfinished.get(&sequence).copied().unwrap_or(0);
         let place = Place { sequence, row };
         // Else there is a way to make room: a smaller sort, or a spill of the runs in memory.
         let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
-        let portion = Portion { place, sort_rows, try_without_room };
+        let portion = Portion { place, until, sort_rows, try_without_room };
         let encoded = match encode_run(&self.arena, self.encode_settings(), batch, portion) {
             Err(refused) if refused.kind == ErrorKind::NoMemory => {
                 // No run came of it, but the batch must be encoded before the commit.
@@ -170,10 +193,15 @@ impl MapOutputWriter {
         let mut state = self.lock();
         state.phases.check_alive()?;
         state.frames_repeated += encoded.frames_repeated;
-        if encoded.refused.is_some() {
-            state.unfinished.insert(sequence, row + encoded.rows);
+        let rows = row + encoded.rows;
+        // Even where no later partition has rows: the call for these must not begin with the first row again.
+        if encoded.refused.is_some() || until < self.partitions {
+            state.unfinished.insert(sequence, rows);
         } else {
             state.unfinished.remove(&sequence);
+        }
+        if encoded.refused.is_none() {
+            state.encoded_until = until;
         }
         if encoded.rows > 0 {
             state.keep(encoded.run, |checksums| checksums.add(&encoded.hashes));
@@ -293,11 +321,110 @@ impl MapOutputWriter {
         committed
     }
 
+    /// Begins to write the data file in parts, beside [`Self::encode_until`] of one last batch. [`Self::end_parts`] or
+    /// [`Self::abort_parts`] must follow. One thread makes the calls for parts.
+    ///
+    /// # Errors
+    /// As [`Self::commit`]; `Invalid` where frames are sealed, because seals are checked from a run's first frame on.
+    pub fn begin_parts(&self, path: &Path, algorithm: ChecksumAlgorithm) -> Result<(), EngineError> {
+        if self.sealing.is_some() {
+            return Err(EngineError::invalid("sealed frames are not committed in parts"));
+        }
+        let operation = self.begin(Call::BeginParts)?;
+        if !self.lock().unfinished.is_empty() {
+            return Err(EngineError::new(ErrorKind::WrongPhase, "cannot commit in parts: a batch is encoded in part"));
+        }
+        let parts = PartCommit::begin(path, self.partitions, algorithm)?;
+        let mut state = self.lock();
+        state.encoded_until = 0;
+        state.parts = Some(parts);
+        drop(state);
+        operation.done();
+        Ok(())
+    }
+
+    /// Writes the partitions before `until` that are not written yet. All their rows must have been encoded.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`]; after any, [`Self::abort_parts`] must follow.
+    pub fn commit_part(&self, until: u32) -> Result<(), EngineError> {
+        let operation = self.begin(Call::Part)?;
+        let mut parts = self.take_parts(until)?;
+        let (runs, _) = self.take_runs(|_| true);
+        let written = parts.add(runs).and_then(|()| parts.write(&self.arena, until));
+        let mut state = self.lock();
+        if state.phases.check_alive().is_ok() {
+            state.parts = Some(parts);
+        }
+        drop(state);
+        if written.is_ok() {
+            operation.done();
+        }
+        written
+    }
+
+    fn take_parts(&self, until: u32) -> Result<PartCommit, EngineError> {
+        let mut state = self.lock();
+        // Without an unfinished batch all partitions are encoded, once one was begun or there was none.
+        let encoded = if state.unfinished.is_empty() { self.partitions } else { state.encoded_until };
+        if until > encoded.min(self.partitions) {
+            let message = format!("cannot commit partitions before {until}: those before {encoded} are encoded");
+            return Err(EngineError::new(ErrorKind::WrongPhase, message));
+        }
+        state.parts.take().ok_or_else(|| EngineError::new(ErrorKind::WrongPhase, "another thread commits a part"))
+    }
+
+    /// Ends a commit in parts that has written every partition, and frees the runs. The output takes no more calls
+    /// then.
+    ///
+    /// # Errors
+    /// `WrongPhase` when partitions are not written, or an encode is under way: as if it were aborted.
+    pub fn end_parts(&self) -> Result<Committed, EngineError> {
+        let operation = self.begin(Call::EndParts)?;
+        let mut state = self.lock();
+        let complete = state.unfinished.is_empty() && state.runs.is_empty();
+        let parts = state.parts.take();
+        drop(state);
+        match parts {
+            Some(parts) if complete && parts.next() == self.partitions => {
+                let committed = parts.finish();
+                let mut state = self.lock();
+                state.moving_bytes = 0;
+                state.row_file = None;
+                drop(state);
+                operation.done();
+                Ok(committed)
+            }
+            parts => {
+                self.put_all_back(parts);
+                Err(EngineError::new(ErrorKind::WrongPhase, "cannot end a commit in parts that is not complete"))
+            }
+        }
+    }
+
+    /// Ends a commit in parts that cannot go on: the file is removed, and all runs stay, so that the output can be
+    /// committed again. Encodes may be under way.
+    ///
+    /// # Errors
+    /// `WrongPhase` when none has begun.
+    pub fn abort_parts(&self) -> Result<(), EngineError> {
+        self.lock().phases.abort_parts()?;
+        let parts = self.lock().parts.take();
+        self.put_all_back(parts);
+        Ok(())
+    }
+
+    fn put_all_back(&self, parts: Option<PartCommit>) {
+        let bytes = self.lock().moving_bytes;
+        self.put_back(parts.map(PartCommit::abort).unwrap_or_default(), bytes);
+    }
+
     /// Frees everything. Calls that are under way finish or fail with `Closed`.
     pub fn close(&self) {
         let mut state = self.lock();
         state.phases.close();
         state.runs.clear();
+        state.parts = None;
         state.row_file = None;
     }
 
@@ -347,6 +474,7 @@ impl Drop for Operation<'_> {
         if panicked {
             // The runs that the call had taken out are lost, so the others are of no use.
             state.runs.clear();
+            state.parts = None;
             state.moving_bytes = 0;
         }
     }

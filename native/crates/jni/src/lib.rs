@@ -29,7 +29,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 12;
+const ABI_VERSION: jint = 13;
 
 native_methods! {
     NativeCore {

@@ -17,6 +17,8 @@ native_methods! {
         descriptor = descriptor(file: jlong) -> jint;
         seal = seal(file: jlong) -> jint;
         move = move_to(file: jlong, path: JString<'_>) -> jlong;
+        moveAgain = move_again(file: jlong, path: JString<'_>) -> jlong;
+        comeBack = come_back(file: jlong) -> jlong;
         release = release(file: jlong) -> jint;
     }
 }
@@ -36,6 +38,15 @@ fn seal(_: &mut Call<'_>, file: i64) -> Result<(), CallError> {
 fn move_to(call: &mut Call<'_>, file: i64, path: JString<'_>) -> Result<i64, CallError> {
     let path = call.path(&path)?;
     Ok(FILES.get(file)?.move_to(&path)? as i64)
+}
+
+fn move_again(call: &mut Call<'_>, file: i64, path: JString<'_>) -> Result<i64, CallError> {
+    let path = call.path(&path)?;
+    Ok(FILES.get(file)?.move_again(&path)? as i64)
+}
+
+fn come_back(_: &mut Call<'_>, file: i64) -> Result<i64, CallError> {
+    Ok(FILES.get(file)?.come_back()? as i64)
 }
 
 fn release(_: &mut Call<'_>, file: i64) -> Result<(), CallError> {

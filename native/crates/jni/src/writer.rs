@@ -3,7 +3,7 @@
 use jni::objects::{JByteArray, JLongArray, JString};
 use jni::sys::{jboolean, jint, jlong};
 use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, Seal, Sealer};
-use sluice_engine::{BatchShape, ChecksumAlgorithm, FrameInFile, MapOutputWriter, Page, Sealing};
+use sluice_engine::{BatchShape, ChecksumAlgorithm, Committed, FrameInFile, MapOutputWriter, Page, Sealing};
 
 use crate::arguments::{Call, number};
 use crate::error::CallError;
@@ -39,6 +39,13 @@ native_methods! {
         writerCommit = commit(
             writer: jlong, file: JString<'_>, algorithm: jint, lengths: JLongArray<'_>, checksums: JLongArray<'_>,
         ) -> jlong;
+        writerEncodeUntil = encode_until(
+            writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>, until: jint,
+        ) -> jlong;
+        writerBeginParts = begin_parts(writer: jlong, file: JString<'_>, algorithm: jint) -> jint;
+        writerCommitPart = commit_part(writer: jlong, until: jint) -> jint;
+        writerEndParts = end_parts(writer: jlong, lengths: JLongArray<'_>, checksums: JLongArray<'_>) -> jlong;
+        writerAbortParts = abort_parts(writer: jlong) -> jint;
         writerClose = close(writer: jlong) -> jint;
     }
 }
@@ -98,10 +105,22 @@ fn encode(
     fields: i32,
     pages: JLongArray<'_>,
 ) -> Result<i64, CallError> {
+    encode_until(call, writer, sequence, fields, pages, i32::MAX)
+}
+
+fn encode_until(
+    call: &mut Call<'_>,
+    writer: i64,
+    sequence: i64,
+    fields: i32,
+    pages: JLongArray<'_>,
+    until: i32,
+) -> Result<i64, CallError> {
     let output = WRITERS.get(writer)?;
     let pages = call.records::<PAGE_LONGS>(&pages, "pages")?;
     let pages: Vec<Page<'_>> = pages.into_iter().map(page).collect::<Result<_, _>>()?;
-    Ok(output.encode(sequence, number(fields, "number of fields")?, &pages)? as i64)
+    let (fields, until) = (number(fields, "number of fields")?, number(until, "a partition")?);
+    Ok(output.encode_until(sequence, fields, &pages, until)? as i64)
 }
 
 fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Page<'a>, CallError> {
@@ -188,14 +207,48 @@ fn commit(
     checksums: JLongArray<'_>,
 ) -> Result<i64, CallError> {
     let output = WRITERS.get(writer)?;
-    let algorithm = ChecksumAlgorithm::from_id(algorithm)
-        .ok_or_else(|| CallError::invalid(format!("checksum algorithm {algorithm}")))?;
-    let done = output.commit(&call.path(&file)?, algorithm)?;
-    call.fill(&lengths, &done.lengths)?;
+    let done = output.commit(&call.path(&file)?, algorithm_of(algorithm)?)?;
+    fill(call, &done, &lengths, &checksums)
+}
+
+fn algorithm_of(id: i32) -> Result<ChecksumAlgorithm, CallError> {
+    ChecksumAlgorithm::from_id(id).ok_or_else(|| CallError::invalid(format!("checksum algorithm {id}")))
+}
+
+fn fill(
+    call: &mut Call<'_>,
+    done: &Committed,
+    lengths: &JLongArray<'_>,
+    checksums: &JLongArray<'_>,
+) -> Result<i64, CallError> {
+    call.fill(lengths, &done.lengths)?;
     if !done.checksums.is_empty() {
-        call.fill(&checksums, &done.checksums)?;
+        call.fill(checksums, &done.checksums)?;
     }
     Ok(done.total as i64)
+}
+
+fn begin_parts(call: &mut Call<'_>, writer: i64, file: JString<'_>, algorithm: i32) -> Result<(), CallError> {
+    let output = WRITERS.get(writer)?;
+    Ok(output.begin_parts(&call.path(&file)?, algorithm_of(algorithm)?)?)
+}
+
+fn commit_part(_: &mut Call<'_>, writer: i64, until: i32) -> Result<(), CallError> {
+    Ok(WRITERS.get(writer)?.commit_part(number(until, "a partition")?)?)
+}
+
+fn end_parts(
+    call: &mut Call<'_>,
+    writer: i64,
+    lengths: JLongArray<'_>,
+    checksums: JLongArray<'_>,
+) -> Result<i64, CallError> {
+    let done = WRITERS.get(writer)?.end_parts()?;
+    fill(call, &done, &lengths, &checksums)
+}
+
+fn abort_parts(_: &mut Call<'_>, writer: i64) -> Result<(), CallError> {
+    Ok(WRITERS.get(writer)?.abort_parts()?)
 }
 
 fn close(_: &mut Call<'_>, writer: i64) -> Result<(), CallError> {

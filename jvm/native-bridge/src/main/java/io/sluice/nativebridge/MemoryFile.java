@@ -4,9 +4,9 @@ import java.io.File;
 import java.nio.file.Path;
 
 /**
- * A file without a name, in memory, which can move to the disk ({@code memfd_create(2)}). It has a path under {@code
- * /proc} for as long as this object is open. A process of the same user on this host that opens that path reads the
- * same bytes before, during and after the move.
+ * A file without a name, in memory, which can move to the disk and come back ({@code memfd_create(2)}). It has a path
+ * under {@code /proc} for as long as this object is open. A process of the same user on this host that opens that path
+ * reads the same bytes before, during and after each move.
  *
  * <p>Any thread may call anything; a move beside another one is refused. Closing twice is a no-op.
  */
@@ -56,6 +56,30 @@ public final class MemoryFile implements AutoCloseable {
     return NativeException.check(move(handle, file.getPath()));
   }
 
+  /**
+   * Puts the file that {@link #moveTo} has written in the memory's place again, without another copy. The memory is
+   * freed when no process has it open or mapped any more.
+   *
+   * @return how many bytes
+   * @throws NativeException when the file is not there or has another length: it stays in memory; with {@link
+   *     NativeCore#WRONG_PHASE} while another thread moves it, and when it is not in memory
+   */
+  public long moveAgain(File file) {
+    return NativeException.check(moveAgain(handle, file.getPath()));
+  }
+
+  /**
+   * Copies the bytes from the disk to memory. The file stays where it is and is still the caller's; processes that have
+   * it open or mapped read on from it.
+   *
+   * @return how many bytes
+   * @throws NativeException with {@link NativeCore#IO} when there is no memory or the file cannot be read: it stays on
+   *     the disk; with {@link NativeCore#WRONG_PHASE} while another thread moves it, and when it is not on the disk
+   */
+  public long comeBack() {
+    return NativeException.check(comeBack(handle));
+  }
+
   @Override
   public synchronized void close() {
     if (!closed) {
@@ -71,6 +95,10 @@ public final class MemoryFile implements AutoCloseable {
   private static native int seal(long file);
 
   private static native long move(long file, String path);
+
+  private static native long moveAgain(long file, String path);
+
+  private static native long comeBack(long file);
 
   private static native int release(long file);
 }

@@ -13,11 +13,11 @@ package io.sluice.nativebridge;
  * <p><b>Threads.</b> Every method may be called from any thread. On one writer {@link #writerEncode} and {@link
  * #writerSpill} may run at once, any number of them. {@link #writerCommit} must be alone: while an encode or a spill is
  * under way on another thread it is refused with {@link #WRONG_PHASE}, and so is every encode, spill and commit during
- * and after a commit that succeeds.
+ * and after a commit that succeeds. A commit in parts ({@link #writerBeginParts}) goes on beside encodes.
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 12;
+  public static final int ABI_VERSION = 13;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -248,6 +248,33 @@ public final class NativeCore {
    */
   public static native long writerCommit(
       long writer, String path, int checksumAlgorithm, long[] lengths, long[] checksums);
+
+  /**
+   * As {@link #writerEncode}, for the rows of the partitions before {@code until}; the others must be encoded by later
+   * calls with the same pages.
+   */
+  public static native long writerEncodeUntil(long writer, long sequence, int fields, long[] pages, int until);
+
+  /**
+   * Begins to write the map output to {@code path} in parts, beside {@link #writerEncodeUntil} of one last batch on
+   * another thread. Not for sealed frames. {@link #writerEndParts} or {@link #writerAbortParts} must follow.
+   */
+  public static native int writerBeginParts(long writer, String path, int checksumAlgorithm);
+
+  /**
+   * Writes the partitions before {@code until} that are not written yet, all of whose rows must have been encoded.
+   * After a failure {@link #writerAbortParts} must follow.
+   */
+  public static native int writerCommitPart(long writer, int until);
+
+  /**
+   * Ends the commit in parts, all of which are written; arguments and result are those of {@link #writerCommit}. Fails,
+   * as if it were aborted, where rows are not written.
+   */
+  public static native long writerEndParts(long writer, long[] lengths, long[] checksums);
+
+  /** Removes the file of a commit in parts; the runs stay, and a batch that is encoded in part must be encoded. */
+  public static native int writerAbortParts(long writer);
 
   /** Frees the writer and everything it holds. Safe while other calls on it run: they fail or finish. */
   public static native int writerClose(long writer);

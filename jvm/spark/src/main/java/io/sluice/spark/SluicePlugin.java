@@ -8,12 +8,15 @@ import io.sluice.spark.cleanup.RemovalRequest;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SqlCleanup;
+import io.sluice.spark.conf.Store;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.sql.SessionExtension;
+import io.sluice.spark.store.LimitPoll;
+import io.sluice.spark.store.LimitRequest;
 import io.sluice.spark.transport.PeerDiscovery;
 import io.sluice.spark.transport.PeerHeartbeat;
 import io.sluice.spark.transport.PeerRegistry;
@@ -30,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -81,10 +85,10 @@ public final class SluicePlugin implements SparkPlugin {
       }
       String manager = plugin.conf().get("spark.shuffle.manager", "sort");
       if (manager.equals(SluiceShuffleManager.class.getName())) {
-        LOG.info("Sluice {}: codec {}, transport {}, {} encoder and {} decoder threads per executor; {}",
+        LOG.info("Sluice {}: codec {}, transport {}, up to {} encoder and {} decoder threads per executor; {}",
             settings.enabled() ? "is on" : "is off until a session sets spark.sluice.enabled=true",
             settings.codec(), settings.transport().transport(),
-            settings.writer().threads(), settings.reader().threads(),
+            settings.writer().threads().most(), settings.reader().threads().most(),
             settings.memory().offHeapEnabled() ? "shuffles use Spark's off-heap memory"
                 : settings.memory().limit().describe());
         settings.memory().limit().warning().ifPresent(LOG::warn);
@@ -156,6 +160,10 @@ public final class SluicePlugin implements SparkPlugin {
         SluiceShuffleManager manager = currentManager();
         return manager == null ? new long[] {request.from()} : manager.removals().since(request.from());
       }
+      if (message instanceof LimitRequest) {
+        SluiceShuffleManager manager = currentManager();
+        return manager == null ? LimitRequest.UNCHANGED : manager.wantedCacheLimit();
+      }
       return message instanceof PeerHeartbeat heartbeat ? peers.heartbeat(heartbeat).toWire() : null;
     }
   }
@@ -178,6 +186,7 @@ public final class SluicePlugin implements SparkPlugin {
   private static final class Executor implements ExecutorPlugin {
     private PeerDiscovery discovery;
     private RemovalPoll removals;
+    private LimitPoll cacheLimit;
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
@@ -193,6 +202,9 @@ public final class SluicePlugin implements SparkPlugin {
       if (settings.sqlCleanup() != SqlCleanup.OFF && !plugin.executorID().equals(DRIVER)) {
         removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs);
       }
+      if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
+        cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
+      }
     }
 
     /** Without a manager there are no outputs yet. */
@@ -201,6 +213,12 @@ public final class SluicePlugin implements SparkPlugin {
       if (manager != null) {
         manager.removeOutputs(shuffleId, lastMapId);
       }
+    }
+
+    /** Before there is a manager there is nothing to change. */
+    private static boolean changeCacheLimit(long bytes) {
+      SluiceShuffleManager manager = currentManager();
+      return manager != null && manager.changeCacheLimit(bytes);
     }
 
     /** The shuffle manager's transport. From Spark 4 on the manager is made only after the plugins. */
@@ -213,6 +231,16 @@ public final class SluicePlugin implements SparkPlugin {
       return manager == null ? Optional.empty() : manager.transport();
     }
 
+    /** On the task's thread. */
+    @Override
+    public void onTaskStart() {
+      SluiceShuffleManager manager = currentManager();
+      TaskContext context = TaskContext.get();
+      if (manager != null && context != null) {
+        manager.idleCores().taskStarted(context);
+      }
+    }
+
     @Override
     public void shutdown() {
       if (discovery != null) {
@@ -220,6 +248,9 @@ public final class SluicePlugin implements SparkPlugin {
       }
       if (removals != null) {
         removals.close();
+      }
+      if (cacheLimit != null) {
+        cacheLimit.close();
       }
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {

@@ -7,9 +7,12 @@ import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.concurrent.IdleCores;
+import io.sluice.spark.conf.CacheLimit;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.events.ApplicationEvents;
 import io.sluice.spark.events.ShuffleRegistered;
@@ -20,6 +23,7 @@ import io.sluice.spark.executor.ReportPace;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.policy.Capabilities;
+import io.sluice.spark.policy.CarriedHandle;
 import io.sluice.spark.policy.FallbackReason;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SessionSettings;
@@ -29,6 +33,7 @@ import io.sluice.spark.read.LocalShuffles;
 import io.sluice.spark.read.SluiceShuffleReader;
 import io.sluice.spark.read.SparkFormatReader;
 import io.sluice.spark.seal.ApplicationKey;
+import io.sluice.spark.store.LimitRequest;
 import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
@@ -61,8 +66,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The shuffle manager that users name in {@code spark.shuffle.manager}.
  *
- * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames,
- * one of Spark's handles means that Spark's own sort shuffle does everything. Executors obey the handle, those without
+ * <p>The driver decides per shuffle, in {@link #registerShuffle}: a {@link SluiceShuffleHandle} means frames, a {@link
+ * CarriedHandle} that Spark's own sort shuffle writes what Sluice may carry, and one of Spark's handles, with {@code
+ * spark.sluice.enabled=false}, that Spark's own sort shuffle does everything. Executors obey the handle, those without
  * a usable native library in Java ({@code docs/decisions/0018}).
  *
  * <p>It <em>is</em> a {@link SortShuffleManager}, for three reasons: everything that is not ours is exactly
@@ -91,7 +97,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final OutputRemovals removals = new OutputRemovals();
   private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
+  private final IdleCores idleCores;
   private ExecutorState executor;
+  /** On the driver: what {@link SluiceCache} has set, for executors to ask. */
+  private volatile long wantedCacheLimit = LimitRequest.UNCHANGED;
 
   /**
    * As Spark instantiates it.
@@ -110,6 +119,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     this.conf = conf;
     this.memoryFiles = memoryFiles;
     this.settings = Settings.from(conf);
+    this.idleCores = new IdleCores(settings.cores().granted(), settings.cores().tasks());
     this.policy = new ShufflePolicy(conf, settings);
     this.events = new ApplicationEvents(settings.ui().events());
     this.isDriver = isDriver;
@@ -170,7 +180,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
       if (reason.get() != FallbackReason.DISABLED) {
         noteSqlShuffle(shuffleId, dependency);
       }
-      return super.registerShuffle(shuffleId, dependency);
+      ShuffleHandle sparks = super.registerShuffle(shuffleId, dependency);
+      return reason.get() == FallbackReason.DISABLED ? sparks : new CarriedHandle<>(shuffleId, dependency, sparks);
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
@@ -218,8 +229,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   @Override
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+    if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      return tracked(super.getWriter(carried.sparks(), mapId, context, metrics), handle.shuffleId(), mapId);
+    }
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      return tracked(super.getWriter(handle, mapId, context, metrics), handle.shuffleId(), mapId);
+      return super.getWriter(handle, mapId, context, metrics);
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
@@ -248,7 +262,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
       TaskContext context, ShuffleReadMetricsReporter metrics) {
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      if (transport().isEmpty()) {
+      if (!(handle instanceof CarriedHandle<?, ?, ?>) || transport().isEmpty()) {
         return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
       }
       return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
@@ -258,6 +272,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     ExecutorState state = executorState();
     checkHandle(ours, state);
     reportExecutor(ours, state);
+    state.cache().ifPresent(cache -> cache.read(handle.shuffleId(), stage(context)));
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state, localShuffles);
   }
@@ -265,6 +280,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private static void checkHandle(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
     handle.checkBuild(JarBuild.ofThisProcess(), SparkEnv.get().executorId());
     handle.checkSealed(state.frameKey().isPresent());
+  }
+
+  /** An attempt of a stage, as one number. */
+  private static long stage(TaskContext context) {
+    return (long) context.stageId() << Integer.SIZE | context.stageAttemptNumber();
   }
 
   /** With the results of some tasks the driver gets the executor's state. */
@@ -372,8 +392,48 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
     settings.store().cacheLimit().warning().ifPresent(LOG::warn);
-    return OutputCache.open(settings.store().cacheLimit().bytes(), memoryFiles, shuffleBlockResolver(),
+    long limit = wantedCacheLimit == LimitRequest.UNCHANGED ? settings.store().cacheLimit().bytes()
+        : Settings.cacheLimit(conf, wantedCacheLimit).bytes();
+    return OutputCache.open(limit, memoryFiles, shuffleBlockResolver(),
         (shuffleId, mapId) -> transport.ifPresent(service -> service.publisher().renew(shuffleId, mapId)), counters);
+  }
+
+  /** Sets the limit of map outputs in memory for all executors; on the driver. */
+  void setCacheLimit(long bytes) {
+    wantedCacheLimit = bytes;
+    if (runsTasks()) {
+      changeCacheLimit(bytes);
+    }
+  }
+
+  /** The limit that was set last, by {@link #setCacheLimit} or by the setting. */
+  long cacheLimit() {
+    return wantedCacheLimit == LimitRequest.UNCHANGED
+        ? SluiceSettings.CACHE_HOST_LIMIT.parse(
+            conf.get(SluiceSettings.CACHE_HOST_LIMIT.key(), SluiceSettings.CACHE_HOST_LIMIT.defaultText()))
+        : wantedCacheLimit;
+  }
+
+  /** What executors are answered that ask for the limit; on the driver. */
+  long wantedCacheLimit() {
+    return wantedCacheLimit;
+  }
+
+  /**
+   * Changes the limit of map outputs in memory in this process, as far as its container has room.
+   *
+   * @return false before the first task: then there is nothing yet to change
+   */
+  boolean changeCacheLimit(long bytes) {
+    Optional<ExecutorState> state = startedExecutorState();
+    state.flatMap(ExecutorState::cache).ifPresent(cache -> {
+      CacheLimit limit = Settings.cacheLimit(conf, bytes);
+      limit.warning().ifPresent(LOG::warn);
+      LOG.info("Up to {} bytes of map outputs are kept in memory from now on, instead of {}", limit.bytes(),
+          cache.limitBytes());
+      cache.setLimitBytes(limit.bytes());
+    });
+    return state.isPresent();
   }
 
   /** The state that this process's tasks share; created by the first task. */
@@ -384,7 +444,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
       Optional<TransportService> transport = receives() ? openTransport() : Optional.empty();
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
       executor = new ExecutorState(
-          nativeCore, settings, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache, frameKey);
+          nativeCore, settings, idleCores, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache,
+          frameKey);
     }
     return executor;
   }
@@ -392,6 +453,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The counters of this process; there from the start. */
   public Counters counters() {
     return counters;
+  }
+
+  /** The cores of this process that no task's thread occupies. */
+  IdleCores idleCores() {
+    return idleCores;
   }
 
   public Settings settings() {

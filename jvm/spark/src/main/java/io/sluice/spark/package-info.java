@@ -1,7 +1,7 @@
 /**
- * The classes that users name in settings and code: the shuffle manager, the plugin, the exception that both throw, and
- * the interface by which an application's ordering lets Sluice sort by numbers. Everything else is in the packages
- * below, in the order in which a row passes them:
+ * The classes that users name in settings and code: the shuffle manager, the plugin, the exception that both throw, the
+ * interface by which an application's ordering lets Sluice sort by numbers, and the class that changes how much map
+ * output is kept in memory. Everything else is in the packages below, in the order in which a row passes them:
  *
  * <pre>
  *   policy      is this shuffle Sluice's, and if not, why
@@ -19,7 +19,7 @@
  *
  *   executor    one per process: thread pools, memory, transport, cache
  *   memory      limits on block memory        conf    settings                      metrics  counters
- *   concurrent  pools of threads              compat  differences between Spark lines
+ *   concurrent  pools of threads, idle cores  compat  differences between Spark lines
  *   events      what the event log says of an application
  *   ui          the tab of Spark's UI that shows it
  * </pre>

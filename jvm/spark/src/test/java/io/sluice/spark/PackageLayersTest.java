@@ -24,7 +24,7 @@ class PackageLayersTest {
   private static final String ROOT = "io.sluice.spark";
   /** From the bottom: a package may use those before it. */
   private static final List<String> LAYERS =
-      List.of("metrics", "conf", "versions", "events", "migration", "compat", "cleanup", "concurrent", "seal", "codec",
+      List.of("metrics", "conf", "concurrent", "versions", "events", "migration", "compat", "cleanup", "seal", "codec",
           "memory",
           "record", "store", "transport", "fetch", "decode", "executor", "order", "sql", "exchange", "policy", "write",
           "read", "ui");

@@ -13,11 +13,17 @@ import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.versions.JarBuild;
 import java.io.ObjectStreamClass;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleManager;
+import org.apache.spark.shuffle.sort.BypassMergeSortShuffleHandle;
 import org.apache.spark.sql.functions;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.util.Utils;
@@ -26,6 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Tuple2;
 
 /** The manager as Spark makes it and as users configure it. */
 @Timeout(120)
@@ -152,6 +159,34 @@ class SluiceShuffleManagerTest {
     spark.session().conf().set("spark.sluice.enabled", "true");
     shuffledCount();
     assertTrue(spark.counter(Counter.SHUFFLES_ROWS) > 0);
+  }
+
+  private ShuffleHandle registered(int shuffleId, JavaPairRDD<Integer, Integer> shuffled) {
+    ShuffleDependency<?, ?, ?> dependency = (ShuffleDependency<?, ?, ?>) shuffled.rdd().dependencies().head();
+    return spark.manager().registerShuffle(shuffleId, dependency);
+  }
+
+  /** Handle, writer and reader are Spark's own, whatever else is set; a shuffle made before is Sluice's to the end. */
+  @ParameterizedTest
+  @ValueSource(strings = {"MULTITHREADED", "RDMA", "CACHE_ONLY"})
+  void aDisabledSessionsShufflesAreSparksAltogether(String mode) {
+    spark = LocalSpark.start(Map.of("spark.sluice.mode", mode, "spark.sluice.sql.cleanup", "all"));
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.session().sparkContext());
+    JavaPairRDD<Integer, Integer> pairs =
+        context.parallelizePairs(List.of(new Tuple2<>(1, 2), new Tuple2<>(3, 4), new Tuple2<>(1, 5)), 2);
+    JavaPairRDD<Integer, Iterable<Integer>> before = pairs.groupByKey(3);
+    assertEquals(2, before.count());
+    spark.session().conf().set("spark.sluice.enabled", "false");
+    Class<?> sparks = registered(9001, pairs.partitionBy(new HashPartitioner(3))).getClass();
+    assertEquals(BypassMergeSortShuffleHandle.class, sparks);
+    long written = spark.counter(Counter.WRITE_MAP_OUTPUTS) + spark.counter(Counter.SHUFFLES_SPARK_CODEC);
+    assertEquals(2, pairs.groupByKey(3).count());
+    assertEquals(written, spark.counter(Counter.WRITE_MAP_OUTPUTS) + spark.counter(Counter.SHUFFLES_SPARK_CODEC));
+    assertEquals(2, before.count(), "made before, and still readable");
+    spark.session().conf().set("spark.sluice.enabled", "true");
+    assertNotEquals(sparks, registered(9003, pairs.partitionBy(new HashPartitioner(3))).getClass());
+    assertEquals(2, pairs.groupByKey(4).count());
+    assertTrue(spark.counter(Counter.WRITE_MAP_OUTPUTS) + spark.counter(Counter.SHUFFLES_SPARK_CODEC) > written);
   }
 
   @Test

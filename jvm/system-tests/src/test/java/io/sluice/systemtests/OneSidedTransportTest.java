@@ -20,13 +20,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.apache.logging.log4j.Level;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
 /**
@@ -134,6 +139,44 @@ class OneSidedTransportTest {
               () -> "nothing moved: " + ProcessCounters.byExecutor(application.context()));
           assertEquals(0, counted(application, Counter.CACHE_MOVE_FAILURES));
         });
+  }
+
+  /**
+   * With {@code spark.sluice.enabled=false} a session's new shuffles come by Spark's client and are not published;
+   * those made before are read one-sidedly as before; {@code true} brings all back. Another session does not notice.
+   */
+  @Tag("once")
+  @ParameterizedTest
+  @ValueSource(strings = {"RDMA", "UCX"})
+  void aSessionTurnsOneSidedReadsOffAndOn(String mode) {
+    assumeUcx();
+    try (SparkApplication application = cluster(Map.of("spark.sluice.mode", mode)).start().awaitExecutors(2)) {
+      awaitPeers(application);
+      SparkSession session = application.session();
+      JavaPairRDD<Integer, Integer> before = madeBefore(application);
+      assertEquals(NUMBERS, before.count());
+      session.conf().set("spark.sluice.enabled", "false");
+      long published = counted(application, Counter.TRANSPORT_PUBLISHED);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(expected.get(MOVED.name()), MOVED.run(session));
+      assertEquals(published, counted(application, Counter.TRANSPORT_PUBLISHED));
+      assertEquals(blocks, counted(application, Counter.TRANSPORT_BLOCKS));
+      assertEquals(NUMBERS, before.count());
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "older shuffles are read as before");
+      blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(expected.get(MOVED.name()), MOVED.run(session.newSession()));
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "another session has it on");
+      session.conf().set("spark.sluice.enabled", "true");
+      blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(expected.get(MOVED.name()), MOVED.run(session));
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "it is on again");
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  private static JavaPairRDD<Integer, Integer> madeBefore(SparkApplication application) {
+    return application.context().parallelize(IntStream.range(0, NUMBERS).boxed().toList(), SLICES)
+        .mapToPair(n -> new Tuple2<>(n, n)).partitionBy(new HashPartitioner(5));
   }
 
   private static void assertReadOneSidedly(Map<String, String> settings) {

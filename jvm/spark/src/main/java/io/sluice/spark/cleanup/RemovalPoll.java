@@ -1,24 +1,19 @@
 package io.sluice.spark.cleanup;
 
-import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import io.sluice.spark.concurrent.Poll;
 
 /**
- * On an executor: a daemon thread that asks the driver every two seconds which shuffles have been removed, and removes
- * their map outputs here. Spark's own message to remove a shuffle is not used: it makes the driver forget the shuffle,
- * and when an output of a forgotten shuffle comes, the scheduler stops the application.
+ * On an executor: asks the driver every two seconds which shuffles have been removed, and removes their map outputs
+ * here. Spark's own message to remove a shuffle is not used: it makes the driver forget the shuffle, and when an output
+ * of a forgotten shuffle comes, the scheduler stops the application.
  */
 public final class RemovalPoll implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(RemovalPoll.class);
   private static final long PERIOD_MILLIS = 2_000;
 
   private final Driver driver;
   private final OutputRemoval removal;
-  private final Thread thread;
+  private final Poll poll;
   private long next;
-  private boolean warned;
-  private volatile boolean closed;
 
   /** The way to the driver's half of the plugin. */
   @FunctionalInterface
@@ -30,44 +25,19 @@ public final class RemovalPoll implements AutoCloseable {
   private RemovalPoll(Driver driver, OutputRemoval removal) {
     this.driver = driver;
     this.removal = removal;
-    this.thread = new Thread(this::run, "sluice-cleanup");
-    thread.setDaemon(true);
+    this.poll = Poll.start("sluice-cleanup", PERIOD_MILLIS, this::exchange,
+        "Shuffles of ended SQL executions stay on this executor until Spark's cleaner removes them: the driver could "
+            + "not be asked, or a removal failed");
   }
 
   /** Starts it. */
   public static RemovalPoll start(Driver driver, OutputRemoval removal) {
-    RemovalPoll poll = new RemovalPoll(driver, removal);
-    poll.thread.start();
-    return poll;
+    return new RemovalPoll(driver, removal);
   }
 
-  private void run() {
-    try {
-      while (!closed) {
-        TimeUnit.MILLISECONDS.sleep(PERIOD_MILLIS);
-        exchange();
-      }
-    } catch (InterruptedException e) {
-      LOG.debug("Removals of shuffles are not asked for any more");
-    }
-  }
-
-  private void exchange() throws InterruptedException {
-    try {
-      apply((long[]) driver.ask(new RemovalRequest(next)));
-    } catch (InterruptedException e) {
-      throw e;
-    } catch (Exception | LinkageError e) {
-      if (!warned && !closed) {
-        LOG.warn("Shuffles of ended SQL executions stay on this executor until Spark's cleaner removes them: the "
-            + "driver could not be asked, or a removal failed (said once; asked again every {} ms)", PERIOD_MILLIS, e);
-        warned = true;
-      }
-    }
-  }
-
-  /** Does what an answer of {@link OutputRemovals#since} says. */
-  private void apply(long[] answer) {
+  /** Asks once, and does what an answer of {@link OutputRemovals#since} says. */
+  private void exchange() throws Exception {
+    long[] answer = (long[]) driver.ask(new RemovalRequest(next));
     next = answer[0];
     for (int i = 1; i + 1 < answer.length; i += 2) {
       removal.remove((int) answer[i], answer[i + 1]);
@@ -77,7 +47,6 @@ public final class RemovalPoll implements AutoCloseable {
   /** Ends the thread; does not wait for it. */
   @Override
   public void close() {
-    closed = true;
-    thread.interrupt();
+    poll.close();
   }
 }

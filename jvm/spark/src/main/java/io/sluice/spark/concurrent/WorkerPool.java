@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A fixed number of threads that take work only when one of them is idle. There is no queue: if no thread is idle,
- * {@link #trySubmit} returns null and the caller runs the work on its own thread.
+ * A fixed number of threads that take work only when one of them is idle and, in some pools, a core too. There is no
+ * queue: if none is idle, {@link #trySubmit} returns null and the caller runs the work on its own thread.
  *
  * <p>Threads are daemons, start when first needed and end after half a minute without work. All methods may
  * be called from any thread.
@@ -21,6 +21,8 @@ public final class WorkerPool implements AutoCloseable {
 
   private final int size;
   private final Semaphore idle;
+  /** Null when threads work whatever the cores do. */
+  private final IdleCores cores;
   private final ThreadPoolExecutor threads;
 
   /**
@@ -28,7 +30,13 @@ public final class WorkerPool implements AutoCloseable {
    * @param size number of threads; 0 refuses everything
    */
   public WorkerPool(String name, int size) {
+    this(name, size, null);
+  }
+
+  /** @param cores those that its threads work on; null when they work whatever the cores do */
+  public WorkerPool(String name, int size, IdleCores cores) {
     this.size = size;
+    this.cores = cores;
     this.idle = new Semaphore(size);
     AtomicInteger number = new AtomicInteger();
     // The permits bound the queue: it holds only tasks that a thread about to become idle takes next.
@@ -44,10 +52,14 @@ public final class WorkerPool implements AutoCloseable {
   /**
    * Starts {@code work} on an idle thread.
    *
-   * @return its future, or null when no thread is idle or the pool is closed; the work was not started then
+   * @return its future, or null when no thread or core is idle or the pool is closed; the work was not started then
    */
   public <T> Future<T> trySubmit(Callable<T> work) {
     if (!idle.tryAcquire()) {
+      return null;
+    }
+    if (cores != null && !cores.tryBorrow()) {
+      idle.release();
       return null;
     }
     try {
@@ -55,18 +67,25 @@ public final class WorkerPool implements AutoCloseable {
         try {
           return work.call();
         } finally {
-          idle.release();
+          end();
         }
       });
     } catch (RejectedExecutionException e) {
-      idle.release();
+      end();
       return null;
     }
   }
 
-  /** Whether a thread is idle now; another caller may be faster to give it work. */
+  private void end() {
+    if (cores != null) {
+      cores.giveBack();
+    }
+    idle.release();
+  }
+
+  /** Whether a thread and a core are idle now; another caller may be faster to give them work. */
   public boolean hasIdle() {
-    return idle.availablePermits() > 0;
+    return idle.availablePermits() > 0 && (cores == null || cores.isAny());
   }
 
   /** How many threads work now. */

@@ -3,7 +3,7 @@ package io.sluice.spark.conf;
 /**
  * The settings of reduce tasks.
  *
- * @param threads decoder threads of the executor
- * @param maxBytesInFlight decoded by all tasks of the executor ahead of their consumers
+ * @param threads that decode
+ * @param maxBytesInFlight that one task may have decoded ahead of its consumer
  */
-public record ReaderSettings(int threads, long maxBytesInFlight) {}
+public record ReaderSettings(PoolThreads threads, long maxBytesInFlight) {}

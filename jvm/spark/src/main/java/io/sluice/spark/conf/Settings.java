@@ -90,14 +90,14 @@ public record Settings(
 
   private static WriterSettings writer(SparkConf conf, Cores cores) {
     return new WriterSettings(
-        (int) value(conf, SluiceSettings.WRITER_THREADS).orElse(cores.spare()),
+        PoolThreads.of(value(conf, SluiceSettings.WRITER_THREADS), cores),
         value(conf, SluiceSettings.WRITER_PAGE_BYTES),
         value(conf, SluiceSettings.WRITER_BATCH_BYTES));
   }
 
   private static ReaderSettings reader(SparkConf conf, Cores cores) {
     return new ReaderSettings(
-        (int) value(conf, SluiceSettings.READER_THREADS).orElse(cores.spare()),
+        PoolThreads.of(value(conf, SluiceSettings.READER_THREADS), cores),
         value(conf, SluiceSettings.READER_MAX_BYTES_IN_FLIGHT));
   }
 
@@ -127,6 +127,18 @@ public record Settings(
     }
     return new StoreSettings(store, CacheLimit.of(conf, process, cores, value(conf, SluiceSettings.CACHE_HOST_LIMIT),
         value(conf, SluiceSettings.MEMORY_LIMIT), receivedBytes));
+  }
+
+  /**
+   * The limit of map outputs in memory that this process can have where {@code bytes} are wanted, in place of the
+   * setting.
+   */
+  public static CacheLimit cacheLimit(SparkConf conf, long bytes) {
+    ProcessGrant process = ProcessGrant.ofThisProcess(conf);
+    Cores cores = Cores.of(conf, process);
+    TransportSettings transport = transport(conf, value(conf, SluiceSettings.MODE), process, cores);
+    return CacheLimit.of(conf, process, cores, bytes, value(conf, SluiceSettings.MEMORY_LIMIT),
+        transport.oneSided() ? transport.receiveLimitBytes() : 0);
   }
 
   private static TransportSettings transport(SparkConf conf, Mode mode, ProcessGrant process, Cores cores) {

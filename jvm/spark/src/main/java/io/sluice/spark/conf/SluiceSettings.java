@@ -10,8 +10,10 @@ public final class SluiceSettings {
   public static final String PREFIX = "spark.sluice.";
 
   public static final Setting<Boolean> ENABLED = Setting.flag("spark.sluice.enabled", true, true,
-      "Whether shuffles that are registered from now on may use Sluice. With false they use Spark's sort shuffle. A "
-          + "session can change it at run time; shuffles that are registered already keep their format.");
+      "Whether shuffles that are registered from now on may use Sluice. With false they are Spark's altogether: its "
+          + "writer and reader, its block transfer, and no removal by spark.sluice.sql.cleanup. A session can change "
+          + "it at run time; shuffles that are registered already keep their format, and their blocks travel as "
+          + "before.");
 
   public static final Setting<Boolean> RECORDS_ENABLED = Setting.flag("spark.sluice.records.enabled", true, false,
       "Whether shuffles of RDDs may use Sluice too. With false they use Spark's sort shuffle, and only shuffles of SQL "
@@ -66,15 +68,17 @@ public final class SluiceSettings {
       "spark.sluice.store", Store.class, Store.FILES, Locale.ROOT,
       "Where map outputs are kept. files: in Spark's data files. cache: in memory, as memory files to which Spark's "
           + "data files are symbolic links. When spark.sluice.cache.hostLimit is reached, map outputs are moved from "
-          + "memory to the local directories, those of the oldest shuffle first, and a map output that does not fit is "
-          + "written to a file at once. cache needs spark.sluice.codec=sluice. With spark.shuffle.service.enabled or "
-          + "spark.shuffle.sync it has no effect: files are used, and a warning is logged.");
+          + "memory to the local directories, those first that are least likely to be read soon; those that are read "
+          + "again and again come back when there is room. A map output that does not fit is written to a file at "
+          + "once. cache needs spark.sluice.codec=sluice. With spark.shuffle.service.enabled or spark.shuffle.sync it "
+          + "has no effect: files are used, and a warning is logged.");
 
   public static final Setting<Long> CACHE_HOST_LIMIT = Setting.bytes("spark.sluice.cache.hostLimit", "1g", "1m", "16t",
       "How many bytes of map output one executor keeps in memory with spark.sluice.store=cache. This memory is outside "
           + "the Java heap and is not part of spark.sluice.memory.limit: add it to spark.executor.memoryOverhead. "
           + "Where the container is known to have less beside what the JVM, shuffles and one-sided reads take, the "
-          + "executor keeps as much as there is room for, and logs a warning.");
+          + "executor keeps as much as there is room for, and logs a warning. A program can change it while it runs, "
+          + "by io.sluice.spark.SluiceCache.setHostLimit(\"2g\") on the driver.");
 
   public static final Setting<Transport> TRANSPORT = Setting.choice(
       "spark.sluice.transport", Transport.class, Transport.NETTY, Locale.ROOT,
@@ -142,11 +146,12 @@ public final class SluiceSettings {
           + "spark.io.compression.codec. With spark.shuffle.compress=false the level is plain.");
 
   private static final String SPARE_CORES =
-      "auto is the number of cores that were granted to the executor but that no task's thread uses, at most 8: where "
-          + "spark.task.cpus is more than 1, the cores beyond one per task; where a cgroup has a CPU quota "
+      "auto uses the cores that were granted to the executor and that no task's thread occupies at the moment, at most "
+          + "8, for as long as that is so: free task slots (known with spark.plugins); where spark.task.cpus is more "
+          + "than 1, the cores beyond one per task; where a cgroup has a CPU quota "
           + "(spark.kubernetes.executor.limit.cores), the whole cores of the quota beyond the executor's cores. "
-          + "Otherwise, and with local[n], auto is 0, because cores that the process sees but was not granted may be "
-          + "in use by other containers.";
+          + "Encoder and decoder threads together never take more. Cores that the process sees but was not granted are "
+          + "not used, because they may be in use by other containers. A number is used whatever tasks do.";
 
   public static final Setting<OptionalLong> WRITER_THREADS = Setting.countOrAuto("spark.sluice.writer.threads", 0, 256,
       "Encoder threads of one executor, shared by its tasks. With 0 each task's own thread encodes its rows. "
@@ -158,8 +163,10 @@ public final class SluiceSettings {
 
   public static final Setting<Long> READER_MAX_BYTES_IN_FLIGHT = Setting.bytes(
       "spark.sluice.reader.maxBytesInFlight", "128m", "1m", "64g",
-      "How many bytes of blocks and decoded rows all reduce tasks of one executor together may have fetched or decoded "
-          + "but not yet consumed.");
+      "How many bytes of blocks and of the rows in them a reduce task may have under way to decoder threads, or "
+          + "decoded there but not yet consumed. A frame that is larger is decoded ahead alone. All tasks of an "
+          + "executor together are bounded by spark.sluice.memory.limit: where that has no room, blocks are decoded "
+          + "when they are needed.");
 
   public static final Setting<Long> WRITER_PAGE_BYTES = Setting.bytes(
       "spark.sluice.writer.pageBytes", "1m", "64k", "64m",

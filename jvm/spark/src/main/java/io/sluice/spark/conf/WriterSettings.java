@@ -5,8 +5,8 @@ import java.util.OptionalLong;
 /**
  * The settings of map tasks.
  *
- * @param threads encoder threads of the executor
+ * @param threads that encode
  * @param pageBytes size of the pages that rows are collected in
  * @param batchBytes rows that are encoded together; empty when the writer decides
  */
-public record WriterSettings(int threads, long pageBytes, OptionalLong batchBytes) {}
+public record WriterSettings(PoolThreads threads, long pageBytes, OptionalLong batchBytes) {}

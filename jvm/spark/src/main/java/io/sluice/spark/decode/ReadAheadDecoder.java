@@ -15,8 +15,8 @@ import org.apache.spark.TaskContext;
  *                                 │ an idle pool thread decodes it, else the task does when its turn comes
  * </pre>
  *
- * <p>It reads ahead only blocks that have arrived, only while the executor-wide {@link
- * ReadAheadLimit} and the task's memory allow it, and gives the pool only what takes longer to decode than a thread
+ * <p>It reads ahead only blocks that have arrived, only while the task's {@link
+ * ReadAheadLimit} and its memory allow it, and gives the pool only what takes longer to decode than a thread
  * switch: a job has one frame, or small ones, of one block or of several, up to that size. The first frame is always
  * decoded, after a wait for memory if needed. An error in a later frame is thrown when the consumer reaches that frame.
  * Only the consuming thread touches memory accounts and blocks.

@@ -4,9 +4,11 @@ import io.sluice.nativebridge.Arena;
 import io.sluice.nativebridge.ArenaFigures;
 import io.sluice.nativebridge.TransportStatistics;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.concurrent.IdleCores;
 import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.conf.PoolThreads;
 import io.sluice.spark.conf.Settings;
-import io.sluice.spark.decode.ReadAheadLimit;
+import io.sluice.spark.decode.ReadAheadLimits;
 import io.sluice.spark.fetch.ArrivalTrackingClient;
 import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.memory.ExecutorMemory;
@@ -46,7 +48,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ExecutorMemory memory;
   private final WorkerPool encoders;
   private final WorkerPool decoders;
-  private final ReadAheadLimit readAheadBytes;
+  private final ReadAheadLimits readAheadBytes;
   private final FetchLatencies fetchLatencies = new FetchLatencies();
   private final ReportedBytes reportedBytes = new ReportedBytes();
   private final OrderGuesses orderGuesses;
@@ -64,28 +66,34 @@ public final class ExecutorState implements AutoCloseable {
 
   /**
    * @param nativeCore whether the native library may be called in this process; otherwise Java does its work
+   * @param idleCores those that pool threads may work on, for both pools together
    * @param fetchSettings Spark's, read once and not by every reduce task
    * @param transport taken over; empty when blocks travel by Spark's block transfer
    * @param cache taken over; empty when map output goes to files
    * @param frameKey empty when frames are not sealed
    */
-  public ExecutorState(boolean nativeCore, Settings settings, FetchSettings fetchSettings, Counters counters,
-      Optional<TransportService> transport, Optional<OutputCache> cache, Optional<ApplicationKey> frameKey) {
+  public ExecutorState(boolean nativeCore, Settings settings, IdleCores idleCores, FetchSettings fetchSettings,
+      Counters counters, Optional<TransportService> transport, Optional<OutputCache> cache,
+      Optional<ApplicationKey> frameKey) {
     this.nativeCore = nativeCore;
     this.settings = settings;
     this.fetchSettings = fetchSettings;
     this.counters = counters;
     this.memory = new ExecutorMemory(
         nativeCore ? Arena.NATIVE : new JavaArena(), settings.memory(), settings.cores().tasks(), counters);
-    this.encoders = new WorkerPool("sluice-encoder", settings.writer().threads());
-    this.decoders = new WorkerPool("sluice-decoder", settings.reader().threads());
+    this.encoders = pool("sluice-encoder", settings.writer().threads(), idleCores);
+    this.decoders = pool("sluice-decoder", settings.reader().threads(), idleCores);
     this.transport = transport;
     this.cache = cache;
     this.frameKey = frameKey;
     this.orderGuesses = new OrderGuesses(settings.guessOrder());
-    this.readAheadBytes = new ReadAheadLimit(settings.reader().maxBytesInFlight());
+    this.readAheadBytes = new ReadAheadLimits(settings.reader().maxBytesInFlight());
     this.arenaFigures = new RecentReading<>(memory.arena()::figures);
     this.transportStatistics = transport.map(service -> new RecentReading<>(service::statistics));
+  }
+
+  private static WorkerPool pool(String name, PoolThreads threads, IdleCores idleCores) {
+    return new WorkerPool(name, threads.most(), threads.onlyOnIdleCores() ? idleCores : null);
   }
 
   /** Whether the native library writes and reads frames in this process; otherwise package {@code codec} does. */
@@ -120,8 +128,8 @@ public final class ExecutorState implements AutoCloseable {
     return decoders;
   }
 
-  /** The bound on what readers have decoded ahead of their consumers. */
-  public ReadAheadLimit readAheadBytes() {
+  /** The bounds on what the readers of each task have decoded ahead of their consumers. */
+  public ReadAheadLimits readAheadBytes() {
     return readAheadBytes;
   }
 

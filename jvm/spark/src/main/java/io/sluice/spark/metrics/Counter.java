@@ -64,6 +64,10 @@ public enum Counter {
   WRITE_DIRECTORY_RETRIES("write.directoryRetries", Unit.COUNT,
       "times that a full or unwritable local directory made a writer try the next one"),
   WRITE_ENCODE_NANOS("write.encodeNanos", Unit.NANOS, "time spent encoding, over all threads"),
+  WRITE_COMMITS_BESIDE("write.commitsBesideEncodes", Unit.COUNT,
+      "map outputs whose first partitions were written while an encoder thread encoded the others"),
+  WRITE_BESIDE_NANOS("write.besideEncodesNanos", Unit.NANOS,
+      "of write.commitNanos, the time in which an encoder thread encoded at the same time"),
   WRITE_COMMIT_NANOS("write.commitNanos", Unit.NANOS, "time spent writing data files"),
 
   CACHE_UNAVAILABLE("cache.unavailable", Unit.COUNT,
@@ -76,6 +80,12 @@ public enum Counter {
   CACHE_MOVED_BYTES("cache.movedBytes", Unit.BYTES, "bytes of map outputs moved from memory to the disk"),
   CACHE_MOVE_FAILURES("cache.moveFailures", Unit.COUNT,
       "failed moves of a map output from memory to the disk: no local directory could take it"),
+  CACHE_MOVES_WITHOUT_COPY("cache.movesWithoutCopy", Unit.COUNT,
+      "of cache.moves, those of map outputs that had come back and whose copies were still on the disk"),
+  CACHE_RETURNS("cache.returns", Unit.COUNT, "map outputs brought back from the disk to memory"),
+  CACHE_RETURNED_BYTES("cache.returnedBytes", Unit.BYTES, "bytes of map outputs brought back from the disk to memory"),
+  CACHE_RETURN_FAILURES("cache.returnFailures", Unit.COUNT,
+      "map outputs that could not be brought back from the disk to memory"),
 
   COMBINED_BY_SPARK("combine.movedToSpark", Unit.COUNT,
       "map and reduce tasks that moved records which they were combining to Spark's map, which can spill: memory was "

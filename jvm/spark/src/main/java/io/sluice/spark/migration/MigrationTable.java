@@ -86,8 +86,9 @@ final class MigrationTable {
             "1 becomes 0: each task's thread decodes its own blocks. 0, with which RAPIDS used Spark's reader, stays "
                 + "0. More than 256 is refused.")
         .to("multiThreaded.maxBytesInFlight", "spark.sluice.reader.maxBytesInFlight", Conversion.SAME,
-            "RAPIDS' limit holds for one task, Sluice's for all tasks of the executor together, so that memory does "
-                + "not grow with cores. Map tasks are limited by spark.sluice.memory.limit.")
+            "The same limit of one task, with the same default: a block that is larger is decoded alone. So that "
+                + "memory does not grow with cores, all tasks of an executor together are limited by "
+                + "spark.sluice.memory.limit, map tasks too.")
         .notNeeded(
             "A map output is one file, written once; with spark.sluice.store=cache it is not written at all while "
                 + "there is memory. The external shuffle service works with files.",

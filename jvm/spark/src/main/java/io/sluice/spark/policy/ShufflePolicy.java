@@ -57,6 +57,9 @@ public final class ShufflePolicy {
 
   /** Why Spark's sort shuffle must do {@code dependency}; empty when Sluice does it. */
   public Optional<FallbackReason> fallback(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
+    if (!isEnabled()) {
+      return Optional.of(FallbackReason.DISABLED);
+    }
     if (settings.codec() == Codec.SPARK) {
       return Optional.of(FallbackReason.CODEC_SPARK);
     }
@@ -65,11 +68,12 @@ public final class ShufflePolicy {
     if (reason.isPresent()) {
       return reason;
     }
-    if (!SessionSettings.enabled(settings.enabled())) {
-      return Optional.of(FallbackReason.DISABLED);
-    }
     // The dependency's own shuffleMergeAllowed() is set only after it has been registered.
     return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
+  }
+
+  private boolean isEnabled() {
+    return SQL_CLASSES ? SessionSettings.enabled(settings.enabled()) : settings.enabled();
   }
 
   private Optional<FallbackReason> recordsReason(ShuffleDependency<?, ?, ?> dependency) {

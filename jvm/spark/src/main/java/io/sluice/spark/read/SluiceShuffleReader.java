@@ -1,6 +1,7 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.conf.PoolThreads;
 import io.sluice.spark.decode.BatchSource;
 import io.sluice.spark.decode.FrameDecoder;
 import io.sluice.spark.decode.FrameReader;
@@ -121,13 +122,14 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   }
 
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
-    int threads = executor.settings().reader().threads();
+    PoolThreads threads = executor.settings().reader().threads();
     FrameDecoder decoder = executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA;
-    if (threads == 0) {
+    // Without idle cores now there will hardly be many while this task runs.
+    if (threads.most() == 0 || threads.onlyOnIdleCores() && !executor.decoders().hasIdle()) {
       return new InlineDecoder(frames, decoder, memory, counts);
     }
     return new ReadAheadDecoder(frames, decoder, memory, context, executor.decoders(),
-        executor.readAheadBytes(), counts, threads + 1, ReadAheadDecoder.MIN_POOL_BYTES);
+        executor.readAheadBytes().of(context), counts, threads.most() + 1, ReadAheadDecoder.MIN_POOL_BYTES);
   }
 
   /** Where the blocks of this task are; {@code store} is asked which of them this process opens itself. */

@@ -5,7 +5,6 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 
 /**
  * One map output in a memory file, from the reservation of its memory until it is freed. Its {@link OutputState} and
@@ -13,13 +12,6 @@ import java.util.Comparator;
  * does not allow throw {@link IllegalStateException}.
  */
 public final class CachedOutput {
-  /**
-   * The order in which outputs move to the disk: the oldest shuffle's first, because its readers are likeliest to be
-   * done, and of one shuffle the output that was reserved first.
-   */
-  static final Comparator<CachedOutput> MOVE_ORDER =
-      Comparator.<CachedOutput>comparingInt(output -> output.shuffleId).thenComparingLong(output -> output.number);
-
   private final int shuffleId;
   private final long mapId;
   private final long number;
@@ -27,8 +19,12 @@ public final class CachedOutput {
   private volatile OutputState state = OutputState.WRITING;
   /** The bytes that count against the cache's limit for it; guarded by {@link CachedOutputs}. */
   private long charge;
-  /** The file that the bytes were moved to; set by {@link CachedOutputs} when the move ends. */
+  /** The bytes that count while it is in memory; guarded by {@link CachedOutputs}. */
+  private long memoryCharge;
+  /** The file that holds the bytes too, or alone; set by {@link CachedOutputs} when a move ends. */
   private volatile File diskFile;
+  /** False after it could not be brought back; guarded by {@link CachedOutputs}. */
+  private boolean mayComeBack = true;
 
   /** @param number increases with each reservation */
   CachedOutput(int shuffleId, long mapId, long number, MemoryFile memory, long charge) {
@@ -37,6 +33,7 @@ public final class CachedOutput {
     this.number = number;
     this.memory = memory;
     this.charge = charge;
+    this.memoryCharge = charge;
   }
 
   int shuffleId() {
@@ -45,6 +42,11 @@ public final class CachedOutput {
 
   long mapId() {
     return mapId;
+  }
+
+  /** Larger than that of each output reserved before. */
+  long number() {
+    return number;
   }
 
   MemoryFile memory() {
@@ -78,7 +80,26 @@ public final class CachedOutput {
     this.charge = charge;
   }
 
-  /** The file that the bytes were moved to; null if they never were. */
+  long memoryCharge() {
+    return memoryCharge;
+  }
+
+  void setMemoryCharge(long memoryCharge) {
+    this.memoryCharge = memoryCharge;
+  }
+
+  boolean mayComeBack() {
+    return mayComeBack;
+  }
+
+  void staysOnDisk() {
+    mayComeBack = false;
+  }
+
+  /**
+   * The file that the bytes were moved to; null if they never were. It stays when they come back, so that moving them
+   * again takes no copy.
+   */
   File diskFile() {
     return diskFile;
   }

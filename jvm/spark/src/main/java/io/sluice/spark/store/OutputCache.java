@@ -11,6 +11,9 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.util.Collection;
 import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,9 +22,13 @@ import org.slf4j.LoggerFactory;
  * The map outputs that one executor keeps in memory, within a limit ({@code spark.sluice.cache.hostLimit}).
  *
  * <p>A map task reserves memory before it commits. If there is not enough, its thread first moves outputs of other
- * tasks to the disk, the oldest shuffle's first. If that does not free enough either, the task writes its output to the
- * disk, as without a cache. An output that has been moved keeps its descriptor, so a reader that was about to open it
- * reads the same bytes.
+ * tasks to the disk, those that are cheapest to have there ({@link MoveOrder}). If that does not free enough either,
+ * the task writes its output to the disk, as without a cache. An output that has been moved keeps its descriptor, so a
+ * reader that was about to open it reads the same bytes.
+ *
+ * <p>Outputs of shuffles that are read again and again come back to memory when there is room, and what is above a
+ * limit that was lowered moves to the disk: one thread of the cache's own does that, one output at a time. Readers wait
+ * for none of it.
  *
  * <p>This class does the I/O; {@link CachedOutputs} keeps the states and decides which thread does it. Any thread may
  * call any method, and none holds a lock during I/O.
@@ -33,12 +40,16 @@ public final class OutputCache implements AutoCloseable {
   private static final long PAGE_BYTES = 4096;
   /** An estimate of the kernel's own memory for a memory file, beside its pages. */
   private static final long INODE_BYTES = 1024;
+  private static final long IDLE_SECONDS = 30;
+  private static final long CLOSE_SECONDS = 10;
 
   private final CachedOutputs outputs;
   private final MemoryFiles memoryFiles;
   private final OutputDisk disk;
   private final MoveListener listener;
   private final Counters counters;
+  /** One thread, and one look at what there is to copy that waits for it: it finds what came meanwhile. */
+  private final ThreadPoolExecutor copier;
 
   /**
    * @param limitBytes of all outputs in memory together
@@ -51,6 +62,12 @@ public final class OutputCache implements AutoCloseable {
     this.disk = disk;
     this.listener = listener;
     this.counters = counters;
+    this.copier = new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new ArrayBlockingQueue<>(1), work -> {
+      Thread thread = new Thread(work, "sluice-cache");
+      thread.setDaemon(true);
+      return thread;
+    }, new ThreadPoolExecutor.DiscardPolicy());
+    copier.allowCoreThreadTimeOut(true);
   }
 
   /**
@@ -96,6 +113,9 @@ public final class OutputCache implements AutoCloseable {
     long charge = charge(maxBytes);
     if (!makeRoom(shuffleId, charge)) {
       counters.increment(Counter.CACHE_REFUSALS);
+      if (outputs.usedBytes() > outputs.limitBytes()) {
+        copier.execute(this::copyAll);
+      }
       return null;
     }
     try {
@@ -166,12 +186,77 @@ public final class OutputCache implements AutoCloseable {
     outputs.removeOutputs(shuffleId, mapIds).forEach(this::free);
   }
 
-  /** Copies the bytes of an output in state {@link OutputState#MOVING} to the disk; false if that failed. */
+  /**
+   * A task of {@code stage} is about to read a shuffle. Never waits: what is to be copied because of it is copied by
+   * another thread.
+   *
+   * @param stage identifies an attempt of a stage
+   */
+  public void read(int shuffleId, long stage) {
+    if (outputs.read(shuffleId, stage)) {
+      copier.execute(this::copyAll);
+    }
+  }
+
+  /** Changes the limit of all outputs in memory together. What is above it moves to the disk, soon after. */
+  public void setLimitBytes(long bytes) {
+    outputs.setLimitBytes(bytes);
+    copier.execute(this::copyAll);
+  }
+
+  public long limitBytes() {
+    return outputs.limitBytes();
+  }
+
+  /** Until nothing is left to copy, or a copy has failed: then at the next occasion. */
+  private void copyAll() {
+    try {
+      CachedOutputs.Copy next = outputs.nextCopy();
+      while (next != null && (next.toDisk() ? moveToDisk(next.output()) : bringBack(next.output()))) {
+        next = outputs.nextCopy();
+      }
+    } catch (RuntimeException | LinkageError e) {
+      // Spark ends an executor in which a thread ends by an exception.
+      LOG.warn("Map outputs stay where they are, in memory or on the disk, for the time being", e);
+    }
+  }
+
+  /** Copies the bytes of an output in state {@link OutputState#RETURNING} to memory; false if that failed. */
+  private boolean bringBack(CachedOutput output) {
+    long bytes;
+    try {
+      bytes = disk.read(output.memory()::comeBack);
+    } catch (RuntimeException | Error e) {
+      // Whatever failed, the state must not remain RETURNING.
+      if (outputs.notReturned(output)) {
+        free(output);
+      }
+      if (e instanceof Error error) {
+        throw error;
+      }
+      LOG.warn("A {} stays on the disk, because it cannot be brought back to memory: {}", output, e.getMessage());
+      counters.increment(Counter.CACHE_RETURN_FAILURES);
+      return false;
+    }
+    counters.increment(Counter.CACHE_RETURNS);
+    counters.add(Counter.CACHE_RETURNED_BYTES, bytes);
+    if (outputs.returned(output)) {
+      free(output);
+    } else {
+      listener.moved(output.shuffleId(), output.mapId());
+    }
+    return true;
+  }
+
+  /**
+   * Copies the bytes of an output in state {@link OutputState#MOVING} to the disk, unless they are there already; false
+   * if that failed.
+   */
   private boolean moveToDisk(CachedOutput output) {
     long bytes = output.file().length();
     boolean removed;
     try {
-      removed = outputs.moved(output, disk.write(output.memory()::moveTo));
+      removed = outputs.moved(output, movedAgain(output) ? output.diskFile() : disk.write(output.memory()::moveTo));
     } catch (IOException | RuntimeException | Error e) {
       // Whatever failed, the state must not remain MOVING.
       boolean wasRemoved = outputs.notMoved(output);
@@ -198,6 +283,24 @@ public final class OutputCache implements AutoCloseable {
     return true;
   }
 
+  /** Whether the output has taken its place on the disk by the copy that an earlier move has made. */
+  private boolean movedAgain(CachedOutput output) {
+    File copy = output.diskFile();
+    if (copy == null) {
+      return false;
+    }
+    try {
+      output.memory().moveAgain(copy);
+      counters.increment(Counter.CACHE_MOVES_WITHOUT_COPY);
+      return true;
+    } catch (NativeException e) {
+      LOG.warn("The copy of a {} on the disk is of no use any more and is made again: {}", output, e.getMessage());
+      outputs.lostCopy(output);
+      delete(output, copy);
+      return false;
+    }
+  }
+
   /**
    * Deletes the link and the file of an output that has just become {@link OutputState#REMOVED}, and closes its
    * descriptor. The link goes first: afterwards another file may get the same descriptor number.
@@ -210,13 +313,17 @@ public final class OutputCache implements AutoCloseable {
       LOG.warn("The memory of a {} could not be freed", output, e);
     }
     if (output.diskFile() != null) {
-      try {
-        Files.deleteIfExists(output.diskFile().toPath());
-      } catch (IOException e) {
-        LOG.warn("Could not delete {}, to which a {} was moved", output.diskFile(), output, e);
-      }
+      delete(output, output.diskFile());
     }
     outputs.freed(output);
+  }
+
+  private static void delete(CachedOutput output, File copy) {
+    try {
+      Files.deleteIfExists(copy.toPath());
+    } catch (IOException e) {
+      LOG.warn("Could not delete {}, to which a {} was moved", copy, output, e);
+    }
   }
 
   private void deleteLink(CachedOutput output) {
@@ -236,9 +343,20 @@ public final class OutputCache implements AutoCloseable {
     return outputs.usedBytes();
   }
 
-  /** Frees the committed outputs, which cannot be read any more. Later outputs go to the disk. Twice is fine. */
+  /**
+   * Frees the committed outputs, which cannot be read any more. Later outputs go to the disk. Waits for a copy that is
+   * under way, but not for long. Twice is fine.
+   */
   @Override
   public void close() {
     outputs.close().forEach(this::free);
+    copier.shutdown();
+    try {
+      if (!copier.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+        LOG.warn("A map output is still being copied to or from the disk");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -2,6 +2,7 @@ package io.sluice.spark.store;
 
 import java.io.File;
 import java.io.IOException;
+import java.util.function.LongSupplier;
 
 /** The disk to which an {@link OutputCache} moves outputs. */
 interface OutputDisk {
@@ -21,4 +22,9 @@ interface OutputDisk {
    * @throws IOException when no directory can take it; the message names each with its error
    */
   File write(Copy copy) throws IOException;
+
+  /** Has {@code copy} bring an output back from the disk, and returns how many bytes; tests look on. */
+  default long read(LongSupplier copy) {
+    return copy.getAsLong();
+  }
 }

@@ -7,14 +7,12 @@ import java.util.Set;
  * The state of a {@link CachedOutput}. {@link CachedOutputs} holds the lock under which it changes.
  *
  * <pre>
- *             committed              chosen to be moved            copied
- *   WRITING ------------> IN_MEMORY -------------------> MOVING ----------> ON_DISK
- *      |                      |   ^---------------------- |  |                 |
- *      |                      |        the copy failed       | shuffle removed |
- *      | abandoned            | shuffle removed              v                 | shuffle removed
- *      |                      |                     REMOVED_WHILE_MOVING       |
- *      v                      v                              | copy ended      |
- *   REMOVED <----------------------------------------------------------------- '
+ *   WRITING    ── committed ──▶ IN_MEMORY                ── abandoned ──▶ REMOVED
+ *   IN_MEMORY  ── chosen ─────▶ MOVING                   ── shuffle removed ──▶ REMOVED
+ *   MOVING     ── copied ─────▶ ON_DISK                  ── the copy failed ──▶ IN_MEMORY
+ *   ON_DISK    ── chosen ─────▶ RETURNING                ── shuffle removed ──▶ REMOVED
+ *   RETURNING  ── copied ─────▶ IN_MEMORY                ── the copy failed ──▶ ON_DISK
+ *   MOVING, RETURNING ── shuffle removed ──▶ REMOVED_WHILE_COPIED ── the copy ended ──▶ REMOVED
  * </pre>
  */
 enum OutputState {
@@ -24,10 +22,15 @@ enum OutputState {
   IN_MEMORY,
   /** Committed; one thread copies its bytes to a file. Readers find the bytes in memory. */
   MOVING,
-  /** Its shuffle was removed while a thread copied the bytes. That thread frees the output when the copy ends. */
-  REMOVED_WHILE_MOVING,
   /** Committed; its bytes are in a file on the disk, and its descriptor refers to that file. */
   ON_DISK,
+  /** Committed; one thread copies its bytes from the file to memory. Readers find the bytes in the file. */
+  RETURNING,
+  /**
+   * Its shuffle was removed while a thread copied the bytes, to the disk or back. That thread frees the output when the
+   * copy ends.
+   */
+  REMOVED_WHILE_COPIED,
   /** Final: the thread that made this change deletes the link and the file and closes the descriptor. */
   REMOVED;
 
@@ -36,8 +39,10 @@ enum OutputState {
     return switch (this) {
       case WRITING -> EnumSet.of(IN_MEMORY, REMOVED);
       case IN_MEMORY -> EnumSet.of(MOVING, REMOVED);
-      case MOVING -> EnumSet.of(ON_DISK, IN_MEMORY, REMOVED_WHILE_MOVING);
-      case REMOVED_WHILE_MOVING, ON_DISK -> EnumSet.of(REMOVED);
+      case MOVING -> EnumSet.of(ON_DISK, IN_MEMORY, REMOVED_WHILE_COPIED);
+      case ON_DISK -> EnumSet.of(RETURNING, REMOVED);
+      case RETURNING -> EnumSet.of(IN_MEMORY, ON_DISK, REMOVED_WHILE_COPIED);
+      case REMOVED_WHILE_COPIED -> EnumSet.of(REMOVED);
       case REMOVED -> EnumSet.noneOf(OutputState.class);
     };
   }

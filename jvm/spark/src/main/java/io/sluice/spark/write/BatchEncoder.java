@@ -8,6 +8,7 @@ import io.sluice.spark.memory.MemoryWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -25,6 +26,10 @@ final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
+  /** Of a batch that is committed while it is encoded; each costs two passes over the batch's entries. */
+  private static final int PARTS = 4;
+  /** Below that the encode of a batch is over before another thread has begun. */
+  private static final long LEAST_BYTES_IN_PARTS = 1 << 20;
 
   private final MapOutput output;
   private final TaskMemory memory;
@@ -34,6 +39,7 @@ final class BatchEncoder {
   private final Deque<EncodeJob> running = new ArrayDeque<>();
   private long nextSequence;
   private long runningBytes;
+  private long besideNanos;
 
   BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
     this.output = output;
@@ -114,6 +120,127 @@ final class BatchEncoder {
         }
       }
     }
+  }
+
+  /** Whether the last batch is worth, and can be, encoded by a pool thread while this thread commits. */
+  boolean canCommitBeside(PageBatch last, int partitions) throws IOException {
+    if (partitions < PARTS || last.filledBytes() < LEAST_BYTES_IN_PARTS || !pool.hasIdle()) {
+      return false;
+    }
+    output.open();
+    return output.parts() != null;
+  }
+
+  /**
+   * Encodes the task's last batch by ranges of partitions, each on a pool thread while this thread writes the one
+   * before it to the data file. Where the arena refuses memory, or the pool its threads, this thread encodes.
+   *
+   * @return bytes of the data file
+   */
+  long commitBeside(PageBatch last, int partitions, File file, long[] lengths, long[] checksums) throws IOException {
+    long sequence = nextSequence++;
+    boolean settled = false;
+    try {
+      settleAll();
+      long before = output.memoryBytes();
+      long start = System.nanoTime();
+      output.beginParts(file);
+      besideNanos = System.nanoTime() - start;
+      EncodeJob ahead = startPart(last, sequence, bound(1, partitions));
+      for (int part = 1; part <= PARTS; part++) {
+        if (!finishPart(ahead, last, sequence, bound(part, partitions))) {
+          output.parts().abort();
+          settled = true;
+          counters.increment(Counter.WRITE_BATCHES_BY_TASK);
+          encodeAndSettle(last, sequence);
+          start = System.nanoTime();
+          long written = output.commit(file, lengths, checksums);
+          besideNanos += System.nanoTime() - start;
+          return written;
+        }
+        if (part == PARTS) {
+          settled = true;
+          output.settle(last, output.memoryBytes() - before);
+        }
+        ahead = part == PARTS ? null : startPart(last, sequence, bound(part + 1, partitions));
+        writePart(bound(part, partitions), ahead);
+      }
+      counters.increment(Counter.WRITE_BATCHES_BY_POOL);
+      counters.increment(Counter.WRITE_COMMITS_BESIDE);
+      return output.endParts(lengths, checksums);
+    } finally {
+      if (!settled && running.isEmpty()) {
+        last.release(memory);
+      }
+    }
+  }
+
+  private static int bound(int part, int partitions) {
+    return (int) ((long) partitions * part / PARTS);
+  }
+
+  /** Null when no thread is idle. */
+  private EncodeJob startPart(PageBatch batch, long sequence, int until) {
+    EncodeJob job = new EncodeJob(output, batch, sequence, until);
+    Future<Long> result = pool.trySubmit(job);
+    if (result == null) {
+      return null;
+    }
+    job.setResult(result);
+    running.add(job);
+    return job;
+  }
+
+  /**
+   * Waits for a part's encode, or encodes it here.
+   *
+   * @param ahead null when no pool thread has it
+   * @return false when the arena has refused memory
+   */
+  private boolean finishPart(EncodeJob ahead, PageBatch batch, long sequence, int until) {
+    try {
+      if (ahead == null) {
+        output.encode(batch, sequence, until);
+      } else {
+        await(ahead.result());
+        running.remove(ahead);
+        ahead.result().get();
+      }
+      return true;
+    } catch (NativeException e) {
+      return passRefusal(e);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof NativeException refused) {
+        return passRefusal(refused);
+      }
+      throw new SluiceException("an encoder thread failed: " + e.getCause().getMessage(), e.getCause());
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("a finished future does not wait", e);
+    }
+  }
+
+  /** False for a refusal of memory; any other failure is the task's. */
+  private static boolean passRefusal(NativeException e) {
+    if (e.reason() == NativeCore.NO_MEMORY) {
+      return false;
+    }
+    throw e;
+  }
+
+  private void writePart(int until, EncodeJob beside) throws IOException {
+    long start = System.nanoTime();
+    boolean encodes = beside != null && !beside.result().isDone();
+    output.parts().write(until);
+    long nanos = System.nanoTime() - start;
+    besideNanos += nanos;
+    if (encodes) {
+      counters.add(Counter.WRITE_BESIDE_NANOS, nanos);
+    }
+  }
+
+  /** The time that {@link #commitBeside} has written to the data file, without that for which it waited for encodes. */
+  long besideNanos() {
+    return besideNanos;
   }
 
   /** Frees the pages of batches that encoder threads have finished, without waiting. */

@@ -26,7 +26,7 @@ final class BatchSize {
    */
   BatchSize(WriterSettings writer, MemorySettings memory, int tasks, int partitions) {
     this.writer = writer;
-    long share = writer.threads() == 0 ? TASK_SHARE : TASK_SHARE_WITH_THREADS;
+    long share = writer.threads().certain() == 0 ? TASK_SHARE : TASK_SHARE_WITH_THREADS;
     this.mostBytes = Math.min(MOST, memory.totalBytes() / tasks / share);
     this.partitions = partitions;
   }

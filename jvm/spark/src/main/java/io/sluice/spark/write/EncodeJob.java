@@ -4,22 +4,30 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 
 /**
- * One batch on its way through an encoder thread. The task's thread settles it when it is done; a task that
- * fails while the encode still runs abandons it, and then the encoder thread frees the pages, because memory that
- * native code reads must not be freed.
+ * One batch, or the rows of some partitions of it, on its way through an encoder thread. The task's thread settles it
+ * when it is done; a task that fails while the encode still runs abandons it, and then the encoder thread frees the
+ * pages, because memory that native code reads must not be freed.
  */
 final class EncodeJob implements Callable<Long> {
   private final MapOutput output;
   private final PageBatch batch;
   private final long sequence;
+  /** The partitions before it are encoded. */
+  private final int until;
   private Future<Long> result;
   private boolean done;
   private boolean abandoned;
 
   EncodeJob(MapOutput output, PageBatch batch, long sequence) {
+    this(output, batch, sequence, MapOutput.ALL_PARTITIONS);
+  }
+
+  /** @param until the partitions before it are encoded */
+  EncodeJob(MapOutput output, PageBatch batch, long sequence, int until) {
     this.output = output;
     this.batch = batch;
     this.sequence = sequence;
+    this.until = until;
   }
 
   PageBatch batch() {
@@ -42,7 +50,7 @@ final class EncodeJob implements Callable<Long> {
   @Override
   public Long call() {
     try {
-      return output.encode(batch, sequence);
+      return output.encode(batch, sequence, until);
     } finally {
       finish();
     }

@@ -28,6 +28,9 @@ import org.slf4j.LoggerFactory;
 final class MapOutput implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MapOutput.class);
 
+  /** As a bound of {@link #encode}. */
+  static final int ALL_PARTITIONS = Integer.MAX_VALUE;
+
   private final Supplier<Runs> newRuns;
   /** Of rows in files; null when frames are not sealed. */
   private final FrameSealer sealer;
@@ -39,6 +42,8 @@ final class MapOutput implements AutoCloseable {
   private final Counters counters;
   /** Null before {@link #open}. */
   private Runs runs;
+  /** Null before {@link #open}, and where there is none. */
+  private PartCommit parts;
   private long runQuotaBytes;
   private long spilledBytes;
   /** What {@link #writeRow} writes to; null before the first row. */
@@ -69,6 +74,7 @@ final class MapOutput implements AutoCloseable {
   void open() {
     if (!isOpen()) {
       runs = newRuns.get();
+      parts = runs.partCommit();
     }
   }
 
@@ -91,9 +97,22 @@ final class MapOutput implements AutoCloseable {
    *     {@link #spill} makes room, and a repeated call goes on where this one stopped
    */
   long encode(PageBatch batch, long sequence) {
+    return encode(batch, sequence, ALL_PARTITIONS);
+  }
+
+  /**
+   * As {@link #encode(PageBatch, long)}, for the rows of the partitions before {@code until}.
+   *
+   * @return bytes that the batch's runs hold; 0 where not all partitions are encoded
+   */
+  long encode(PageBatch batch, long sequence, int until) {
     long start = System.nanoTime();
     try {
-      return runs.encode(sequence, batch.fields(), batch.describe());
+      if (until == ALL_PARTITIONS) {
+        return runs.encode(sequence, batch.fields(), batch.describe());
+      }
+      parts.encodeUntil(sequence, batch.fields(), batch.describe(), until);
+      return 0;
     } catch (NativeException e) {
       if (e.reason() == NativeCore.NO_MEMORY) {
         counters.increment(Counter.WRITE_ENCODES_REFUSED);
@@ -208,6 +227,29 @@ final class MapOutput implements AutoCloseable {
     memory.unreserve(runQuotaBytes);
     runQuotaBytes = 0;
     return total;
+  }
+
+  /** The way to commit while the last batch is encoded; null where there is none. After {@link #open}. */
+  PartCommit parts() {
+    return parts;
+  }
+
+  /** Begins it, for a data file that {@link #endParts} completes. */
+  void beginParts(File file) throws IOException {
+    parts.begin(file, blocks.checksum().orElseThrow());
+  }
+
+  /** As {@link #commit}, for what {@link #parts} has written. */
+  long endParts(long[] lengths, long[] checksums) {
+    long total = parts.end(lengths, checksums);
+    memory.unreserve(runQuotaBytes);
+    runQuotaBytes = 0;
+    return total;
+  }
+
+  /** Bytes of memory that the runs hold. */
+  long memoryBytes() {
+    return runs.memoryBytes();
   }
 
   /** Frees the runs and deletes the spill files. Encodes that still run fail or finish. */

@@ -57,12 +57,25 @@ final class MapOutputCommit {
     this.cache = cache;
   }
 
+  /** What writes the data file. */
+  @FunctionalInterface
+  interface DataWriter {
+    /** As {@link MapOutput#commit}. */
+    long write(File file, long[] lengths, long[] checksums) throws IOException;
+  }
+
+  /** Whether the data file is a link to memory, if there is room. */
+  boolean mayBeInMemory() {
+    return cache.isPresent();
+  }
+
   /**
    * Writes and commits everything.
    *
+   * @param data writes the output's data file; with a cache it is called again when memory fails
    * @return bytes written to the data file
    */
-  long commit(MapOutput output, int partitions) throws IOException {
+  long commit(MapOutput output, DataWriter data, int partitions) throws IOException {
     long[] blockLengths = new long[partitions];
     if (!output.isOpen()) {
       // As stock does for a map task without records: an index of zeros, no data file, no checksums.
@@ -73,7 +86,7 @@ final class MapOutputCommit {
     boolean checked = blocks.checksum().orElseThrow() != NativeCore.CHECKSUM_NONE;
     long[] checksums = checked ? new long[partitions] : NO_CHECKSUMS;
     temporary = resolver.createTempFile(resolver.getDataFile(shuffleId, mapId));
-    long written = write(output, blockLengths, checksums);
+    long written = write(output, data, blockLengths, checksums);
     resolver.writeMetadataFileAndCommit(shuffleId, mapId, blockLengths, checksums, temporary);
     temporary = null;
     if (cached != null && cached.isLinkedFrom(resolver.getDataFile(shuffleId, mapId))
@@ -85,12 +98,12 @@ final class MapOutputCommit {
   }
 
   /** Writes the data file to the disk, or, as a link to a memory file, to the cache. */
-  private long write(MapOutput output, long[] blockLengths, long[] checksums) throws IOException {
+  private long write(MapOutput output, DataWriter data, long[] blockLengths, long[] checksums) throws IOException {
     cached = cache.isPresent() ? cache.get().reserve(shuffleId, mapId, output.encodedBytes()) : null;
     if (cached != null) {
       try {
         cached.linkFrom(temporary);
-        long written = output.commit(cached.file(), blockLengths, checksums);
+        long written = data.write(cached.file(), blockLengths, checksums);
         cached.seal();
         return written;
       } catch (SpillChangedException e) {
@@ -103,7 +116,7 @@ final class MapOutputCommit {
         Files.deleteIfExists(temporary.toPath());
       }
     }
-    long written = output.commit(temporary, blockLengths, checksums);
+    long written = data.write(temporary, blockLengths, checksums);
     if (blocks.syncWrites()) {
       force(temporary);
     }

@@ -13,9 +13,11 @@ final class NativeRuns implements Runs {
   private final long handle;
   /** What {@link NativeCore#writerEncodeNeeds} fills: bytes leased, bytes of scratch memory. */
   private final long[] needs = new long[2];
+  private final boolean sealed;
 
   /** @param keys null when frames are not sealed */
   NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums, OutputKeys keys) {
+    this.sealed = keys != null;
     this.handle = NativeException.check(NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(),
         rowChecksums, keys == null ? null : new long[] {keys.shuffleId(), keys.mapId(), FrameSealer.newId()},
         keys == null ? null : keys.nativeKeys()));
@@ -70,6 +72,11 @@ final class NativeRuns implements Runs {
       throw new IOException("writing the map output to " + file + " failed: " + NativeCore.lastErrorMessage());
     }
     return NativeException.check(total);
+  }
+
+  @Override
+  public PartCommit partCommit() {
+    return sealed ? null : new NativePartCommit(handle);
   }
 
   @Override

@@ -73,6 +73,11 @@ interface Runs {
    */
   long commit(File file, int checksumAlgorithm, long[] lengths, long[] checksums) throws IOException;
 
+  /** The way to commit while the last batch is encoded; null where there is none. */
+  default PartCommit partCommit() {
+    return null;
+  }
+
   /** Spark's checksum of all rows encoded so far. */
   long rowChecksum();
 

@@ -19,6 +19,7 @@ import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.record.ShuffleSerializers;
 import io.sluice.spark.seal.OutputKeys;
 import io.sluice.spark.store.SpillFiles;
+import java.io.File;
 import java.io.IOException;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
@@ -392,12 +393,23 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private void finish() throws IOException {
-    flush(true, false);
-    encoder.settleAll();
-    Long rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
-    long start = System.nanoTime();
-    long written = commit.commit(output, partitions);
-    long nanos = System.nanoTime() - start;
+    long written;
+    long nanos;
+    Long rowChecksum;
+    if (commitsBesideLastEncode()) {
+      try (LastBatch last = new LastBatch()) {
+        written = commit.commit(output, last, partitions);
+        nanos = encoder.besideNanos();
+      }
+      rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
+    } else {
+      flush(true, false);
+      encoder.settleAll();
+      rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
+      long start = System.nanoTime();
+      written = commit.commit(output, output::commit, partitions);
+      nanos = System.nanoTime() - start;
+    }
     metrics.incWriteTime(nanos);
     metrics.incBytesWritten(written);
     context.taskMetrics().incPeakExecutionMemory(peakBytes);
@@ -409,6 +421,42 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
     mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
     counters.add(Counter.WRITE_STOCK_BYTES, commit.estimatedStockBytes());
+  }
+
+  /** Not where the data file may be in memory: room for it is reserved by its size, which is known only then. */
+  private boolean commitsBesideLastEncode() throws IOException {
+    return batch != null && !commit.mayBeInMemory() && encoder.canCommitBeside(batch, partitions);
+  }
+
+  /** The last batch, which a pool thread encodes while the task's thread commits. */
+  private final class LastBatch implements MapOutputCommit.DataWriter, AutoCloseable {
+    /** Null when the encoder has taken it over. */
+    private PageBatch waiting;
+
+    LastBatch() {
+      PageBatch last = batch;
+      batch = null;
+      page = null;
+      prepare(last, false);
+      notePeak();
+      // A spill would free the pages of a batch of which only some partitions are encoded.
+      memory.setSpillable(null);
+      waiting = last;
+    }
+
+    @Override
+    public long write(File file, long[] lengths, long[] checksums) throws IOException {
+      PageBatch last = waiting;
+      waiting = null;
+      return encoder.commitBeside(last, partitions, file, lengths, checksums);
+    }
+
+    @Override
+    public void close() {
+      if (waiting != null) {
+        waiting.release(memory);
+      }
+    }
   }
 
   @Override

@@ -65,4 +65,14 @@ class CoresTest {
     assertEquals(spare,
         cores(grant(cores, visible, quota), "spark.master", master, "spark.task.cpus", taskCpus).spare());
   }
+
+  /** As many as can be idle while one task runs. */
+  @ParameterizedTest
+  @CsvSource({
+    "yarn, 1, 64, , 0", "yarn, 4, 64, , 3", "yarn, 16, 64, , 8", "k8s://x, 2, 64, 6, 5", "k8s://x, 4, 64, 2, 3",
+    "'local[2]', , 64, , 1", "local, , 64, , 0", "'local[*]', , 4, , 3"
+  })
+  void idleCoresAreGrantedOnes(String master, Integer cores, int visible, Integer quota, int idle) {
+    assertEquals(idle, cores(grant(cores, visible, quota), "spark.master", master).mostIdle());
+  }
 }

@@ -24,7 +24,7 @@ class MemoryLimitTest {
     for (int i = 0; i < keysAndValues.length; i += 2) {
       conf.set(keysAndValues[i], keysAndValues[i + 1]);
     }
-    return MemoryLimit.of(conf, process, new Cores(tasks, 0), SluiceSettings.MEMORY_LIMIT.parse(set), 0);
+    return MemoryLimit.of(conf, process, new Cores(tasks, tasks, 0), SluiceSettings.MEMORY_LIMIT.parse(set), 0);
   }
 
   /** Heap, overhead, factor and least overhead as Spark's backends combine them. */
@@ -48,7 +48,7 @@ class MemoryLimitTest {
         conf.set(pair[0], pair[1]);
       }
     }
-    MemoryLimit limit = MemoryLimit.of(conf, process(false, 0, 1024), new Cores(64, 0), OptionalLong.empty(), 0);
+    MemoryLimit limit = MemoryLimit.of(conf, process(false, 0, 1024), new Cores(64, 64, 0), OptionalLong.empty(), 0);
     assertTrue(limit.reason().contains("of the " + expectedMib + " MiB that the container has"), limit.reason());
   }
 

@@ -38,12 +38,18 @@ class SettingsTest {
   }
 
   @Test
+  void aNumberOfThreadsIsUsedWhateverTasksDo() {
+    assertEquals(new PoolThreads(0, 0, false), settings("spark.sluice.writer.threads", "0").writer().threads());
+    assertEquals(new PoolThreads(20, 20, false), settings("spark.sluice.reader.threads", "20").reader().threads());
+  }
+
+  @Test
   void defaultsResolveEveryAuto() {
     Settings settings = settings();
     assertTrue(settings.enabled());
     assertEquals(Mode.MULTITHREADED, settings.mode());
-    assertEquals(new WriterSettings(2, MIB, OptionalLong.empty()), settings.writer());
-    assertEquals(new ReaderSettings(2, 128 * MIB), settings.reader());
+    assertEquals(new WriterSettings(new PoolThreads(3, 2, true), MIB, OptionalLong.empty()), settings.writer());
+    assertEquals(new ReaderSettings(new PoolThreads(3, 2, true), 128 * MIB), settings.reader());
     assertEquals(256 * MIB, settings.memory().limit().bytes());
     assertEquals(120_000_000_000L, settings.memory().waitNanos());
     assertEquals(NativeCore.LEVEL_FAST, settings.blocks().level());

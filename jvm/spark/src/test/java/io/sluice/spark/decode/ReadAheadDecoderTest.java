@@ -2,6 +2,7 @@ package io.sluice.spark.decode;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import scala.Option;
 
 import org.apache.spark.TaskContext$;
 
@@ -269,6 +271,40 @@ class ReadAheadDecoderTest {
       }
       assertTrue(inFlight.usedBytes() <= ahead, "only the last frame is left");
     }
+  }
+
+  /** Each frame is larger than the limit: one is ahead at a time, and only while nothing else is in flight. */
+  @Test
+  void aFrameLargerThanTheLimitIsDecodedAheadAlone() throws Exception {
+    inFlight = new ReadAheadLimit(1);
+    try (ReadAheadDecoder batches = batches(manyBlocks(), PlainFrames.DECODER)) {
+      next(batches);
+      long ofOneFrame = inFlight.usedBytes();
+      assertTrue(ofOneFrame > 1, "none is ahead");
+      while (batches.hasNext()) {
+        batches.next();
+        assertTrue(inFlight.usedBytes() <= ofOneFrame, "two are in flight");
+      }
+    }
+    assertEquals(200, counters.get(Counter.READ_FRAMES));
+  }
+
+  @Test
+  void aTaskHasOneLimitUntilItEnds() {
+    ReadAheadLimits limits = new ReadAheadLimits(100);
+    ReadAheadLimit ofTask = limits.of(context);
+    assertSame(ofTask, limits.of(context), "of all readers of a task");
+    assertTrue(ofTask.tryAcquire(70));
+    assertFalse(ofTask.tryAcquire(31));
+    assertTrue(ofTask.tryAcquire(30));
+    assertEquals(100, limits.usedBytes());
+    context.markTaskCompleted(Option.empty());
+    assertEquals(0, limits.tasks());
+    ofTask.release(70);
+    assertEquals(30, limits.usedBytes(), "a reader that ends after its task gives back too");
+    ofTask.release(30);
+    assertEquals(0, limits.usedBytes());
+    assertThrows(IllegalStateException.class, () -> ofTask.release(1));
   }
 
   private static DecodedBatch next(BatchSource batches) throws Exception {

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.MemoryFile;
 import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.Await;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.File;
@@ -23,15 +24,20 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The cache with a folder in place of Spark's local directories. */
 @Timeout(60)
@@ -41,10 +47,12 @@ class OutputCacheTest {
 
   @TempDir private Path folder;
   private final Counters counters = new Counters();
-  private final List<String> moved = new ArrayList<>();
+  private final List<String> moved = new CopyOnWriteArrayList<>();
   private boolean full;
   /** Runs after an output has been copied to the disk, before the cache is told. */
   private Runnable afterCopy = () -> {};
+  /** Runs before and after an output is copied to memory, before the cache is told. */
+  private volatile Runnable aroundReturn = () -> {};
   private OutputCache cache;
 
   @BeforeAll
@@ -78,6 +86,14 @@ class OutputCacheTest {
           Files.deleteIfExists(file);
           throw e;
         }
+      }
+
+      @Override
+      public long read(LongSupplier copy) {
+        aroundReturn.run();
+        long bytes = copy.getAsLong();
+        aroundReturn.run();
+        return bytes;
       }
     };
     cache = new OutputCache(outputsOfRoom * CHARGE, mostOutputs, MemoryFile::create, disk, this::noteMove, counters);
@@ -335,6 +351,219 @@ class OutputCacheTest {
     commit(1, 1);
     cache.close();
     assertNull(cache.reserve(1, 2, OUTPUT_BYTES));
+  }
+
+  private static void awaitState(CachedOutput output, OutputState state) {
+    Await.until(output + " is " + state, () -> output.state() == state);
+  }
+
+  /** An output that is on the disk, and room for it. */
+  private CachedOutput onDiskWithRoom() throws IOException {
+    open(1);
+    CachedOutput output = commit(1, 1);
+    commit(2, 1);
+    assertTrue(isOnDisk(output));
+    cache.removeShuffle(2);
+    return output;
+  }
+
+  private boolean isMemoryFile(int shuffleId, long mapId) throws IOException {
+    // The data file's link leads to a link of /proc.
+    Path descriptor = Files.readSymbolicLink(dataFile(shuffleId, mapId));
+    return Files.readSymbolicLink(descriptor).toString().startsWith("/memfd:");
+  }
+
+  @Test
+  void anOutputThatIsReadAgainAndAgainComesBack() throws IOException {
+    CachedOutput output = onDiskWithRoom();
+    assertFalse(isMemoryFile(1, 1));
+    cache.read(1, 100);
+    assertTrue(isOnDisk(output), "read once");
+    cache.read(1, 101);
+    awaitState(output, OutputState.IN_MEMORY);
+    Await.until("it is counted", () -> counters.get(Counter.CACHE_RETURNED_BYTES) == OUTPUT_BYTES);
+    assertEquals(1, counters.get(Counter.CACHE_RETURNS));
+    assertTrue(isMemoryFile(1, 1));
+    assertReadable(1, 1);
+    assertEquals(CHARGE, cache.usedBytes());
+    Await.until("the transport is told", () -> moved.equals(List.of("1/1", "1/1")));
+    commit(3, 1);
+    assertTrue(isOnDisk(output));
+    assertFalse(isMemoryFile(1, 1));
+    assertEquals(1, counters.get(Counter.CACHE_MOVES_WITHOUT_COPY));
+    assertReadable(1, 1);
+  }
+
+  /** A reader inside of each state: it is done while the copy cannot go on. */
+  @Test
+  void readersWaitForNoMoveAndNoReturn() throws Exception {
+    open(1);
+    CachedOutput output = commit(1, 1);
+    afterCopy = () -> assertReadableIn(output, OutputState.MOVING);
+    commit(2, 1);
+    assertReadableIn(output, OutputState.ON_DISK);
+    cache.removeShuffle(2);
+    afterCopy = () -> {};
+    CountDownLatch inReturn = new CountDownLatch(2);
+    CountDownLatch goOn = new CountDownLatch(1);
+    aroundReturn = () -> {
+      inReturn.countDown();
+      awaitQuietly(inReturn.getCount() > 0 ? new CountDownLatch(0) : goOn);
+    };
+    cache.read(1, 100);
+    cache.read(1, 101);
+    assertTrue(inReturn.await(30, TimeUnit.SECONDS));
+    assertReadableIn(output, OutputState.RETURNING);
+    cache.read(1, 102);
+    assertReadableIn(output, OutputState.RETURNING);
+    goOn.countDown();
+    awaitState(output, OutputState.IN_MEMORY);
+    assertReadableIn(output, OutputState.IN_MEMORY);
+    try (var channel = java.nio.channels.FileChannel.open(dataFile(1, 1))) {
+      cache.removeShuffle(1);
+      assertEquals(OutputState.REMOVED, output.state());
+      var read = java.nio.ByteBuffer.allocate(OUTPUT_BYTES);
+      assertEquals(OUTPUT_BYTES, channel.read(read));
+      assertArrayEquals(content(1, 1), read.array(), "who has it open reads on");
+    }
+  }
+
+  private void assertReadableIn(CachedOutput output, OutputState state) {
+    try {
+      assertEquals(state, output.state());
+      assertReadable(output.shuffleId(), output.mapId());
+      assertEquals(state, output.state());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(30, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void anOutputRemovedWhileItComesBackIsFreedByTheCopyingThread() throws IOException {
+    CachedOutput output = onDiskWithRoom();
+    aroundReturn = () -> cache.removeShuffle(1);
+    cache.read(1, 100);
+    cache.read(1, 101);
+    awaitState(output, OutputState.REMOVED);
+    Await.until("it is freed", () -> cache.usedBytes() == 0);
+    assertFalse(Files.exists(dataFile(1, 1), LinkOption.NOFOLLOW_LINKS));
+    assertFalse(output.diskFile().exists());
+  }
+
+  @Test
+  void anOutputThatCannotComeBackStaysReadableOnTheDisk() throws IOException {
+    CachedOutput output = onDiskWithRoom();
+    aroundReturn = () -> {
+      throw new IllegalArgumentException("on purpose");
+    };
+    cache.read(1, 100);
+    cache.read(1, 101);
+    Await.until("it has failed", () -> counters.get(Counter.CACHE_RETURN_FAILURES) == 1);
+    assertTrue(isOnDisk(output));
+    assertEquals(0, cache.usedBytes());
+    assertReadable(1, 1);
+    cache.read(1, 102);
+    assertNotNull(commit(3, 1));
+    assertEquals(1, counters.get(Counter.CACHE_RETURN_FAILURES), "it is not tried again");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aCopyOnTheDiskThatIsGoneOrCutIsMadeAgain(boolean gone) throws IOException {
+    CachedOutput output = onDiskWithRoom();
+    cache.read(1, 100);
+    cache.read(1, 101);
+    awaitState(output, OutputState.IN_MEMORY);
+    if (gone) {
+      Files.delete(output.diskFile().toPath());
+    } else {
+      Files.write(output.diskFile().toPath(), new byte[] {1, 2, 3});
+    }
+    commit(3, 1);
+    assertTrue(isOnDisk(output));
+    assertReadable(1, 1);
+    assertEquals(0, counters.get(Counter.CACHE_MOVES_WITHOUT_COPY));
+  }
+
+  @Test
+  void aLowerLimitMovesOutputsAndAHigherOneBringsThemBack() throws IOException {
+    open(4);
+    List<CachedOutput> outputs = new ArrayList<>();
+    for (int map = 0; map < 4; map++) {
+      outputs.add(commit(1, map));
+    }
+    cache.read(1, 100);
+    cache.read(1, 101);
+    cache.setLimitBytes(CHARGE);
+    Await.until("three have moved", () -> outputs.stream().filter(OutputCacheTest::isOnDisk).count() == 3);
+    assertEquals(CHARGE, cache.usedBytes());
+    for (int map = 0; map < 4; map++) {
+      assertReadable(1, map);
+    }
+    cache.setLimitBytes(4 * CHARGE);
+    Await.until("all are back", () -> outputs.stream().noneMatch(OutputCacheTest::isOnDisk)
+        && counters.get(Counter.CACHE_RETURNS) == 3);
+    assertEquals(4 * CHARGE, cache.usedBytes());
+    for (int map = 0; map < 4; map++) {
+      assertReadable(1, map);
+    }
+  }
+
+  /** Outputs are committed, moved, brought back, read and removed at the same time, under a limit that changes. */
+  @Test
+  void concurrentCommitsMovesReturnsReadsAndChangesOfTheLimit() throws Exception {
+    open(6);
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    List<Future<Void>> results = new ArrayList<>();
+    for (int thread = 0; thread < 3; thread++) {
+      int kept = thread + 1;
+      int firstShuffle = 1000 * (thread + 1);
+      results.add(threads.submit((Callable<Void>) () -> {
+        List<Integer> keptMaps = new ArrayList<>();
+        for (int map = 0; map < 4; map++) {
+          if (commit(kept, map) != null) {
+            keptMaps.add(map);
+          }
+        }
+        for (int round = 0; round < 200; round++) {
+          cache.read(kept, round);
+          for (int map : keptMaps) {
+            assertReadable(kept, map);
+          }
+          int shuffle = firstShuffle + round;
+          if (commit(shuffle, 0) != null) {
+            cache.read(shuffle, round);
+            assertReadable(shuffle, 0);
+          }
+          cache.removeShuffle(shuffle);
+        }
+        return null;
+      }));
+    }
+    results.add(threads.submit((Callable<Void>) () -> {
+      for (int round = 0; round < 100; round++) {
+        cache.setLimitBytes((1 + round % 12) * CHARGE);
+        Thread.sleep(2);
+      }
+      return null;
+    }));
+    threads.shutdown();
+    for (Future<Void> result : results) {
+      result.get(50, TimeUnit.SECONDS);
+    }
+    assertTrue(counters.get(Counter.CACHE_RETURNS) > 0);
+    assertTrue(counters.get(Counter.CACHE_MOVES_WITHOUT_COPY) > 0);
+    assertEquals(0, counters.get(Counter.CACHE_MOVE_FAILURES) + counters.get(Counter.CACHE_RETURN_FAILURES));
+    cache.setLimitBytes(0);
+    Await.until("nothing is in memory", () -> cache.usedBytes() == 0);
   }
 
   /** Outputs are committed, moved, read and removed at the same time; every output that can be opened is complete. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.sluice.spark.conf.MemoryLimit;
 import io.sluice.spark.conf.MemorySettings;
+import io.sluice.spark.conf.PoolThreads;
 import io.sluice.spark.conf.WriterSettings;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -21,7 +22,7 @@ class BatchSizeTest {
   }
 
   private static BatchSize size(int threads, OptionalLong set, int partitions) {
-    return new BatchSize(new WriterSettings(threads, MIB, set), MEMORY, 2, partitions);
+    return new BatchSize(new WriterSettings(PoolThreads.fixed(threads), MIB, set), MEMORY, 2, partitions);
   }
 
   @ParameterizedTest
@@ -44,6 +45,7 @@ class BatchSizeTest {
   @Test
   void batchSizeFollowsSparksOffHeapMemoryWhenEnabled() {
     assertEquals(10 * MIB,
-        new BatchSize(new WriterSettings(0, MIB, OptionalLong.empty()), memory(true), 2, 100_000).bytes(1000));
+        new BatchSize(new WriterSettings(new PoolThreads(7, 0, true), MIB, OptionalLong.empty()), memory(true), 2,
+            100_000).bytes(1000));
   }
 }
