@@ -150,7 +150,7 @@ final class CachedOutputs {
       return new Copy(startReturn(wanted), false);
     }
     CachedOutput cheapest = cheapestToMove();
-    boolean worthIt = cheapest != null && wanted.memoryCharge() <= limitBytes
+    boolean worthIt = cheapest != null
         && shuffleOf(cheapest).costOfMove(cheapest, passes) * MoveOrder.ADVANTAGE
             < shuffleOf(wanted).gainOfReturn(wanted, passes);
     return worthIt ? new Copy(startMove(cheapest), true) : null;
@@ -176,7 +176,9 @@ final class CachedOutputs {
     double most = 0;
     for (CachedShuffle shuffle : shuffles.values()) {
       CachedOutput candidate = shuffle.firstToComeBack();
-      if (candidate != null && shuffle.gainOfReturn(candidate, passes) > most) {
+      // One that is larger than a limit that was lowered must not keep the others away.
+      if (candidate != null && candidate.memoryCharge() <= limitBytes
+          && shuffle.gainOfReturn(candidate, passes) > most) {
         first = candidate;
         most = shuffle.gainOfReturn(candidate, passes);
       }

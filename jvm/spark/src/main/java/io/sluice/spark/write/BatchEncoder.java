@@ -122,9 +122,14 @@ final class BatchEncoder {
     }
   }
 
-  /** Whether the last batch is worth, and can be, encoded by a pool thread while this thread commits. */
+  /**
+   * Whether the last batch is worth, and can be, encoded by a pool thread while this thread commits. Not while a batch
+   * before it is being encoded: this thread would wait for that one, in place of encoding the last.
+   */
   boolean canCommitBeside(PageBatch last, int partitions) throws IOException {
-    if (partitions < PARTS || last.filledBytes() < LEAST_BYTES_IN_PARTS || !pool.hasIdle()) {
+    settleFinished();
+    boolean worthIt = partitions >= PARTS && last.filledBytes() >= LEAST_BYTES_IN_PARTS;
+    if (!worthIt || !running.isEmpty() || !pool.hasIdle()) {
       return false;
     }
     output.open();
@@ -141,7 +146,6 @@ final class BatchEncoder {
     long sequence = nextSequence++;
     boolean settled = false;
     try {
-      settleAll();
       long before = output.memoryBytes();
       long start = System.nanoTime();
       output.beginParts(file);
@@ -169,7 +173,8 @@ final class BatchEncoder {
       counters.increment(Counter.WRITE_COMMITS_BESIDE);
       return output.endParts(lengths, checksums);
     } finally {
-      if (!settled && running.isEmpty()) {
+      // Else the job that reads its pages frees them.
+      if (!settled && running.stream().noneMatch(job -> job.batch() == last)) {
         last.release(memory);
       }
     }

@@ -91,6 +91,7 @@ class CommitBesideEncodeTest {
   /** Runs of the native core; a test may hold up or fail calls. */
   private final class Hooks implements Runs {
     private final Runs runs;
+    private Runnable beforeWholeEncode = () -> {};
     private Runnable beforeEncode = () -> {};
     private Runnable afterEncode = () -> {};
     private int writesUntilFailure = Integer.MAX_VALUE;
@@ -106,6 +107,7 @@ class CommitBesideEncodeTest {
 
     @Override
     public long encode(long sequence, int fields, long[] pages) {
+      beforeWholeEncode.run();
       return runs.encode(sequence, fields, pages);
     }
 
@@ -229,6 +231,22 @@ class CommitBesideEncodeTest {
     commitBeside(batch());
     assertEquals(1, spark.counter(Counter.WRITE_COMMITS_BESIDE));
     assertEquals(1, spark.counter(Counter.WRITE_BATCHES_BY_POOL));
+    output.close();
+    assertEquals(0, memory.heldBytes());
+  }
+
+  /** This thread encodes the last batch itself, in place of waiting for the one before it. */
+  @Test
+  void whileABatchBeforeItIsEncodedTheLastOneIsNotCommittedInParts() throws Exception {
+    openEncoder();
+    CountDownLatch goOn = new CountDownLatch(1);
+    hooks.beforeWholeEncode = () -> await(goOn);
+    encoder.encode(batch());
+    PageBatch last = batch();
+    assertFalse(encoder.canCommitBeside(last, PARTITIONS));
+    goOn.countDown();
+    encoder.settleAll();
+    commitBeside(last);
     output.close();
     assertEquals(0, memory.heldBytes());
   }
