@@ -55,12 +55,14 @@ public final class ExecutorLatencies extends SluiceEvent {
     return characters;
   }
 
-  /** Of the reader. */
+  /** The number that Spark gives the executor that reads. */
   public String executorId() {
     return executorId;
   }
 
-  /** Blocks of all other executors. */
+  /**
+   * Blocks of all other executors: how many took up to 0.1, 0.3, 1, 3, 10, 30, 100, 300 ms, 1, 3, 10 s, and longer.
+   */
   public LatencyCounts all() {
     return all;
   }

@@ -42,6 +42,7 @@ public final class ExecutorPeers extends SluiceEvent {
     return new ExecutorPeers(VERSION, executorId, announced, connected, failed, kept);
   }
 
+  /** The number that Spark gives the executor. */
   public String executorId() {
     return executorId;
   }
@@ -51,6 +52,7 @@ public final class ExecutorPeers extends SluiceEvent {
     return announced;
   }
 
+  /** Those that it is connected with. */
   public int connected() {
     return connected;
   }
@@ -60,7 +62,7 @@ public final class ExecutorPeers extends SluiceEvent {
     return failed;
   }
 
-  /** Some of those. */
+  /** Ids of some that failed. */
   public List<String> failedPeers() {
     return failedPeers;
   }

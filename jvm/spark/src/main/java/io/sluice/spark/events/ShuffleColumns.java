@@ -34,15 +34,17 @@ public final class ShuffleColumns extends SluiceEvent {
         ColumnSample.sum(columns, Collections.emptyList(), MOST_COLUMNS));
   }
 
+  /** The number of the shuffle. */
   public int shuffleId() {
     return shuffleId;
   }
 
-  /** How many were looked at. */
+  /** How many frames were looked at. */
   public int frames() {
     return frames;
   }
 
+  /** Each field, from 0 (-1: the rest), with its bytes in rows and in frames by encoding. */
   public List<ColumnBytes> columns() {
     return columns;
   }

@@ -71,12 +71,29 @@ public final class StageTasks extends SluiceEvent {
         + Long.toString(TimeUnit.NANOSECONDS.toMicros(times.decodeNanos())).length() + 3;
   }
 
+  /** The number of the stage. */
   public int stageId() {
     return stageId;
   }
 
+  /** The attempt of the stage. */
   public int stageAttempt() {
     return stageAttempt;
+  }
+
+  /** Spark's numbers of the task attempts. */
+  public long[] tasks() {
+    return tasks.clone();
+  }
+
+  /** How long rows of each were encoded, over all threads. */
+  public long[] encodeMicros() {
+    return encodeMicros.clone();
+  }
+
+  /** How long rows of each were decoded, over all threads. */
+  public long[] decodeMicros() {
+    return decodeMicros.clone();
   }
 
   /** How many tasks it tells of. */
