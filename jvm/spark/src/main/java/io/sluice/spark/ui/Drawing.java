@@ -13,6 +13,8 @@ final class Drawing {
   private static final String[] ENCODING_COLOURS =
       {"#17a589", "#2e86c1", "#5dade2", "#45b39d", "#8e6bbf", "#d68910", "#cb4335", "#a0785a"};
   private static final double BAR_WIDTH = 140;
+  /** In a table that has many other columns. */
+  private static final double NARROW_BAR_WIDTH = 64;
   private static final int BAR_HEIGHT = 12;
   private static final int HISTOGRAM_HEIGHT = 22;
   private static final int BUCKET_WIDTH = 7;
@@ -70,12 +72,12 @@ final class Drawing {
     if (whole == 0) {
       return;
     }
-    html.raw("<svg role=\"img\" aria-label=\"encodings by column\" width=\"").raw(px(BAR_WIDTH)).raw("\" height=\"")
-        .text(BAR_HEIGHT).raw("\">");
+    html.raw("<svg role=\"img\" aria-label=\"encodings by column\" width=\"")
+        .raw(px(NARROW_BAR_WIDTH)).raw("\" height=\"").text(BAR_HEIGHT).raw("\">");
     double x = 0;
     for (ColumnBytes column : row.columns()) {
       html.raw("<g><title>").text(describe(column)).raw("</title>");
-      x = parts(html, column, x, BAR_WIDTH / whole);
+      x = parts(html, column, x, NARROW_BAR_WIDTH / whole);
       html.raw("<path d=\"M").raw(px(x)).raw(" 0v").text(BAR_HEIGHT).raw("\" stroke=\"currentColor\"/></g>");
     }
     html.raw("</svg>");

@@ -33,7 +33,7 @@ final class FetchTimesSection {
   }
 
   private void histogram(LatencyCounts all) {
-    head("Latency", "Blocks", "", "Up to this");
+    head("Latency", "Blocks", "Compared", "Up to this");
     long most = 1;
     for (int i = 0; i < LatencyCounts.BUCKETS; i++) {
       most = Math.max(most, all.count(i));
@@ -45,7 +45,7 @@ final class FetchTimesSection {
       Drawing.bar(html, all.count(i), most);
       html.raw("</td>").number(Amounts.percent(seen, all.blocks())).raw("</tr>");
     }
-    html.raw("</tbody></table><p>").text(words(all)).raw("</p>");
+    html.raw("</tbody></table><p style=\"max-width:24em\">").text(words(all)).raw("</p>");
   }
 
   /** Percentiles in words. */
@@ -66,7 +66,8 @@ final class FetchTimesSection {
           .number(Amounts.nanos(peer.blocks().longestNanos()))
           .number(Amounts.percent(peer.blocks().totalNanos(), peer.ofReaders().totalNanos())).raw("</tr>");
     }
-    html.raw("</tbody></table><p class=\"text-muted\">Each executor names the five whose blocks take it longest. The ")
+    html.raw("</tbody></table><p class=\"text-muted\" style=\"max-width:44em\">")
+        .raw("Each executor names at most five, whose blocks take it longest. The ")
         .raw("share is of the latencies of all blocks that these readers fetched");
     html.text(peers.size() > MOST_PEERS
         ? "; " + Amounts.count(peers.size() - MOST_PEERS) + " more were named." : ".").raw("</p>");

@@ -10,8 +10,8 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 
 /**
- * Which shuffles stages write and read. On the driver a stage says which shuffle it writes; Spark's event log leaves that
- * out, but has the stage's RDD, which is the one that the shuffle was registered with. One thread.
+ * Which shuffles stages write and read. On the driver a stage says which shuffle it writes; Spark's event log leaves
+ * that out, but has the stage's RDD, which is the one that the shuffle was registered with. One thread.
  */
 final class StageLinks {
   /** {@link #byRdd} of an RDD that several shuffles write. */
