@@ -76,6 +76,9 @@ final class LogReports {
       logs.forEach(log -> read(log, progress));
     }
     problems.forEach(problem -> err.println("error: " + problem));
+    if (read == 0) {
+      return UNREADABLE;
+    }
     try {
       Files.write(output, page().getBytes(StandardCharsets.UTF_8));
       err.println("Wrote " + output);
@@ -83,7 +86,7 @@ final class LogReports {
       err.println("error: " + output + " cannot be written: " + e);
       return UNREADABLE;
     }
-    return problems.isEmpty() && read > 0 ? 0 : UNREADABLE;
+    return problems.isEmpty() ? 0 : UNREADABLE;
   }
 
   private void read(EventLog log, Progress progress) {
