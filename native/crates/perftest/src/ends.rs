@@ -17,6 +17,7 @@ use crate::bare::Bare;
 use crate::figures::{BareFigure, Figure};
 use crate::measure::{Reading, figure, publish};
 use crate::plan::{Plan, TIMEOUT};
+use crate::progress::Progress;
 use crate::report::Row;
 use crate::sizes::Bytes;
 
@@ -100,9 +101,13 @@ pub(crate) fn connect(to: &str, library: Option<&Path>, plan: &Plan) -> Result<V
     stream.read_exact(&mut address).map_err(|e| format!("reading from {to}: {e}"))?;
     let reader = start(library)?;
     reader.connect(PEER, &address);
+    // An end that `both` has started leaves that to it.
+    let mut progress = Progress::new(if std::env::var_os(ONCE).is_some() { 0 } else { plan.sizes.len() });
     let figure_of = |(map, size): (usize, &usize)| {
         let mut reading = Reading::new(&reader, PEER, map as u64, *size, plan.partitions(*size) as u32);
-        figure(&mut reading, plan, || cpu_seconds(&stream).map_err(|e| format!("asking {to}: {e}")))
+        let figure = figure(&mut reading, plan, || cpu_seconds(&stream).map_err(|e| format!("asking {to}: {e}")));
+        progress.step();
+        figure
     };
     plan.sizes.iter().enumerate().map(figure_of).collect()
 }
@@ -116,14 +121,18 @@ pub(crate) fn both(
     plan: &Plan,
 ) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
+    let runs = plan.repeat as usize * if bare.is_some() { 2 } else { 1 };
+    let mut progress = Progress::new(transports.len() * plan.sizes.len() * runs);
     for transport in transports {
         let tls = tls_of(transport);
         for &size in &plan.sizes {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for _ in 0..plan.repeat {
                 ours.push(pair(&tls, library, size, plan)?);
+                progress.step();
                 if let Some(program) = bare {
                     theirs.push(Bare { program, library, tls: &tls, size }.figure(plan.window, plan.time)?);
+                    progress.step();
                 }
             }
             let theirs = bare.map(|_| BareFigure::median(&theirs));

@@ -6,6 +6,7 @@ mod ends;
 mod figures;
 mod measure;
 mod plan;
+mod progress;
 mod report;
 mod sizes;
 

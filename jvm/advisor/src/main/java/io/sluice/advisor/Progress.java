@@ -8,8 +8,9 @@ import java.util.Locale;
  * Says how much of the logs' bytes has been read, once that has taken three seconds: a bar on a terminal, elsewhere a
  * line at each tenth. One thread.
  */
-final class Progress implements ReadProgress, AutoCloseable {
-  static final long QUIET_NANOS = 3_000_000_000L;
+public final class Progress implements ReadProgress, AutoCloseable {
+  /** For how long nothing is said. */
+  public static final long QUIET_NANOS = 3_000_000_000L;
   private static final long REDRAW_NANOS = 200_000_000L;
   private static final int BAR = 40;
   private static final int STEPS = 10;
@@ -29,7 +30,7 @@ final class Progress implements ReadProgress, AutoCloseable {
    * @param total bytes of all files
    * @param quietNanos how long nothing is said
    */
-  Progress(PrintStream err, boolean terminal, long total, long quietNanos) {
+  public Progress(PrintStream err, boolean terminal, long total, long quietNanos) {
     this.err = err;
     this.terminal = terminal;
     this.total = Math.max(1, total);

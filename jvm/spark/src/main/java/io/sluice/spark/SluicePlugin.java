@@ -134,7 +134,8 @@ public final class SluicePlugin implements SparkPlugin {
     /** A listener bus that takes no event harms nothing else. */
     private static void postSettings(SparkContext context, Settings settings) {
       try {
-        context.listenerBus().post(SettingsEvents.of(settings, context.getConf()));
+        context.listenerBus().post(SettingsEvents.of(settings, context.getConf())
+            .on(context.version(), System.getProperty("java.version")));
       } catch (RuntimeException | LinkageError e) {
         LOG.warn("Sluice's settings are not in the event log and the UI, because they could not be posted", e);
       }

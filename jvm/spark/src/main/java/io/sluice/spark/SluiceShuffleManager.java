@@ -312,6 +312,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     startedExecutorState().ifPresent(state -> {
       state.reportedBytes().forget(shuffleId);
       state.orderGuesses().forget(shuffleId);
+      state.sampledShuffles().forget(shuffleId);
       state.shuffleSerializers().forget(shuffleId);
     });
   }

@@ -24,7 +24,7 @@ class UiBrowserTest {
   private static final Path CHROMIUM = Paths.get("/usr/bin/chromium");
   private static final long LIMIT_SECONDS = 120;
   private static final long ROWS = 1_000;
-  private static final List<String> PAGES = Arrays.asList("", "shuffles/", "executors/", "diagnosis/");
+  private static final List<String> PAGES = Arrays.asList("", "shuffles/", "timeline/", "executors/", "diagnosis/");
 
   @TempDir private Path folder;
 

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 class UiTabTest {
   private static final long ROWS = 20_000;
   private static final int SLICES = 4;
-  private static final List<String> PAGES = Arrays.asList("", "shuffles/", "executors/", "diagnosis/");
+  private static final List<String> PAGES = Arrays.asList("", "shuffles/", "timeline/", "executors/", "diagnosis/");
 
   @TempDir private Path folder;
   private Path eventLogs;
@@ -65,11 +66,46 @@ class UiTabTest {
     }
   }
 
+  /**
+   * A log of a later version, which has an event and fields that this one does not know, and of an earlier one, which
+   * lacks some: the tab shows the rest, and Spark's own pages are as ever.
+   */
+  @Test
+  @Tag("once")
+  void logsOfOtherVersionsAreShownAsFarAsTheyAreUnderstood() throws Exception {
+    Path log = Files.list(eventLogs).filter(Files::isRegularFile)
+        .filter(file -> !file.getFileName().toString().startsWith(".")).findFirst().get();
+    List<String> lines = new ArrayList<>();
+    for (String line : Files.readAllLines(log)) {
+      if (line.contains("\"io.sluice.spark.events.StageTasks\"")
+          || line.contains("\"io.sluice.spark.events.ShuffleColumns\"")) {
+        // Earlier versions had none of these.
+        continue;
+      }
+      lines.add(line.contains("\"io.sluice.spark.events.StageSummary\"")
+          ? line.replaceFirst("\"version\":1", "\"version\":2,\"later\":{\"a\":[1,\"<script>alert(1)</script>\"]}")
+          : line);
+      if (line.contains("\"io.sluice.spark.events.ShuffleRegistered\"")) {
+        lines.add("{\"Event\":\"io.sluice.spark.events.OfALaterVersion\",\"version\":2,\"x\":1}");
+        lines.add("{\"Event\":\"io.sluice.spark.events.ExecutorFigures\",\"version\":1,\"executorId\":\"driver\"}");
+      }
+    }
+    Files.write(log, lines);
+    Files.deleteIfExists(log.resolveSibling("." + log.getFileName() + ".crc"));
+    String jar = Paths.get(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+    try (HistoryServer server = HistoryServer.start(eventLogs, jar, folder.resolve("other.log"))) {
+      String ui = server.awaitUiOf(applicationId);
+      assertShowsTheJobs(ui);
+      assertTrue(WebPage.get(ui + "/jobs/").contains("Completed Jobs"), server::output);
+    }
+  }
+
   private void runWithOpenUi() throws IOException {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .set("spark.app.name", "<script>alert(1)</script>")
         .set("spark.sluice.mode", "MULTITHREADED")
         .set("spark.ui.enabled", "true").set("spark.ui.port", "0")
+        .set("spark.eventLog.compress", "false").set("spark.eventLog.rolling.enabled", "false")
         .set("spark.eventLog.enabled", "true").set("spark.eventLog.dir", eventLogs.toUri().toString())
         .start()) {
       applicationId = application.session().sparkContext().applicationId();
@@ -125,6 +161,10 @@ class UiTabTest {
     String shuffles = WebPage.get(ui + "/sluice/shuffles/");
     assertTrue(shuffles.contains("<tr id=\"shuffle-0\">"), shuffles);
     assertTrue(shuffles.contains("Spark&#39;s sort shuffle, because spark.sluice.enabled is false"), shuffles);
+    String timeline = WebPage.get(ui + "/sluice/timeline/?id=0");
+    assertTrue(timeline.contains(" writes it</h5>") && timeline.contains(" reads it</h5>"), timeline);
+    assertTrue(timeline.contains("<svg role=\"img\" aria-label=\"Stage "), timeline);
+    assertTrue(WebPage.get(ui + "/sluice/timeline/?id=1").contains(" writes it</h5>"), "Spark's shuffle");
     assertTrue(WebPage.get(ui + "/sluice/executors/").contains("<td>driver</td>"));
     assertTrue(WebPage.get(ui + "/sluice/diagnosis/").contains("1 shuffle went Spark&#39;s way"));
     for (String page : PAGES) {

@@ -102,6 +102,36 @@ enum ColumnEncoding {
     return encoding.read(in, count, in.readNumber(headBytes, "a column's head"), nested);
   }
 
+  /** Passes over a column of {@code count} values, at least 1. */
+  static void skipColumn(PayloadInput in, int count) throws CorruptFrameException {
+    int tag = in.readByte("a column's tag");
+    int number = tag & 0xF;
+    if (number >= BY_NUMBER.length) {
+      throw new CorruptFrameException("unknown column encoding " + number);
+    }
+    in.take(tag >> 4, "a column's head");
+    switch (BY_NUMBER[number]) {
+      case CONST -> {}
+      case REFERENCE -> skipPacked(in, count, readWidth(in));
+      case DELTA -> {
+        in.take(in.readByte("the size of a column's first value"), "a first value");
+        skipPacked(in, count - 1, readWidth(in));
+      }
+      case MASK -> skipPacked(in, count, Long.bitCount(in.readLong("a column's mask")));
+      case DICTIONARY -> {
+        int size = in.readByte("the size of a dictionary") + 1;
+        skipColumn(in, size);
+        skipPacked(in, count, Long.SIZE - Long.numberOfLeadingZeros(size - 1));
+      }
+      case RAW -> skipPacked(in, count, Long.SIZE);
+      default -> throw new IllegalStateException("every encoding is above");
+    }
+  }
+
+  private static void skipPacked(PayloadInput in, int count, int width) throws CorruptFrameException {
+    in.take(PackedValues.bytes(count, width), "packed values");
+  }
+
   static int readWidth(PayloadInput in) throws CorruptFrameException {
     int width = in.readByte("the width of packed values");
     if (width > Long.SIZE) {

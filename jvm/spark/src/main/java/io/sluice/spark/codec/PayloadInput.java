@@ -33,6 +33,13 @@ final class PayloadInput {
     return start;
   }
 
+  /** The next byte, which stays. */
+  int peekByte(String what) throws CorruptFrameException {
+    int value = readByte(what);
+    position--;
+    return value;
+  }
+
   int readByte(String what) throws CorruptFrameException {
     return memory.getByte(take(1, what));
   }

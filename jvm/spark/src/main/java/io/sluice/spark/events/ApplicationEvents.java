@@ -38,7 +38,7 @@ public final class ApplicationEvents {
     guarded(() -> {
       SparkContext context = dependency.rdd().context();
       context.listenerBus().post(ShuffleRegistered.of(shuffleId, path, reason, reasonText,
-          dependency.partitioner().numPartitions(), execution(context)));
+          dependency.partitioner().numPartitions(), execution(context)).of(dependency.rdd().id()));
     });
   }
 

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 public final class SettingsInForce extends SluiceEvent {
   /** Of the settings that the user set: of a value, and of all keys and values together. */
   private static final int MOST_VALUE_CHARACTERS = 40;
-  private static final int MOST_GIVEN_CHARACTERS = 550;
+  private static final int MOST_GIVEN_CHARACTERS = 480;
   /** Quotes, colon and comma around a key and a value. */
   private static final int PUNCTUATION = 6;
 
@@ -24,13 +24,16 @@ public final class SettingsInForce extends SluiceEvent {
   private final boolean offHeap;
   private final long cacheLimitBytes;
   private final Map<String, String> given;
+  private final String sparkVersion;
+  private final String javaVersion;
 
   @JsonCreator
   SettingsInForce(@JsonProperty("version") int version, @JsonProperty("sluiceVersion") String sluiceVersion,
       @JsonProperty("enabled") boolean enabled, @JsonProperty("mode") String mode, @JsonProperty("codec") String codec,
       @JsonProperty("store") String store, @JsonProperty("transport") String transport,
       @JsonProperty("memoryLimitBytes") long memoryLimitBytes, @JsonProperty("offHeap") boolean offHeap,
-      @JsonProperty("cacheLimitBytes") long cacheLimitBytes, @JsonProperty("given") Map<String, String> given) {
+      @JsonProperty("cacheLimitBytes") long cacheLimitBytes, @JsonProperty("given") Map<String, String> given,
+      @JsonProperty("sparkVersion") String sparkVersion, @JsonProperty("javaVersion") String javaVersion) {
     super(version);
     this.sluiceVersion = sluiceVersion;
     this.enabled = enabled;
@@ -42,6 +45,8 @@ public final class SettingsInForce extends SluiceEvent {
     this.offHeap = offHeap;
     this.cacheLimitBytes = cacheLimitBytes;
     this.given = given == null ? Collections.emptyMap() : given;
+    this.sparkVersion = sparkVersion;
+    this.javaVersion = javaVersion;
   }
 
   /**
@@ -64,7 +69,14 @@ public final class SettingsInForce extends SluiceEvent {
       }
     }
     return new SettingsInForce(VERSION, sluiceVersion, enabled, mode, axes[0], axes[1], axes[2], memoryLimitBytes,
-        offHeap, cacheLimitBytes, kept);
+        offHeap, cacheLimitBytes, kept, null, null);
+  }
+
+  /** The same, with the driver's versions. */
+  public SettingsInForce on(String spark, String java) {
+    return new SettingsInForce(VERSION, sluiceVersion, enabled, mode, codec, store, transport, memoryLimitBytes,
+        offHeap,
+        cacheLimitBytes, given, Texts.atMost(MOST_VALUE_CHARACTERS, spark), Texts.atMost(MOST_VALUE_CHARACTERS, java));
   }
 
   /** The version of the driver's jar. */
@@ -115,5 +127,15 @@ public final class SettingsInForce extends SluiceEvent {
   /** The settings of Sluice that the user set. */
   public Map<String, String> given() {
     return given;
+  }
+
+  /** The driver's; null in logs of older versions of Sluice. */
+  public String sparkVersion() {
+    return sparkVersion;
+  }
+
+  /** The driver's; null in logs of older versions of Sluice. */
+  public String javaVersion() {
+    return javaVersion;
   }
 }

@@ -22,12 +22,14 @@ public final class ShuffleRegistered extends SluiceEvent {
   private final String reasonText;
   private final int partitions;
   private final long sqlExecution;
+  private final Integer rddId;
 
   @JsonCreator
   ShuffleRegistered(@JsonProperty("version") int version, @JsonProperty("shuffleId") int shuffleId,
       @JsonProperty("path") String path, @JsonProperty("reason") String reason,
       @JsonProperty("reasonText") String reasonText,
-      @JsonProperty("partitions") int partitions, @JsonProperty("sqlExecution") long sqlExecution) {
+      @JsonProperty("partitions") int partitions, @JsonProperty("sqlExecution") long sqlExecution,
+      @JsonProperty("rddId") Integer rddId) {
     super(version);
     this.shuffleId = shuffleId;
     this.path = path;
@@ -35,6 +37,7 @@ public final class ShuffleRegistered extends SluiceEvent {
     this.reasonText = reasonText;
     this.partitions = partitions;
     this.sqlExecution = sqlExecution;
+    this.rddId = rddId;
   }
 
   /**
@@ -46,7 +49,12 @@ public final class ShuffleRegistered extends SluiceEvent {
   public static ShuffleRegistered of(
       int shuffleId, String path, String reason, String reasonText, int partitions, long sqlExecution) {
     return new ShuffleRegistered(VERSION, shuffleId, path, reason, Texts.atMost(MOST_CHARACTERS, reasonText),
-        partitions, sqlExecution);
+        partitions, sqlExecution, null);
+  }
+
+  /** The same, with the number of the RDD whose records are written. */
+  public ShuffleRegistered of(int rdd) {
+    return new ShuffleRegistered(version(), shuffleId, path, reason, reasonText, partitions, sqlExecution, rdd);
   }
 
   /** The number of the shuffle. */
@@ -72,6 +80,11 @@ public final class ShuffleRegistered extends SluiceEvent {
   /** Reduce partitions. */
   public int partitions() {
     return partitions;
+  }
+
+  /** The number of the RDD whose records are written; null in logs of older versions of Sluice. */
+  public Integer rddId() {
+    return rddId;
   }
 
   /** The SQL execution that registered it, or {@link #NO_EXECUTION}. */

@@ -1,8 +1,10 @@
 package io.sluice.spark.events;
 
 import io.sluice.spark.metrics.ExecutorReport;
+import io.sluice.spark.metrics.PeerReport;
 import io.sluice.spark.metrics.ShuffleFigures;
 import io.sluice.spark.metrics.TaskFigures;
+import io.sluice.spark.metrics.TaskTimes;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -16,6 +18,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
 /**
  * Posts what tasks have counted: for each stage when it completes, and, for tasks that end after their stage, when the
@@ -31,8 +34,13 @@ final class SummaryListener extends SparkListener {
   private final LongSupplier clockNanos;
   private final Set<Integer> runningStages = new HashSet<>();
   private final Map<String, Posted> executors = new HashMap<>();
+  /** Of stages that run. */
+  private final Map<StageAttempt, LongestTasks<TaskTimes>> tasks = new HashMap<>();
 
-  private record Posted(int count, long nanos) {}
+  private record StageAttempt(int stageId, int attempt) {}
+
+  /** @param peers as they were posted last */
+  private record Posted(int count, long nanos, PeerReport peers) {}
 
   SummaryListener(TaskFigures figures, Consumer<SparkListenerEvent> bus) {
     this(figures, bus, System::nanoTime);
@@ -50,10 +58,25 @@ final class SummaryListener extends SparkListener {
   }
 
   @Override
+  public void onTaskEnd(SparkListenerTaskEnd end) {
+    TaskTimes times = end.taskInfo() == null ? null : figures.takeTimes(end.taskInfo().taskId());
+    if (times != null && runningStages.contains(end.stageId()) && times.encodeNanos() + times.decodeNanos() > 0) {
+      tasks.computeIfAbsent(new StageAttempt(end.stageId(), end.stageAttemptId()), stage -> new LongestTasks<>())
+          .add(end.taskInfo().duration(), times.taskId(), times);
+    }
+  }
+
+  @Override
   public void onStageCompleted(SparkListenerStageCompleted completed) {
     int stageId = completed.stageInfo().stageId();
     runningStages.remove(stageId);
     post(each -> each.stageId() == stageId);
+    StageAttempt attempt = new StageAttempt(stageId, completed.stageInfo().attemptNumber());
+    LongestTasks<TaskTimes> ended = tasks.remove(attempt);
+    if (ended != null) {
+      StageTasks.of(stageId, attempt.attempt(), ended.tasks()).forEach(bus::accept);
+    }
+    tasks.keySet().removeIf(each -> each.stageId() == stageId);
   }
 
   @Override
@@ -68,6 +91,8 @@ final class SummaryListener extends SparkListener {
         bus.accept(StageSummary.of(each.shuffleId(), each.stageId(), each.stageAttempt(), byId));
       }
     }
+    figures.takeColumns()
+        .forEach(each -> bus.accept(ShuffleColumns.of(each.shuffleId(), each.frames(), each.columns())));
     figures.takeReports().forEach(this::post);
   }
 
@@ -76,11 +101,26 @@ final class SummaryListener extends SparkListener {
     if (before == null) {
       bus.accept(ExecutorSelfTest.of(report.executorId(), report.host(), report.nativeCore(), report.selfTest()));
     }
+    PeerReport peers = before == null ? PeerReport.NONE : before.peers();
+    if (!peers.equals(report.peers())) {
+      peers = report.peers();
+      bus.accept(ExecutorPeers.of(report.executorId(), peers.announced(), peers.connected(), peers.failed(),
+          peers.failedIds()));
+    }
     long now = clockNanos.getAsLong();
     int count = before == null ? 0 : before.count();
     if (count < FIGURES_AT_ONCE || now - before.nanos() >= FIGURES_DISTANCE_NANOS) {
-      bus.accept(ExecutorFigures.of(report.executorId(), report.figures()));
-      executors.put(report.executorId(), new Posted(count + 1, now));
+      postFigures(report);
+      executors.put(report.executorId(), new Posted(count + 1, now, peers));
+    } else {
+      executors.put(report.executorId(), new Posted(count, before.nanos(), peers));
+    }
+  }
+
+  private void postFigures(ExecutorReport report) {
+    bus.accept(ExecutorFigures.of(report.executorId(), report.figures()));
+    if (report.fetches().all().blocks() > 0) {
+      bus.accept(ExecutorLatencies.of(report.executorId(), report.fetches().all(), report.fetches().peers()));
     }
   }
 }

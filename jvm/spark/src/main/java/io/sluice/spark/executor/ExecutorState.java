@@ -51,6 +51,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ReadAheadLimits readAheadBytes;
   private final FetchLatencies fetchLatencies = new FetchLatencies();
   private final ReportedBytes reportedBytes = new ReportedBytes();
+  private final SampledShuffles sampledShuffles = new SampledShuffles();
   private final OrderGuesses orderGuesses;
   private final ShuffleSerializers shuffleSerializers = new ShuffleSerializers();
   private final Optional<TransportService> transport;
@@ -151,6 +152,11 @@ public final class ExecutorState implements AutoCloseable {
   /** How the sizes that map tasks of SQL rows report compare with their bytes. */
   public ReportedBytes reportedBytes() {
     return reportedBytes;
+  }
+
+  /** Of which shuffles this process has looked at the encodings of a frame. */
+  public SampledShuffles sampledShuffles() {
+    return sampledShuffles;
   }
 
   /** Whether orders are guessed. */

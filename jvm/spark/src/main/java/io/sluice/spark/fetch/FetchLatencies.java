@@ -1,6 +1,8 @@
 package io.sluice.spark.fetch;
 
+import io.sluice.spark.metrics.FetchReport;
 import io.sluice.spark.metrics.LatencyHistogram;
+import io.sluice.spark.metrics.PeerLatency;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -55,5 +57,17 @@ public final class FetchLatencies {
     });
     peers.sort(Comparator.comparingLong(Peer::slowNanos).reversed().thenComparing(Peer::executorId));
     return peers.subList(0, Math.min(most, peers.size()));
+  }
+
+  /**
+   * For the driver.
+   *
+   * @param mostPeers how many of the slowest executors are in it
+   * @param share by this percentile
+   */
+  public FetchReport report(int mostPeers, double share) {
+    ArrayList<PeerLatency> slowest = new ArrayList<>();
+    slowest(mostPeers, share).forEach(peer -> slowest.add(new PeerLatency(peer.executorId(), peer.blocks().coarse())));
+    return new FetchReport(all.coarse(), slowest);
   }
 }

@@ -3,6 +3,7 @@ package io.sluice.spark.metrics;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAccumulator;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Durations in buckets, ten for each power of ten from 10 µs to 100 s, since it was made. A percentile is the upper end
@@ -21,6 +22,7 @@ public final class LatencyHistogram {
   /** One more than the bounds: for what is longer than all of them. */
   private final AtomicLongArray counts = new AtomicLongArray(BOUNDS.length + 1);
   private final LongAccumulator longest = new LongAccumulator(Math::max, 0);
+  private final LongAdder total = new LongAdder();
 
   private static long[] bounds() {
     long[] bounds = new long[POWERS * STEPS.length + 1];
@@ -35,6 +37,7 @@ public final class LatencyHistogram {
   public void add(long nanos) {
     counts.incrementAndGet(bucket(nanos));
     longest.accumulate(nanos);
+    total.add(nanos);
   }
 
   /** The first bucket whose bound is not shorter. */
@@ -94,5 +97,16 @@ public final class LatencyHistogram {
       }
     }
     return longest();
+  }
+
+  /**
+   * The same durations in the coarser buckets that travel to the driver, each of which ends where one of these does.
+   */
+  public LatencyCounts coarse() {
+    long[] coarse = new long[LatencyCounts.BUCKETS];
+    for (int i = 0; i < counts.length(); i++) {
+      coarse[i == BOUNDS.length ? LatencyCounts.BUCKETS - 1 : LatencyCounts.bucket(BOUNDS[i])] += counts.get(i);
+    }
+    return new LatencyCounts(coarse, total.sum(), longest());
   }
 }

@@ -25,6 +25,11 @@ import org.slf4j.LoggerFactory;
 public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<ShuffleFigures>> {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TaskFigures.class);
+  private static final long NO_TASK = -1;
+  /** For tasks whose ends nobody takes note of, so that they do not fill the driver's memory. */
+  private static final int MOST_TIMES = 20_000;
+  private static final int MOST_COLUMNS = 32;
+  private static final int MOST_SAMPLED_SHUFFLES = 1_000;
 
   /** What has been added, or has arrived from a task. */
   private transient List<ShuffleFigures> folded = new ArrayList<>();
@@ -34,6 +39,12 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
   private transient Supplier<ExecutorReport> reporter;
   /** On the driver: the newest of each executor that has not been taken. */
   private transient Map<String, ExecutorReport> reports = new HashMap<>();
+  /** In a task: its number. */
+  private transient long taskId = NO_TASK;
+  /** On the driver: of tasks that have ended and have not been taken, by their number. */
+  private transient Map<Long, TaskTimes> times = new HashMap<>();
+  /** In a task: what it looked at; on the driver: what has not been taken. By shuffle. */
+  private transient Map<Integer, ColumnSample> columns = new HashMap<>();
 
   private record Counting(int shuffleId, int stageId, int stageAttempt, Counters counters) {
     boolean isFor(int shuffle, int stage, int attempt) {
@@ -62,6 +73,30 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     reporter = report;
   }
 
+  /** In a task: its number, for {@link #takeTimes}. */
+  public synchronized void inTask(long number) {
+    taskId = number;
+  }
+
+  /** In a task: how a frame's columns are encoded. */
+  public synchronized void add(ColumnSample sample) {
+    if (columns.size() < MOST_SAMPLED_SHUFFLES || columns.containsKey(sample.shuffleId())) {
+      columns.merge(sample.shuffleId(), sample, (known, more) -> known.plus(more, MOST_COLUMNS));
+    }
+  }
+
+  /** On the driver: takes out what is known of a task that has ended; null for nothing. */
+  public synchronized TaskTimes takeTimes(long task) {
+    return times.remove(task);
+  }
+
+  /** On the driver: takes out what tasks have found out about columns since the last call. */
+  public synchronized List<ColumnSample> takeColumns() {
+    List<ColumnSample> taken = new ArrayList<>(columns.values());
+    columns.clear();
+    return taken;
+  }
+
   /** On the driver: takes out the figures that {@code wanted} accepts. */
   public synchronized List<ShuffleFigures> take(Predicate<ShuffleFigures> wanted) {
     List<ShuffleFigures> taken = new ArrayList<>();
@@ -78,12 +113,12 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
 
   /** Spark's heartbeat may ask for a copy that is still being read. */
   private boolean isRead() {
-    return folded != null && counting != null && reports != null;
+    return folded != null && counting != null && reports != null && times != null && columns != null;
   }
 
   @Override
   public synchronized boolean isZero() {
-    return !isRead() || folded.isEmpty() && counting.isEmpty() && reports.isEmpty();
+    return !isRead() || folded.isEmpty() && counting.isEmpty() && reports.isEmpty() && columns.isEmpty();
   }
 
   @Override
@@ -91,6 +126,8 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     TaskFigures copy = new TaskFigures();
     copy.folded.addAll(value());
     copy.reports.putAll(reports);
+    copy.columns.putAll(columns);
+    copy.taskId = taskId;
     return copy;
   }
 
@@ -105,6 +142,8 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     folded.clear();
     counting.clear();
     reports.clear();
+    times.clear();
+    columns.clear();
   }
 
   @Override
@@ -127,11 +166,42 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
   public void merge(AccumulatorV2<List<ShuffleFigures>, List<ShuffleFigures>> other) {
     if (other instanceof TaskFigures ofTask) {
       List<ExecutorReport> theirs = ofTask.currentReports();
-      add(ofTask.value());
+      List<ShuffleFigures> counted = ofTask.value();
+      List<ColumnSample> samples = ofTask.samples();
+      long task = ofTask.task();
+      add(counted);
       synchronized (this) {
         theirs.forEach(report -> reports.put(report.executorId(), report));
+        samples.forEach(this::add);
+        if (task != NO_TASK && times.size() < MOST_TIMES) {
+          times.merge(task, timesOf(task, counted), TaskFigures::plus);
+        }
       }
     }
+  }
+
+  private synchronized long task() {
+    return taskId;
+  }
+
+  private synchronized List<ColumnSample> samples() {
+    return isRead() ? new ArrayList<>(columns.values()) : List.of();
+  }
+
+  private static TaskTimes timesOf(long task, List<ShuffleFigures> counted) {
+    long encode = 0;
+    long decode = 0;
+    for (ShuffleFigures each : counted) {
+      encode += each.values()[Counter.WRITE_ENCODE_NANOS.ordinal()];
+      decode += each.values()[Counter.READ_DECODE_NANOS.ordinal()];
+    }
+    return new TaskTimes(task, encode, decode);
+  }
+
+  /** Of the same task, which has more than one copy if it deserialized more than one dependency. */
+  private static TaskTimes plus(TaskTimes one, TaskTimes other) {
+    return new TaskTimes(one.taskId(), one.encodeNanos() + other.encodeNanos(),
+        one.decodeNanos() + other.decodeNanos());
   }
 
   @Override
@@ -166,6 +236,8 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
       SparseFigures.write(out, each);
     }
     out.writeObject(new ArrayList<>(currentReports()));
+    out.writeLong(task());
+    out.writeObject(new ArrayList<>(samples()));
   }
 
   @SuppressWarnings("unchecked") // As writeObject wrote it.
@@ -174,10 +246,14 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     folded = new ArrayList<>();
     counting = new ArrayList<>();
     reports = new HashMap<>();
+    times = new HashMap<>();
+    columns = new HashMap<>();
     int count = in.readInt();
     for (int i = 0; i < count; i++) {
       folded.add(SparseFigures.read(in));
     }
     ((List<ExecutorReport>) in.readObject()).forEach(report -> reports.put(report.executorId(), report));
+    taskId = in.readLong();
+    ((List<ColumnSample>) in.readObject()).forEach(sample -> columns.put(sample.shuffleId(), sample));
   }
 }

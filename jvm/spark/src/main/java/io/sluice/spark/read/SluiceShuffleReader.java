@@ -10,7 +10,9 @@ import io.sluice.spark.decode.ReadAheadDecoder;
 import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.decode.ReaderMemory;
 import io.sluice.spark.decode.RowIterator;
+import io.sluice.spark.decode.SamplingDecoder;
 import io.sluice.spark.executor.ExecutorState;
+import io.sluice.spark.executor.SampledShuffles;
 import io.sluice.spark.fetch.BlockInputs;
 import io.sluice.spark.fetch.BlockPlan;
 import io.sluice.spark.fetch.FetchFailures;
@@ -20,6 +22,7 @@ import io.sluice.spark.fetch.RemoteFetch;
 import io.sluice.spark.fetch.SealedBlocks;
 import io.sluice.spark.fetch.SparkBlockStore;
 import io.sluice.spark.fetch.TransferSize;
+import io.sluice.spark.metrics.ColumnSample;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.order.AggregateAndSort;
@@ -123,13 +126,22 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
 
   private BatchSource batches(FrameReader frames, ReadMemory memory, ReadCounts counts) {
     PoolThreads threads = executor.settings().reader().threads();
-    FrameDecoder decoder = executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA;
+    FrameDecoder decoder = sampling(executor.nativeCore() ? FrameDecoder.NATIVE : FrameDecoder.JAVA);
     // Without idle cores now there will hardly be many while this task runs.
     if (threads.most() == 0 || threads.onlyOnIdleCores() && !executor.decoders().hasIdle()) {
       return new InlineDecoder(frames, decoder, memory, counts);
     }
     return new ReadAheadDecoder(frames, decoder, memory, context, executor.decoders(),
         executor.readAheadBytes().of(context), counts, threads.most() + 1, ReadAheadDecoder.MIN_POOL_BYTES);
+  }
+
+  /** The decoder, or one that also looks at the encodings of a frame, if this process has not yet. */
+  private FrameDecoder sampling(FrameDecoder decoder) {
+    int shuffleId = handle.shuffleId();
+    SampledShuffles sampled = executor.sampledShuffles();
+    return handle.figures() == null || sampled.contains(shuffleId) ? decoder
+        : new SamplingDecoder(decoder, () -> sampled.add(shuffleId),
+            columns -> handle.figures().add(new ColumnSample(shuffleId, 1, columns)));
   }
 
   /** Where the blocks of this task are; {@code store} is asked which of them this process opens itself. */

@@ -3,6 +3,8 @@ package io.sluice.spark.transport;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.PeerReport;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -116,6 +118,24 @@ final class PeerTable {
       case CONNECTED -> {}
     }
     return peer.state == State.CONNECTED ? new Link(executorId, peer.number, peer.episode) : null;
+  }
+
+  /** How many executors are in which state, for the driver; names at most {@code mostNames} of those that failed. */
+  synchronized PeerReport report(int mostNames) {
+    int connected = 0;
+    int failed = 0;
+    ArrayList<String> names = new ArrayList<>();
+    for (Map.Entry<String, Peer> entry : peers.entrySet()) {
+      State state = entry.getValue().state;
+      connected += state == State.CONNECTED ? 1 : 0;
+      if (state == State.RESTING || state == State.PROBED) {
+        failed++;
+        if (names.size() < mostNames) {
+          names.add(entry.getKey());
+        }
+      }
+    }
+    return new PeerReport(peers.size(), connected, failed, names);
   }
 
   private void probeWhenItIsTime(String executorId, Peer peer) {

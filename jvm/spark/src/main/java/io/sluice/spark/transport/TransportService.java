@@ -7,6 +7,7 @@ import io.sluice.spark.conf.Transport;
 import io.sluice.spark.conf.TransportSettings;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.PeerReport;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -160,6 +161,11 @@ public final class TransportService implements AutoCloseable {
    */
   public TransportStatistics statistics() {
     return transport.statistics();
+  }
+
+  /** The state of the other executors, for the driver; names at most {@code mostNames} of those that failed. */
+  public PeerReport peers(int mostNames) {
+    return peers.report(mostNames);
   }
 
   void count(NettyReason reason, int blocks) {

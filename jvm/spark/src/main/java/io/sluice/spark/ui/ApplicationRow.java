@@ -54,6 +54,9 @@ public final class ApplicationRow {
   ApplicationRow with(SettingsInForce event) {
     Map<String, String> shown = new LinkedHashMap<>();
     shown.put("Version", event.sluiceVersion());
+    if (event.sparkVersion() != null) {
+      shown.put("Driver", "Spark " + event.sparkVersion() + ", Java " + event.javaVersion());
+    }
     shown.put("Enabled", event.enabled() ? "yes" : "no, unless a session enables it");
     shown.put("Mode", event.mode());
     shown.put("Codec", event.codec());

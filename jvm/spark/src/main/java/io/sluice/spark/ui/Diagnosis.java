@@ -1,5 +1,6 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -17,6 +18,11 @@ final class Diagnosis {
   private static final long MIN_NANOS = 1_000_000_000L;
   /** A block that has more than this share of Spark's bytes counts as no smaller. */
   private static final double NO_SMALLER = 0.9;
+  /** A column with more than this share of the bytes is worth a sentence. */
+  private static final double MOST_OF_THEM = 0.5;
+  /** An executor with more than this share of the time is, if it gave half as large a share of the blocks. */
+  private static final double LARGE_SHARE = 0.3;
+  private static final double TIMES_ITS_PART = 2;
   private static final Map<String, String> ADVICE = Map.of(
       "COMPRESSION_CODEC", "Set spark.io.compression.codec to lz4, zstd or snappy",
       "CHECKSUM_ALGORITHM", "Set spark.shuffle.checksum.algorithm to ADLER32, CRC32 or CRC32C",
@@ -50,6 +56,9 @@ final class Diagnosis {
             + row.shuffleId()
             + " Spark's expressions gave other partitions than Sluice found; Spark's were used. Please "
             + "report this.");
+    each(Counter.WRITE_BLOCK_BYTES, row -> row.of(Counter.WRITE_BLOCK_BYTES) > MIN_BYTES && largeColumn(row) != null,
+        Diagnosis::oneColumn);
+    slowPeers();
     memory();
     return sentences;
   }
@@ -81,6 +90,46 @@ final class Diagnosis {
     return "The blocks of shuffle " + row.shuffleId() + " are hardly smaller than Spark's would be: "
         + Amounts.bytes(row.of(Counter.WRITE_BLOCK_BYTES)) + " against about "
         + Amounts.bytes(row.of(Counter.WRITE_STOCK_BYTES)) + ".";
+  }
+
+  /** The field that has most of the bytes and did not become smaller; null if there is none. */
+  private static ColumnBytes largeColumn(ShuffleRow row) {
+    long whole = row.columns().stream().mapToLong(ColumnBytes::encodedBytes).sum();
+    return row.columns().stream().filter(column -> column.field() != ColumnBytes.REST && row.columns().size() > 1
+        && column.encodedBytes() > MOST_OF_THEM * whole && column.encodedBytes() > NO_SMALLER * column.rowBytes())
+        .findFirst().orElse(null);
+  }
+
+  private static String oneColumn(ShuffleRow row) {
+    ColumnBytes column = largeColumn(row);
+    long whole = row.columns().stream().mapToLong(ColumnBytes::encodedBytes).sum();
+    return Amounts.percent(column.encodedBytes(), whole) + " of shuffle " + row.shuffleId() + " is one column, "
+        + Drawing.name(column) + ", that hardly gets smaller: "
+        + Amounts.bytes(column.encodedBytes()) + " in blocks of " + Amounts.bytes(column.rowBytes())
+        + " in rows, in " + Amounts.count(row.sampledFrames())
+        + (row.sampledFrames() == 1 ? " frame that was looked at." : " frames that were looked at.");
+  }
+
+  /** Executors that have much more of the time in which blocks were under way than of the blocks. */
+  private void slowPeers() {
+    int named = 0;
+    for (FetchTimes.Peer peer : FetchTimes.of(executors).peers()) {
+      long nanos = peer.blocks().totalNanos();
+      long allNanos = peer.ofReaders().totalNanos();
+      long blocks = peer.blocks().blocks();
+      long allBlocks = peer.ofReaders().blocks();
+      boolean slow = nanos >= MIN_NANOS && nanos > LARGE_SHARE * allNanos
+          && (double) nanos / allNanos > TIMES_ITS_PART * blocks / allBlocks;
+      if (slow && named < EACH_KIND) {
+        named++;
+        sentences.add(Amounts.percent(nanos, allNanos) + " of the time in which blocks were under way is executor "
+            + peer.executorId() + "'s, which gave " + Amounts.percent(blocks, allBlocks)
+            + " of the blocks (95 % within "
+            + Amounts.nanos(peer.blocks().percentile(FetchTimes.SLOW)) + "), to the "
+            + (peer.readers() == 1 ? "executor" : Amounts.count(peer.readers()) + " executors")
+            + " that it was among the slowest for.");
+      }
+    }
   }
 
   private static String spilled(ShuffleRow row) {

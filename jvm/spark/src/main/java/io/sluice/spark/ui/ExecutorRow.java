@@ -4,9 +4,15 @@ import com.fasterxml.jackson.annotation.JsonAutoDetect;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.sluice.spark.events.ExecutorLatencies;
+import io.sluice.spark.events.ExecutorPeers;
 import io.sluice.spark.events.ExecutorSelfTest;
+import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.metrics.PeerLatency;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.apache.spark.util.kvstore.KVIndex;
 
@@ -16,39 +22,76 @@ import org.apache.spark.util.kvstore.KVIndex;
     fieldVisibility = JsonAutoDetect.Visibility.ANY, getterVisibility = JsonAutoDetect.Visibility.NONE,
     isGetterVisibility = JsonAutoDetect.Visibility.NONE)
 public final class ExecutorRow {
+  private static final String PINNED = "transport.pinnedBytes";
+
   @KVIndex private final String executorId;
   private final String host;
   private final boolean nativeCore;
   private final String detail;
   private final boolean removed;
   private final Map<String, Long> figures;
+  /** The most that a report had; the executor keeps no peak of it. */
+  private final long mostPinnedBytes;
+  private final LatencyCounts fetches;
+  private final List<PeerLatency> slowestPeers;
+  private final int announcedPeers;
+  private final int connectedPeers;
+  private final int failedPeers;
+  private final List<String> failedPeerIds;
 
   @JsonCreator
   ExecutorRow(@JsonProperty("executorId") String executorId, @JsonProperty("host") String host,
       @JsonProperty("nativeCore") boolean nativeCore, @JsonProperty("detail") String detail,
-      @JsonProperty("removed") boolean removed, @JsonProperty("figures") Map<String, Long> figures) {
+      @JsonProperty("removed") boolean removed, @JsonProperty("figures") Map<String, Long> figures,
+      @JsonProperty("mostPinnedBytes") long mostPinnedBytes, @JsonProperty("fetches") LatencyCounts fetches,
+      @JsonProperty("slowestPeers") List<PeerLatency> slowestPeers, @JsonProperty("announcedPeers") int announcedPeers,
+      @JsonProperty("connectedPeers") int connectedPeers, @JsonProperty("failedPeers") int failedPeers,
+      @JsonProperty("failedPeerIds") List<String> failedPeerIds) {
     this.executorId = executorId;
     this.host = host;
     this.nativeCore = nativeCore;
     this.detail = detail;
     this.removed = removed;
     this.figures = figures;
+    this.mostPinnedBytes = mostPinnedBytes;
+    this.fetches = fetches == null ? LatencyCounts.NONE : fetches;
+    this.slowestPeers = slowestPeers == null ? Collections.emptyList() : slowestPeers;
+    this.announcedPeers = announcedPeers;
+    this.connectedPeers = connectedPeers;
+    this.failedPeers = failedPeers;
+    this.failedPeerIds = failedPeerIds == null ? Collections.emptyList() : failedPeerIds;
   }
 
   static ExecutorRow unknown(String executorId) {
-    return new ExecutorRow(executorId, "", true, "", false, Collections.emptyMap());
+    return new ExecutorRow(executorId, "", true, "", false, Collections.emptyMap(), 0, null, null, 0, 0, 0, null);
   }
 
   ExecutorRow tested(ExecutorSelfTest event) {
-    return new ExecutorRow(executorId, event.host(), event.nativeCore(), event.detail(), removed, figures);
+    return new ExecutorRow(executorId, event.host(), event.nativeCore(), event.detail(), removed, figures,
+        mostPinnedBytes, fetches, slowestPeers, announcedPeers, connectedPeers, failedPeers, failedPeerIds);
   }
 
   ExecutorRow with(Map<String, Long> newest) {
-    return new ExecutorRow(executorId, host, nativeCore, detail, removed, new TreeMap<>(newest));
+    Map<String, Long> known = new TreeMap<>(newest);
+    known.values().removeIf(Objects::isNull);
+    return new ExecutorRow(executorId, host, nativeCore, detail, removed, known,
+        Math.max(mostPinnedBytes, known.getOrDefault(PINNED, 0L)), fetches, slowestPeers, announcedPeers,
+        connectedPeers, failedPeers, failedPeerIds);
+  }
+
+  ExecutorRow with(ExecutorLatencies event) {
+    return new ExecutorRow(executorId, host, nativeCore, detail, removed, figures, mostPinnedBytes, event.all(),
+        event.slowest(), announcedPeers, connectedPeers, failedPeers, failedPeerIds);
+  }
+
+  ExecutorRow with(ExecutorPeers event) {
+    return new ExecutorRow(executorId, host, nativeCore, detail, removed, figures, mostPinnedBytes, fetches,
+        slowestPeers, event.announced(), event.connected(), event.failed(), event.failedPeers());
   }
 
   ExecutorRow gone() {
-    return new ExecutorRow(executorId, host, nativeCore, detail, true, figures);
+    return new ExecutorRow(executorId, host, nativeCore, detail, true, figures, mostPinnedBytes, fetches, slowestPeers,
+        announcedPeers, connectedPeers, failedPeers, failedPeerIds);
   }
 
   public String executorId() {
@@ -80,5 +123,38 @@ public final class ExecutorRow {
   /** By the id of a metric. */
   long figure(String id) {
     return figures.getOrDefault(id, 0L);
+  }
+
+  /** The most bytes that peers may have been reading at the moment of a report. */
+  long mostPinnedBytes() {
+    return mostPinnedBytes;
+  }
+
+  /** How long the blocks took that it has fetched from other executors. */
+  LatencyCounts fetches() {
+    return fetches;
+  }
+
+  /** Those executors whose blocks took it longest, the slowest first. */
+  List<PeerLatency> slowestPeers() {
+    return slowestPeers;
+  }
+
+  /** Executors that announced themselves as readable one-sidedly; the connected and failed ones included. */
+  int announcedPeers() {
+    return announcedPeers;
+  }
+
+  int connectedPeers() {
+    return connectedPeers;
+  }
+
+  int failedPeers() {
+    return failedPeers;
+  }
+
+  /** Some of the failed ones. */
+  List<String> failedPeerIds() {
+    return failedPeerIds;
   }
 }

@@ -18,13 +18,19 @@ final class ExecutorsContent implements PageContent {
     {"Reads and writes", "With the native library or in Java, and what the library said when it was loaded"},
     {"Block memory", "What tasks hold now, of the limit"},
     {"Peak", "The most that tasks held together"},
-    {"Leased", "Native memory on lease, blocks received one-sidedly included"},
+    {"Leased",
+      "Native memory on lease (the arena), blocks received one-sidedly included; and the most at once, without "
+          + "those"},
     {"Waits", "Times that tasks waited for memory, and how long together"},
     {"In memory", "Map outputs in memory now"},
     {"Moved", "Map outputs moved from memory to the disk, and their bytes"},
-    {"Mapped", "Bytes of map outputs that are mapped for other executors to read; of these, bytes being read"},
+    {"Mapped", "Bytes of map outputs that are mapped for other executors to read; and the most at once"},
+    {"Pinned", "Of these, bytes that another executor may be reading; and the most in any report"},
     {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
-    {"Connections", "For one-sided reads, open now; and how often another executor could not be read"}};
+    {"Peers", "Executors that it may read one-sidedly, those that it is connected with, and those that failed and are "
+        + "read by Spark's block transfer for a while; and how often one could not be read"},
+    {"Fetched blocks", "How long they took, from ≤ 0.1 ms at the left to > 10 s at the right; and within how long 95 % "
+        + "of them came"}};
 
   private final StatusStore store;
 
@@ -62,22 +68,43 @@ final class ExecutorsContent implements PageContent {
     }
     html.raw("</tr></thead><tbody>");
     executors.subList(0, Math.min(MOST_ROWS, executors.size())).forEach(row -> row(html, row));
-    return html.raw("</tbody></table></div>").toString();
+    html.raw("</tbody></table></div>");
+    new FetchTimesSection(html).add(executors);
+    return html.toString();
   }
 
   private static void row(Html html, ExecutorRow row) {
     html.raw("<tr>").cell(row.executorId() + (row.removed() ? " (removed)" : "")).cell(row.host())
         .cell((row.nativeCore() ? "natively: " : "in Java: ") + row.detail())
         .number(of(Amounts.bytes(row.figure(USED)), row.figure("memory.limitBytes")))
-        .number(bytes(row, PEAK)).number(bytes(row, "memory.arenaLeasedBytes"))
+        .number(bytes(row, PEAK))
+        .number(pair(bytes(row, "memory.arenaLeasedBytes"), bytes(row, "memory.arenaPeakBytes")))
         .number(row.figure("memory.waits") == 0 ? "" : row.figure("memory.waits") + ", "
             + Amounts.nanos(row.figure("memory.waitNanos")))
         .number(bytes(row, CACHED))
         .number(row.figure("cache.moves") == 0 ? "" : row.figure("cache.moves") + ", " + bytes(row, "cache.movedBytes"))
-        .number(pair(bytes(row, "transport.mappedBytes"), bytes(row, "transport.pinnedBytes")))
+        .number(pair(bytes(row, "transport.mappedBytes"), bytes(row, "transport.peakMappedBytes")))
+        .number(pair(bytes(row, "transport.pinnedBytes"), row.mostPinnedBytes() == 0 ? ""
+            : Amounts.bytes(row.mostPinnedBytes())))
         .number(pair(bytes(row, "transport.bytes"), bytes(row, "transport.cmaBytes")))
-        .number(pair(count(row, "transport.connections"), count(row, "transport.peerFailures")))
-        .raw("</tr>");
+        .cell(peers(row)).raw("<td>");
+    if (row.fetches().blocks() > 0) {
+      Drawing.latencies(html, row.fetches());
+      html.raw("<br/>").text(Amounts.nanos(row.fetches().percentile(FetchTimes.SLOW)));
+    }
+    html.raw("</td></tr>");
+  }
+
+  private static String peers(ExecutorRow row) {
+    if (row.announcedPeers() == 0) {
+      return "";
+    }
+    long failures = row.figure("transport.peerFailures");
+    return row.announcedPeers() + " known, " + row.connectedPeers() + " connected"
+        + (row.failedPeers() == 0 ? "" : ", " + row.failedPeers() + " failed: " + String.join(", ", row.failedPeerIds())
+            + (row.failedPeerIds().size() < row.failedPeers() ? ", …" : ""))
+        + (failures == 0 ? ""
+            : "; " + Amounts.count(failures) + (failures == 1 ? " failure" : " failures") + " so far");
   }
 
   private static String of(String used, long limit) {
@@ -85,15 +112,14 @@ final class ExecutorsContent implements PageContent {
   }
 
   private static String pair(String first, String second) {
-    return second.isEmpty() ? first : first + " / " + second;
+    if (second.isEmpty()) {
+      return first;
+    }
+    return (first.isEmpty() ? "0" : first) + " / " + second;
   }
 
   private static String bytes(ExecutorRow row, String id) {
     return row.figure(id) == 0 ? "" : Amounts.bytes(row.figure(id));
-  }
-
-  private static String count(ExecutorRow row, String id) {
-    return row.figure(id) == 0 ? "" : Amounts.count(row.figure(id));
   }
 
   /** Executors in the order of their numbers; the driver, of local mode, comes first. */

@@ -33,8 +33,9 @@ final class OverviewContent implements PageContent {
     Html html = new Html();
     shuffles(html, application);
     saving(html, application);
-    work(html, application);
-    memory(html, store.executors());
+    List<ExecutorRow> executors = store.executors();
+    work(html, application, executors);
+    memory(html, executors);
     settings(html, application.settings());
     return html.toString();
   }
@@ -63,18 +64,31 @@ final class OverviewContent implements PageContent {
       html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + ", no less than Spark's format would have been: "
           + "about " + Amounts.bytes(stock) + ".");
     }
+    fetchSaving(html, application, ours, stock);
     html.raw("</p><p class=\"text-muted\">Spark's size is an estimate: map tasks compress samples of their rows with ")
         .raw(
             "Spark's codec. Records of RDDs are not in it, nor is time, which ./sluice advise estimates.</p>");
   }
 
-  private static void work(Html html, ApplicationRow application) {
+  /** Blocks that travelled are taken to be as much smaller as those that were written. */
+  private static void fetchSaving(Html html, ApplicationRow application, long ours, long stock) {
+    long remote = application.total(Counter.READ_REMOTE_BYTES);
+    if (remote > 0 && ours > 0 && ours < stock) {
+      long saved = (long) ((double) remote * (stock - ours) / ours);
+      html.text(
+          " Executors fetched " + Amounts.bytes(remote) + " from each other; if these blocks are as much smaller as "
+              + "all are, about " + Amounts.bytes(saved) + " less than in Spark's format.");
+    }
+  }
+
+  private static void work(Html html, ApplicationRow application, List<ExecutorRow> executors) {
     long blocks = application.total(Counter.WRITE_BLOCK_BYTES);
     long rows = application.total(Counter.WRITE_ROW_BYTES);
     html.raw("<h4>What it did</h4>").raw(TABLE)
         .pair("Rows written", Amounts.count(application.total(Counter.WRITE_RECORDS)))
         .pair("Their bytes", Amounts.bytes(rows))
         .pair("… as blocks", Amounts.bytes(blocks) + " (" + Amounts.percent(blocks, rows) + ")")
+        .pair("… of these kept in memory", inMemory(executors))
         .pair("Spilled before that", Amounts.bytes(application.total(Counter.WRITE_SPILLED_BYTES)))
         .pair("Encoding, writing", Amounts.nanos(application.total(Counter.WRITE_ENCODE_NANOS)) + ", "
             + Amounts.nanos(application.total(Counter.WRITE_COMMIT_NANOS)))
@@ -82,26 +96,52 @@ final class OverviewContent implements PageContent {
         .pair("Blocks read from this host's files", Amounts.bytes(application.total(Counter.READ_LOCAL_BYTES)))
         .pair("… by Spark's block transfer", Amounts.bytes(application.total(Counter.READ_REMOTE_BYTES)
             - application.total(Counter.READ_ONE_SIDED_BYTES)))
-        .pair("… one-sidedly", Amounts.bytes(application.total(Counter.READ_ONE_SIDED_BYTES)))
+        .pair("… one-sidedly", oneSidedly(application, executors))
         .pair("Waiting for blocks, decoding", Amounts.nanos(application.total(Counter.READ_FETCH_WAIT_NANOS)) + ", "
             + Amounts.nanos(application.total(Counter.READ_DECODE_NANOS)))
         .pair("Written by Spark's sort shuffle", Amounts.bytes(application.total(ApplicationRow.SPARK_BLOCK_BYTES)))
-        .raw(END).raw("<p class=\"text-muted\">Sums over the successful tasks of completed stages.</p>");
+        .raw(END)
+        .raw("<p class=\"text-muted\">Sums over the successful tasks of completed stages; what is in memory, and ")
+        .raw("read within a machine, is what executors had reported.</p>");
+  }
+
+  /** Map outputs; what is not in memory was written to the disk. */
+  private static String inMemory(List<ExecutorRow> executors) {
+    long kept = sum(executors, "cache.bytes");
+    long moved = sum(executors, "cache.movedBytes");
+    return kept == 0 ? "nothing; all were written to disks"
+        : Amounts.bytes(kept) + (moved == 0 ? "" : ", " + Amounts.bytes(moved) + " of it moved to disks later");
+  }
+
+  private static String oneSidedly(ApplicationRow application, List<ExecutorRow> executors) {
+    long within = sum(executors, "transport.cmaBytes");
+    return Amounts.bytes(application.total(Counter.READ_ONE_SIDED_BYTES))
+        + (within == 0 ? "" : ", " + Amounts.bytes(within) + " of it within a machine, by system calls");
+  }
+
+  private static long sum(List<ExecutorRow> executors, String figure) {
+    return executors.stream().mapToLong(row -> row.figure(figure)).sum();
   }
 
   private static void memory(Html html, List<ExecutorRow> executors) {
     long used = 0;
     long peak = 0;
+    long peakArena = 0;
+    long limit = 0;
     long cached = 0;
     for (ExecutorRow executor : executors) {
       used += executor.removed() ? 0 : executor.figure(ExecutorsContent.USED);
       cached += executor.removed() ? 0 : executor.figure(ExecutorsContent.CACHED);
       peak = Math.max(peak, executor.figure(ExecutorsContent.PEAK));
+      peakArena = Math.max(peakArena, executor.figure("memory.arenaPeakBytes"));
+      limit += executor.removed() ? 0 : executor.figure("memory.limitBytes");
     }
     html.raw("<h4>Memory</h4>").raw(TABLE)
         .pair("Executors that took part", Amounts.count(executors.size()))
-        .pair("Block memory now, all together", Amounts.bytes(used))
-        .pair("Block memory of one executor at most", Amounts.bytes(peak))
+        .pair("Block memory now, all together", Amounts.bytes(used)
+            + (limit == 0 ? "" : " of " + Amounts.bytes(limit) + " (" + Amounts.percent(used, limit) + ")"))
+        .pair("Block memory of one executor at most (high-water mark)", Amounts.bytes(peak))
+        .pair("Native memory of one executor at most", Amounts.bytes(peakArena))
         .pair("Map outputs in memory now", Amounts.bytes(cached)).raw(END);
   }
 

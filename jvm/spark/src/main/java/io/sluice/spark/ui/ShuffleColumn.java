@@ -20,6 +20,10 @@ enum ShuffleColumn {
       row -> bytes(row, Counter.WRITE_ROW_BYTES)),
   BLOCKS("blocks", "Block bytes", "Bytes written, and their share of the bytes of rows", of(Counter.WRITE_BLOCK_BYTES),
       row -> bytes(row, Counter.WRITE_BLOCK_BYTES) + share(row)),
+  ENCODINGS("encodings", "Encodings",
+      "How the fields of rows are encoded, in frames that were looked at; bytes of each "
+          + "field, largest first. A click on the shuffle's number shows more",
+      row -> row.columns().size(), row -> ""),
   STOCK("stock", "Spark's", "Estimate of the same blocks in Spark's format; only for rows of SQL",
       of(Counter.WRITE_STOCK_BYTES), row -> bytes(row, Counter.WRITE_STOCK_BYTES)),
   SPILLS("spills", "Spilled", "Bytes of encoded rows moved to spill files", of(Counter.WRITE_SPILLED_BYTES),

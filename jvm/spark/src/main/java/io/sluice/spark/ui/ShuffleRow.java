@@ -4,7 +4,10 @@ import com.fasterxml.jackson.annotation.JsonAutoDetect;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.metrics.ColumnBytes;
+import io.sluice.spark.metrics.ColumnSample;
 import io.sluice.spark.metrics.Counter;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -33,13 +36,16 @@ public final class ShuffleRow {
   private final long sqlExecution;
   private final List<String> stages;
   private final Map<String, Long> figures;
+  private final int sampledFrames;
+  private final List<ColumnBytes> columns;
 
   @JsonCreator
   ShuffleRow(@JsonProperty("shuffleId") int shuffleId, @JsonProperty("path") String path,
       @JsonProperty("reason") String reason, @JsonProperty("reasonText") String reasonText,
       @JsonProperty("maps") int maps, @JsonProperty("partitions") int partitions,
       @JsonProperty("sqlExecution") long sqlExecution, @JsonProperty("stages") List<String> stages,
-      @JsonProperty("figures") Map<String, Long> figures) {
+      @JsonProperty("figures") Map<String, Long> figures, @JsonProperty("sampledFrames") int sampledFrames,
+      @JsonProperty("columns") List<ColumnBytes> columns) {
     this.shuffleId = shuffleId;
     this.path = path;
     this.reason = reason;
@@ -49,28 +55,43 @@ public final class ShuffleRow {
     this.sqlExecution = sqlExecution;
     this.stages = stages;
     this.figures = figures;
+    this.sampledFrames = sampledFrames;
+    this.columns = columns == null ? Collections.emptyList() : columns;
   }
 
   static ShuffleRow unknown(int shuffleId) {
     return new ShuffleRow(shuffleId, UNKNOWN, null, null, 0, 0, ShuffleRegistered.NO_EXECUTION, Collections.emptyList(),
-        Collections.emptyMap());
+        Collections.emptyMap(), 0, Collections.emptyList());
   }
 
   ShuffleRow registered(ShuffleRegistered event) {
-    return new ShuffleRow(shuffleId, event.path(), event.reason(), event.reasonText(), maps, event.partitions(),
-        event.sqlExecution(), stages, figures);
+    return new ShuffleRow(shuffleId, event.path() == null ? UNKNOWN : event.path(), event.reason(), event.reasonText(),
+        maps, event.partitions(),
+        event.sqlExecution(), stages, figures, sampledFrames, columns);
   }
 
   /** With the stage that writes it. */
   ShuffleRow writtenBy(String stage, int tasks, long execution) {
     return new ShuffleRow(shuffleId, path, reason, reasonText, Math.max(maps, tasks), partitions,
-        sqlExecution == ShuffleRegistered.NO_EXECUTION ? execution : sqlExecution, withStage(stage), figures);
+        sqlExecution == ShuffleRegistered.NO_EXECUTION ? execution : sqlExecution, withStage(stage), figures,
+        sampledFrames, columns);
   }
 
   /** With more of what the tasks of a stage did. */
   ShuffleRow plus(String stage, Map<String, Long> more) {
     return new ShuffleRow(shuffleId, path, reason, reasonText, maps, partitions, sqlExecution, withStage(stage),
-        sum(figures, more));
+        sum(figures, more), sampledFrames, columns);
+  }
+
+  /** With a stage that reads it. */
+  ShuffleRow readBy(String stage) {
+    return plus(stage, Collections.emptyMap());
+  }
+
+  /** With how some more of its frames are encoded. */
+  ShuffleRow plus(ShuffleColumns event) {
+    return new ShuffleRow(shuffleId, path, reason, reasonText, maps, partitions, sqlExecution, stages, figures,
+        sampledFrames + event.frames(), ColumnSample.sum(columns, event.columns(), ShuffleColumns.MOST_COLUMNS));
   }
 
   private List<String> withStage(String stage) {
@@ -126,6 +147,16 @@ public final class ShuffleRow {
   /** By the id of a counter. */
   Map<String, Long> figures() {
     return figures;
+  }
+
+  /** How many frames {@link #columns} is of. */
+  int sampledFrames() {
+    return sampledFrames;
+  }
+
+  /** How the fields of rows are encoded, in some of its frames. */
+  List<ColumnBytes> columns() {
+    return columns;
   }
 
   long of(Counter counter) {

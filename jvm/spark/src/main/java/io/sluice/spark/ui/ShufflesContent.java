@@ -69,15 +69,49 @@ final class ShufflesContent implements PageContent {
       html.raw("</tr>");
     }
     html.raw("</tbody></table></div>");
+    Drawing.encodingKeys(html);
+  }
+
+  /** The table without links, for a page of its own. */
+  static void plainTable(Html html, List<ShuffleRow> rows) {
+    html.raw("<div class=\"table-responsive\"><table><thead><tr>");
+    for (ShuffleColumn column : ShuffleColumn.values()) {
+      html.raw("<th scope=\"col\" title=\"").text(column.tooltip()).raw("\">").text(column.title()).raw("</th>");
+    }
+    html.raw("</tr></thead><tbody>");
+    for (ShuffleRow row : rows) {
+      html.raw("<tr>");
+      for (ShuffleColumn column : ShuffleColumn.values()) {
+        switch (column) {
+          case STAGES -> html.cell(String.join(" ", row.stages()));
+          case EXECUTION -> html.number(row.sqlExecution() < 0 ? "" : Long.toString(row.sqlExecution()));
+          case PATH -> html.cell(pathOf(row));
+          case ENCODINGS -> encodings(html, row);
+          default -> html.number(column.text(row));
+        }
+      }
+      html.raw("</tr>");
+    }
+    html.raw("</tbody></table></div>");
+    Drawing.encodingKeys(html);
   }
 
   private void cell(Html html, ShuffleColumn column, ShuffleRow row) {
     switch (column) {
+      case ID -> html.raw("<td class=\"text-end text-right\"><a title=\"Its tasks over time, and its columns\" href=\"")
+          .raw("../timeline/?id=").text(row.shuffleId()).raw("\">").text(row.shuffleId()).raw("</a></td>");
+      case ENCODINGS -> encodings(html, row);
       case STAGES -> stages(html, row);
       case EXECUTION -> execution(html, row);
       case PATH -> html.cell(pathOf(row));
       default -> html.number(column.text(row));
     }
+  }
+
+  private static void encodings(Html html, ShuffleRow row) {
+    html.raw("<td>");
+    Drawing.columns(html, row);
+    html.raw("</td>");
   }
 
   private void stages(Html html, ShuffleRow row) {

@@ -16,10 +16,15 @@ public final class SluiceTab extends SparkUITab {
   private SluiceTab(SparkUI ui, KVStore store) {
     super(ui, "sluice");
     StatusStore rows = new StatusStore(store);
-    List<PageContent> pages = Arrays.asList(new OverviewContent(rows), new ShufflesContent(rows),
-        new ExecutorsContent(rows), new DiagnosisContent(rows));
+    List<PageContent> pages = pages(rows);
     Navigation navigation = new Navigation(pages);
     pages.forEach(page -> attachPage(new SluicePage(this, page, navigation)));
+  }
+
+  /** What the tab shows, in the order of its navigation. */
+  static List<PageContent> pages(StatusStore rows) {
+    return Arrays.asList(new OverviewContent(rows), new ShufflesContent(rows), new TimelineContent(rows),
+        new ExecutorsContent(rows), new DiagnosisContent(rows));
   }
 
   /**

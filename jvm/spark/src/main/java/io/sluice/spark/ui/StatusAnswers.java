@@ -1,5 +1,7 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.metrics.ColumnBytes;
+import io.sluice.spark.metrics.LatencyCounts;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -67,7 +69,53 @@ public final class StatusAnswers {
     }
     answer.put("stages", row.stages());
     answer.put("figures", row.figures());
+    if (!row.columns().isEmpty()) {
+      answer.put("sampledFrames", row.sampledFrames());
+      answer.put("columns", row.columns().stream().map(StatusAnswers::column).collect(Collectors.toList()));
+    }
     return answer;
+  }
+
+  private static Map<String, Object> column(ColumnBytes column) {
+    Map<String, Object> encoded = new LinkedHashMap<>();
+    for (ColumnBytes.Encoding encoding : ColumnBytes.Encoding.values()) {
+      if (column.encoded(encoding) > 0) {
+        encoded.put(encoding.name(), column.encoded(encoding));
+      }
+    }
+    Map<String, Object> answer = new LinkedHashMap<>();
+    answer.put("field", column.field());
+    answer.put("rowBytes", column.rowBytes());
+    answer.put("encodedBytes", encoded);
+    return answer;
+  }
+
+  private static Map<String, Object> latencies(LatencyCounts counts) {
+    Map<String, Object> answer = new LinkedHashMap<>();
+    answer.put("counts", counts.toArray());
+    answer.put("totalNanos", counts.totalNanos());
+    answer.put("longestNanos", counts.longestNanos());
+    return answer;
+  }
+
+  private static Map<String, Object> peers(ExecutorRow row) {
+    Map<String, Object> answer = new LinkedHashMap<>();
+    answer.put("announced", row.announcedPeers());
+    answer.put("connected", row.connectedPeers());
+    answer.put("failed", row.failedPeers());
+    answer.put("failedIds", row.failedPeerIds());
+    return answer;
+  }
+
+  private static List<Map<String, Object>> slowest(ExecutorRow row) {
+    List<Map<String, Object>> answers = new ArrayList<>();
+    row.slowestPeers().forEach(peer -> {
+      Map<String, Object> answer = new LinkedHashMap<>();
+      answer.put("executorId", peer.executorId());
+      answer.put("fetches", latencies(peer.blocks()));
+      answers.add(answer);
+    });
+    return answers;
   }
 
   public List<Map<String, Object>> executors() {
@@ -80,6 +128,10 @@ public final class StatusAnswers {
       answer.put("detail", row.detail());
       answer.put("removed", row.removed());
       answer.put("figures", row.figures());
+      answer.put("mostPinnedBytes", row.mostPinnedBytes());
+      answer.put("fetches", latencies(row.fetches()));
+      answer.put("slowestPeers", slowest(row));
+      answer.put("peers", peers(row));
       answers.add(answer);
     }
     return answers;

@@ -34,6 +34,11 @@ final class StatusStore {
     return read(ExecutorRow.class, executorId);
   }
 
+  /** Null if the store has not got it; {@code stage} as {@code stage.attempt}. */
+  StageTimeline timeline(String stage) {
+    return read(StageTimeline.class, stage);
+  }
+
   /** By ascending number. */
   List<ShuffleRow> shuffles() {
     return all(ShuffleRow.class);

@@ -88,7 +88,12 @@ class EventsPageTest {
 
   private static String type(VariableTree field) {
     return switch (field.getType().toString()) {
-      case "int", "long" -> "number";
+      case "int", "long", "Integer" -> "number";
+      case "long[]" -> "numbers";
+      case "List<String>" -> "texts";
+      case "LatencyCounts" -> "`counts`, `totalNanos`, `longestNanos`";
+      case "List<PeerLatency>" -> "a list of `executorId`, `blocks` (as `all`)";
+      case "List<ColumnBytes>" -> "a list of `field`, `rowBytes`, `encoded` (docs/rest-api.yml, `Column`)";
       case "boolean" -> "true or false";
       case "String" -> "text";
       case "Map<String, Long>" -> "numbers by name";

@@ -4,11 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.metrics.PeerLatency;
+import io.sluice.spark.metrics.TaskTimes;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,13 +39,66 @@ class EventsJsonTest {
     }
     return Stream.of(
         SettingsInForce.of("0.1.0", true, "CACHE_ONLY", new String[] {"sluice", "cache", "netty"}, LARGE, false, LARGE,
-            given),
+            given).on("4.2.0-SNAPSHOT-" + "x".repeat(200), "25.0.1-internal-" + "x".repeat(200)),
         ShuffleRegistered.of(Integer.MAX_VALUE, ShuffleRegistered.SPARK, "AGGREGATOR", "text ".repeat(200), 1 << 24,
-            LARGE),
+            LARGE).of(Integer.MAX_VALUE),
         StageSummary.of(Integer.MAX_VALUE, Integer.MAX_VALUE, 99, figures("write.")),
         StageSummary.of(Integer.MAX_VALUE, Integer.MAX_VALUE, 99, figures("read.")),
         ExecutorSelfTest.of("driver", "h".repeat(300), true, "text ".repeat(200)),
-        ExecutorFigures.of("100000", figures("transport.")));
+        ExecutorFigures.of("100000", figures("transport.")),
+        ExecutorLatencies.of("100000", latencies(9), List.of(peer(), peer(), peer(), peer(), peer())),
+        ExecutorPeers.of("100000", 99_999, 99_999, 99_999, Collections.nCopies(1_000, "p".repeat(300))),
+        ShuffleColumns.of(Integer.MAX_VALUE, 99_999, columns()),
+        StageTasks.of(Integer.MAX_VALUE, 99, tasks()).get(0));
+  }
+
+  private static LatencyCounts latencies(long each) {
+    long[] counts = new long[LatencyCounts.BUCKETS];
+    Arrays.fill(counts, each);
+    return new LatencyCounts(counts, LARGE, LARGE);
+  }
+
+  private static PeerLatency peer() {
+    return new PeerLatency("99999", latencies(9_999_999));
+  }
+
+  /** More than one event has, each with as much as a frame can have. */
+  private static List<ColumnBytes> columns() {
+    List<ColumnBytes> columns = new ArrayList<>();
+    long[] encoded = new long[ColumnBytes.Encoding.values().length];
+    Arrays.fill(encoded, 999_999);
+    for (int field = 0; field < 1_000; field++) {
+      columns.add(new ColumnBytes(field, 99_999_999, encoded));
+    }
+    return columns;
+  }
+
+  private static List<TaskTimes> tasks() {
+    return LongStream.range(0, 100).mapToObj(task -> new TaskTimes(LARGE + task, LARGE, LARGE)).toList();
+  }
+
+  @Test
+  void aStagesTasksAreToldByAsManyEventsAsTheyNeed() {
+    List<StageTasks> events = StageTasks.of(3, 1, tasks());
+    assertTrue(events.size() > 1 && events.size() < 10, () -> events.size() + " events");
+    List<Long> told = new ArrayList<>();
+    for (StageTasks event : events) {
+      assertTrue(JSON.sparkEventToJsonString(event).length() <= MOST_BYTES);
+      for (int i = 0; i < event.size(); i++) {
+        told.add(event.taskId(i));
+        assertEquals(LARGE / 1000, event.encodeMicros(i));
+      }
+    }
+    assertEquals(tasks().stream().map(TaskTimes::taskId).toList(), told);
+    assertTrue(StageTasks.of(3, 1, List.of()).isEmpty());
+  }
+
+  @Test
+  void latenciesThatAreTooManyForAnEventLeaveOutPeers() {
+    ExecutorLatencies event = ExecutorLatencies.of("7", latencies(LARGE), List.of(peer(), peer(), peer(), peer()));
+    assertTrue(event.slowest().size() < 4 && !event.slowest().isEmpty(), () -> event.slowest().size() + " peers");
+    PeerLatency usual = new PeerLatency("99999", latencies(9_999));
+    assertEquals(4, ExecutorLatencies.of("7", latencies(1), List.of(usual, usual, usual, usual)).slowest().size());
   }
 
   private static Map<String, Long> figures(String prefix) {

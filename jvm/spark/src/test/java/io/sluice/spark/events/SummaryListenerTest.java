@@ -2,9 +2,15 @@ package io.sluice.spark.events;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.metrics.ColumnBytes;
+import io.sluice.spark.metrics.ColumnSample;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.ExecutorReport;
+import io.sluice.spark.metrics.FetchReport;
+import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.metrics.PeerReport;
 import io.sluice.spark.metrics.ShuffleFigures;
 import io.sluice.spark.metrics.TaskFigures;
 import java.util.ArrayList;
@@ -13,15 +19,22 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.scheduler.TaskInfo;
 import org.junit.jupiter.api.Test;
 import scala.Option;
+
+import org.apache.spark.Success$;
+import org.apache.spark.TaskState$;
+import org.apache.spark.scheduler.TaskLocality$;
 import scala.collection.immutable.Nil$;
 
 class SummaryListenerTest {
@@ -108,5 +121,80 @@ class SummaryListenerTest {
     report("1");
     complete(101);
     assertEquals(14, posted.size());
+  }
+
+  private void endTask(int stageId, long taskId, long millis, long encodeNanos) {
+    TaskFigures ofTask = new TaskFigures();
+    ofTask.inTask(taskId);
+    ofTask.counters(new io.sluice.spark.metrics.Counters(), 5, stageId, 0).add(Counter.WRITE_ENCODE_NANOS, encodeNanos);
+    figures.merge(ofTask);
+    TaskInfo info = new TaskInfo(taskId, (int) taskId, 0, (int) taskId, 1_000, "1", "host",
+        TaskLocality$.MODULE$.ANY(), false);
+    info.markFinished(TaskState$.MODULE$.FINISHED(), 1_000 + millis);
+    listener.onTaskEnd(new SparkListenerTaskEnd(stageId, 0, "ShuffleMapTask", Success$.MODULE$, info, null, null));
+  }
+
+  @Test
+  void theLongestTasksOfAStageAreToldWhenItCompletes() {
+    start(1);
+    for (long task = 0; task < 1_000; task++) {
+      endTask(1, task, task, 1_000 * (task + 1));
+    }
+    complete(1);
+    List<Long> told = new ArrayList<>();
+    for (SparkListenerEvent event : posted) {
+      if (event instanceof StageTasks tasks) {
+        assertEquals(1, tasks.stageId());
+        for (int i = 0; i < tasks.size(); i++) {
+          told.add(tasks.taskId(i));
+          assertEquals(tasks.taskId(i) + 1, tasks.encodeMicros(i));
+        }
+      }
+    }
+    assertEquals(LongStream.range(1_000 - LongestTasks.MOST, 1_000).boxed().toList(), told);
+  }
+
+  @Test
+  void tasksWithoutRowsOfSluiceAndOfEndedStagesAreNotTold() {
+    start(1);
+    endTask(1, 1, 50, 0);
+    complete(1);
+    endTask(1, 2, 50, 10);
+    endJob();
+    assertTrue(posted.stream().noneMatch(StageTasks.class::isInstance));
+  }
+
+  @Test
+  void columnsAreToldOnce() {
+    start(1);
+    TaskFigures ofTask = new TaskFigures();
+    ofTask.add(new ColumnSample(5, 1, new ArrayList<>(List.of(new ColumnBytes(0, 8, new long[] {3})))));
+    figures.merge(ofTask);
+    complete(1);
+    complete(1);
+    assertEquals(1, posted.stream().filter(ShuffleColumns.class::isInstance).count());
+  }
+
+  private void report(int connected, int failed) {
+    TaskFigures ofTask = new TaskFigures();
+    ofTask.reportExecutor(() -> new ExecutorReport("1", "host", true, "", new TreeMap<>(),
+        new FetchReport(new LatencyCounts(new long[] {7}, 9, 9), new ArrayList<>()),
+        new PeerReport(9, connected, failed, new ArrayList<>())));
+    figures.merge(ofTask);
+    complete(1);
+  }
+
+  @Test
+  void changesOfPeersArePostedEachAndLatenciesWithTheFigures() {
+    for (int i = 0; i < 50; i++) {
+      report(3, 0);
+    }
+    assertEquals(1, posted.stream().filter(ExecutorPeers.class::isInstance).count());
+    assertEquals(10, posted.stream().filter(ExecutorLatencies.class::isInstance).count());
+    report(3, 1);
+    report(3, 1);
+    report(4, 0);
+    assertEquals(List.of(0, 1, 0), posted.stream().filter(ExecutorPeers.class::isInstance)
+        .map(event -> ((ExecutorPeers) event).failed()).toList());
   }
 }

@@ -1,5 +1,6 @@
 package io.sluice.spark.metrics;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -63,5 +64,23 @@ class LatencyHistogramTest {
     assertEquals(2, histogram.longerThan(TimeUnit.MILLISECONDS.toNanos(100)));
     assertEquals(0, histogram.longerThan(TimeUnit.SECONDS.toNanos(1)));
     assertThrows(IllegalArgumentException.class, () -> histogram.longerThan(TimeUnit.MILLISECONDS.toNanos(7)));
+  }
+
+  @Test
+  void coarseBucketsHoldWhatTheFinerOnesHold() {
+    long[] millis = {0, 1, 3, 4, 30, 31, 999, 1_000, 10_000, 10_001};
+    for (long each : millis) {
+      histogram.add(TimeUnit.MILLISECONDS.toNanos(each));
+    }
+    LatencyCounts counts = histogram.coarse();
+    // Up to 0.1, 0.3, 1, 3, 10, 30, 100, 300 ms, 1, 3, 10 s, longer.
+    assertArrayEquals(new long[] {1, 0, 1, 1, 1, 1, 1, 0, 2, 0, 1, 1}, counts.toArray());
+    assertEquals(millis.length, counts.blocks());
+    assertEquals(TimeUnit.MILLISECONDS.toNanos(java.util.Arrays.stream(millis).sum()), counts.totalNanos());
+    assertEquals(TimeUnit.MILLISECONDS.toNanos(10_001), counts.longestNanos());
+    assertEquals(TimeUnit.MILLISECONDS.toNanos(30), counts.percentile(0.5));
+    assertEquals(TimeUnit.MILLISECONDS.toNanos(10_001), counts.percentile(1));
+    assertEquals(2 * millis.length, counts.plus(counts).blocks());
+    assertEquals(0, LatencyCounts.NONE.percentile(0.5));
   }
 }

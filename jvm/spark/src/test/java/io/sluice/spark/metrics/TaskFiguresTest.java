@@ -1,7 +1,9 @@
 package io.sluice.spark.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -128,5 +130,60 @@ class TaskFiguresTest {
       out.writeObject(inTask);
     }
     assertTrue(bytes.size() < 1024, () -> bytes.size() + " bytes");
+  }
+
+  @Test
+  void theTimesOfATaskAreKnownByItsNumber() throws Exception {
+    for (long task = 7; task <= 8; task++) {
+      TaskFigures inTask = sent(driver);
+      inTask.inTask(task);
+      inTask.counters(process, 1, 2, 0).add(Counter.WRITE_ENCODE_NANOS, 10 * task);
+      inTask.counters(process, 1, 2, 0).add(Counter.READ_DECODE_NANOS, task);
+      inTask.counters(process, 3, 2, 0).add(Counter.READ_DECODE_NANOS, 100);
+      driver.merge(sent(inTask));
+    }
+    assertEquals(new TaskTimes(8, 80, 108), driver.takeTimes(8));
+    assertEquals(new TaskTimes(7, 70, 107), driver.takeTimes(7));
+    assertNull(driver.takeTimes(7));
+    assertNull(driver.takeTimes(0));
+  }
+
+  @Test
+  void timesThatNobodyTakesDoNotFillTheMemory() {
+    for (long task = 0; task < 50_000; task++) {
+      TaskFigures inTask = new TaskFigures();
+      inTask.inTask(task);
+      driver.merge(inTask);
+    }
+    assertNotNull(driver.takeTimes(19_999));
+    assertNull(driver.takeTimes(20_000));
+  }
+
+  @Test
+  void samplesOfAShuffleAreAdded() throws Exception {
+    for (int executor = 0; executor < 3; executor++) {
+      TaskFigures inTask = sent(driver);
+      inTask.add(new ColumnSample(4, 1, new java.util.ArrayList<>(List.of(
+          new ColumnBytes(0, 80, new long[] {0, 5}), new ColumnBytes(1, 90, new long[] {0, 0, 7})))));
+      driver.merge(sent(inTask));
+    }
+    List<ColumnSample> samples = driver.takeColumns();
+    assertEquals(1, samples.size());
+    assertEquals(3, samples.get(0).frames());
+    assertEquals(List.of(21L, 15L), samples.get(0).columns().stream().map(ColumnBytes::encodedBytes).toList());
+    assertEquals(270, samples.get(0).columns().get(0).rowBytes());
+    assertTrue(driver.takeColumns().isEmpty());
+  }
+
+  @Test
+  void ofManyColumnsTheSmallOnesBecomeOne() {
+    List<ColumnBytes> columns = new java.util.ArrayList<>();
+    for (int field = 0; field < 100; field++) {
+      columns.add(new ColumnBytes(field, 8, new long[] {field + 1}));
+    }
+    List<ColumnBytes> sum = ColumnSample.sum(columns, List.of(), 3);
+    assertEquals(List.of(99, 98, 97, ColumnBytes.REST), sum.stream().map(ColumnBytes::field).toList());
+    assertEquals(5050, sum.stream().mapToLong(ColumnBytes::encodedBytes).sum());
+    assertEquals(800, sum.stream().mapToLong(ColumnBytes::rowBytes).sum());
   }
 }

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.PeerReport;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,6 +64,17 @@ class PeerTableTest {
     assertNotNull(peers.link("5"));
     assertNotNull(peers.link("5"), "and the second one finds it connected");
     assertEquals(List.of(PEER), transport.connects);
+  }
+
+  @Test
+  void theDriverIsToldHowManyPeersAreInWhichState() {
+    peers.learn("6", new byte[] {1});
+    peers.learn("7", new byte[] {1});
+    assertNotNull(peers.link("6"));
+    assertNotNull(peers.link("5"));
+    fail();
+    assertEquals(new PeerReport(3, 1, 1, new ArrayList<>(List.of("5"))), peers.report(10));
+    assertEquals(List.of(), peers.report(0).failedIds());
   }
 
   @Test

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.sluice.spark.LocalSpark;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -68,7 +69,15 @@ class LiveTabTest {
     page("/stages/stage/?id=0&attempt=0");
     assertTrue(page("/sluice/executors/").contains("<td>driver</td>"));
     assertTrue(page("/sluice/diagnosis/").contains("Nothing stands out"));
-    for (String path : new String[] {"/sluice", "/sluice/", "/sluice/shuffles/", "/sluice/executors/"}) {
+    assertTrue(shuffles.contains("../timeline/?id=0"), shuffles);
+    assertTrue(shuffles.contains("field 1: "), "encodings: " + shuffles);
+    String timeline = page("/sluice/timeline/?id=0");
+    assertTrue(timeline.contains("Stage 0.0 writes it</h5>") && timeline.contains(" reads it</h5>"), timeline);
+    assertTrue(timeline.contains("<svg role=\"img\" aria-label=\"Stage 0.0 writes it"), timeline);
+    assertTrue(timeline.contains("How its columns are encoded"), timeline);
+    assertTrue(page("/sluice/timeline/").contains("<h4>Shuffle 0</h4>"), "the newest shuffle is shown first");
+    for (String path : new String[] {"/sluice", "/sluice/", "/sluice/shuffles/", "/sluice/executors/",
+      "/sluice/timeline/", "/sluice/timeline/?id=<script>alert(1)</script>".replace("<", "%3C").replace(">", "%3E")}) {
       assertFalse(page(path).contains("<script>alert"), path);
     }
   }
@@ -104,6 +113,15 @@ class LiveTabTest {
     HttpResponse<String> response = get(path);
     assertEquals(404, response.statusCode(), path);
     assertEquals(message, response.body());
+  }
+
+  /** Spark takes the next port; the tab is there as its other pages are. */
+  @Test
+  void aPortThatIsTakenHarmsNothing() throws Exception {
+    try (ServerSocket other = new ServerSocket(0)) {
+      start(Map.of("spark.ui.port", Integer.toString(other.getLocalPort())));
+      assertTrue(page("/sluice/").contains("Rows written</th><td>1,000</td>"));
+    }
   }
 
   @Test

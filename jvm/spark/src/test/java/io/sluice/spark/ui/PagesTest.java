@@ -4,12 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.events.ExecutorPeers;
 import io.sluice.spark.events.SettingsInForce;
+import io.sluice.spark.events.ShuffleColumns;
+import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.metrics.LatencyHistogram;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -23,8 +29,7 @@ class PagesTest {
   private static final UnaryOperator<String> NO_PARAMETERS = name -> null;
 
   private static List<PageContent> pages(TestRows rows) {
-    return List.of(new OverviewContent(rows.store), new ShufflesContent(rows.store), new ExecutorsContent(rows.store),
-        new DiagnosisContent(rows.store));
+    return SluiceTab.pages(rows.store);
   }
 
   private static TestRows shuffles(int count) {
@@ -52,7 +57,7 @@ class PagesTest {
     }
   }
 
-  private static void assertIsWellFormed(String html) throws Exception {
+  static void assertIsWellFormed(String html) throws Exception {
     String xml = "<html>" + html.replace("&nbsp;", "&#160;") + "</html>";
     DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new StringReader(xml)));
   }
@@ -69,18 +74,113 @@ class PagesTest {
     rows.registered(2);
     rows.summary(2, 4, Map.of(Counter.WRITE_SPILLED_BYTES, 5L, Counter.WRITE_SPILLS, 1L));
     rows.executor(hostile, hostile, false, hostile, Map.of("memory.peakBytes", 5L));
+    rows.fetched(hostile, counts(5, 1), hostile, counts(5, 1));
+    rows.listener.onOtherEvent(ExecutorPeers.of(hostile, 2, 1, 1, List.of(hostile)));
+    rows.listener.onOtherEvent(ShuffleColumns.of(2, 1, List.of(new ColumnBytes(0, 9, new long[] {1, 2}))));
+    TestStages stages = new TestStages(rows.listener);
+    stages.submit(TestStages.stage(4, 1, 2));
+    stages.endTask(4, 1, hostile, 0, 5, false);
+    stages.complete(TestStages.stage(4, 1, 2));
     rows.listener.onOtherEvent(SettingsInForce.of(hostile, true, hostile, new String[] {hostile, hostile, hostile}, 1,
-        false, 1, Map.of(hostile, hostile)));
+        false, 1, Map.of(hostile, hostile)).on(hostile, hostile));
     Navigation navigation = new Navigation(pages(rows));
     for (PageContent page : pages(rows)) {
       for (UnaryOperator<String> parameters : List.<UnaryOperator<String>>of(NO_PARAMETERS, name -> hostile)) {
         String html = navigation.html(page) + page.html(parameters);
         assertIsWellFormed(html);
-        for (String tag : List.of("<script", "<img", "<svg")) {
+        for (String tag : List.of("<script", "<img", "<svg onload")) {
           assertFalse(html.contains(tag), html);
         }
         assertFalse(html.contains("href=\"javascript"), html);
       }
+    }
+  }
+
+  private static LatencyCounts counts(long blocks, long millis) {
+    LatencyHistogram histogram = new LatencyHistogram();
+    for (int i = 0; i < blocks; i++) {
+      histogram.add(TimeUnit.MILLISECONDS.toNanos(millis));
+    }
+    return histogram.coarse();
+  }
+
+  @Test
+  void latenciesAreShownForAllForEachExecutorAndForSlowPeers() throws Exception {
+    TestRows rows = new TestRows(10);
+    rows.fetched("1", counts(90, 2).plus(counts(10, 700)), "3", counts(10, 700));
+    rows.fetched("2", counts(50, 2), "3", counts(50, 2));
+    String html = new ExecutorsContent(rows.store).html(NO_PARAMETERS);
+    assertIsWellFormed(html);
+    String plain = html.replace('\u00a0', ' ');
+    assertTrue(plain.contains("150 blocks: half within 3.0 ms, 95 % within 700 ms, all within 700 ms."), plain);
+    assertTrue(plain.contains("≤ 3 ms</td><td class=\"text-end text-right\">140</td>"), plain);
+    assertTrue(plain.contains("<td>executor 3</td><td class=\"text-end text-right\">2</td>"), plain);
+    assertTrue(plain.contains("<title>≤ 3 ms: 90, ≤ 1 s: 10</title>"), plain);
+  }
+
+  @Test
+  void peersAreShownWithTheirState() {
+    TestRows rows = new TestRows(10);
+    rows.executor("1", "host", true, "fine", Map.of("transport.peerFailures", 3L, "transport.pinnedBytes", 7L));
+    rows.executor("1", "host", true, "fine", Map.of("transport.peerFailures", 3L));
+    rows.listener.onOtherEvent(ExecutorPeers.of("1", 20, 4, 3, List.of("8", "9")));
+    String html = new ExecutorsContent(rows.store).html(NO_PARAMETERS);
+    assertTrue(html.contains("20 known, 4 connected, 3 failed: 8, 9, …; 3 failures so far"), html);
+    assertTrue(html.replace('\u00a0', ' ').contains("0 / 7 B"), "pinned now, and at most: " + html);
+  }
+
+  @Test
+  void encodingsAreShownAsABarForEachShuffle() throws Exception {
+    TestRows rows = new TestRows(10);
+    rows.registered(1);
+    rows.listener.onOtherEvent(ShuffleColumns.of(1, 1, List.of(new ColumnBytes(0, 80, new long[] {0, 10, 30}),
+        new ColumnBytes(1, 80, new long[] {0, 0, 0, 0, 0, 60}))));
+    rows.listener
+        .onOtherEvent(ShuffleColumns.of(1, 1, List.of(new ColumnBytes(1, 20, new long[] {0, 0, 0, 0, 0, 20}))));
+    String html = new ShufflesContent(rows.store).html(NO_PARAMETERS);
+    assertIsWellFormed(html);
+    assertTrue(html.contains("field 2: 80 B of 100 B of rows; words as they are 100 %"), html);
+    assertTrue(html.contains(
+        "field 1: 40 B of 80 B of rows; difference from a base 25 %; difference from the row before 75 %"), html);
+    String timeline = new TimelineContent(rows.store).html(Map.of("id", "1")::get);
+    assertIsWellFormed(timeline);
+    assertTrue(timeline.contains("In 2 frames: one of each executor"), timeline);
+  }
+
+  @Test
+  void diagnosisNamesColumnsThatDoNotGetSmallerAndSlowExecutors() {
+    TestRows rows = new TestRows(10);
+    rows.registered(12);
+    rows.summary(12, 1, Map.of(Counter.WRITE_BLOCK_BYTES, 10L << 20));
+    rows.listener.onOtherEvent(ShuffleColumns.of(12, 1, List.of(new ColumnBytes(0, 80, new long[] {3}),
+        new ColumnBytes(1, 80, new long[] {2}), new ColumnBytes(2, 95, new long[] {0, 0, 0, 0, 0, 0, 95}))));
+    rows.fetched("1", counts(90, 10).plus(counts(10, 700)), "5", counts(10, 700));
+    rows.fetched("2", counts(100, 10), "6", counts(50, 10));
+    assertEquals(List.of(
+        "95 % of shuffle 12 is one column, field 3, that hardly gets smaller: 95 B in blocks of 95 B in rows, in 1 "
+            + "frame that was looked at.",
+        "89 % of the time in which blocks were under way is executor 5's, which gave 10 % of the blocks (95 % within "
+            + "700 ms), to the executor that it was among the slowest for."),
+        new Diagnosis(rows.store.application(), rows.store.shuffles(), rows.store.executors()).sentences());
+  }
+
+  @Test
+  void theOverviewSaysWhereBytesWentAndWhatWasSaved() throws Exception {
+    TestRows rows = new TestRows(10);
+    rows.registered(1);
+    rows.summary(1, 1, Map.of(Counter.WRITE_BLOCK_BYTES, 10L << 20, Counter.WRITE_STOCK_BYTES, 30L << 20,
+        Counter.READ_REMOTE_BYTES, 4L << 20, Counter.READ_ONE_SIDED_BYTES, 3L << 20));
+    rows.executor("1", "host", true, "fine", Map.of("cache.bytes", 6L << 20, "cache.movedBytes", 1L << 20,
+        "transport.cmaBytes", 2L << 20, "memory.limitBytes", 100L << 20, "memory.usedBytes", 25L << 20));
+    rows.listener
+        .onOtherEvent(SettingsInForce.of("1.0", true, "UCX", new String[] {"sluice", "cache", "ucx"}, 1, false, 2,
+            Map.of()).on("4.2.0", "17"));
+    String html = new OverviewContent(rows.store).html(NO_PARAMETERS);
+    assertIsWellFormed(html);
+    for (String part : List.of("so 20.0 MiB (67 %) less was written", "fetched 4.0 MiB from each other",
+        "about 8.0 MiB less than in Spark&#39;s format", "6.0 MiB, 1.0 MiB of it moved to disks later",
+        "3.0 MiB, 2.0 MiB of it within a machine", "25.0 MiB of 100 MiB (25 %)", "Spark 4.2.0, Java 17")) {
+      assertTrue(html.contains(part), part + " in " + html);
     }
   }
 

@@ -4,14 +4,25 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.events.ExecutorFigures;
+import io.sluice.spark.events.ExecutorLatencies;
+import io.sluice.spark.events.ExecutorPeers;
+import io.sluice.spark.events.ExecutorSelfTest;
 import io.sluice.spark.events.SettingsInForce;
+import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.events.ShuffleRegistered;
+import io.sluice.spark.events.StageSummary;
+import io.sluice.spark.events.StageTasks;
+import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.LatencyCounts;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.status.KVUtils;
 import org.apache.spark.util.kvstore.InMemoryStore;
 import org.junit.jupiter.api.Test;
+
+import org.apache.spark.util.JsonProtocol$;
 
 class StatusListenerTest {
   @Test
@@ -55,6 +66,28 @@ class StatusListenerTest {
     assertTrue(new OverviewContent(rows.store).html(name -> null).contains("so 200 B (67 %) less was written"));
   }
 
+  /** As a log has them that another tool has written or that is damaged. */
+  @Test
+  void eventsWithoutFieldsOrWithWrongOnesHarmNoOthers() {
+    TestRows rows = new TestRows(10);
+    for (Class<?> event : List.of(SettingsInForce.class, ShuffleRegistered.class, StageSummary.class,
+        ExecutorSelfTest.class, ExecutorFigures.class, ExecutorLatencies.class, ExecutorPeers.class,
+        ShuffleColumns.class,
+        StageTasks.class)) {
+      for (String fields : List.of("", ",\"figures\":{\"write.records\":null}", ",\"shuffleId\":-5,\"columns\":[{}]",
+          ",\"executorId\":\"x\",\"slowest\":[{}],\"all\":{\"counts\":[1]}", ",\"tasks\":[1,2],\"encodeMicros\":[1]")) {
+        rows.listener.onOtherEvent(
+            JsonProtocol$.MODULE$.sparkEventFromJson("{\"Event\":\"" + event.getName() + "\"" + fields + "}"));
+      }
+    }
+    rows.registered(1);
+    rows.summary(1, 5, Map.of(Counter.WRITE_RECORDS, 10L));
+    assertEquals(10, rows.store.shuffle(1).of(Counter.WRITE_RECORDS));
+    for (PageContent page : SluiceTab.pages(rows.store)) {
+      assertTrue(page.html(name -> null).length() > 100, page::title);
+    }
+  }
+
   /** Spark may keep the store on disk. */
   @Test
   void rowsSurviveSparksSerializer() throws Exception {
@@ -62,14 +95,21 @@ class StatusListenerTest {
     rows.fallback(3, "AGGREGATOR", "it has an aggregator");
     rows.summary(3, 5, Map.of(Counter.WRITE_RECORDS, 1_234_567_890_123L));
     rows.executor("7", "host", false, "detail", Map.of("memory.peakBytes", 5L));
+    LatencyCounts counts = new LatencyCounts(new long[] {3, 4}, 99, 50);
+    rows.fetched("7", counts, "8", counts);
+    rows.listener.onOtherEvent(ExecutorPeers.of("7", 2, 1, 1, List.of("8")));
+    rows.listener.onOtherEvent(ShuffleColumns.of(3, 1, List.of(new ColumnBytes(0, 9, new long[] {1, 2}))));
+    new TestStages(rows.listener).run(TestStages.stage(5, 4, 3), 0, 2);
     rows.listener
         .onOtherEvent(SettingsInForce.of("1", true, "UCX", new String[] {"sluice", "cache", "ucx"}, 1, false, 2,
             Map.of("spark.sluice.mode", "UCX")));
     KVUtils.KVStoreScalaSerializer serializer = new KVUtils.KVStoreScalaSerializer();
-    for (Object row : List.of(rows.store.shuffle(3), rows.store.executor("7"), rows.store.application())) {
+    for (Object row : List.of(rows.store.shuffle(3), rows.store.executor("7"), rows.store.application(),
+        rows.store.timeline("5.0"))) {
       Object read = serializer.deserialize(serializer.serialize(row), row.getClass());
       InMemoryStore copy = new InMemoryStore();
       copy.write(read);
+      assertEquals(new String(serializer.serialize(row)), new String(serializer.serialize(read)));
       assertEquals(pages(rowStore(row)), pages(copy));
     }
   }

@@ -1,10 +1,14 @@
 package io.sluice.spark.ui;
 
 import io.sluice.spark.events.ExecutorFigures;
+import io.sluice.spark.events.ExecutorLatencies;
 import io.sluice.spark.events.ExecutorSelfTest;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.events.StageSummary;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.metrics.PeerLatency;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.util.kvstore.InMemoryStore;
 
@@ -35,5 +39,10 @@ final class TestRows {
   void executor(String id, String host, boolean nativeCore, String detail, Map<String, Long> figures) {
     listener.onOtherEvent(ExecutorSelfTest.of(id, host, nativeCore, detail));
     listener.onOtherEvent(ExecutorFigures.of(id, figures));
+  }
+
+  /** An executor's latencies, and those of the blocks of its slowest peer. */
+  void fetched(String id, LatencyCounts all, String peer, LatencyCounts ofPeer) {
+    listener.onOtherEvent(ExecutorLatencies.of(id, all, List.of(new PeerLatency(peer, ofPeer))));
   }
 }
