@@ -132,8 +132,8 @@ impl<'a> Source<'a> {
         }
         let (have, want) = (array.n_buffers, ty.buffers() as i64);
         // Views have any number of buffers for bytes, and one for those buffers' lengths.
-        let views = ty.layout() == Some(Layout::Views);
-        if if views { have <= want } else { have != want } {
+        let enough = if ty.layout() == Some(Layout::Views) { have > want } else { have == want };
+        if !enough {
             return Err(ColumnError::invalid(format!("{have} buffers, a {ty:?} has {want}")));
         }
         if have > 0 && array.buffers.is_null() {
