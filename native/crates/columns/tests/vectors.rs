@@ -12,20 +12,27 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex")).collect()
 }
 
+/// Rows, and the partition of each.
+#[derive(Default)]
+struct Partitioned {
+    rows: Vec<Vec<u8>>,
+    partitions: Vec<u32>,
+}
+
 /// `formats|partitions|row|partition`, a line for each row.
 #[test]
 fn hashes_are_those_of_spark_and_of_the_row_exchange() {
     let text = include_str!("vectors/hash.txt");
-    let mut tables: BTreeMap<(&str, u32), Vec<(Vec<u8>, u32)>> = BTreeMap::new();
+    let mut tables: BTreeMap<(&str, u32), Partitioned> = BTreeMap::new();
     for line in text.lines() {
         let [formats, partitions, row, id] = line.split('|').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let table = tables.entry((formats, partitions.parse().expect("a number"))).or_default();
-        table.push((hex(row), id.parse().expect("a number")));
+        table.rows.push(hex(row));
+        table.partitions.push(id.parse().expect("a number"));
     }
     let mut rows_compared = 0;
-    for ((formats, partitions), rows) in tables {
+    for ((formats, partitions), Partitioned { rows, partitions: expected }) in tables {
         let formats: Vec<String> = formats.split(' ').map(str::to_owned).collect();
-        let (rows, expected): (Vec<Vec<u8>>, Vec<u32>) = rows.into_iter().unzip();
         let columns: Vec<usize> = (0..formats.len()).collect();
         let ids = partition::hash(&decoded(&rows, &formats), &columns, partitions).expect("ids");
         assert_eq!(ids, expected, "{formats:?}");

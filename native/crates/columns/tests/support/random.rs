@@ -202,7 +202,8 @@ fn some_value(random: &mut Random, format: &str) -> (Value, Vec<u8>) {
             (Value::Interval(Some(row)), stored(micros * 1000))
         }
         "d:38,10" | "d:19,0" | "d:25,-3" => {
-            let wide = i128::from(random.word() as i64) * i128::from(random.word() as i64) >> random.below(120);
+            let product = i128::from(random.word() as i64) * i128::from(random.word() as i64);
+            let wide = product >> random.below(120);
             (Value::Wide(Some(big_integer(wide))), wide.to_le_bytes().to_vec())
         }
         _ => number(random, format, small).unwrap_or_else(|| {
@@ -274,7 +275,7 @@ fn array(random: &mut Random, format: &str, values: &[(Value, Vec<u8>)]) -> Arra
 
 /// The bits behind the last one.
 fn random_bit(nulls: &[bool]) -> bool {
-    nulls.len() % 2 == 0
+    nulls.len().is_multiple_of(2)
 }
 
 fn bitmap(behind: bool, bits: &[bool]) -> Vec<u8> {
