@@ -1,12 +1,11 @@
 //! Frames to rows.
 
 use crate::bytes::{Input, round8};
-use crate::column;
 use crate::error::{CodecError, Result};
 use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::kernels::Kernels;
 use crate::layout::{Kind, bitset_words, stride, words_fit};
-use crate::scratch::{RETAINED_LIMIT, Scratch, at_least, clear_for, scratch_of};
+use crate::scratch::{RETAINED_LIMIT, Scratch, clear_for, scratch_of};
 use crate::seal::FrameKey;
 use crate::tails;
 use crate::vardata::{TargetSlot, VarDecoder};
@@ -21,17 +20,21 @@ const EXTRA_BYTES: usize = 256 << 10;
 /// Memory: while it decodes a frame, a decoder holds at most [`Decoder::scratch_bound`] bytes; between two calls at
 /// most [`crate::RETAINED_LIMIT`].
 pub struct Decoder {
-    kernels: &'static Kernels,
-    words: Vec<u64>,
-    kinds: Vec<Kind>,
+    pub(crate) kernels: &'static Kernels,
+    pub(crate) words: Vec<u64>,
+    pub(crate) kinds: Vec<Kind>,
     /// Where the predicted part of each row ends, then where each row's next slot starts in the target.
-    ends: Vec<u64>,
-    tails: Vec<u64>,
-    slots: Vec<TargetSlot>,
-    var: VarDecoder,
+    pub(crate) ends: Vec<u64>,
+    pub(crate) tails: Vec<u64>,
+    pub(crate) slots: Vec<TargetSlot>,
+    pub(crate) var: VarDecoder,
+    /// Slots by field, for those who want columns.
+    pub(crate) values: Vec<u8>,
+    /// Where each field's begin.
+    pub(crate) starts: Vec<usize>,
 }
 
-scratch_of!(Decoder: words, kinds, ends, tails, slots, var);
+scratch_of!(Decoder: words, kinds, ends, tails, slots, var, values, starts);
 
 impl Default for Decoder {
     fn default() -> Self {
@@ -55,6 +58,8 @@ impl Decoder {
             tails: Vec::new(),
             slots: Vec::new(),
             var: VarDecoder::default(),
+            values: Vec::new(),
+            starts: Vec::new(),
         }
     }
 
@@ -150,17 +155,7 @@ impl Decoder {
             return Err(CodecError::new(format!("{rows} rows of {words} words do not fit {} bytes", target.len())));
         }
         let stride = stride(rows);
-        self.read_kinds(input, fields)?;
-        at_least(&mut self.words, words * stride);
-        clear_for(&mut self.ends, rows);
-        self.ends.resize(rows, words as u64 * 8);
-        for w in 0..words {
-            let column = &mut self.words[w * stride..(w + 1) * stride];
-            column::decode(self.kernels, input, rows, column)?;
-            if w >= first && self.kinds[w - first] != Kind::Word {
-                restore_words(self.kinds[w - first], &mut column[..rows], &mut self.ends, target.len())?;
-            }
-        }
+        self.read_words(input, rows, fields, target.len())?;
         tails::read_lengths(self.kernels, input, rows, &mut self.tails)?;
         self.place_rows(words, stride, target, row_bytes)?;
         // `place_rows` left in `ends` where each row's tail lies, and in `row_bytes` the lengths.
@@ -168,7 +163,7 @@ impl Decoder {
         self.read_slots(input, first, stride, target, row_bytes)
     }
 
-    fn read_kinds(&mut self, input: &mut Input<'_>, fields: usize) -> Result<()> {
+    pub(crate) fn read_kinds(&mut self, input: &mut Input<'_>, fields: usize) -> Result<()> {
         let packed = input.take(fields.div_ceil(4), "field kinds")?;
         clear_for(&mut self.kinds, fields);
         for field in 0..fields {
@@ -262,7 +257,7 @@ fn place_slots(
 }
 
 /// Turns size codes back into words, and moves each row's end past the slot.
-fn restore_words(kind: Kind, column: &mut [u64], ends: &mut [u64], limit: usize) -> Result<()> {
+pub(crate) fn restore_words(kind: Kind, column: &mut [u64], ends: &mut [u64], limit: usize) -> Result<()> {
     let (mut sizes, mut furthest) = (0u64, 0u64);
     for (code, end) in column.iter_mut().zip(ends) {
         let size = code.wrapping_sub(1);

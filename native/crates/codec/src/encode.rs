@@ -15,7 +15,7 @@ use crate::vardata::{Slot, VarEncoder};
 /// Rows of a frame together have about this many bytes: rows and columns fit a 1 MiB L2 cache together.
 const FRAME_BYTES: usize = 160 << 10;
 /// Most rows of a frame (zero-field rows have no bytes to count).
-const FRAME_ROWS: usize = 4096;
+pub(crate) const FRAME_ROWS: usize = 4096;
 /// Frames are cut at a multiple of this many rows, a whole tile of the bit packing.
 const TILE_ROWS: usize = 512;
 
@@ -65,21 +65,23 @@ impl<'a, E, F: FnMut(&[u8]) -> Result<(), E>> FrameSink<'a> for Unbounded<F> {
 /// Memory: while it encodes, an encoder holds at most [`Encoder::scratch_bound`] bytes; between two calls of
 /// [`Encoder::encode`] at most [`crate::RETAINED_LIMIT`].
 pub struct Encoder {
-    options: CodecOptions,
+    pub(crate) options: CodecOptions,
     kernels: &'static Kernels,
-    words: Vec<u64>,
-    row_bytes: Vec<u64>,
-    portions: Portions,
+    pub(crate) words: Vec<u64>,
+    pub(crate) row_bytes: Vec<u64>,
+    /// Of rows in columns, before they are cut into frames.
+    pub(crate) lengths: Vec<u64>,
+    pub(crate) portions: Portions,
     sizes: Vec<u64>,
-    kinds: Vec<Kind>,
-    ends: Vec<u64>,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) ends: Vec<u64>,
     slots: Vec<Slot>,
-    columns: ColumnEncoder,
-    var: VarEncoder,
-    frame: Vec<u8>,
+    pub(crate) columns: ColumnEncoder,
+    pub(crate) var: VarEncoder,
+    pub(crate) frame: Vec<u8>,
 }
 
-scratch_of!(Encoder: words, row_bytes, portions, sizes, kinds, ends, slots, columns, var, frame);
+scratch_of!(Encoder: words, row_bytes, lengths, portions, sizes, kinds, ends, slots, columns, var, frame);
 
 impl Encoder {
     /// An encoder with the best kernels of this CPU.
@@ -94,6 +96,7 @@ impl Encoder {
             kernels,
             words: Vec::new(),
             row_bytes: Vec::new(),
+            lengths: Vec::new(),
             portions: Portions::default(),
             sizes: Vec::new(),
             kinds: Vec::new(),
@@ -135,7 +138,7 @@ impl Encoder {
     ) -> Result<(), S::Error> {
         let mut done = Ok(());
         while !rows.is_empty() && done.is_ok() {
-            let (now, later) = rows.split_at(frame_rows(rows));
+            let (now, later) = rows.split_at(frame_rows(rows.len(), |i| rows[i].len()));
             done = sink.make_room(now, frame_bound(now)).and_then(|()| {
                 self.make_frame(now, fields);
                 sink.take(now, &mut self.frame)
@@ -161,7 +164,7 @@ impl Encoder {
 
     /// Most bytes of memory that the encoder holds while [`Encoder::encode`] encodes rows of `fields` fields, none
     /// longer than `longest_row` bytes, however many they are: about three times the longest row, 128 bytes a field,
-    /// and 6 MiB.
+    /// and 6 MiB. [`Encoder::encode_columns`] takes 128 KiB more.
     pub fn scratch_bound(&self, longest_row: usize, fields: u32) -> usize {
         let words = bitset_words(fields as usize) + fields as usize;
         // A frame's rows before its last are shorter than FRAME_BYTES together, and each has all its words.
@@ -182,20 +185,33 @@ impl Encoder {
     fn make_frame(&mut self, rows: &[&[u8]], fields: u32) {
         let decoded: usize = rows.iter().map(|r| r.len()).sum();
         let words = bitset_words(fields as usize) + fields as usize;
-        let room = self.frame_room(decoded, rows.len(), words);
-        clear_for(&mut self.frame, room);
-        self.frame.extend_from_slice(&[0; HEADER_BYTES]);
+        self.begin_frame(decoded, rows.len(), words);
         let columnar = self.options.level != Level::Plain && self.put_columnar(rows, fields as usize, decoded);
-        let plain_bytes = decoded + rows.len() * 4;
-        let keep = columnar && self.frame.len() - HEADER_BYTES < plain_bytes;
+        let keep = columnar && self.is_smaller_than_plain(decoded, rows.len());
         if !keep {
             self.put_plain(rows);
         }
+        self.finish_frame(keep, rows.len(), fields, decoded);
+    }
+
+    /// Makes room for a frame of so many rows, of so many bytes and words, and leaves room for its header.
+    pub(crate) fn begin_frame(&mut self, decoded: usize, rows: usize, words: usize) {
+        let room = self.frame_room(decoded, rows, words);
+        clear_for(&mut self.frame, room);
+        self.frame.extend_from_slice(&[0; HEADER_BYTES]);
+    }
+
+    pub(crate) fn is_smaller_than_plain(&self, decoded: usize, rows: usize) -> bool {
+        self.frame.len() - HEADER_BYTES < decoded + rows * size_of::<u32>()
+    }
+
+    /// Writes the header before the payload.
+    pub(crate) fn finish_frame(&mut self, columnar: bool, rows: usize, fields: u32, decoded: usize) {
         let payload = &self.frame[HEADER_BYTES..];
         let header = FrameHeader {
             path: PATH_ROWS,
-            encoding: if keep { ENCODING_COLUMNAR } else { ENCODING_PLAIN },
-            records: rows.len() as u32,
+            encoding: if columnar { ENCODING_COLUMNAR } else { ENCODING_PLAIN },
+            records: rows as u32,
             fields,
             decoded_bytes: decoded as u32,
             encoded_bytes: payload.len() as u32,
@@ -204,8 +220,13 @@ impl Encoder {
         self.frame[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
     }
 
-    fn put_plain(&mut self, rows: &[&[u8]]) {
+    /// Throws away what was put behind the header.
+    pub(crate) fn begin_plain(&mut self) {
         self.frame.truncate(HEADER_BYTES);
+    }
+
+    fn put_plain(&mut self, rows: &[&[u8]]) {
+        self.begin_plain();
         for row in rows {
             self.frame.extend_from_slice(&(row.len() as u32).to_le_bytes());
         }
@@ -237,7 +258,23 @@ impl Encoder {
     }
 
     /// Appends the columnar payload of the rows that are gathered and predicted.
-    fn put_columns(&mut self, fields: usize, stride: usize, rows: usize) {
+    pub(crate) fn put_columns(&mut self, fields: usize, stride: usize, rows: usize) {
+        self.put_word_columns(fields, stride, rows);
+        self.sizes.clear();
+        self.sizes.extend(self.row_bytes.iter().zip(&self.ends).map(|(bytes, end)| bytes - end));
+        let (columns, out) = (&mut self.columns, &mut self.frame);
+        tails::encode(&self.portions, &self.ends, &self.sizes, &self.options, columns, &mut self.var, out);
+        let first = bitset_words(fields);
+        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
+            let column = &self.words[(first + field) * stride..][..rows];
+            clear_for(&mut self.slots, rows);
+            self.slots.extend(column.iter().map(|w| slot(*kind, *w)));
+            self.var.encode(&self.portions, &self.slots, &self.options, columns, out);
+        }
+    }
+
+    /// Appends the kinds of fields, and the columns of words and of size codes.
+    pub(crate) fn put_word_columns(&mut self, fields: usize, stride: usize, rows: usize) {
         let first = bitset_words(fields);
         let words = first + fields;
         let transposed = Columns { words: &self.words[..words * stride], stride, rows };
@@ -252,15 +289,6 @@ impl Encoder {
                 self.sizes.extend(column.iter().map(|w| size_code(*w)));
                 self.columns.encode(&self.sizes, &mut self.frame);
             }
-        }
-        self.sizes.clear();
-        self.sizes.extend(self.row_bytes.iter().zip(&self.ends).map(|(bytes, end)| bytes - end));
-        let (columns, out) = (&mut self.columns, &mut self.frame);
-        tails::encode(&self.portions, &self.ends, &self.sizes, &self.options, columns, &mut self.var, out);
-        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
-            clear_for(&mut self.slots, rows);
-            self.slots.extend(transposed.column(first + field).iter().map(|w| slot(*kind, *w)));
-            self.var.encode(&self.portions, &self.slots, &self.options, columns, out);
         }
     }
 }
@@ -290,13 +318,14 @@ fn frame_bound(rows: &[&[u8]]) -> usize {
     HEADER_BYTES + rows.iter().map(|row| size_of::<u32>() + row.len()).sum::<usize>()
 }
 
-fn frame_rows(rows: &[&[u8]]) -> usize {
+/// How many of `rows` rows, with these lengths, the next frame has.
+pub(crate) fn frame_rows(rows: usize, bytes_of: impl Fn(usize) -> usize) -> usize {
     let mut bytes = 0;
-    let most = rows.len().min(FRAME_ROWS);
+    let most = rows.min(FRAME_ROWS);
     let mut n = 0;
     while n < most && bytes < FRAME_BYTES {
-        bytes += rows[n].len();
+        bytes += bytes_of(n);
         n += 1;
     }
-    if n < rows.len() && n > TILE_ROWS { n / TILE_ROWS * TILE_ROWS } else { n }
+    if n < rows && n > TILE_ROWS { n / TILE_ROWS * TILE_ROWS } else { n }
 }

@@ -41,7 +41,7 @@ impl Kind {
 }
 
 /// Words before the fields: one bit a field.
-pub(crate) fn bitset_words(fields: usize) -> usize {
+pub fn bitset_words(fields: usize) -> usize {
     fields.div_ceil(64)
 }
 

@@ -27,8 +27,10 @@ compile_error!("the block format is little-endian and the kernels assume 64-bit 
 mod bitpack;
 mod bytes;
 mod column;
+mod columns;
 mod compress;
 mod decode;
+mod decode_columns;
 mod encode;
 mod error;
 pub mod header;
@@ -41,12 +43,15 @@ mod seal;
 mod tails;
 mod vardata;
 
+pub use columns::{ColumnRows, RowId, Slots};
 pub use compress::Codec;
 pub use decode::Decoder;
+pub use decode_columns::DecodedColumns;
 pub use encode::{Encoder, FrameSink};
 pub use error::CodecError;
 pub use header::{FrameHeader, HEADER_BYTES, MAX_FIELDS, MAX_RECORDS};
 pub use kernels::Kernels;
+pub use layout::bitset_words;
 pub use options::{CodecOptions, Level};
 pub use scratch::RETAINED_LIMIT;
 pub use seal::{END_MARK_BYTES, EndMark, EndMarkKey, FrameKey, OutputId, SEAL_BYTES, Seal, Sealer, SealsDigest};

@@ -30,6 +30,12 @@ impl Portions {
         }));
     }
 
+    /// Writes a value of row `row` at `at` bytes from the row's start.
+    pub(crate) fn put(&mut self, row: usize, at: u32, value: &[u8]) {
+        let start = (self.starts[row] + (at - self.fixed)) as usize;
+        self.bytes[start..start + value.len()].copy_from_slice(value);
+    }
+
     /// `len` bytes of row `row` at `at` bytes from the row's start; nothing if `len` is 0, wherever that is.
     #[inline(always)]
     pub(crate) fn slice(&self, row: usize, at: u32, len: u32) -> &[u8] {

@@ -8,7 +8,7 @@
 
 /// Most bytes that an encoder or a decoder keeps between two calls. Frames of usual size (160 KiB) need under 0.7 MiB.
 pub const RETAINED_LIMIT: usize = 4 << 20;
-/// Most bytes that one buffer keeps when memory is given back. An encoder has 17 buffers, and contexts of at most 1
+/// Most bytes that one buffer keeps when memory is given back. An encoder has 18 buffers, and contexts of at most 1
 /// MiB.
 const KEPT_BYTES: usize = 128 << 10;
 

@@ -17,6 +17,8 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// A decimal of more than 18 digits: always 16 bytes; null keeps its slot.
     Wide(Option<Vec<u8>>),
+    /// A calendar interval: always 16 bytes; null keeps its slot and its size.
+    Interval(Option<[u8; 16]>),
 }
 
 /// The bytes of one `UnsafeRow`.
@@ -36,6 +38,12 @@ pub fn unsafe_row(values: &[Value]) -> Vec<u8> {
                 append(&mut row, &[], 16)
             }
             Value::Wide(Some(bytes)) => append(&mut row, bytes, 16),
+            Value::Interval(interval) => {
+                if interval.is_none() {
+                    row[i / 8] |= 1 << (i % 8);
+                }
+                append(&mut row, &interval.unwrap_or_default(), 16)
+            }
         };
         let at = bitset + i * 8;
         row[at..at + 8].copy_from_slice(&word.to_le_bytes());

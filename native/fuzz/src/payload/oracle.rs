@@ -2,12 +2,17 @@
 
 use std::cell::RefCell;
 
-use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level};
+use sluice_codec::{
+    Codec, CodecOptions, DecodedColumns, Decoder, Encoder, FrameHeader, HEADER_BYTES, Kernels, Level, Slots,
+    bitset_words,
+};
 
 use super::reference;
 
 /// Larger claims are not tried: the decoder is given the room that the header asks for.
 const MOST_BYTES: usize = 1 << 20;
+/// Rows of more fields are not decoded to columns: a kind for each of a million fields takes longer than all the rest.
+const MOST_FIELDS: u32 = 2000;
 /// Around the target and the row lengths.
 const GUARD_BYTES: usize = 64;
 const GUARD: u8 = 0xA5;
@@ -32,6 +37,7 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
             let decode =
                 |target: &mut [u8], lengths: &mut [u32]| decoder.decode_payload(header, payload, target, lengths).ok();
             compare(name, header, expected.as_deref(), decode);
+            check_columns(name, decoder, header, payload, expected.as_deref());
             if expected.is_some() {
                 refuse_without_room(name, header, |target, lengths| {
                     decoder.decode_payload(header, payload, target, lengths).is_ok()
@@ -41,6 +47,50 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
     });
     if let Some(rows) = expected {
         check_round_trip(&rows, header.fields, payload.len());
+    }
+}
+
+/// Decodes to columns, as if fields had slots of several kinds. Panics unless the columns are those of the rows.
+fn check_columns(name: &str, decoder: &mut Decoder, header: &FrameHeader, payload: &[u8], rows: Option<&[Vec<u8>]>) {
+    const CHOICES: [fn(usize) -> Slots; 4] = [
+        |_| Slots::None,
+        |_| Slots::Rounded,
+        |_| Slots::Sixteen,
+        |field| if field % 2 == 0 { Slots::None } else { Slots::Rounded },
+    ];
+    if header.fields > MOST_FIELDS {
+        return;
+    }
+    for choice in CHOICES {
+        let slots: Vec<Slots> = (0..header.fields as usize).map(choice).collect();
+        if let Ok(Some(columns)) = decoder.decode_payload_columns(header, payload, &slots) {
+            let rows = rows.unwrap_or_else(|| panic!("{name}: columns of a payload that the specification refuses"));
+            compare_columns(name, &columns, &slots, rows);
+        }
+    }
+}
+
+fn compare_columns(name: &str, columns: &DecodedColumns<'_>, slots: &[Slots], rows: &[Vec<u8>]) {
+    let word = |row: &[u8], w: usize| row[w * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+    let first = bitset_words(slots.len());
+    assert_eq!(columns.rows(), rows.len(), "{name}: rows in columns");
+    for w in 0..first {
+        assert!(
+            rows.iter().zip(columns.null_words(w)).all(|(row, bits)| word(row, w) == *bits),
+            "{name}: null bits {w}"
+        );
+    }
+    for (field, slots) in slots.iter().enumerate() {
+        let words = columns.words(field);
+        assert!(
+            rows.iter().zip(words).all(|(row, w)| word(row, first + field) == *w),
+            "{name}: words of field {field}"
+        );
+        columns.for_each_value(field, |i, value| {
+            let (at, size) = ((words[i] >> 32) as usize, (words[i] & 0xFFFF_FFFF) as usize);
+            let expected = if *slots == Slots::None || size == 0 { &[] } else { &rows[i][at..at + size] };
+            assert!(value == expected, "{name}: value of field {field} in row {i}");
+        });
     }
 }
 

@@ -16,6 +16,12 @@ pub(crate) struct Slot {
     pub size: u32,
 }
 
+/// The values of one field.
+pub(crate) trait Values {
+    /// Calls `each` with `i` and the value for every row `i` that has a slot, in order.
+    fn for_each(&self, each: impl FnMut(usize, &[u8]));
+}
+
 /// Encodes var data; owns its scratch memory.
 #[derive(Default)]
 pub(crate) struct VarEncoder {
@@ -29,6 +35,24 @@ scratch_of!(VarEncoder: words, bytes, compressor);
 #[inline(always)]
 fn load(word: &[u8]) -> u64 {
     word.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+/// The 8 bytes at `at`, with zeros from the value's end on.
+#[inline(always)]
+fn padded_word(value: &[u8], at: usize) -> u64 {
+    let rest = value.get(at..).unwrap_or(&[]);
+    if let Some(whole) = rest.first_chunk::<8>() {
+        return u64::from_le_bytes(*whole);
+    }
+    // Loads of constant length that overlap: a copy of so few bytes would be a call.
+    let n = rest.len();
+    if let (Some(low), Some(high)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << (8 * (n - 4))
+    } else if n > 0 {
+        u64::from(rest[0]) | u64::from(rest[n / 2]) << (8 * (n / 2)) | u64::from(rest[n - 1]) << (8 * (n - 1))
+    } else {
+        0
+    }
 }
 
 impl VarEncoder {
@@ -50,6 +74,34 @@ impl VarEncoder {
         self.encode_bytes(if padded { FULL } else { TRIM }, rows, values, options, out);
     }
 
+    /// Appends the var data of one field whose values do not lie in rows: what [`Self::encode`] appends where each slot
+    /// has zeros behind its value. `slot_bytes` gives the slot of row `i`.
+    pub(crate) fn encode_values(
+        &mut self,
+        rows: usize,
+        slot_bytes: impl Fn(usize) -> usize,
+        values: &impl Values,
+        options: &CodecOptions,
+        columns: &mut ColumnEncoder,
+        out: &mut Vec<u8>,
+    ) {
+        let (longest, total) = (0..rows).map(&slot_bytes).fold((0, 0), |(l, t), slot| (slot.max(l), slot + t));
+        if longest > MAX_WORDS * 8 {
+            clear_for(&mut self.bytes, total);
+            values.for_each(|_, value| self.bytes.extend_from_slice(value));
+            return put_bytes(TRIM, &self.bytes, options, &mut self.compressor, out);
+        }
+        let mut filled = [0usize; MAX_WORDS];
+        self.words[..longest / 8].iter_mut().for_each(|words| at_least(words, rows));
+        values.for_each(|i, value| {
+            for (k, (words, n)) in self.words.iter_mut().zip(&mut filled).take(slot_bytes(i) / 8).enumerate() {
+                words[*n] = padded_word(value, k * 8);
+                *n += 1;
+            }
+        });
+        self.put_words(filled, columns, out);
+    }
+
     /// Appends the var data of the rows' tails: of row `i`, `sizes[i]` bytes from `ends[i]` on.
     pub(crate) fn encode_tails(
         &mut self,
@@ -64,7 +116,6 @@ impl VarEncoder {
     }
 
     fn encode_words(&mut self, rows: &Portions, slots: &[Slot], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
-        out.push(WORDS);
         let mut filled = [0usize; MAX_WORDS];
         for words in &mut self.words {
             at_least(words, slots.len());
@@ -76,6 +127,12 @@ impl VarEncoder {
                 *n += 1;
             }
         }
+        self.put_words(filled, columns, out);
+    }
+
+    /// Appends the first so many words of each column.
+    fn put_words(&self, filled: [usize; MAX_WORDS], columns: &mut ColumnEncoder, out: &mut Vec<u8>) {
+        out.push(WORDS);
         for (words, n) in self.words.iter().zip(filled).filter(|(_, n)| *n > 0) {
             columns.encode(&words[..n], out);
         }
@@ -101,4 +158,19 @@ impl VarEncoder {
 
 fn padding_is_zero(rows: &Portions, row: usize, s: &Slot) -> bool {
     rows.slice(row, s.at + s.size, s.slot - s.size).iter().all(|b| *b == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_padded_with_zeros() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        for (len, at) in (0..=20).flat_map(|len| [0, 8, 16, 24].map(|at| (len, at))) {
+            let mut padded = bytes[..len].to_vec();
+            padded.resize(40, 0);
+            assert_eq!(padded_word(&bytes[..len], at), load(&padded[at..]), "{len} bytes at {at}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::{TargetSlot, VarDecoder};
-pub(crate) use encode::{Slot, VarEncoder};
+pub(crate) use encode::{Slot, Values, VarEncoder};
 
 const WORDS: u8 = 0;
 const TRIM: u8 = 1;

@@ -1,0 +1,303 @@
+//! What columns → frames and back cost, beside rows → frames and Arrow IPC: `cargo run --release -p sluice-arrow-oracle
+//! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds.
+
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
+use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field, Schema as ArrowRsSchema, TimeUnit};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level, RowId};
+use sluice_columns::ffi::{ArrowArray, ArrowSchema};
+use sluice_columns::partition::{self, RowsByPartition};
+use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, Schema};
+use sluice_testkit::{Table, bench_table, incompressible, lineitem};
+
+const ROWS: usize = 400_000;
+const BATCH_ROWS: usize = 8192;
+const ROUNDS: usize = 9;
+const PARTITIONS: u32 = 200;
+
+/// CPU time of this thread, in nanoseconds.
+fn cpu() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// The types of a table's columns.
+fn types(table: &Table) -> Vec<DataType> {
+    use DataType::*;
+    let money = || Decimal128(12, 2);
+    match table.name {
+        "mixed8" => vec![Int64, Int64, Int64, Float64, Int64, Utf8, Timestamp(TimeUnit::Microsecond, None), Int64],
+        "lineitem" => vec![
+            Int64,
+            Int64,
+            Int64,
+            Int32,
+            money(),
+            money(),
+            money(),
+            money(),
+            Utf8,
+            Utf8,
+            Date32,
+            Date32,
+            Date32,
+            Utf8,
+            Utf8,
+            Utf8,
+        ],
+        _ => vec![Int64, Binary],
+    }
+}
+
+/// One table in every form.
+struct Forms {
+    table: Table,
+    arrow: Vec<RecordBatch>,
+    batches: Vec<Batch>,
+    schema: Schema,
+}
+
+fn import(batch: &RecordBatch, schema: &Schema) -> Batch {
+    let (mut array, _) = to_ffi(&StructArray::from(batch.clone()).to_data()).expect("an array");
+    // SAFETY: arrow-rs's struct is the interface's; the one here is left released.
+    unsafe {
+        let array = OwnedArray::take((&raw mut array).cast::<ArrowArray>()).expect("an array");
+        Batch::import(array, schema).expect("a batch")
+    }
+}
+
+impl Forms {
+    fn of(table: Table) -> Self {
+        let fields = types(&table).into_iter().enumerate().map(|(i, ty)| Field::new(format!("c{i}"), ty, true));
+        let arrow_schema = Arc::new(ArrowRsSchema::new(fields.collect::<Vec<_>>()));
+        let ffi = FFI_ArrowSchema::try_from(arrow_schema.as_ref()).expect("a schema");
+        // SAFETY: arrow-rs's struct is the interface's.
+        let schema = unsafe { Schema::read((&raw const ffi).cast::<ArrowSchema>()).expect("a schema") };
+        let block = rows_to_frames(&table, &mut Encoder::new(FAST));
+        let (array, _) = ColumnDecoder::new().decode(&schema, &block, usize::MAX).expect("frames");
+        // SAFETY: as above; arrow-rs releases it.
+        let data = unsafe {
+            from_ffi(std::mem::transmute::<ArrowArray, FFI_ArrowArray>(array.into_raw()), &ffi).expect("an array")
+        };
+        let all = RecordBatch::from(StructArray::from(data));
+        let arrow: Vec<RecordBatch> = (0..all.num_rows())
+            .step_by(BATCH_ROWS)
+            .map(|at| all.slice(at, BATCH_ROWS.min(all.num_rows() - at)))
+            .collect();
+        let batches = arrow.iter().map(|batch| import(batch, &schema)).collect();
+        Self { table, arrow, batches, schema }
+    }
+
+    fn ids(&self) -> Vec<RowId> {
+        let batches = self.batches.iter().zip(0u32..);
+        batches.flat_map(|(b, batch)| (0..b.rows() as u32).map(move |row| RowId { batch, row })).collect()
+    }
+}
+
+const FAST: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
+const ZSTD: CodecOptions = CodecOptions { codec: Codec::Zstd, level: Level::Fast };
+
+fn rows_to_frames(table: &Table, encoder: &mut Encoder) -> Vec<u8> {
+    let rows: Vec<&[u8]> = (0..table.rows()).map(|i| table.row(i)).collect();
+    let mut block = Vec::new();
+    let done: Result<(), ()> = encoder.encode(&rows, table.fields, |frame| {
+        block.extend_from_slice(frame);
+        Ok(())
+    });
+    done.expect("frames");
+    block
+}
+
+fn columns_to_frames(batches: &[Batch], ids: &[RowId], encoder: &mut ColumnEncoder) -> Vec<u8> {
+    let refs: Vec<&Batch> = batches.iter().collect();
+    let mut block = Vec::new();
+    let done = encoder.encode(&refs, ids, |frame| {
+        block.extend_from_slice(frame);
+        Ok::<(), ColumnError>(())
+    });
+    done.expect("frames");
+    block
+}
+
+fn ipc(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).expect("a codec");
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &batches[0].schema(), options).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("a batch"));
+    writer.finish().expect("an end");
+    writer.into_inner().expect("bytes")
+}
+
+fn frames_to_rows(block: &[u8], decoder: &mut Decoder, target: &mut [u8], lengths: &mut [u32]) -> usize {
+    let (mut at, mut rows) = (0, 0);
+    while at < block.len() {
+        let header = FrameHeader::parse(&block[at..]).expect("a header");
+        let end = at + HEADER_BYTES + header.encoded_bytes as usize;
+        rows += decoder.decode(&block[at..end], target, lengths).expect("a frame");
+        at = end;
+    }
+    rows
+}
+
+fn frames_to_columns(block: &[u8], schema: &Schema, decoder: &mut ColumnDecoder) -> usize {
+    let (mut at, mut rows) = (0, 0);
+    while at < block.len() {
+        let (array, read) = decoder.decode(schema, &block[at..], BATCH_ROWS).expect("frames");
+        rows += array.array().length as usize;
+        at += read;
+    }
+    rows
+}
+
+/// The name of a way, how many bytes it makes (or reads), and its times.
+struct Way<'w> {
+    name: &'static str,
+    bytes: usize,
+    run: Box<dyn FnMut() -> usize + 'w>,
+    times: Vec<f64>,
+}
+
+fn way<'w>(name: &'static str, run: impl FnMut() -> usize + 'w) -> Way<'w> {
+    Way { name, bytes: 0, run: Box::new(run), times: Vec::new() }
+}
+
+/// Runs all ways in turn, and prints a line of a table for each.
+fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
+    for way in &mut ways {
+        way.bytes = (way.run)();
+    }
+    for _ in 0..ROUNDS {
+        for way in &mut ways {
+            let start = cpu();
+            std::hint::black_box((way.run)());
+            way.times.push(cpu() - start);
+        }
+    }
+    let (rows, fields) = (forms.table.rows() as f64, f64::from(forms.table.fields));
+    for way in &mut ways {
+        way.times.sort_by(f64::total_cmp);
+        let row = way.times[ROUNDS / 2] / rows;
+        println!(
+            "| {} | {} | {row:.1} | {:.1} – {:.1} | {:.2} | {:.1} |",
+            forms.table.name,
+            way.name,
+            way.times[0] / rows,
+            way.times[ROUNDS - 1] / rows,
+            row / fields,
+            way.bytes as f64 / rows
+        );
+    }
+}
+
+fn writing(forms: &Forms) {
+    let ids = forms.ids();
+    let (table, arrow, batches) = (&forms.table, &forms.arrow, &forms.batches);
+    let (mut lz4, mut zstd) = (Encoder::new(FAST), Encoder::new(ZSTD));
+    let mut columns = [FAST, FAST, ZSTD].map(ColumnEncoder::new);
+    let [with_import, imported, columns_zstd] = &mut columns;
+    measure(
+        forms,
+        vec![
+            way("rows → frames, LZ4", || rows_to_frames(table, &mut lz4).len()),
+            way("columns → frames, LZ4", || columns_to_frames(batches, &ids, imported).len()),
+            way("… with the import of each batch", || {
+                let batches: Vec<Batch> = arrow.iter().map(|batch| import(batch, &forms.schema)).collect();
+                columns_to_frames(&batches, &ids, with_import).len()
+            }),
+            way("rows → frames, zstd", || rows_to_frames(table, &mut zstd).len()),
+            way("columns → frames, zstd", || columns_to_frames(batches, &ids, columns_zstd).len()),
+            way("columns → Arrow IPC", || ipc(arrow, None).len()),
+            way("columns → Arrow IPC, LZ4", || ipc(arrow, Some(CompressionType::LZ4_FRAME)).len()),
+            way("columns → Arrow IPC, zstd", || ipc(arrow, Some(CompressionType::ZSTD)).len()),
+        ],
+    );
+}
+
+/// Into partitions by a hash of the first column: the frames of each.
+fn partitioned(forms: &Forms) {
+    let (table, batches) = (&forms.table, &forms.batches);
+    let partition_of = |batch: &Batch| partition::hash(batch, &[0], PARTITIONS).expect("ids");
+    let ids: Vec<u32> = batches.iter().flat_map(partition_of).collect();
+    let mut sorted: Vec<Vec<&[u8]>> = vec![Vec::new(); PARTITIONS as usize];
+    ids.iter().enumerate().for_each(|(i, id)| sorted[*id as usize].push(table.row(i)));
+    let (mut rows, mut columns) = (Encoder::new(FAST), ColumnEncoder::new(FAST));
+    measure(
+        forms,
+        vec![
+            way("200 partitions: rows (sorted before) → frames", || {
+                let mut bytes = 0;
+                for rows_of in &sorted {
+                    let done: Result<(), ()> = rows.encode(rows_of, table.fields, |frame| {
+                        bytes += frame.len();
+                        Ok(())
+                    });
+                    done.expect("frames");
+                }
+                bytes
+            }),
+            way("200 partitions: columns → hash, sort, frames", || {
+                let ids: Vec<Vec<u32>> = batches.iter().map(partition_of).collect();
+                let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();
+                let by = RowsByPartition::of(&refs, PARTITIONS).expect("ids");
+                by.partitions().map(|p| columns_to_frames(batches, by.rows(p), &mut columns).len()).sum()
+            }),
+        ],
+    );
+}
+
+fn reading(forms: &Forms) {
+    let (lz4, zstd) = (rows_to_frames(&forms.table, &mut Encoder::new(FAST)), {
+        rows_to_frames(&forms.table, &mut Encoder::new(ZSTD))
+    });
+    let plain = ipc(&forms.arrow, None);
+    let ipc_lz4 = ipc(&forms.arrow, Some(CompressionType::LZ4_FRAME));
+    let ipc_zstd = ipc(&forms.arrow, Some(CompressionType::ZSTD));
+    let (mut target, mut lengths) = (vec![0; 8 << 20], vec![0; 1 << 16]);
+    let (mut rows, mut columns, mut columns_zstd) = (Decoder::new(), ColumnDecoder::new(), ColumnDecoder::new());
+    let read = |bytes: &[u8]| {
+        let reader = StreamReader::try_new(bytes, None).expect("a stream");
+        reader.for_each(|batch| drop(std::hint::black_box(batch.expect("a batch"))));
+        bytes.len()
+    };
+    measure(
+        forms,
+        vec![
+            way("frames → rows, LZ4", || {
+                frames_to_rows(&lz4, &mut rows, &mut target, &mut lengths);
+                lz4.len()
+            }),
+            way("frames → columns, LZ4", || {
+                frames_to_columns(&lz4, &forms.schema, &mut columns);
+                lz4.len()
+            }),
+            way("frames → columns, zstd", || {
+                frames_to_columns(&zstd, &forms.schema, &mut columns_zstd);
+                zstd.len()
+            }),
+            way("Arrow IPC → columns", || read(&plain)),
+            way("Arrow IPC, LZ4 → columns", || read(&ipc_lz4)),
+            way("Arrow IPC, zstd → columns", || read(&ipc_zstd)),
+        ],
+    );
+}
+
+fn main() {
+    println!("| table | what | ns/row | least – most | ns/value | bytes/row |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for table in [bench_table(ROWS), lineitem(ROWS), incompressible(ROWS / 2)] {
+        let forms = Forms::of(table);
+        let ids = forms.ids();
+        let same = rows_to_frames(&forms.table, &mut Encoder::new(FAST))
+            == columns_to_frames(&forms.batches, &ids, &mut ColumnEncoder::new(FAST));
+        assert!(same, "columns give the frames of rows");
+        writing(&forms);
+        partitioned(&forms);
+        reading(&forms);
+    }
+}

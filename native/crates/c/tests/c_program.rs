@@ -1,0 +1,106 @@
+//! The C interface as C programs see it: the example, compiled with the machine's `cc` and run, with both libraries and
+//! with sanitizers; and the header, whose names are those that are exported.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+// Linked, so that cargo builds the libraries.
+use sluice as _;
+
+fn crate_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The library that cargo has built with this test, the newest if older ones are there too.
+fn library(extension: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("this program");
+    let folder = test.parent().expect("its folder");
+    let is_ours = |path: &Path| {
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+        path.extension().is_some_and(|e| e == extension) && (stem == "libsluice" || stem.starts_with("libsluice-"))
+    };
+    let all = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    let newest = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).expect("a time");
+    all.filter(|path| is_ours(path)).max_by_key(newest).expect("cargo has built it")
+}
+
+/// Compiles the example; none if this machine cannot with these flags, which is said.
+fn compile(name: &str, flags: &[&str], link: &[&str]) -> Option<PathBuf> {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let probe = program.with_extension("c");
+    std::fs::write(&probe, "int main(void) { return 0; }\n").expect("a file");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let works = Command::new(&compiler).args(flags).arg(&probe).arg("-o").arg(&program).output();
+    if cfg!(sluice_asan) || !works.is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: {compiler} does not link programs with {flags:?} here");
+        return None;
+    }
+    let mut command = Command::new(&compiler);
+    command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-g"]).args(flags);
+    command.arg("-I").arg(crate_folder().join("include")).arg(crate_folder().join("examples/partition.c"));
+    command.args(link).args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program);
+    let made = command.output().expect("a compiler");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Some(program)
+}
+
+fn run(program: &Path) {
+    let ran = Command::new(program).output().expect("the program");
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && out.starts_with("1000 rows, 4 frames, "), "{out}{err}");
+}
+
+#[test]
+fn the_example_runs_with_the_static_library() {
+    let library = library("a");
+    if let Some(program) = compile("static", &[], &[library.to_str().expect("a path")]) {
+        run(&program);
+    }
+}
+
+#[test]
+fn the_example_runs_with_the_shared_library() {
+    let library = library("so");
+    let library = library.to_str().expect("a path");
+    if let Some(program) = compile("shared", &[], &[library]) {
+        run(&program);
+    }
+}
+
+/// The sanitizers see every allocation, those of the library too; of accesses only those of the C program.
+#[test]
+fn the_example_runs_with_sanitizers() {
+    let library = library("a");
+    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    if let Some(program) = compile("sanitized", &flags, &[library.to_str().expect("a path")]) {
+        run(&program);
+    }
+}
+
+/// Words of a text that begin like the interface's names.
+fn names(text: &str, mark: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with(mark)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_header_declares_what_is_exported() {
+    let header = std::fs::read_to_string(crate_folder().join("include/sluice.h")).expect("the header");
+    let calls = std::fs::read_to_string(crate_folder().join("src/calls.rs")).expect("the calls");
+    let is_function =
+        |line: &&str| !line.starts_with("typedef") && line.contains('(') && !line.starts_with([' ', '/', '#']);
+    let declared: BTreeSet<String> = header
+        .lines()
+        .filter(is_function)
+        .filter_map(|line| names(line.split('(').next()?, "sluice_").into_iter().next_back())
+        .collect();
+    let exported = calls.lines().filter(|line| line.starts_with("pub ") && line.contains("extern \"C\" fn "));
+    let exported: BTreeSet<String> =
+        exported.flat_map(|line| names(line.split('(').next().unwrap_or(""), "sluice_")).collect();
+    assert_eq!(declared, exported);
+    assert!(exported.len() > 15);
+    for (name, value) in [("SLUICE_ABI_VERSION", sluice::sluice_abi_version()), ("SLUICE_DEFECT", 7)] {
+        assert!(header.contains(&format!("#define {name} {value}\n")), "{name}");
+    }
+}

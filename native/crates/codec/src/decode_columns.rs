@@ -1,0 +1,181 @@
+//! Frames to columns, without rows in between.
+//!
+//! A frame's columns are the words of its rows; the values behind them lie by field. So a reader that wants columns
+//! gets them as they are, if the frame's fields have slots where the reader's types have ([`Slots`]). They have not in
+//! plain frames, where rows have tails, and where the encoder took numbers for offsets; such a frame must be decoded to
+//! rows.
+
+use crate::bytes::Input;
+use crate::column;
+use crate::columns::Slots;
+use crate::decode::{Decoder, restore_words};
+use crate::error::{CodecError, Result};
+use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
+use crate::layout::{Kind, bitset_words, stride, words_fit};
+use crate::scratch::{Scratch, at_least, clear_for};
+use crate::tails;
+use crate::vardata::TargetSlot;
+
+/// The rows of a frame, by column.
+pub struct DecodedColumns<'d> {
+    rows: usize,
+    first: usize,
+    stride: usize,
+    words: &'d [u64],
+    kinds: &'d [Kind],
+    /// Where each field's slots begin in `values`, and where the last one's end.
+    starts: &'d [usize],
+    values: &'d [u8],
+}
+
+impl DecodedColumns<'_> {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Of each row the `w`th word of null bits.
+    pub fn null_words(&self, w: usize) -> &[u64] {
+        &self.words[w * self.stride..][..self.rows]
+    }
+
+    /// Of each row the field's word; for a value with a slot, its size in the low 32 bits.
+    pub fn words(&self, field: usize) -> &[u64] {
+        self.null_words(self.first + field)
+    }
+
+    /// Calls `each` with the value behind the words, of each row in order; an empty one where there is none.
+    pub fn for_each_value(&self, field: usize, mut each: impl FnMut(usize, &[u8])) {
+        let kind = self.kinds[field];
+        let mut slots = &self.values[self.starts[field]..self.starts[field + 1]];
+        for (i, word) in self.words(field).iter().enumerate() {
+            let (slot, rest) = slots.split_at(kind.slot_bytes(*word) as usize);
+            let size = if *word == 0 { 0 } else { (*word & 0xFFFF_FFFF) as usize };
+            each(i, &slot[..size.min(slot.len())]);
+            slots = rest;
+        }
+    }
+}
+
+impl Decoder {
+    /// Verifies and decodes one whole frame to columns, if its fields have these slots; else none, and the frame is one
+    /// for [`Decoder::decode`].
+    ///
+    /// This takes up to the frame's decoded bytes more than [`Decoder::scratch_bound`], until the next call.
+    ///
+    /// # Errors
+    /// When the frame is corrupt, or has another number of fields.
+    pub fn decode_columns<'d>(&'d mut self, frame: &[u8], slots: &[Slots]) -> Result<Option<DecodedColumns<'d>>> {
+        let header = FrameHeader::parse(frame)?;
+        let payload = &frame[HEADER_BYTES..];
+        header.check_payload(payload)?;
+        self.decode_payload_columns(&header, payload, slots)
+    }
+
+    /// Decodes a payload whose checksum is not looked at: for fuzzing, which cannot guess checksums.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_columns`].
+    pub fn decode_payload_columns<'d>(
+        &'d mut self,
+        header: &FrameHeader,
+        payload: &[u8],
+        slots: &[Slots],
+    ) -> Result<Option<DecodedColumns<'d>>> {
+        header.check()?;
+        self.keep_within_limit();
+        let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
+        if fields != slots.len() {
+            return Err(CodecError::new(format!("rows of {fields} fields, {} wanted", slots.len())));
+        }
+        let words = bitset_words(fields) + fields;
+        if header.encoding == ENCODING_PLAIN || !words_fit(rows, words, bytes) {
+            return Ok(None);
+        }
+        let mut input = Input::new(payload);
+        self.read_words(&mut input, rows, fields, bytes)?;
+        tails::read_lengths(self.kernels, &mut input, rows, &mut self.tails)?;
+        if !self.tails.is_empty() || !self.fit(slots, rows) {
+            return Ok(None);
+        }
+        let total = self.ends.iter().try_fold(0u64, |sum, end| sum.checked_add(*end));
+        if total != Some(bytes as u64) {
+            return Err(CodecError::new(format!("the rows' lengths do not add up to {bytes} bytes")));
+        }
+        self.read_values(&mut input, rows, fields, bytes - rows * words * 8)?;
+        if !input.is_empty() {
+            return Err(CodecError::new(format!("{} bytes after the payload's end", input.remaining())));
+        }
+        let (first, stride) = (bitset_words(fields), stride(rows));
+        Ok(Some(DecodedColumns {
+            rows,
+            first,
+            stride,
+            words: &self.words,
+            kinds: &self.kinds,
+            starts: &self.starts,
+            values: &self.values,
+        }))
+    }
+
+    /// Kinds and words, and where each row's slots end.
+    pub(crate) fn read_words(&mut self, input: &mut Input<'_>, rows: usize, fields: usize, limit: usize) -> Result<()> {
+        let (first, stride) = (bitset_words(fields), stride(rows));
+        let words = first + fields;
+        self.read_kinds(input, fields)?;
+        at_least(&mut self.words, words * stride);
+        clear_for(&mut self.ends, rows);
+        self.ends.resize(rows, words as u64 * 8);
+        for w in 0..words {
+            let column = &mut self.words[w * stride..(w + 1) * stride];
+            column::decode(self.kernels, input, rows, column)?;
+            if w >= first && self.kinds[w - first] != Kind::Word {
+                restore_words(self.kinds[w - first], &mut column[..rows], &mut self.ends, limit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each field has slots if and only if it should.
+    fn fit(&self, slots: &[Slots], rows: usize) -> bool {
+        let (first, stride) = (bitset_words(slots.len()), stride(rows));
+        slots.iter().zip(&self.kinds).enumerate().all(|(field, (slots, kind))| match (slots, kind) {
+            (Slots::None, kind) => *kind == Kind::Word,
+            // Nulls and empty values have no slots, so a field of only these can be one of words.
+            (Slots::Rounded, Kind::Word) => {
+                self.words[(first + field) * stride..][..rows].iter().all(|word| word & 0xFFFF_FFFF == 0)
+            }
+            (Slots::Sixteen, Kind::Word) => false,
+            (_, Kind::Var16) => {
+                self.words[(first + field) * stride..][..rows].iter().all(|word| word & 0xFFFF_FFFF <= 16)
+            }
+            _ => true,
+        })
+    }
+
+    /// The values of all fields with slots, back to back by field; `bytes` together.
+    fn read_values(&mut self, input: &mut Input<'_>, rows: usize, fields: usize, bytes: usize) -> Result<()> {
+        let (first, stride) = (bitset_words(fields), stride(rows));
+        at_least(&mut self.values, bytes);
+        clear_for(&mut self.starts, fields + 1);
+        let mut at = 0usize;
+        for (field, kind) in self.kinds.iter().enumerate() {
+            self.starts.push(at);
+            if *kind == Kind::Word {
+                continue;
+            }
+            clear_for(&mut self.slots, rows);
+            self.slots.extend(self.words[(first + field) * stride..][..rows].iter().map(|word| {
+                let slot = kind.slot_bytes(*word) as usize;
+                let size = if *kind == Kind::Var16 { slot } else { (*word & 0xFFFF_FFFF) as usize };
+                let target =
+                    TargetSlot { at: at as u32, slot: slot as u32, size: if slot == 0 { 0 } else { size as u32 } };
+                at += slot;
+                target
+            }));
+            self.var.decode(self.kernels, input, &self.slots, &mut self.values[..bytes])?;
+        }
+        self.starts.push(at);
+        Ok(())
+    }
+}

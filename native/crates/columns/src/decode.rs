@@ -1,0 +1,220 @@
+//! Frames to arrays.
+
+use sluice_codec::{CodecError, DecodedColumns, Decoder, FrameHeader, HEADER_BYTES, Slots, bitset_words};
+
+use crate::builder::{Builder, FieldOfRows};
+use crate::error::{ColumnError, ErrorKind, Result};
+use crate::export::Made;
+use crate::format::Type;
+use crate::owned::OwnedArray;
+use crate::schema::Schema;
+
+/// Decodes frames to arrays, whoever wrote the frames; owns its scratch memory. One thread at a time.
+#[derive(Default)]
+pub struct ColumnDecoder {
+    decoder: Decoder,
+    rows: Rows,
+}
+
+impl ColumnDecoder {
+    /// A decoder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes frames from the beginning of `block`, as long as they have no more than `most_rows` rows together, but
+    /// at least one. Returns the batch, and how many bytes of the block it was in.
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes are no frames, or their rows none of this schema; `Unsupported` for a schema with
+    /// dictionaries (give the types of their values), and for more bytes than the type's offsets can number.
+    pub fn decode(&mut self, schema: &Schema, block: &[u8], most_rows: usize) -> Result<(OwnedArray, usize)> {
+        let builders = schema.fields.iter().enumerate().map(|(i, field)| match field.index {
+            Some(_) => Err(ColumnError::unsupported(format!("column {i} ('{}') has a dictionary", field.name))),
+            None => Builder::new(field.ty, i),
+        });
+        let mut builders = builders.collect::<Result<Vec<_>>>()?;
+        let slots: Vec<Slots> = schema.fields.iter().map(|field| slots(field.ty)).collect();
+        let (mut at, mut rows) = (0, 0usize);
+        while at < block.len() {
+            let place = |e: ColumnError| e.at(format_args!("frame at byte {at}"));
+            let (header, frame) = next_frame(&block[at..]).map_err(place)?;
+            if rows > 0 && rows + header.records as usize > most_rows {
+                break;
+            }
+            self.append(&header, frame, &slots, schema, &mut builders).map_err(place)?;
+            rows += header.records as usize;
+            at += frame.len();
+        }
+        let children = builders.into_iter().map(Builder::finish).collect::<Result<_>>()?;
+        Ok((Made { rows, nulls: 0, buffers: vec![None], children }.export(), at))
+    }
+
+    fn append(
+        &mut self,
+        header: &FrameHeader,
+        frame: &[u8],
+        slots: &[Slots],
+        schema: &Schema,
+        builders: &mut [Builder],
+    ) -> Result<()> {
+        let place = |e: ColumnError, i: usize| e.at(format_args!("column {i} ('{}')", schema.fields[i].name));
+        if let Some(columns) = self.decoder.decode_columns(frame, slots).map_err(corrupt)? {
+            for (i, builder) in builders.iter_mut().enumerate() {
+                builder.append(&Decoded { columns: &columns, field: i }).map_err(|e| place(e, i))?;
+            }
+            return Ok(());
+        }
+        if header.fields as usize != slots.len() {
+            return Err(ColumnError::corrupt(format!(
+                "rows of {} fields, the schema has {}",
+                header.fields,
+                slots.len()
+            )));
+        }
+        self.rows.decode(&mut self.decoder, header, frame, slots.len())?;
+        for (i, builder) in builders.iter_mut().enumerate() {
+            builder.append(&FieldInRows { rows: &self.rows, field: i }).map_err(|e| place(e, i))?;
+        }
+        Ok(())
+    }
+}
+
+/// The frame that the bytes begin with.
+fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
+    let header = FrameHeader::parse(bytes).map_err(corrupt)?;
+    let len = HEADER_BYTES + header.encoded_bytes as usize;
+    let frame = bytes
+        .get(..len)
+        .ok_or_else(|| ColumnError::corrupt(format!("the frame has {len} bytes, {} are there", bytes.len())))?;
+    Ok((header, frame))
+}
+
+fn corrupt(e: CodecError) -> ColumnError {
+    ColumnError::corrupt(e.to_string())
+}
+
+/// What values of a type take behind the words of their rows.
+fn slots(ty: Type) -> Slots {
+    match ty {
+        Type::MonthDayNano => Slots::Sixteen,
+        Type::Utf8(_) | Type::Binary(_) | Type::FixedBinary(_) => Slots::Rounded,
+        _ if ty.is_wide_decimal() => Slots::Sixteen,
+        _ => Slots::None,
+    }
+}
+
+/// A field of a frame that was decoded to columns.
+struct Decoded<'d> {
+    columns: &'d DecodedColumns<'d>,
+    field: usize,
+}
+
+impl FieldOfRows for Decoded<'_> {
+    fn nulls(&self) -> &[u64] {
+        self.columns.null_words(self.field / 64)
+    }
+
+    fn words(&self) -> &[u64] {
+        self.columns.words(self.field)
+    }
+
+    fn for_each_value(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        let mut done = Ok(());
+        self.columns.for_each_value(self.field, |i, value| {
+            if done.is_ok() {
+                done = each(i, value);
+            }
+        });
+        done
+    }
+}
+
+/// Rows of a frame, for those that do not decode to columns.
+#[derive(Default)]
+struct Rows {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+    /// Word `w` of row `i` at `w * rows + i`.
+    words: Vec<u64>,
+    /// Words of null bits.
+    first: usize,
+}
+
+impl Rows {
+    fn decode(&mut self, decoder: &mut Decoder, header: &FrameHeader, frame: &[u8], fields: usize) -> Result<()> {
+        let (rows, bytes) = (header.records as usize, header.decoded_bytes as usize);
+        resize(&mut self.bytes, bytes)?;
+        resize(&mut self.lengths, rows)?;
+        decoder.decode(frame, &mut self.bytes, &mut self.lengths).map_err(corrupt)?;
+        self.first = bitset_words(fields);
+        let words = self.first + fields;
+        if let Some(i) = self.lengths.iter().position(|len| (*len as usize) < words * 8) {
+            let len = self.lengths[i];
+            return Err(ColumnError::corrupt(format!("row {i} has {len} bytes, {fields} fields need {}", words * 8)));
+        }
+        resize(&mut self.words, words * rows)?;
+        for (i, row) in rows_of(&self.bytes, &self.lengths).enumerate() {
+            for (w, word) in row.as_chunks::<8>().0[..words].iter().enumerate() {
+                self.words[w * rows + i] = u64::from_le_bytes(*word);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn resize<T: Copy + Default>(buffer: &mut Vec<T>, len: usize) -> Result<()> {
+    buffer.clear();
+    buffer.try_reserve_exact(len).map_err(|_| {
+        ColumnError::new(ErrorKind::NoMemory, format!("no memory for {} bytes of rows", len * size_of::<T>()))
+    })?;
+    buffer.resize(len, T::default());
+    Ok(())
+}
+
+fn rows_of<'r>(mut bytes: &'r [u8], lengths: &'r [u32]) -> impl Iterator<Item = &'r [u8]> {
+    lengths.iter().map(move |len| {
+        let (row, rest) = bytes.split_at(*len as usize);
+        bytes = rest;
+        row
+    })
+}
+
+/// A field of rows.
+struct FieldInRows<'r> {
+    rows: &'r Rows,
+    field: usize,
+}
+
+impl FieldInRows<'_> {
+    fn column(&self, w: usize) -> &[u64] {
+        let rows = self.rows.lengths.len();
+        &self.rows.words[w * rows..(w + 1) * rows]
+    }
+}
+
+impl FieldOfRows for FieldInRows<'_> {
+    fn nulls(&self) -> &[u64] {
+        self.column(self.field / 64)
+    }
+
+    fn words(&self) -> &[u64] {
+        self.column(self.rows.first + self.field)
+    }
+
+    fn for_each_value(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        let (nulls, words, bit) = (self.nulls(), self.words(), self.field % 64);
+        for (i, row) in rows_of(&self.rows.bytes, &self.rows.lengths).enumerate() {
+            let word = words[i];
+            let (start, size) = ((word >> 32) as usize, (word & 0xFFFF_FFFF) as usize);
+            // Of a null nobody asks where it is.
+            let value = if nulls[i] >> bit & 1 != 0 { Some(&row[..0]) } else { row.get(start..start + size) };
+            let Some(value) = value else {
+                let len = row.len();
+                return Err(ColumnError::corrupt(format!("row {i}: {size} bytes at {start} of a row of {len}")));
+            };
+            each(i, value)?;
+        }
+        Ok(())
+    }
+}

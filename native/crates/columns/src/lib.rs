@@ -1,0 +1,50 @@
+//! Columns to frames and back, and the partitions of rows in columns: the shuffle for engines whose batches are
+//! columns.
+//!
+//! Batches come and go by Arrow's C Data Interface ([`ffi`]), without a copy and without an Arrow library:
+//!
+//! ```text
+//! ArrowArray + Schema ─▶ Batch ─┬─▶ partition ─▶ RowsByPartition ─┐
+//!   (checked, released once)    └─────────────────────────────────┴─▶ ColumnEncoder ─▶ frames
+//! frames + Schema ─▶ ColumnDecoder ─▶ ArrowArray
+//! ```
+//!
+//! The frames are those of the same rows as `UnsafeRow`s, byte for byte, and partitions are those that Spark gives such
+//! rows. So one stage of a shuffle may write columns and the next read rows, and the other way round. [`Type`] says
+//! which Spark type an Arrow type stands for.
+//!
+//! Invariants: what can be checked of a batch is checked when it is imported ([`Batch::import`]), with real branches,
+//! and nothing later reads outside the buffers that it was found to have; a producer's release callback is called
+//! exactly once, whatever happens ([`owned`]). Not here: nested types (their rows take the way of rows), threads,
+//! files.
+
+mod batch;
+mod bits;
+mod buffer;
+mod builder;
+mod column;
+mod decode;
+mod dictionary;
+mod encode;
+mod error;
+mod export;
+pub mod ffi;
+mod format;
+mod hash;
+mod import;
+mod order;
+mod owned;
+pub mod partition;
+mod schema;
+mod stream;
+mod units;
+
+pub use batch::Batch;
+pub use decode::ColumnDecoder;
+pub use encode::ColumnEncoder;
+pub use error::{ColumnError, ErrorKind};
+pub use format::{Layout, Type, Unit};
+pub use order::SortKey;
+pub use owned::{OwnedArray, OwnedStream};
+pub use schema::{Field, Schema};
+pub use stream::BatchStream;

@@ -1,0 +1,156 @@
+//! The partitions of a batch's rows, as Spark's exchange gives them to the same rows.
+
+use sluice_codec::RowId;
+
+use crate::batch::Batch;
+use crate::error::{ColumnError, Result};
+use crate::hash::SEED;
+use crate::order::{OrderBetween, SortKey};
+
+/// More partitions than there can be: Spark's numbers are signed.
+const PARTITIONS_LIMIT: u32 = i32::MAX as u32;
+
+/// By Spark's hash of these columns, in this order, as its `HashPartitioning` does.
+///
+/// # Errors
+/// `Unsupported` for columns whose hash is left to Spark (intervals of months, days and nanoseconds).
+pub fn hash(batch: &Batch, columns: &[usize], partitions: u32) -> Result<Vec<u32>> {
+    let partitions = check(partitions)?;
+    let mut hashes = vec![SEED; batch.rows()];
+    for i in columns {
+        batch.column(*i)?.hash(&mut hashes).map_err(|e| e.at(format_args!("column {i}")))?;
+    }
+    for hash in &mut hashes {
+        *hash = (*hash as i32).rem_euclid(partitions) as u32;
+    }
+    Ok(hashes)
+}
+
+/// By ranges of an order: the number of bounds that are less than the row, as Spark's `RangePartitioner` gives it.
+///
+/// `bounds` has a column for each key, and rows in strictly ascending order; the partitions are one more.
+///
+/// # Errors
+/// `Invalid` when bounds and keys do not go together, `Unsupported` for columns without an order.
+pub fn range(batch: &Batch, keys: &[SortKey], bounds: &Batch) -> Result<Vec<u32>> {
+    check(u32::try_from(bounds.rows()).unwrap_or(u32::MAX).saturating_add(1))?;
+    let order = OrderBetween::of(batch, keys, bounds)?;
+    let below = |row: usize| {
+        let (mut from, mut until) = (0, bounds.rows());
+        while from < until {
+            let middle = from + (until - from) / 2;
+            if order.compare(row, middle).is_gt() {
+                from = middle + 1;
+            } else {
+                until = middle;
+            }
+        }
+        from as u32
+    };
+    Ok((0..batch.rows()).map(below).collect())
+}
+
+/// In turn. Spark starts a task at a number that it draws from the partition's (`position`); the first row gets the
+/// partition after it. The next batch goes on at `position` plus this one's rows, wrapping at 32 bits.
+///
+/// A task that runs again must give each row the same partition, so its rows must come in the same order; Spark sorts
+/// them for that.
+///
+/// # Errors
+/// `Invalid` when there are no partitions.
+pub fn round_robin(rows: usize, position: i32, partitions: u32) -> Result<Vec<u32>> {
+    let partitions = check(partitions)?;
+    let of = |row: usize| position.wrapping_add(1).wrapping_add(row as i32).rem_euclid(partitions) as u32;
+    Ok((0..rows).map(of).collect())
+}
+
+/// All rows in partition 0.
+pub fn single(rows: usize) -> Vec<u32> {
+    vec![0; rows]
+}
+
+fn check(partitions: u32) -> Result<i32> {
+    if partitions == 0 || partitions > PARTITIONS_LIMIT {
+        return Err(ColumnError::invalid(format!("{partitions} partitions")));
+    }
+    Ok(partitions as i32)
+}
+
+/// Rows of some batches, by partition; those of one partition in the order in which they came.
+#[derive(Debug)]
+pub struct RowsByPartition {
+    rows: Vec<RowId>,
+    /// Where each partition's rows end.
+    ends: Vec<usize>,
+}
+
+impl RowsByPartition {
+    /// Of batch `i` the rows, with the partitions `ids[i]`.
+    ///
+    /// # Errors
+    /// `Invalid` when an id is no partition.
+    pub fn of(ids: &[&[u32]], partitions: u32) -> Result<Self> {
+        check(partitions)?;
+        let mut ends = vec![0usize; partitions as usize];
+        for (batch, ids) in ids.iter().enumerate() {
+            for (row, id) in ids.iter().enumerate() {
+                let Some(count) = ends.get_mut(*id as usize) else {
+                    let place = format!("row {row} of batch {batch}");
+                    return Err(ColumnError::invalid(format!("{place}: partition {id} of {partitions}")));
+                };
+                *count += 1;
+            }
+        }
+        let mut start = 0;
+        for end in &mut ends {
+            let count = *end;
+            *end = start;
+            start += count;
+        }
+        let mut rows = vec![RowId { batch: 0, row: 0 }; start];
+        for (batch, ids) in ids.iter().enumerate() {
+            for (row, id) in ids.iter().enumerate() {
+                let next = &mut ends[*id as usize];
+                rows[*next] = RowId { batch: batch as u32, row: row as u32 };
+                *next += 1;
+            }
+        }
+        Ok(Self { rows, ends })
+    }
+
+    /// Those of one partition.
+    pub fn rows(&self, partition: u32) -> &[RowId] {
+        let i = partition as usize;
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.rows[start..self.ends[i]]
+    }
+
+    /// The partitions that have rows.
+    pub fn partitions(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.ends.len() as u32).filter(|partition| !self.rows(*partition).is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_robin_goes_on_where_sparks_counter_overflows() {
+        assert_eq!(round_robin(4, 6, 3).expect("ids"), [1, 2, 0, 1]);
+        // Spark's counter is an int; the partition is that of its non-negative modulus.
+        assert_eq!(round_robin(3, i32::MAX - 1, 10).expect("ids"), [7, 2, 3]);
+        assert!(round_robin(1, 0, 0).is_err());
+    }
+
+    #[test]
+    fn rows_stay_in_order_within_their_partition() {
+        let by = RowsByPartition::of(&[&[2, 0, 2], &[0, 2]], 4).expect("ids");
+        let rows = |p| by.rows(p).iter().map(|id| (id.batch, id.row)).collect::<Vec<_>>();
+        assert_eq!(rows(0), [(0, 1), (1, 0)]);
+        assert_eq!(rows(1), []);
+        assert_eq!(rows(2), [(0, 0), (0, 2), (1, 1)]);
+        assert_eq!(by.partitions().collect::<Vec<_>>(), [0, 2]);
+        assert!(RowsByPartition::of(&[&[0, 4]], 4).is_err());
+    }
+}
