@@ -41,7 +41,7 @@ public record TpcdsTable(Table source) implements GeneratedTable {
 
   @Override
   public String columns() {
-    return Arrays.stream(source.getColumns()).map(column -> column.getName() + " " + type(column))
+    return Arrays.stream(source.getColumns()).map(column -> name(column) + " " + type(column))
         .collect(Collectors.joining(", "));
   }
 
@@ -88,6 +88,11 @@ public record TpcdsTable(Table source) implements GeneratedTable {
       case DATE -> "DATE";
       case CHAR, VARCHAR, TIME -> "STRING";
     };
+  }
+
+  /** As Spark's queries have it. */
+  private static String name(Column column) {
+    return column.getName().equals("c_last_review_date_sk") ? "c_last_review_date" : column.getName();
   }
 
   private static boolean isSurrogate(Column column) {

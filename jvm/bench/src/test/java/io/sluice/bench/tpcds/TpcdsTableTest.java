@@ -24,6 +24,7 @@ class TpcdsTableTest {
     String sales = table("store_sales").columns();
     assertTrue(sales.startsWith("ss_sold_date_sk INT, ss_sold_time_sk INT, ss_item_sk INT, "), sales);
     assertTrue(sales.contains(", ss_ticket_number BIGINT, ss_quantity INT, ss_wholesale_cost DECIMAL(7,2), "), sales);
+    assertTrue(table("customer").columns().endsWith(", c_last_review_date INT"), table("customer").columns());
     assertTrue(table("date_dim").columns().startsWith("d_date_sk INT, d_date_id STRING, d_date DATE, "));
   }
 
