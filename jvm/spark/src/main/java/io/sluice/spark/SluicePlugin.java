@@ -157,6 +157,11 @@ public final class SluicePlugin implements SparkPlugin {
         refusedExecutors.refused(refusal.get());
         return null;
       }
+      Optional<String> admitted = Refusal.admittedBy(message);
+      if (admitted.isPresent()) {
+        refusedExecutors.admitted(admitted.get());
+        return null;
+      }
       if (message instanceof RemovalRequest request) {
         SluiceShuffleManager manager = currentManager();
         return manager == null ? new long[] {request.from()} : manager.removals().since(request.from());

@@ -132,6 +132,8 @@ class MixedVersionsTest {
     return String.valueOf(version);
   }
 
+  /** After a minute. */
+  @InAll
   @Test
   void whenAllExecutorsAreRefusedTheJobEndsWithTheSentence() throws IOException {
     pointTo(JarCopy.withOtherClasses(folder.resolve("other-classes.jar")));

@@ -8,6 +8,7 @@ package io.sluice.spark.policy;
 final class LibraryReaders {
   /** Delta Lake's optimized writes ({@code spark.databricks.delta.optimizeWrite.enabled}, since 3.1). */
   private static final String DELTA = "org.apache.spark.sql.delta.perf.DeltaOptimizedWriterExec";
+  private static final String DELTA_INPUT = "childNumPartitions";
   private static final String EXCHANGE = "org.apache.spark.sql.execution.exchange.ShuffleExchangeExec";
   private static final String LAZY_DEPENDENCY = "shuffleDependency$lzycompute";
 
@@ -18,8 +19,9 @@ final class LibraryReaders {
     int exchanges = 0;
     for (StackTraceElement frame : Thread.currentThread().getStackTrace()) {
       if (frame.getClassName().equals(DELTA)) {
-        // An exchange below the node's own is made while that one asks for its input.
-        return exchanges <= 1;
+        // Exchanges below the node's own are made while that one asks for its input, or while the node counts the
+        // input's partitions, which it does before.
+        return exchanges <= 1 && !frame.getMethodName().startsWith(DELTA_INPUT);
       }
       if (frame.getClassName().equals(EXCHANGE) && frame.getMethodName().equals(LAZY_DEPENDENCY)) {
         exchanges++;

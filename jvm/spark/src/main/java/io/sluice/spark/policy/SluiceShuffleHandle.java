@@ -88,7 +88,7 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
    * @throws SluiceException when it has others
    */
   public void checkBuild(JarBuild own, String executorId) {
-    if (!own.hasClassesOf(build)) {
+    if (!own.worksWith(build)) {
       throw new SluiceException("Executor " + executorId + " has " + own + " and the driver, which registered shuffle "
           + shuffleId() + ", has " + build + ". Give all machines the driver's jar, or start the application again "
           + "with the new one; with spark.plugins=io.sluice.spark.SluicePlugin such an executor gets no task "

@@ -31,27 +31,35 @@ public final class Admission {
   public static void check(String executorId, String host, Map<String, String> fromDriver, JarBuild own,
       Driver driver) {
     JarBuild ofDriver = JarBuild.fromSettings(fromDriver).orElse(null);
-    if (ofDriver != null && own.hasClassesOf(ofDriver)) {
-      if (!own.version().equals(ofDriver.version())) {
-        LOG.info("Executor {} has Sluice {} and the driver Sluice {}, with the same classes: it takes part", executorId,
-            own.version(), ofDriver.version());
-      }
+    if (ofDriver != null && own.worksWith(ofDriver)) {
+      tell(driver, Refusal.admission(executorId));
+      logDifference(executorId, own, ofDriver);
       return;
     }
     String sentence = "Executor " + executorId + " on host " + host + " is refused: it has " + own + ", the driver has "
         + (ofDriver == null ? "a Sluice that does not say which it is" : ofDriver) + WHAT_TO_DO;
-    tell(driver, new Refusal(executorId, sentence));
+    tell(driver, new Refusal(executorId, sentence).toMessage());
     throw new SluiceException(sentence);
   }
 
-  /** Without the message, the sentence is in Spark's own message about the end of the executor all the same. */
-  private static void tell(Driver driver, Refusal refusal) {
+  private static void logDifference(String executorId, JarBuild own, JarBuild ofDriver) {
+    if (!own.version().equals(ofDriver.version())) {
+      LOG.info("Executor {} has Sluice {} and the driver Sluice {}, with the same classes: it takes part", executorId,
+          own.version(), ofDriver.version());
+    } else if (!own.classes().equals(ofDriver.classes())) {
+      LOG.warn("Executor {} has {}, the driver has {}: whether the classes are the same cannot be told. It takes part",
+          executorId, own, ofDriver);
+    }
+  }
+
+  /** Without a message about a refusal, its sentence is in Spark's own about the end of the executor all the same. */
+  private static void tell(Driver driver, Map<String, String> message) {
     try {
-      driver.ask(refusal.toMessage());
+      driver.ask(message);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (Exception | LinkageError e) {
-      LOG.warn("The driver could not be told that this executor is refused", e);
+      LOG.warn("The driver could not be told whether this executor takes part", e);
     }
   }
 }

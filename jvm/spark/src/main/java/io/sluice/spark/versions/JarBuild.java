@@ -35,6 +35,7 @@ public record JarBuild(String version, String classes) implements Serializable {
   private static final long serialVersionUID = 1L;
   static final String NO_VERSION = "without a version";
   private static final String NO_JAR = "in no jar";
+  private static final String UNKNOWN = "unknown";
   /** The names under which the driver's plugin sends them to executors. */
   private static final String VERSION_KEY = "version";
   private static final String CLASSES_KEY = "classes";
@@ -64,8 +65,8 @@ public record JarBuild(String version, String classes) implements Serializable {
       Path jar = location == null ? null : Paths.get(location.toURI());
       return jar == null || !Files.isRegularFile(jar) ? NO_JAR : digest(jar);
     } catch (IOException | URISyntaxException | RuntimeException e) {
-      // A class loader with places of its own kind. Equal in all processes that load classes in this way.
-      return "unknown (" + e.getClass().getSimpleName() + ")";
+      // A class loader with places of its own kind, as for jars within jars.
+      return UNKNOWN;
     }
   }
 
@@ -109,9 +110,16 @@ public record JarBuild(String version, String classes) implements Serializable {
     return version == null || classes == null ? Optional.empty() : Optional.of(new JarBuild(version, classes));
   }
 
-  /** Whether objects of one process mean the same in the other. */
-  public boolean hasClassesOf(JarBuild other) {
-    return classes.equals(other.classes);
+  /**
+   * Whether objects of one process mean the same in the other: by the classes, or, where these could not be read in
+   * both (in a folder, or in a jar within a jar), by the version.
+   */
+  public boolean worksWith(JarBuild other) {
+    return isRead() && other.isRead() ? classes.equals(other.classes) : version.equals(other.version);
+  }
+
+  private boolean isRead() {
+    return !classes.equals(NO_JAR) && !classes.equals(UNKNOWN);
   }
 
   @Override

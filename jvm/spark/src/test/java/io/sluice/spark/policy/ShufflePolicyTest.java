@@ -131,6 +131,7 @@ class ShufflePolicyTest {
   @Test
   void shufflesWhoseBlocksALibraryReadsAreSparks() {
     assertEquals(Optional.of(FallbackReason.READ_BY_LIBRARY), DeltaOptimizedWriterExec.execute(() -> fallback(rows)));
+    assertEquals(Optional.empty(), DeltaOptimizedWriterExec.childNumPartitions(() -> fallback(rows)), "its input's");
     assertEquals(Optional.empty(), fallback(rows));
   }
 

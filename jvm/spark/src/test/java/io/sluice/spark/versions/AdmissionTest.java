@@ -1,6 +1,7 @@
 package io.sluice.spark.versions;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -29,7 +30,19 @@ class AdmissionTest {
   void theSameClassesTakePart() {
     Admission.check("7", "node3", OWN.toSettings(), OWN, this::record);
     Admission.check("7", "node3", new JarBuild("2.0.1", "bbbb").toSettings(), OWN, this::record);
-    assertEquals(List.of(), sent);
+    assertEquals(List.of("7", "7"), sent.stream().map(message -> Refusal.admittedBy(message).orElseThrow()).toList());
+    assertTrue(Refusal.fromMessage(sent.get(0)).isEmpty());
+  }
+
+  /** As in a jar within a jar: the version decides. */
+  @Test
+  void whereClassesCannotBeReadTheVersionDecides() {
+    for (String unread : List.of("unknown", "in no jar")) {
+      Admission.check("7", "node3", new JarBuild("2.0", unread).toSettings(), OWN, this::record);
+      refusal(new JarBuild("2.1", unread).toSettings(), this::record);
+      assertTrue(new JarBuild("2.0", unread).worksWith(OWN));
+      assertFalse(new JarBuild("2.1", unread).worksWith(new JarBuild("2.0", unread)));
+    }
   }
 
   @Test

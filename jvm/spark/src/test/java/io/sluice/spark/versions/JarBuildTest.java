@@ -67,8 +67,8 @@ class JarBuildTest {
     JarBuild build = new JarBuild("1.2.3", "abc");
     assertEquals(Optional.of(build), JarBuild.fromSettings(build.toSettings()));
     assertEquals(Optional.empty(), JarBuild.fromSettings(Map.of()));
-    assertTrue(build.hasClassesOf(new JarBuild("4", "abc")));
-    assertFalse(build.hasClassesOf(new JarBuild("1.2.3", "abd")));
+    assertTrue(build.worksWith(new JarBuild("4", "abc")));
+    assertFalse(build.worksWith(new JarBuild("1.2.3", "abd")));
   }
 
   @Test

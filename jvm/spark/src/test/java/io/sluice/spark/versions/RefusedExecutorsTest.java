@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
@@ -16,12 +16,14 @@ import scala.collection.immutable.Nil$;
 
 class RefusedExecutorsTest {
   private final List<String> cancelled = new ArrayList<>();
+  private long seconds;
   private final AtomicInteger count = new AtomicInteger();
   private final RefusedExecutors refused = new RefusedExecutors(
-      (job, reason) -> cancelled.add(job + " " + reason), count::incrementAndGet, Set.of("io.sluice.Plugin"));
+      (job, reason) -> cancelled.add(job + " " + reason), count::incrementAndGet, Set.of("io.sluice.Plugin"),
+      () -> TimeUnit.SECONDS.toNanos(seconds));
 
   private void comesAndIsRefused(String id) {
-    refused.onExecutorAdded(new SparkListenerExecutorAdded(0, id, null));
+    seconds += 30;
     refused.refused(new Refusal(id, "Executor " + id + " is refused."));
     refused.onExecutorRemoved(new SparkListenerExecutorRemoved(0, id, "Executor " + id + " is refused."));
   }
@@ -33,7 +35,7 @@ class RefusedExecutorsTest {
 
   @Test
   void whileOthersWorkJobsGoOn() {
-    refused.onExecutorAdded(new SparkListenerExecutorAdded(0, "0", null));
+    refused.admitted("0");
     jobStarts(1);
     for (int i = 1; i < 10; i++) {
       comesAndIsRefused("" + i);
@@ -57,18 +59,24 @@ class RefusedExecutorsTest {
     assertEquals("3 because no executor is left. Executor 3 is refused.", cancelled.get(1));
   }
 
-  /** The scheduler's events may be delivered after the executor's message. */
+  /** As when nodes with the right jar start more slowly than those with another. */
   @Test
-  void eventsAfterTheMessage() {
+  void jobsGetAMinuteAndAnAdmittedExecutorGivesThemAnother() {
     jobStarts(1);
-    for (String id : List.of("0", "1", "2")) {
+    for (String id : List.of("0", "1", "2", "3")) {
+      seconds += 10;
       refused.refused(new Refusal(id, id));
     }
+    assertEquals(List.of(), cancelled, "for 30 seconds");
+    refused.admitted("4");
+    refused.onExecutorRemoved(new SparkListenerExecutorRemoved(0, "4", "idle"));
+    seconds += 3_600;
+    refused.refused(new Refusal("5", "5"));
+    assertEquals(List.of(), cancelled, "the first since an admitted one was there");
+    comesAndIsRefused("6");
+    assertEquals(List.of(), cancelled);
+    comesAndIsRefused("7");
     assertEquals(1, cancelled.size());
-    refused.onExecutorAdded(new SparkListenerExecutorAdded(0, "2", null));
-    jobStarts(2);
-    refused.refused(new Refusal("3", "3"));
-    assertEquals(2, cancelled.size());
   }
 
   @Test
@@ -82,6 +90,7 @@ class RefusedExecutorsTest {
   void anExecutorWithoutThePluginIsRefusedToo() {
     jobStarts(1);
     for (String id : List.of("0", "1", "2")) {
+      seconds += 30;
       refused.onExecutorRemoved(
           new SparkListenerExecutorRemoved(0, id, "Unable to create executor due to io.sluice.Plugin"));
     }

@@ -10,4 +10,9 @@ public final class DeltaOptimizedWriterExec {
   public static <T> T execute(Supplier<T> action) {
     return action.get();
   }
+
+  /** The same below the method that looks at the node's input first. */
+  public static <T> T childNumPartitions(Supplier<T> action) {
+    return action.get();
+  }
 }
