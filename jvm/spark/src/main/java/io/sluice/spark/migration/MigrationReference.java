@@ -58,10 +58,32 @@ public final class MigrationReference {
       Generated from `MigrationTable` by `MigrationReference`; tests hold this page equal to the code, and the table
       complete against lists of the predecessors' settings.
 
+      ## Step by step
+
+      1. Translate the file of settings, by one of the commands below, and read what it prints: the settings that it
+         does not know, and what is left to do by hand.
+      2. Put Sluice's jar in the place of the predecessor's, as the [first steps](start.md#2-run-a-job-with-it) say for
+         your Spark. RAPIDS' jar stays if you keep its SQL plugin.
+      3. Compare the result with [Settings](#settings), line by line for those that became comments.
+      4. Run `java -jar sluice-<version>.jar doctor --mode MODE` on a worker, with the mode of the translated file.
+      5. Start one application with the translated file, look at the [tab *Sluice*](watching.md), and compare its
+         results and time with those of the same application before.
+
+      To go back, use the old file and the old jar.
+
+      ## The commands
+
       <!-- tested by TranslateConfJarTest -->
       ```sh
       ./sluice conf --from spark-defaults.conf                          # the translation, on standard output
       ./sluice conf --from spark-defaults.conf --to sluice-defaults.conf
+      ```
+
+      With the [Python package](deployment/python.md), which needs PySpark beside it:
+
+      <!-- tested by test_commands -->
+      ```sh
+      python -m sluice_spark conf --from FILE
       ```
 
       Without a checkout, with the jar and a Spark installation:
@@ -122,7 +144,8 @@ public final class MigrationReference {
       whole executor near its card (`numactl --cpunodebind`, a container's cpuset) |
       | cache of partition locations | none: a reader asks the owner of a map output where its blocks are, in one message \
       for a batch of blocks |
-      | statistics on and off | counters are always kept; there is no histogram of fetch times. [metrics.md](metrics.md) |
+      | statistics on and off | none: counters, and latencies of fetched blocks for each executor and for its slowest \
+      peers (`read.fetch…`, the page *Executors* of the tab *Sluice*), are always kept. [metrics.md](metrics.md) |
       | `spark.shuffle.spill.compress` | honoured where Spark honours it: sorts and maps that spill use Spark's spill files. \
       Spills of map tasks are frames, or Spark's own in mode RDMA, and follow `spark.shuffle.compress`, as Spark's do |
       """;
