@@ -321,6 +321,8 @@ final class BenchCommand implements Callable<Integer> {
             faults.add(name + ": " + e.getMessage());
           }
         }
+      } catch (EngineFailure e) {
+        faults.add(String.join(", ", group.getValue()) + ": " + e.getMessage());
       }
     }
     faults.forEach(fault -> System.err.println("error: " + fault));

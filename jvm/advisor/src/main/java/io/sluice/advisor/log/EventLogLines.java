@@ -26,6 +26,7 @@ public final class EventLogLines {
 
   private final Predicate<String> wanted;
   private final Consumer<String> taker;
+  private final byte[] chunk = new byte[BUFFER];
   private long events;
   private long foreignLines;
   private long skippedLines;
@@ -108,8 +109,7 @@ public final class EventLogLines {
   }
 
   /** Copies what is left of the line until {@code most} bytes are there: whether that was all. */
-  private static boolean copy(LineInput in, ByteArrayOutputStream bytes, int most) {
-    byte[] chunk = new byte[BUFFER];
+  private boolean copy(LineInput in, ByteArrayOutputStream bytes, int most) {
     while (bytes.size() < most) {
       int count = in.read(chunk, 0, Math.min(chunk.length, most - bytes.size()));
       if (count < 0) {

@@ -16,7 +16,8 @@ import java.util.stream.Stream;
  * @param part which figures
  * @param measured the day of the oldest measurement among them; null if there are none
  * @param commit the checkout that it was made with; null if there is none or it was not written down
- * @param changes how many commits since then change what goes into the jar; empty where git does not know
+ * @param changes how many commits since then change what goes into the jar; empty if no commit is recorded, or git does
+ * not have it
  */
 public record FigureAge(FigurePart part, String measured, String commit, OptionalInt changes) {
 
@@ -44,10 +45,10 @@ public record FigureAge(FigurePart part, String measured, String commit, Optiona
       return "not measured yet: ./sluice figures --only " + part.label();
     }
     if (changes.isEmpty()) {
-      return "git does not know how old that is";
+      return "no commit is recorded, or git does not have it";
     }
     return changes.getAsInt() == 0 ? "of this code"
-        : "older than " + changes.getAsInt() + " changes of the code: ./sluice figures --only " + part.label();
+        : changes.getAsInt() + " commits have changed the jar since: ./sluice figures --only " + part.label();
   }
 
   private static OptionalInt changes(String commit, Path root) {

@@ -1,12 +1,15 @@
 package io.sluice.bench.soak;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -20,7 +23,7 @@ enum Fault {
     void inject(Target target, Dice dice) {}
   },
 
-  /** An executor ends without a word. */
+  /** An executor is killed with SIGKILL. */
   EXECUTOR_KILLED(false) {
     @Override
     void inject(Target target, Dice dice) {
@@ -28,7 +31,7 @@ enum Fault {
     }
   },
 
-  /** All executors end at once. */
+  /** All executors are killed with SIGKILL at once. */
   EXECUTORS_KILLED(false) {
     @Override
     void inject(Target target, Dice dice) {
@@ -42,12 +45,13 @@ enum Fault {
     void inject(Target target, Dice dice) throws InterruptedException {
       List<ProcessHandle> executors = target.executors();
       if (!executors.isEmpty()) {
-        String pid = Long.toString(dice.pick(executors).pid());
+        ProcessHandle executor = dice.pick(executors);
+        String pid = Long.toString(executor.pid());
         try {
-          run("kill", "-STOP", pid);
+          run(executor, "kill", "-STOP", pid);
           Thread.sleep(TimeUnit.SECONDS.toMillis(dice.between(1, 6)));
         } finally {
-          run("kill", "-CONT", pid);
+          run(executor, "kill", "-CONT", pid);
         }
       }
     }
@@ -60,18 +64,22 @@ enum Fault {
       List<ProcessHandle> executors = target.executors();
       if (!executors.isEmpty()) {
         Path dump = target.folder().resolve("heap.hprof");
-        run(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
-            Long.toString(dice.pick(executors).pid()), "GC.heap_dump", dump.toString());
+        ProcessHandle executor = dice.pick(executors);
+        run(executor, Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+            Long.toString(executor.pid()), "GC.heap_dump", dump.toString());
         delete(dump);
       }
     }
   },
 
-  /** A bit of a file is another one. */
+  /**
+   * One bit of a file in Sluice's format is inverted. Not of files that Spark writes itself: most have no checksum, so
+   * stock Spark could give another result too.
+   */
   BIT_FLIPPED(false) {
     @Override
     void inject(Target target, Dice dice) {
-      change(target, dice, file -> true, (access, length) -> {
+      change(target, dice, Fault::isFrames, (access, length) -> {
         long at = dice.seed() % length;
         access.seek(at);
         int value = access.read();
@@ -119,14 +127,21 @@ enum Fault {
     void inject(Target target, Dice dice) throws InterruptedException {
       List<ProcessHandle> executors = target.executors();
       if (!executors.isEmpty()) {
-        String pid = Long.toString(dice.pick(executors).pid());
-        try {
-          run("prlimit", "--pid", pid, "--nofile=" + dice.between(40, 400) + ":");
-          Thread.sleep(dice.between(100, 1_500));
-        } finally {
-          run("prlimit", "--pid", pid, "--nofile=65536:");
+        ProcessHandle executor = dice.pick(executors);
+        Optional<String> before = softFileLimit(executor.pid());
+        if (before.isPresent()) {
+          try {
+            limitFiles(executor, Integer.toString(dice.between(40, 400)));
+            Thread.sleep(dice.between(100, 1_500));
+          } finally {
+            limitFiles(executor, before.get());
+          }
         }
       }
+    }
+
+    private void limitFiles(ProcessHandle executor, String soft) throws InterruptedException {
+      run(executor, "prlimit", "--pid", Long.toString(executor.pid()), "--nofile=" + soft + ":");
     }
   };
 
@@ -142,6 +157,10 @@ enum Fault {
   private interface Change {
     void apply(RandomAccessFile file, long length) throws IOException;
   }
+
+  /** The magic of a frame without its version, sealed or not. */
+  private static final String FRAMES_BEGIN = "SLF";
+  private static final String FILE_LIMIT = "Max open files";
 
   private final boolean mayFail;
 
@@ -192,15 +211,48 @@ enum Fault {
     }
   }
 
-  private static void run(String... command) throws InterruptedException {
+  /**
+   * Whether that is a map output or a spill in Sluice's format, whose checksums find every change. Spark's files do not
+   * begin like that, nor do spills of Spark's sorts and outputs of shuffles in Spark's format.
+   */
+  private static boolean isFrames(Path file) {
+    String name = file.getFileName().toString();
+    if (!name.startsWith("temp_shuffle_") && !(name.startsWith("shuffle_") && name.endsWith(".data"))) {
+      return false;
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      return new String(in.readNBytes(FRAMES_BEGIN.length()), StandardCharsets.US_ASCII).equals(FRAMES_BEGIN);
+    } catch (IOException e) {
+      // Its owner has removed it a moment ago.
+      return false;
+    }
+  }
+
+  /** How many files the process can open now, as prlimit takes it; empty if the process has ended. */
+  static Optional<String> softFileLimit(long pid) {
+    try (Stream<String> limits = Files.lines(Path.of("/proc", Long.toString(pid), "limits"))) {
+      return limits.filter(line -> line.startsWith(FILE_LIMIT))
+          .map(line -> line.substring(FILE_LIMIT.length()).strip().split("\\s+")[0]).findFirst();
+    } catch (IOException | UncheckedIOException e) {
+      // The process has ended.
+      return Optional.empty();
+    }
+  }
+
+  /** Runs a command on {@code target}; it must succeed unless that process has ended. */
+  private static void run(ProcessHandle target, String... command) throws InterruptedException {
     try {
       Process process = new ProcessBuilder(command).redirectErrorStream(true)
           .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
       if (!process.waitFor(60, TimeUnit.SECONDS)) {
         process.destroyForcibly();
+        throw new IOException("it took more than a minute");
+      }
+      if (process.exitValue() != 0 && target.isAlive()) {
+        throw new IOException("it ended with status " + process.exitValue());
       }
     } catch (IOException e) {
-      throw new UncheckedIOException(command[0] + " cannot be run", e);
+      throw new UncheckedIOException(String.join(" ", command) + " failed: " + e.getMessage(), e);
     }
   }
 }

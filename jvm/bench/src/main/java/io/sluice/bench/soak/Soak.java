@@ -126,7 +126,7 @@ public final class Soak {
     Digest expected;
     long before = System.nanoTime();
     try {
-      expected = watch.over(stock::processes, () -> stock.verify(program.name(), sizing, progress -> {}));
+      expected = digest(stock, program, sizing, watch);
     } catch (EngineFailure e) {
       // Nothing to compare with: the program asks for something that Spark does not give.
       unanswered++;
@@ -138,7 +138,7 @@ public final class Soak {
     String failure = null;
     long between = System.nanoTime();
     try {
-      Digest actual = watch.over(sluice::processes, () -> sluice.verify(program.name(), sizing, progress -> {}));
+      Digest actual = digest(sluice, program, sizing, watch);
       if (!actual.equals(expected)) {
         failure = "another result: " + actual.checksum() + " instead of " + expected.checksum();
       }
@@ -163,11 +163,16 @@ public final class Soak {
     }
     out.println(title + ", " + fault + ": " + failure);
     if (!watch.ended()) {
-      out.println(new Shrinking(stock, sluice, sizing).report(program));
+      out.println(new Shrinking((shorter, size) -> digest(stock, shorter, size, watch),
+          (shorter, size) -> digest(sluice, shorter, size, watch), watch::ended).report(program, sizing));
     } else {
       out.println(program.listing(rows));
     }
     return Outcome.WRONG;
+  }
+
+  private static Digest digest(Application application, SoakProgram program, Sizing sizing, Watch watch) {
+    return watch.over(application::processes, () -> application.verify(program.name(), sizing, progress -> {}));
   }
 
   private static String firstLine(EngineFailure failure) {
@@ -222,6 +227,7 @@ public final class Soak {
     outcomes.forEach((fault, counts) -> out.printf(Locale.ROOT, "  %-22s %4d equal%s%n", fault, counts[0],
         counts[1] == 0 ? "" : ", " + counts[1] + " failed as they may"));
     out.println(!good ? "A program went wrong, see above."
-        : compared ? "Nothing lost, nothing hung." : "Most programs could not be run on stock, see above.");
+        : compared ? "All compared results were equal, and no program hung."
+            : "Most programs could not be run on stock, see above.");
   }
 }

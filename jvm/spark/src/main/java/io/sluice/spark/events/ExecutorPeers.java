@@ -7,8 +7,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The executors that one executor may read one-sidedly, by state; posted when that has changed. A later event replaces
- * an earlier one of the same executor.
+ * The executors that one executor may read one-sidedly, by state; posted when that has changed, at once if the number
+ * of those that cannot be read has, else with ExecutorFigures. A later event replaces an earlier one of the same
+ * executor.
  */
 public final class ExecutorPeers extends SluiceEvent {
   private static final int MOST_NAMES = 10;

@@ -15,6 +15,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
@@ -25,7 +26,10 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  * next job ends. Used by the thread of one listener queue.
  */
 final class SummaryListener extends SparkListener {
-  /** Of each executor, so many figures are posted at once; later ones at this distance, to keep the event log small. */
+  /**
+   * Of each executor, so many reports are posted at once; later ones at this distance, to keep the event log small.
+   * Only a change of the number of peers that cannot be read is posted at any time.
+   */
   private static final int FIGURES_AT_ONCE = 10;
   private static final long FIGURES_DISTANCE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -33,6 +37,7 @@ final class SummaryListener extends SparkListener {
   private final Consumer<SparkListenerEvent> bus;
   private final LongSupplier clockNanos;
   private final Set<Integer> runningStages = new HashSet<>();
+  /** Of executors that live. */
   private final Map<String, Posted> executors = new HashMap<>();
   /** Of stages that run. */
   private final Map<StageAttempt, LongestTasks<TaskTimes>> tasks = new HashMap<>();
@@ -84,6 +89,13 @@ final class SummaryListener extends SparkListener {
     post(each -> !runningStages.contains(each.stageId()));
   }
 
+  /** What it has reported last is posted; after that it is forgotten. */
+  @Override
+  public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+    figures.takeReports().forEach(this::post);
+    executors.remove(removed.executorId());
+  }
+
   private void post(Predicate<ShuffleFigures> wanted) {
     for (ShuffleFigures each : figures.take(wanted)) {
       Map<String, Long> byId = each.byId();
@@ -101,15 +113,16 @@ final class SummaryListener extends SparkListener {
     if (before == null) {
       bus.accept(ExecutorSelfTest.of(report.executorId(), report.host(), report.nativeCore(), report.selfTest()));
     }
+    long now = clockNanos.getAsLong();
+    int count = before == null ? 0 : before.count();
+    boolean due = count < FIGURES_AT_ONCE || now - before.nanos() >= FIGURES_DISTANCE_NANOS;
     PeerReport peers = before == null ? PeerReport.NONE : before.peers();
-    if (!peers.equals(report.peers())) {
+    if (!peers.equals(report.peers()) && (due || peers.failed() != report.peers().failed())) {
       peers = report.peers();
       bus.accept(ExecutorPeers.of(report.executorId(), peers.announced(), peers.connected(), peers.failed(),
           peers.failedIds()));
     }
-    long now = clockNanos.getAsLong();
-    int count = before == null ? 0 : before.count();
-    if (count < FIGURES_AT_ONCE || now - before.nanos() >= FIGURES_DISTANCE_NANOS) {
+    if (due) {
       postFigures(report);
       executors.put(report.executorId(), new Posted(count + 1, now, peers));
     } else {

@@ -5,6 +5,8 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -26,7 +28,10 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TaskFigures.class);
   private static final long NO_TASK = -1;
-  /** For tasks whose ends nobody takes note of, so that they do not fill the driver's memory. */
+  /**
+   * Times of more tasks are not kept: Spark drops the ends of tasks when its listeners are too slow, and then nobody
+   * takes what is known of them. The oldest go first.
+   */
   private static final int MOST_TIMES = 20_000;
   private static final int MOST_COLUMNS = 32;
   private static final int MOST_SAMPLED_SHUFFLES = 1_000;
@@ -41,8 +46,8 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
   private transient Map<String, ExecutorReport> reports = new HashMap<>();
   /** In a task: its number. */
   private transient long taskId = NO_TASK;
-  /** On the driver: of tasks that have ended and have not been taken, by their number. */
-  private transient Map<Long, TaskTimes> times = new HashMap<>();
+  /** On the driver: of tasks that have ended and have not been taken, by their number, the oldest first. */
+  private transient Map<Long, TaskTimes> times = new LinkedHashMap<>();
   /** In a task: what it looked at; on the driver: what has not been taken. By shuffle. */
   private transient Map<Integer, ColumnSample> columns = new HashMap<>();
 
@@ -173,10 +178,19 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
       synchronized (this) {
         theirs.forEach(report -> reports.put(report.executorId(), report));
         samples.forEach(this::add);
-        if (task != NO_TASK && times.size() < MOST_TIMES) {
+        if (task != NO_TASK) {
           times.merge(task, timesOf(task, counted), TaskFigures::plus);
+          dropOldestTimes();
         }
       }
+    }
+  }
+
+  private void dropOldestTimes() {
+    Iterator<Long> oldest = times.keySet().iterator();
+    while (times.size() > MOST_TIMES) {
+      oldest.next();
+      oldest.remove();
     }
   }
 
@@ -246,7 +260,7 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     folded = new ArrayList<>();
     counting = new ArrayList<>();
     reports = new HashMap<>();
-    times = new HashMap<>();
+    times = new LinkedHashMap<>();
     columns = new HashMap<>();
     int count = in.readInt();
     for (int i = 0; i < count; i++) {

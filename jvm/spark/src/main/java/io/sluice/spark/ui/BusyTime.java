@@ -7,18 +7,28 @@ package io.sluice.spark.ui;
 final class BusyTime {
   private static final int PARTS = 120;
   private static final long FIRST_STEP_MILLIS = 10;
+  /** The end of the year 9999. Up to it, no arithmetic on times overflows. */
+  private static final long LAST_MILLIS = 253_402_300_799_999L;
 
   private final long startMillis;
   private long stepMillis = FIRST_STEP_MILLIS;
   private final long[] busy = new long[PARTS];
 
-  /** @param startMillis before any task */
+  /** @param startMillis before any task; {@link #isTime} holds */
   BusyTime(long startMillis) {
     this.startMillis = startMillis;
   }
 
-  /** A task ran from one moment to another. */
+  /** Whether a clock can have shown that time, in ms since 1970; a damaged event log can have any number. */
+  static boolean isTime(long millis) {
+    return millis >= 0 && millis <= LAST_MILLIS;
+  }
+
+  /** A task ran from one moment to another. Ignored if one of them {@linkplain #isTime is no time}. */
   void add(long launchMillis, long finishMillis) {
+    if (!isTime(launchMillis) || !isTime(finishMillis)) {
+      return;
+    }
     long from = Math.max(0, launchMillis - startMillis);
     long to = Math.max(from, finishMillis - startMillis);
     while (to > stepMillis * PARTS) {

@@ -6,6 +6,8 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.TaskInfo;
 
+import org.apache.spark.Resubmitted$;
+
 /** The tasks of a stage attempt that runs. Its memory does not grow with their number. One thread. */
 final class LiveStage {
   private final String stage;
@@ -34,8 +36,14 @@ final class LiveStage {
     this.writtenNanos = nowNanos;
   }
 
-  /** A task of it has ended. */
+  /**
+   * A task of it has ended. When an executor is lost with the outputs of tasks that succeeded, Spark reports these
+   * tasks once more, as resubmitted; they were counted when they ended.
+   */
   void add(SparkListenerTaskEnd end) {
+    if (Resubmitted$.MODULE$.equals(end.reason())) {
+      return;
+    }
     TaskInfo info = end.taskInfo();
     TaskMetrics metrics = end.taskMetrics();
     long wait = metrics == null ? 0 : metrics.shuffleReadMetrics().fetchWaitTime();
@@ -45,11 +53,13 @@ final class LiveStage {
         info.finishTime(), wait, write, 0, 0);
     ended++;
     failed += span.failed() ? 1 : 0;
-    runMillis += span.millis();
     waitMillis += wait;
     writeMillis += write;
-    busy.add(span.launchMillis(), span.finishMillis());
-    longest.add(span.millis(), span.taskId(), span);
+    if (BusyTime.isTime(span.launchMillis()) && BusyTime.isTime(span.finishMillis())) {
+      runMillis += span.millis();
+      busy.add(span.launchMillis(), span.finishMillis());
+      longest.add(span.millis(), span.taskId(), span);
+    }
   }
 
   /** It writes a shuffle, of which that was not known before. */

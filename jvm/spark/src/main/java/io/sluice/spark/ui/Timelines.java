@@ -45,7 +45,9 @@ final class Timelines {
     if (live.size() < MOST_LIVE) {
       long submitted =
           stage.submissionTime().isDefined() ? (Long) stage.submissionTime().get() : System.currentTimeMillis();
-      live.put(name, new LiveStage(name, writes, stage.numTasks(), submitted, clockNanos.getAsLong()));
+      if (BusyTime.isTime(submitted)) {
+        live.put(name, new LiveStage(name, writes, stage.numTasks(), submitted, clockNanos.getAsLong()));
+      }
     }
   }
 

@@ -23,6 +23,7 @@ import java.util.stream.LongStream;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
@@ -185,7 +186,41 @@ class SummaryListenerTest {
   }
 
   @Test
-  void changesOfPeersArePostedEachAndLatenciesWithTheFigures() {
+  void changesOfPeersThatCanBeReadArePostedWithTheFigures() {
+    for (int i = 1; i <= 50; i++) {
+      report(i, 0);
+    }
+    assertEquals(List.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), connected());
+    report(51, 1);
+    report(52, 1);
+    assertEquals(51, connected().get(10), "one more cannot be read");
+    clock.addAndGet(TimeUnit.MINUTES.toNanos(2));
+    report(52, 1);
+    assertEquals(List.of(51, 52), connected().subList(10, 12));
+  }
+
+  private List<Integer> connected() {
+    return posted.stream().filter(ExecutorPeers.class::isInstance).map(event -> ((ExecutorPeers) event).connected())
+        .toList();
+  }
+
+  @Test
+  void anExecutorThatWasRemovedIsForgotten() {
+    for (int i = 0; i < 20; i++) {
+      report("1");
+      complete(i);
+    }
+    clock.addAndGet(TimeUnit.MINUTES.toNanos(2));
+    report("1");
+    listener.onExecutorRemoved(new SparkListenerExecutorRemoved(0, "1", "it has ended"));
+    assertEquals(12, posted.size(), "a self-test, ten figures, and what it reported last");
+    report("1");
+    complete(1);
+    assertEquals(2, posted.stream().filter(ExecutorSelfTest.class::isInstance).count(), "as of a new executor");
+  }
+
+  @Test
+  void failuresOfPeersArePostedAtOnceAndLatenciesWithTheFigures() {
     for (int i = 0; i < 50; i++) {
       report(3, 0);
     }

@@ -155,8 +155,9 @@ class TaskFiguresTest {
       inTask.inTask(task);
       driver.merge(inTask);
     }
-    assertNotNull(driver.takeTimes(19_999));
-    assertNull(driver.takeTimes(20_000));
+    assertNull(driver.takeTimes(29_999), "the oldest are dropped");
+    assertNotNull(driver.takeTimes(30_000));
+    assertNotNull(driver.takeTimes(49_999));
   }
 
   @Test

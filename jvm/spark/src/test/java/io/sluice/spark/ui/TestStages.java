@@ -17,6 +17,7 @@ import scala.Option;
 import scala.collection.immutable.$colon$colon;
 import scala.collection.immutable.List;
 
+import org.apache.spark.Resubmitted$;
 import org.apache.spark.Success$;
 import org.apache.spark.TaskResultLost$;
 import org.apache.spark.TaskState$;
@@ -86,13 +87,22 @@ final class TestStages {
   void endTask(int stageId, long taskId, String executorId, long start, long millis, boolean succeeds) {
     TaskInfo info = new TaskInfo(taskId, (int) taskId, 0, (int) taskId, SUBMITTED + start, executorId, "host",
         TaskLocality$.MODULE$.ANY(), false);
-    info.markFinished(succeeds ? TaskState$.MODULE$.FINISHED() : TaskState$.MODULE$.FAILED(),
-        SUBMITTED + start + millis);
+    info.markFinished(succeeds ? TaskState$.MODULE$.FINISHED() : TaskState$.MODULE$.FAILED(), SUBMITTED);
+    // As Spark reads it from an event log, whatever it is.
+    info.finishTime_$eq(SUBMITTED + start + millis);
     TaskMetrics metrics = new TaskMetrics();
     metrics.shuffleReadMetrics().incFetchWaitTime(millis / 4);
     metrics.shuffleWriteMetrics().incWriteTime(TimeUnit.MILLISECONDS.toNanos(millis / 5));
     listener.onTaskEnd(new SparkListenerTaskEnd(stageId, 0, type,
         succeeds ? Success$.MODULE$ : TaskResultLost$.MODULE$, info, null, metrics));
+  }
+
+  /** Spark reports a task that succeeded once more, because its executor was lost with its output. */
+  void resubmit(int stageId, long taskId) {
+    TaskInfo info = new TaskInfo(taskId, (int) taskId, 0, (int) taskId, SUBMITTED, "1", "host",
+        TaskLocality$.MODULE$.ANY(), false);
+    info.markFinished(TaskState$.MODULE$.FINISHED(), SUBMITTED + 10);
+    listener.onTaskEnd(new SparkListenerTaskEnd(stageId, 0, type, Resubmitted$.MODULE$, info, null, new TaskMetrics()));
   }
 
   /** A stage with tasks that follow each other on {@code executors} executors. */

@@ -207,6 +207,64 @@ class TimelineTest {
   }
 
   @Test
+  void aTaskThatIsResubmittedIsNotCountedTwice() {
+    rows.registered(7);
+    StageInfo map = TestStages.stage(1, 4, 7);
+    stages.submit(map);
+    stages.endTask(1, 0, "1", 0, 5, true);
+    stages.resubmit(1, 0);
+    stages.complete(map);
+    StageTimeline row = rows.store.timeline("1.0");
+    assertEquals(1, row.ended());
+    assertEquals(5, row.runMillis());
+    assertEquals(1, row.longest().size());
+  }
+
+  /** Of a damaged event log. */
+  @ParameterizedTest
+  @ValueSource(longs = {Long.MAX_VALUE, Long.MAX_VALUE - TestStages.SUBMITTED, Long.MIN_VALUE, 1L << 62, 1L << 50})
+  void timesThatNoClockShowsAreLeftOut(long start) throws Exception {
+    rows.registered(7);
+    StageInfo map = TestStages.stage(1, 4, 7);
+    stages.submit(map);
+    stages.endTask(1, 0, "1", start, 5, true);
+    stages.endTask(1, 1, "1", 0, start, true);
+    stages.endTask(1, 2, "1", 0, 5, true);
+    stages.complete(map);
+    StageTimeline row = rows.store.timeline("1.0");
+    assertEquals(3, row.ended());
+    assertEquals(List.of(2L), row.longest().stream().map(TaskSpan::taskId).toList());
+    assertEquals(5, row.runMillis());
+    assertEquals(1, count(page("7"), "viewBox"));
+  }
+
+  @Test
+  void aStageThatBeganAtNoTimeIsLeftOut() {
+    rows.registered(7);
+    for (long submitted : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE}) {
+      StageInfo map = TestStages.stage(1, 4, 7);
+      map.submissionTime_$eq(scala.Option.apply(submitted));
+      stages.submit(map);
+      stages.endTask(1, 0, "1", 0, 5, true);
+      stages.complete(map);
+      assertNull(rows.store.timeline("1.0"));
+    }
+  }
+
+  @Test
+  void spansThatOverflowAreIgnored() {
+    BusyTime busy = new BusyTime(0);
+    for (long time : new long[] {Long.MAX_VALUE, Long.MAX_VALUE / 2, Long.MIN_VALUE, -1}) {
+      busy.add(0, time);
+      busy.add(time, time);
+      busy.add(time, 1);
+    }
+    assertEquals(0, Arrays.stream(busy.busyMillis()).sum());
+    busy.add(0, 253_402_300_799_999L);
+    assertEquals(253_402_300_799_999L, Arrays.stream(busy.busyMillis()).sum());
+  }
+
+  @Test
   void timeIsNotLostWhenPartsAreJoined() {
     BusyTime busy = new BusyTime(1_000);
     long sum = 0;
