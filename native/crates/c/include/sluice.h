@@ -13,7 +13,8 @@
  * producer's release once. Schemas are read during the call and stay the caller's.
  *
  * Threads. Schemas and batches never change: any threads may use one at once. Encoders, decoders and streams are used by
- * one thread at a time. No function keeps a thread, a file or a lock.
+ * one call at a time: not by two threads at once, and not from a callback of the call that uses them, neither for another
+ * call nor to free them. No function keeps a thread, a file or a lock.
  *
  * ABI. Functions and numbers stay as they are while SLUICE_ABI_VERSION does; new ones may be added. A program should
  * compare SLUICE_ABI_VERSION with sluice_abi_version() once.
@@ -104,8 +105,8 @@ uint32_t sluice_abi_version(void);
 /* The library's version; a string that is always there. */
 const char *sluice_version(void);
 
-/* What the last call on this thread that failed found wrong; empty before the first. There until the next call on this
- * thread fails. */
+/* What the last call on this thread that failed found wrong; empty before the first, and in what runs when the thread ends.
+ * There until the next call on this thread fails. */
 const char *sluice_last_error(void);
 
 /* Schemas of batches: structs ("+s") whose children are the columns. */
@@ -176,7 +177,8 @@ int32_t sluice_encoder_new(int32_t codec, int32_t level, sluice_encoder **out);
 void sluice_encoder_free(sluice_encoder *encoder);
 
 /* Takes a frame of a partition, which is there until it returns; returns 0, or something else to end the call. It must not
- * leave by an exception or longjmp. */
+ * leave by an exception or longjmp. While the call of sluice_encode lasts, it must not use the encoder of that call, nor
+ * free the encoder or one of the batches. */
 typedef int32_t (*sluice_sink)(void *context, uint32_t partition, const uint8_t *frame, size_t bytes);
 
 /* Encodes all rows of these batches, by partition in ascending order, those of a partition in the order in which they
@@ -195,7 +197,8 @@ void sluice_decoder_free(sluice_decoder *decoder);
 
 /* Decodes frames from the beginning of a block: as long as they have no more than `most_rows` rows together, but at least
  * one. Writes the batch, which the caller releases, and how many bytes of the block it was in. Where it fails, `out` is
- * released. */
+ * released. Strings ("u", "U", "vu") are UTF-8; Spark has some that are not, and where a frame has one in a column of
+ * strings, that is SLUICE_UNSUPPORTED: ask for such a column as binary ("z"). */
 int32_t sluice_decode(sluice_decoder *decoder, const sluice_schema *schema, const uint8_t *block, size_t bytes,
                       size_t most_rows, struct ArrowArray *out, size_t *read);
 

@@ -264,11 +264,7 @@ pub unsafe extern "C" fn sluice_encode(
             })
         };
         if ids.is_null() {
-            let rows = batches
-                .iter()
-                .zip(0..)
-                .flat_map(|(batch, i)| (0..batch.rows() as u32).map(move |row| RowId { batch: i, row }));
-            return encode(0, &rows.collect::<Vec<_>>());
+            return encode(0, &partition::all_rows(&batches)?);
         }
         let of = |(batch, ids): (&&Batch, &*const u32)| array(*ids, batch.rows(), "the ids of a batch");
         let ids = batches.iter().zip(array(ids, n_batches, "ids")?).map(of).collect::<Result<Vec<_>, _>>()?;

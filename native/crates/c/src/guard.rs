@@ -61,9 +61,10 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// The message of this thread's last failure, until the next one.
+/// The message of this thread's last failure, until the next one; empty while the thread's variables are destroyed,
+/// from whose destructors these functions may be called too.
 pub(crate) fn last_error() -> *const c_char {
-    LAST_ERROR.with_borrow(|message| message.as_ptr())
+    LAST_ERROR.try_with(|message| message.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// Makes a number of what `call` returns.
@@ -79,7 +80,8 @@ pub(crate) fn guarded(call: impl FnOnce() -> Result<(), CallError>) -> i32 {
     };
     // A message of Sluice's has no byte 0, but one of a producer's may quote anything.
     let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
-    LAST_ERROR.with_borrow_mut(|last| *last = message);
+    // Without the message where the thread has none any more.
+    LAST_ERROR.try_with(|last| last.replace(message)).ok();
     number
 }
 
@@ -93,5 +95,37 @@ mod tests {
         // SAFETY: a string until the next failure.
         let message = unsafe { std::ffi::CStr::from_ptr(last_error()) };
         assert_eq!(message.to_str(), Ok("panic: no way"));
+    }
+
+    /// Calls at its thread's end, and sends what they return.
+    struct AtEnd(std::sync::mpsc::Sender<(i32, CString)>);
+
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let number = guarded(|| Err(CallError::Null("all")));
+            // SAFETY: a string until the next failure.
+            let message = unsafe { std::ffi::CStr::from_ptr(last_error()) };
+            self.0.send((number, message.to_owned())).ok();
+        }
+    }
+
+    thread_local! {
+        // One of them is destroyed after the message, whatever the order is.
+        static BEFORE: RefCell<Option<AtEnd>> = const { RefCell::new(None) };
+        static AFTER: RefCell<Option<AtEnd>> = const { RefCell::new(None) };
+    }
+
+    #[test]
+    fn calls_while_a_thread_ends_fail_without_a_message() {
+        let (sender, results) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            BEFORE.set(Some(AtEnd(sender.clone())));
+            assert_eq!(guarded(|| Err(CallError::Sink(1))), SINK);
+            AFTER.set(Some(AtEnd(sender)));
+        });
+        thread.join().expect("no panic");
+        let results: Vec<(i32, CString)> = results.iter().collect();
+        assert!(results.iter().all(|(number, _)| *number == INVALID), "{results:?}");
+        assert!(results.len() == 2 && results.iter().any(|(_, message)| message.is_empty()), "{results:?}");
     }
 }

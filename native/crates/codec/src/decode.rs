@@ -67,7 +67,7 @@ impl Decoder {
     /// `row_bytes`; both may be longer than needed. Returns the number of rows.
     ///
     /// # Errors
-    /// When the frame is corrupt, or does not fit; `target` then holds no promise.
+    /// When the frame is corrupt, does not fit, or takes more memory than there is; `target` then holds no promise.
     pub fn decode(&mut self, frame: &[u8], target: &mut [u8], row_bytes: &mut [u32]) -> Result<usize> {
         let header = FrameHeader::parse(frame)?;
         let payload = &frame[HEADER_BYTES..];
@@ -93,6 +93,11 @@ impl Decoder {
     /// Bytes of memory that the decoder holds now: scratch and the context of Zstandard.
     pub fn retained_bytes(&self) -> usize {
         self.bytes()
+    }
+
+    /// Gives memory back if more than [`RETAINED_LIMIT`] is held: for those who are done with decoded columns.
+    pub fn trim(&mut self) {
+        self.keep_within_limit();
     }
 
     /// Most bytes of memory that the decoder holds while it decodes a frame with this header. Rows of many fields,

@@ -3,7 +3,8 @@
 //! A frame's columns are the words of its rows; the values behind them lie by field. So a reader that wants columns
 //! gets them as they are, if the frame's fields have slots where the reader's types have ([`Slots`]). They have not in
 //! plain frames, where rows have tails, and where the encoder took numbers for offsets; such a frame must be decoded to
-//! rows.
+//! rows. Of these too the lengths of the rows have been found to be those that the header gives, so that nobody makes
+//! room for rows that a frame of a few bytes only claims to have.
 
 use crate::bytes::Input;
 use crate::column;
@@ -12,7 +13,7 @@ use crate::decode::{Decoder, restore_words};
 use crate::error::{CodecError, Result};
 use crate::header::{ENCODING_PLAIN, FrameHeader, HEADER_BYTES};
 use crate::layout::{Kind, bitset_words, stride, words_fit};
-use crate::scratch::{Scratch, at_least, clear_for};
+use crate::scratch::{Scratch, clear_for, try_at_least};
 use crate::tails;
 use crate::vardata::TargetSlot;
 
@@ -61,10 +62,11 @@ impl Decoder {
     /// Verifies and decodes one whole frame to columns, if its fields have these slots; else none, and the frame is one
     /// for [`Decoder::decode`].
     ///
-    /// This takes up to the frame's decoded bytes more than [`Decoder::scratch_bound`], until the next call.
+    /// This takes up to the frame's decoded bytes more than [`Decoder::scratch_bound`], until the next call or
+    /// [`Decoder::trim`].
     ///
     /// # Errors
-    /// When the frame is corrupt, or has another number of fields.
+    /// When the frame is corrupt, has another number of fields, or takes more memory than there is.
     pub fn decode_columns<'d>(&'d mut self, frame: &[u8], slots: &[Slots]) -> Result<Option<DecodedColumns<'d>>> {
         let header = FrameHeader::parse(frame)?;
         let payload = &frame[HEADER_BYTES..];
@@ -89,18 +91,24 @@ impl Decoder {
             return Err(CodecError::new(format!("rows of {fields} fields, {} wanted", slots.len())));
         }
         let words = bitset_words(fields) + fields;
-        if header.encoding == ENCODING_PLAIN || !words_fit(rows, words, bytes) {
-            return Ok(None);
+        if header.encoding == ENCODING_PLAIN {
+            return match rows * 4 + bytes {
+                whole if whole == payload.len() => Ok(None),
+                whole => Err(CodecError::new(format!("{whole} bytes of rows in {} of payload", payload.len()))),
+            };
+        }
+        if !words_fit(rows, words, bytes) {
+            return Err(CodecError::new(format!("{rows} rows of {words} words do not fit {bytes} bytes")));
         }
         let mut input = Input::new(payload);
         self.read_words(&mut input, rows, fields, bytes)?;
         tails::read_lengths(self.kernels, &mut input, rows, &mut self.tails)?;
-        if !self.tails.is_empty() || !self.fit(slots, rows) {
-            return Ok(None);
-        }
-        let total = self.ends.iter().try_fold(0u64, |sum, end| sum.checked_add(*end));
+        let total = self.ends.iter().chain(&self.tails).try_fold(0u64, |sum, part| sum.checked_add(*part));
         if total != Some(bytes as u64) {
             return Err(CodecError::new(format!("the rows' lengths do not add up to {bytes} bytes")));
+        }
+        if !self.tails.is_empty() || !self.fit(slots, rows) {
+            return Ok(None);
         }
         self.read_values(&mut input, rows, fields, bytes - rows * words * 8)?;
         if !input.is_empty() {
@@ -123,7 +131,7 @@ impl Decoder {
         let (first, stride) = (bitset_words(fields), stride(rows));
         let words = first + fields;
         self.read_kinds(input, fields)?;
-        at_least(&mut self.words, words * stride);
+        try_at_least(&mut self.words, words * stride)?;
         clear_for(&mut self.ends, rows);
         self.ends.resize(rows, words as u64 * 8);
         for w in 0..words {
@@ -156,7 +164,7 @@ impl Decoder {
     /// The values of all fields with slots, back to back by field; `bytes` together.
     fn read_values(&mut self, input: &mut Input<'_>, rows: usize, fields: usize, bytes: usize) -> Result<()> {
         let (first, stride) = (bitset_words(fields), stride(rows));
-        at_least(&mut self.values, bytes);
+        try_at_least(&mut self.values, bytes)?;
         clear_for(&mut self.starts, fields + 1);
         let mut at = 0usize;
         for (field, kind) in self.kinds.iter().enumerate() {

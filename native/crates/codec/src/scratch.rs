@@ -6,6 +6,8 @@
 //! [`crate::Decoder`]). Afterwards, when all buffers together hold more than [`RETAINED_LIMIT`], each gives back what
 //! it has above [`KEPT_BYTES`]: one giant row leaves no giant buffers behind.
 
+use crate::error::{CodecError, Result};
+
 /// Most bytes that an encoder or a decoder keeps between two calls. Frames of usual size (160 KiB) need under 0.7 MiB.
 pub const RETAINED_LIMIT: usize = 4 << 20;
 /// Most bytes that one buffer keeps when memory is given back. An encoder has 18 buffers, and contexts of at most 1
@@ -72,6 +74,14 @@ pub(crate) use scratch_of;
 pub(crate) fn clear_for<T>(buffer: &mut Vec<T>, len: usize) {
     buffer.clear();
     buffer.reserve_exact(len);
+}
+
+/// As [`at_least`], where a frame's header says how many: it may claim far more than its bytes would suggest.
+pub(crate) fn try_at_least<T: Copy + Default>(buffer: &mut Vec<T>, len: usize) -> Result<()> {
+    let more = len.saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| CodecError::no_memory(len * size_of::<T>()))?;
+    at_least(buffer, len);
+    Ok(())
 }
 
 /// Makes the buffer at least `len` elements long; those it had keep whatever they are.

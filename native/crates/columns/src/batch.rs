@@ -6,6 +6,7 @@ use crate::column::{Column, Picks};
 use crate::error::{ColumnError, Result};
 use crate::import;
 use crate::owned::OwnedArray;
+use crate::room::repeated;
 use crate::schema::Schema;
 
 /// The longest row, as Spark's are.
@@ -68,7 +69,7 @@ impl Batch {
         if self.word_bytes() + longest <= MOST_ROW_BYTES {
             return Ok(());
         }
-        let mut lengths = vec![self.word_bytes(); self.rows];
+        let mut lengths = repeated(self.word_bytes(), self.rows)?;
         for column in self.columns.iter().filter(|c| c.slots() != Slots::None) {
             column.add_slot_bytes(Picks::Range(0, self.rows), &mut lengths);
         }

@@ -1,6 +1,8 @@
 //! Bitmaps: one bit a value, the first in the lowest bit of the first byte.
 
 use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::room::room;
 
 /// A bitmap of a column; the bit of row 0 need not be the first one.
 #[derive(Debug)]
@@ -16,15 +18,15 @@ impl Bits {
     }
 
     /// A bitmap of our own.
-    pub(crate) fn of(values: impl Iterator<Item = bool>) -> Self {
-        let mut bytes = Vec::new();
+    pub(crate) fn of(values: impl ExactSizeIterator<Item = bool>) -> Result<Self> {
+        let mut bytes = room(values.len().div_ceil(8))?;
         for (i, value) in values.enumerate() {
             if i % 8 == 0 {
                 bytes.push(0);
             }
             bytes[i / 8] |= u8::from(value) << (i % 8);
         }
-        Self::new(Buffer::Own(bytes), 0)
+        Ok(Self::new(Buffer::Own(bytes), 0))
     }
 
     #[inline(always)]
@@ -40,13 +42,17 @@ impl Bits {
             return 0;
         }
         let (first, last) = (from / 8, (end - 1) / 8);
-        let ones: u32 = bytes[first..=last].iter().map(|b| b.count_ones()).sum();
+        let ones = ones(bytes[first..=last].iter().copied());
         // Those of the first and the last byte that are not asked for.
         let before = (bytes[first] & ((1u16 << (from % 8)) - 1) as u8).count_ones();
         let used = end - last * 8;
         let after = (u16::from(bytes[last]) >> used).count_ones();
-        count - (ones - before - after) as usize
+        count - (ones - u64::from(before + after)) as usize
     }
+}
+
+fn ones(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.map(|byte| u64::from(byte.count_ones())).sum()
 }
 
 #[cfg(test)]
@@ -64,9 +70,14 @@ mod tests {
     }
 
     #[test]
+    fn more_ones_are_counted_than_32_bits_hold() {
+        assert_eq!(ones(std::iter::repeat_n(0xFF, 1 << 29)), 1 << 32);
+    }
+
+    #[test]
     fn bits_of_values_are_these_values() {
         let values: Vec<bool> = (0..37).map(|i| i % 3 == 0 || i % 7 == 2).collect();
-        let bits = Bits::of(values.iter().copied());
+        let bits = Bits::of(values.iter().copied()).expect("memory");
         assert!((0..37).all(|i| bits.get(i) == values[i]));
     }
 }

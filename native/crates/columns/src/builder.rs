@@ -122,8 +122,12 @@ impl Builder {
         let (data, bytes, bit) = (&mut self.data, &mut self.bytes, self.bit);
         let nulls = field.nulls();
         let most = if layout == Layout::Offsets64 { i64::MAX as usize } else { i32::MAX as usize };
+        let text = matches!(self.ty, Type::Utf8(_));
         field.for_each_value(|i, value| {
             let value = if nulls[i] >> bit & 1 != 0 { &[] } else { value };
+            if text && let Err(e) = std::str::from_utf8(value) {
+                return Err(ColumnError::unsupported(format!("row {i}: the string is not UTF-8 ({e}); take binary")));
+            }
             let start = bytes.len();
             if layout != Layout::Views || value.len() > INLINE_BYTES {
                 bytes.extend(value)?;

@@ -1,6 +1,8 @@
 //! Frames to arrays.
 
-use sluice_codec::{CodecError, DecodedColumns, Decoder, FrameHeader, HEADER_BYTES, Slots, bitset_words};
+use sluice_codec::{
+    CodecError, DecodedColumns, Decoder, FrameHeader, HEADER_BYTES, RETAINED_LIMIT, Slots, bitset_words,
+};
 
 use crate::builder::{Builder, FieldOfRows};
 use crate::error::{ColumnError, ErrorKind, Result};
@@ -9,7 +11,8 @@ use crate::format::Type;
 use crate::owned::OwnedArray;
 use crate::schema::Schema;
 
-/// Decodes frames to arrays, whoever wrote the frames; owns its scratch memory. One thread at a time.
+/// Decodes frames to arrays, whoever wrote the frames; owns its scratch memory, of which between two calls it keeps at
+/// most twice [`RETAINED_LIMIT`]. One thread at a time.
 #[derive(Default)]
 pub struct ColumnDecoder {
     decoder: Decoder,
@@ -27,8 +30,21 @@ impl ColumnDecoder {
     ///
     /// # Errors
     /// `Corrupt` when the bytes are no frames, or their rows none of this schema; `Unsupported` for a schema with
-    /// dictionaries (give the types of their values), and for more bytes than the type's offsets can number.
+    /// dictionaries (give the types of their values), for more bytes than the type's offsets can number, and for
+    /// strings that are not UTF-8 (Spark has such; take them as binary).
     pub fn decode(&mut self, schema: &Schema, block: &[u8], most_rows: usize) -> Result<(OwnedArray, usize)> {
+        let decoded = self.decode_frames(schema, block, most_rows);
+        self.decoder.trim();
+        self.rows.trim();
+        decoded
+    }
+
+    /// Bytes of scratch memory that the decoder holds now.
+    pub fn retained_bytes(&self) -> usize {
+        self.decoder.retained_bytes() + self.rows.retained_bytes()
+    }
+
+    fn decode_frames(&mut self, schema: &Schema, block: &[u8], most_rows: usize) -> Result<(OwnedArray, usize)> {
         let builders = schema.fields.iter().enumerate().map(|(i, field)| match field.index {
             Some(_) => Err(ColumnError::unsupported(format!("column {i} ('{}') has a dictionary", field.name))),
             None => Builder::new(field.ty, i),
@@ -59,18 +75,11 @@ impl ColumnDecoder {
         builders: &mut [Builder],
     ) -> Result<()> {
         let place = |e: ColumnError, i: usize| e.at(format_args!("column {i} ('{}')", schema.fields[i].name));
-        if let Some(columns) = self.decoder.decode_columns(frame, slots).map_err(corrupt)? {
+        if let Some(columns) = self.decoder.decode_columns(frame, slots).map_err(undecoded)? {
             for (i, builder) in builders.iter_mut().enumerate() {
                 builder.append(&Decoded { columns: &columns, field: i }).map_err(|e| place(e, i))?;
             }
             return Ok(());
-        }
-        if header.fields as usize != slots.len() {
-            return Err(ColumnError::corrupt(format!(
-                "rows of {} fields, the schema has {}",
-                header.fields,
-                slots.len()
-            )));
         }
         self.rows.decode(&mut self.decoder, header, frame, slots.len())?;
         for (i, builder) in builders.iter_mut().enumerate() {
@@ -82,7 +91,7 @@ impl ColumnDecoder {
 
 /// The frame that the bytes begin with.
 fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
-    let header = FrameHeader::parse(bytes).map_err(corrupt)?;
+    let header = FrameHeader::parse(bytes).map_err(undecoded)?;
     let len = HEADER_BYTES + header.encoded_bytes as usize;
     let frame = bytes
         .get(..len)
@@ -90,8 +99,9 @@ fn next_frame(bytes: &[u8]) -> Result<(FrameHeader, &[u8])> {
     Ok((header, frame))
 }
 
-fn corrupt(e: CodecError) -> ColumnError {
-    ColumnError::corrupt(e.to_string())
+fn undecoded(e: CodecError) -> ColumnError {
+    let kind = if e.is_no_memory() { ErrorKind::NoMemory } else { ErrorKind::Corrupt };
+    ColumnError::new(kind, e.to_string())
 }
 
 /// What values of a type take behind the words of their rows.
@@ -142,11 +152,24 @@ struct Rows {
 }
 
 impl Rows {
+    fn retained_bytes(&self) -> usize {
+        self.bytes.capacity() + self.lengths.capacity() * size_of::<u32>() + self.words.capacity() * size_of::<u64>()
+    }
+
+    /// Gives memory back if more than [`RETAINED_LIMIT`] is held.
+    fn trim(&mut self) {
+        if self.retained_bytes() > RETAINED_LIMIT {
+            *self = Self::default();
+        }
+    }
+
+    /// Decodes a frame of which [`Decoder::decode_columns`] has found that its rows have as many bytes as its header
+    /// says.
     fn decode(&mut self, decoder: &mut Decoder, header: &FrameHeader, frame: &[u8], fields: usize) -> Result<()> {
         let (rows, bytes) = (header.records as usize, header.decoded_bytes as usize);
         resize(&mut self.bytes, bytes)?;
         resize(&mut self.lengths, rows)?;
-        decoder.decode(frame, &mut self.bytes, &mut self.lengths).map_err(corrupt)?;
+        decoder.decode(frame, &mut self.bytes, &mut self.lengths).map_err(undecoded)?;
         self.first = bitset_words(fields);
         let words = self.first + fields;
         if let Some(i) = self.lengths.iter().position(|len| (*len as usize) < words * 8) {

@@ -15,6 +15,7 @@ use crate::dictionary;
 use crate::error::{ColumnError, Result};
 use crate::ffi::ArrowArray;
 use crate::format::{Layout, Type};
+use crate::room::{all_of, room};
 use crate::schema::{Field, Schema};
 use crate::units::Scale;
 
@@ -88,6 +89,9 @@ unsafe fn field_column(array: &ArrowArray, field: &Field, skip: usize, rows: usi
     let Some(values) = (unsafe { array.dictionary.as_ref() }) else {
         return Err(ColumnError::invalid("the schema has a dictionary, the array has none"));
     };
+    if !values.dictionary.is_null() {
+        return Err(ColumnError::invalid("the dictionary's array has a dictionary, its schema has none"));
+    }
     // SAFETY: as the caller promises.
     let indices = unsafe { Source::of(array, index, skip, rows)?.column(index)? };
     let len = number(values.length, "length of the dictionary")?;
@@ -196,14 +200,21 @@ impl<'a> Source<'a> {
             };
         }
         let (length, offset) = (number(self.array.length, "length")?, number(self.array.offset, "offset")?);
+        // Values that the batch does not have count only where there is a count to compare with.
+        let said = usize::try_from(self.array.null_count).ok();
+        let end = if said.is_some() { offset + length } else { self.first + self.rows };
         // SAFETY: as the caller promises.
-        let mask = unsafe { self.buffer(0, 0, (offset + length).div_ceil(8))? };
-        let nulls = Bits::zeros(&mask, offset, length);
-        if self.array.null_count >= 0 && self.array.null_count as usize != nulls {
-            let said = self.array.null_count;
-            return Err(ColumnError::invalid(format!("{said} nulls, but the mask has {nulls}")));
+        let mask = unsafe { self.buffer(0, 0, end.div_ceil(8))? };
+        if let Some(said) = said {
+            let nulls = Bits::zeros(&mask, offset, length);
+            if said != nulls {
+                return Err(ColumnError::invalid(format!("{said} nulls, but the mask has {nulls}")));
+            }
+            if nulls == 0 {
+                return Ok(None);
+            }
         }
-        let wanted = if self.rows == length { nulls } else { Bits::zeros(&mask, self.first, self.rows) };
+        let wanted = Bits::zeros(&mask, self.first, self.rows);
         Ok((wanted > 0).then(|| Bits::new(mask, self.first)))
     }
 
@@ -381,7 +392,7 @@ impl Conversion<'_> {
             }
             word(value).map(|word| word as u64).ok_or_else(|| ColumnError::invalid(format!("row {row}: {what}")))
         };
-        Ok(Values::Words(values.iter().enumerate().map(of).collect::<Result<_>>()?))
+        Ok(Values::Words(all_of(values.iter().enumerate().map(of))?))
     }
 
     fn is_null(&self, row: usize) -> bool {
@@ -418,7 +429,7 @@ impl Conversion<'_> {
 
     /// Nanoseconds to microseconds; 16 bytes a value before and after.
     fn intervals(&self, values: &[[u8; SIXTEEN]]) -> Result<Values> {
-        let mut bytes = Vec::with_capacity(values.len() * SIXTEEN);
+        let mut bytes = room(values.len() * SIXTEEN)?;
         for (row, value) in values.iter().enumerate() {
             let [months_and_days @ .., _, _, _, _, _, _, _, _] = value;
             let nanos = value.last_chunk::<8>().map_or(0, |n| i64::from_le_bytes(*n));

@@ -35,6 +35,7 @@ mod import;
 mod order;
 mod owned;
 pub mod partition;
+mod room;
 mod schema;
 mod stream;
 mod units;

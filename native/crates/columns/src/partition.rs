@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::error::{ColumnError, Result};
 use crate::hash::SEED;
 use crate::order::{OrderBetween, SortKey};
+use crate::room::{collected, repeated, room};
 
 /// More partitions than there can be: Spark's numbers are signed.
 const PARTITIONS_LIMIT: u32 = i32::MAX as u32;
@@ -13,10 +14,11 @@ const PARTITIONS_LIMIT: u32 = i32::MAX as u32;
 /// By Spark's hash of these columns, in this order, as its `HashPartitioning` does.
 ///
 /// # Errors
-/// `Unsupported` for columns whose hash is left to Spark (intervals of months, days and nanoseconds).
+/// `Unsupported` for columns whose hash is left to Spark (intervals of months, days and nanoseconds); `NoMemory` when
+/// there is none for the numbers of so many rows.
 pub fn hash(batch: &Batch, columns: &[usize], partitions: u32) -> Result<Vec<u32>> {
     let partitions = check(partitions)?;
-    let mut hashes = vec![SEED; batch.rows()];
+    let mut hashes = repeated(SEED, batch.rows())?;
     for i in columns {
         batch.column(*i)?.hash(&mut hashes).map_err(|e| e.at(format_args!("column {i}")))?;
     }
@@ -31,7 +33,7 @@ pub fn hash(batch: &Batch, columns: &[usize], partitions: u32) -> Result<Vec<u32
 /// `bounds` has a column for each key, and rows in strictly ascending order; the partitions are one more.
 ///
 /// # Errors
-/// `Invalid` when bounds and keys do not go together, `Unsupported` for columns without an order.
+/// `Invalid` when bounds and keys do not go together, `Unsupported` for columns without an order; `NoMemory`.
 pub fn range(batch: &Batch, keys: &[SortKey], bounds: &Batch) -> Result<Vec<u32>> {
     check(u32::try_from(bounds.rows()).unwrap_or(u32::MAX).saturating_add(1))?;
     let order = OrderBetween::of(batch, keys, bounds)?;
@@ -47,7 +49,7 @@ pub fn range(batch: &Batch, keys: &[SortKey], bounds: &Batch) -> Result<Vec<u32>
         }
         from as u32
     };
-    Ok((0..batch.rows()).map(below).collect())
+    collected((0..batch.rows()).map(below))
 }
 
 /// In turn. Spark starts a task at a number that it draws from the partition's (`position`); the first row gets the
@@ -57,16 +59,31 @@ pub fn range(batch: &Batch, keys: &[SortKey], bounds: &Batch) -> Result<Vec<u32>
 /// them for that.
 ///
 /// # Errors
-/// `Invalid` when there are no partitions.
+/// `Invalid` when there are no partitions; `NoMemory`.
 pub fn round_robin(rows: usize, position: i32, partitions: u32) -> Result<Vec<u32>> {
     let partitions = check(partitions)?;
     let of = |row: usize| position.wrapping_add(1).wrapping_add(row as i32).rem_euclid(partitions) as u32;
-    Ok((0..rows).map(of).collect())
+    collected((0..rows).map(of))
 }
 
 /// All rows in partition 0.
-pub fn single(rows: usize) -> Vec<u32> {
-    vec![0; rows]
+///
+/// # Errors
+/// `NoMemory`, as for the others.
+pub fn single(rows: usize) -> Result<Vec<u32>> {
+    repeated(0, rows)
+}
+
+/// All rows of these batches, one batch behind the other.
+///
+/// # Errors
+/// `NoMemory` when there is none for so many.
+pub fn all_rows(batches: &[&Batch]) -> Result<Vec<RowId>> {
+    let mut all = room(batches.iter().map(|batch| batch.rows()).sum())?;
+    for (batch, i) in batches.iter().zip(0..) {
+        all.extend((0..batch.rows() as u32).map(|row| RowId { batch: i, row }));
+    }
+    Ok(all)
 }
 
 fn check(partitions: u32) -> Result<i32> {
@@ -88,10 +105,10 @@ impl RowsByPartition {
     /// Of batch `i` the rows, with the partitions `ids[i]`.
     ///
     /// # Errors
-    /// `Invalid` when an id is no partition.
+    /// `Invalid` when an id is no partition; `NoMemory` when there is none for so many rows or partitions.
     pub fn of(ids: &[&[u32]], partitions: u32) -> Result<Self> {
         check(partitions)?;
-        let mut ends = vec![0usize; partitions as usize];
+        let mut ends = repeated(0usize, partitions as usize)?;
         for (batch, ids) in ids.iter().enumerate() {
             for (row, id) in ids.iter().enumerate() {
                 let Some(count) = ends.get_mut(*id as usize) else {
@@ -107,7 +124,7 @@ impl RowsByPartition {
             *end = start;
             start += count;
         }
-        let mut rows = vec![RowId { batch: 0, row: 0 }; start];
+        let mut rows = repeated(RowId { batch: 0, row: 0 }, start)?;
         for (batch, ids) in ids.iter().enumerate() {
             for (row, id) in ids.iter().enumerate() {
                 let next = &mut ends[*id as usize];

@@ -39,9 +39,7 @@ impl Schema {
         let Some(schema) = (unsafe { schema.as_ref() }) else {
             return Err(ColumnError::invalid("the schema's address is null"));
         };
-        if schema.release.is_none() {
-            return Err(ColumnError::invalid("the schema has been released"));
-        }
+        check_not_released(schema)?;
         // SAFETY: null or a string, by the interface.
         let format = unsafe { format_of(schema)? };
         if format != "+s" {
@@ -88,6 +86,7 @@ impl Field {
     /// # Safety
     /// What the schema refers to is as the interface defines it.
     unsafe fn read(schema: &ArrowSchema) -> Result<Self> {
+        check_not_released(schema)?;
         // SAFETY: as the caller promises; a name is null or a string.
         let (format, name) = unsafe { (format_of(schema)?, owned::text(schema.name).unwrap_or_default()) };
         let ty = Type::parse(&format)?;
@@ -98,6 +97,7 @@ impl Field {
         if !ty.is_index() {
             return Err(ColumnError::invalid(format!("dictionary indices of type {ty:?}")));
         }
+        check_not_released(values).map_err(|e| e.at("dictionary"))?;
         if !values.dictionary.is_null() {
             return Err(ColumnError::unsupported("a dictionary whose values are a dictionary's"));
         }
@@ -106,6 +106,13 @@ impl Field {
         let values = Type::parse(&format).map_err(|e| e.at("dictionary"))?;
         Ok(Self { name, ty: values, index: Some(ty) })
     }
+}
+
+fn check_not_released(schema: &ArrowSchema) -> Result<()> {
+    if schema.release.is_none() {
+        return Err(ColumnError::invalid("the schema has been released"));
+    }
+    Ok(())
 }
 
 /// # Safety

@@ -154,6 +154,29 @@ fn blocks_are_decoded_frame_by_frame() {
     assert_eq!((at, rows), (block.len(), 20_000));
 }
 
+/// Spark has strings that are not UTF-8; Arrow has none. Null ones are not looked at, and binary may be anything.
+#[test]
+fn strings_that_are_not_utf8_can_only_be_taken_as_binary() {
+    use sluice_testkit::{Value, unsafe_row};
+    use support::producer::SchemaSpec;
+    let row = |bytes: &[u8]| unsafe_row(&[Value::Word(1), Value::Bytes(bytes.to_vec())]);
+    // Halves of one character in two rows: none of them is a string.
+    let table = [row("grün".as_bytes()), row(&[b'a', 0xC3]), row(&[0xBC, b'z'])];
+    for options in options() {
+        let block = row_frames(&table, 2, options).concat();
+        let decode = |format: &str| {
+            let schema = SchemaSpec::batch(vec![SchemaSpec::of("l"), SchemaSpec::of(format)]);
+            ColumnDecoder::new().decode(&schema.read().expect("a schema"), &block, usize::MAX)
+        };
+        for format in ["u", "U", "vu"] {
+            let error = decode(format).expect_err("no UTF-8");
+            let what = format!("column 1 ('a '{format}''): row 1: the string is not UTF-8");
+            assert!(error.kind == ErrorKind::Unsupported && error.to_string().contains(&what), "{error}");
+        }
+        assert!(["z", "Z", "vz"].into_iter().all(|format| decode(format).is_ok()));
+    }
+}
+
 #[test]
 fn what_is_no_block_of_this_schema_is_corrupt() {
     let formats = vec!["l".to_owned(), "u".to_owned()];

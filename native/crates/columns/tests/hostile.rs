@@ -86,6 +86,10 @@ fn counts_of_buffers_children_and_nulls_that_are_wrong() {
     let masked = ArraySpec { null_count: 2, buffers: vec![Some(vec![0b101]), good.buffers[1].clone()], ..good.clone() };
     assert_invalid(refused("l", 3, masked), "2 nulls, but the mask has 1");
     assert_invalid(refused("l", 3, ArraySpec { children: vec![good.clone()], ..good.clone() }), "1 children");
+    // Where nothing is said of nulls, only the batch's values are looked at, whatever else the array claims to have.
+    let long = ArraySpec { length: 1 << 40, null_count: -1, ..good.clone() };
+    let long = import_one("l", 3, ArraySpec { buffers: vec![Some(vec![0b101]), good.buffers[1].clone()], ..long });
+    assert!(long.is_ok());
     let batch = |columns: Vec<ArraySpec>| batch_of(3, columns);
     let schema = SchemaSpec::batch(vec![SchemaSpec::of("l"); 2]);
     assert_invalid(refused_batch(&batch(vec![good.clone()]), &schema), "1 columns, the schema has 2");
@@ -151,6 +155,10 @@ fn dictionaries_that_do_not_fit() {
     assert_invalid(
         refused(SchemaSpec::of("l"), dictionary(&[0], values)),
         "the array has a dictionary, its schema has none",
+    );
+    assert_invalid(
+        refused(SchemaSpec::dictionary("l", "l"), dictionary(&[0], dictionary(&[0], longs(&[7])))),
+        "the dictionary's array has a dictionary, its schema has none",
     );
     let negative = ArraySpec { length: -1, ..texts(&[0, 1], 1) };
     assert_invalid(refused(words, dictionary(&[0], negative)), "length of the dictionary is -1");
@@ -232,6 +240,13 @@ fn schemas_that_are_none() {
         let (kind, what) = error(SchemaSpec::batch(vec![SchemaSpec::of(nested)]));
         assert!(kind == ErrorKind::Unsupported && what.contains("column 0: nested type"), "{what}");
     }
+    let released = SchemaSpec { released: true, ..SchemaSpec::of("l") };
+    assert_invalid(
+        error(SchemaSpec::batch(vec![released.clone()])),
+        "schema of column 0: the schema has been released",
+    );
+    let of_released = SchemaSpec { dictionary: Some(Box::new(released)), ..SchemaSpec::of("i") };
+    assert_invalid(error(SchemaSpec::batch(vec![of_released])), "column 0: dictionary: the schema has been released");
     let twice = SchemaSpec { dictionary: Some(Box::new(SchemaSpec::dictionary("i", "u"))), ..SchemaSpec::of("i") };
     assert_eq!(error(SchemaSpec::batch(vec![twice])).0, ErrorKind::Unsupported);
 }

@@ -271,5 +271,5 @@ fn arguments_that_do_not_go_together() {
     assert_eq!(kind(partition::range(&batch, &[key(0)], &batch)), Err(ErrorKind::Invalid));
     assert_eq!(kind(partition::range(&batch, &[key(1), key(0), key(2)], &batch)), Err(ErrorKind::Invalid));
     assert_eq!(kind(partition::range(&batch, &[key(0), key(1), key(2)], &batch)), Err(ErrorKind::Unsupported));
-    assert_eq!(partition::single(3), [0; 3]);
+    assert_eq!(partition::single(3).expect("ids"), [0; 3]);
 }

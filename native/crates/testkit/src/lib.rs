@@ -2,6 +2,7 @@
 //!
 //! Used by the other crates' tests and benches only; never part of the library.
 
+pub mod memory;
 mod tables;
 
 pub use tables::{Table, bench_table, incompressible, lineitem, xorshift};

@@ -7,7 +7,7 @@ use sluice_codec::{
     bitset_words,
 };
 
-use super::reference;
+use super::reference::{self, Meaning};
 
 /// Larger claims are not tried: the decoder is given the room that the header asks for.
 const MOST_BYTES: usize = 1 << 20;
@@ -31,13 +31,14 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
     if header.decoded_bytes as usize > MOST_BYTES {
         return;
     }
-    let expected = reference::decode(header, payload);
+    let meaning = reference::meaning(header, payload);
+    let expected = meaning.as_ref().map(|meaning| &meaning.rows[..]);
     DECODERS.with_borrow_mut(|decoders| {
         for (name, decoder) in decoders {
             let decode =
                 |target: &mut [u8], lengths: &mut [u32]| decoder.decode_payload(header, payload, target, lengths).ok();
-            compare(name, header, expected.as_deref(), decode);
-            check_columns(name, decoder, header, payload, expected.as_deref());
+            compare(name, header, expected, decode);
+            check_columns(name, decoder, header, payload, meaning.as_ref());
             if expected.is_some() {
                 refuse_without_room(name, header, |target, lengths| {
                     decoder.decode_payload(header, payload, target, lengths).is_ok()
@@ -46,12 +47,13 @@ pub fn check(header: &FrameHeader, payload: &[u8]) {
         }
     });
     if let Some(rows) = expected {
-        check_round_trip(&rows, header.fields, payload.len());
+        check_round_trip(rows, header.fields, payload.len());
     }
 }
 
-/// Decodes to columns, as if fields had slots of several kinds. Panics unless the columns are those of the rows.
-fn check_columns(name: &str, decoder: &mut Decoder, header: &FrameHeader, payload: &[u8], rows: Option<&[Vec<u8>]>) {
+/// Decodes to columns, as if fields had slots of several kinds. Panics unless there are columns where the fields have
+/// these slots, and those of the rows; and unless a payload that the specification permits is no error.
+fn check_columns(name: &str, decoder: &mut Decoder, header: &FrameHeader, payload: &[u8], meaning: Option<&Meaning>) {
     const CHOICES: [fn(usize) -> Slots; 4] = [
         |_| Slots::None,
         |_| Slots::Rounded,
@@ -63,11 +65,36 @@ fn check_columns(name: &str, decoder: &mut Decoder, header: &FrameHeader, payloa
     }
     for choice in CHOICES {
         let slots: Vec<Slots> = (0..header.fields as usize).map(choice).collect();
-        if let Ok(Some(columns)) = decoder.decode_payload_columns(header, payload, &slots) {
-            let rows = rows.unwrap_or_else(|| panic!("{name}: columns of a payload that the specification refuses"));
-            compare_columns(name, &columns, &slots, rows);
+        match (decoder.decode_payload_columns(header, payload, &slots), meaning) {
+            (Ok(Some(columns)), Some(meaning)) => {
+                assert!(has_slots(meaning, &slots), "{name}: columns of rows that have other slots");
+                compare_columns(name, &columns, &slots, &meaning.rows);
+            }
+            (Ok(Some(_)), None) => panic!("{name}: columns of a payload that the specification refuses"),
+            (Ok(None), Some(meaning)) => {
+                assert!(!has_slots(meaning, &slots), "{name}: no columns of rows that have them")
+            }
+            (Err(e), Some(_)) => panic!("{name}: no columns of a payload that the specification permits: {e}"),
+            (Ok(None) | Err(_), None) => {}
         }
     }
+}
+
+/// Whether the fields have these slots: by their kinds, or because a field of words says that no row has a value.
+fn has_slots(meaning: &Meaning, slots: &[Slots]) -> bool {
+    let Some(kinds) = &meaning.kinds else { return false };
+    let sizes_are = |field: usize, permitted: fn(u32) -> bool| {
+        let at = (bitset_words(slots.len()) + field) * 8;
+        let size = |row: &Vec<u8>| row[at..].first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+        meaning.rows.iter().map(size).all(permitted)
+    };
+    slots.iter().zip(kinds).enumerate().all(|(field, (slots, kind))| match (slots, kind) {
+        (Slots::None, kind) => *kind == 0,
+        (Slots::Rounded, 0) => sizes_are(field, |size| size == 0),
+        (Slots::Sixteen, 0) => false,
+        (_, 2) => sizes_are(field, |size| size <= 16),
+        _ => true,
+    })
 }
 
 fn compare_columns(name: &str, columns: &DecodedColumns<'_>, slots: &[Slots], rows: &[Vec<u8>]) {

@@ -30,15 +30,31 @@ pub(super) fn header(frame: &[u8]) -> Option<FrameHeader> {
     permitted.then_some(header)
 }
 
+/// What a payload stands for.
+pub(super) struct Meaning {
+    pub rows: Vec<Vec<u8>>,
+    /// The fields' kinds; none if rows are stored as they are, or may have tails.
+    pub kinds: Option<Vec<u8>>,
+}
+
 /// The rows that a payload stands for; `None` if it is corrupt.
 pub(super) fn decode(header: &FrameHeader, payload: &[u8]) -> Option<Vec<Vec<u8>>> {
+    Some(meaning(header, payload)?.rows)
+}
+
+/// As [`decode`], with the kinds of the fields.
+pub(super) fn meaning(header: &FrameHeader, payload: &[u8]) -> Option<Meaning> {
     if !(1..=65_536).contains(&header.records) || header.fields > 1 << 20 || header.encoding > 1 {
         return None;
     }
     let mut input = Bytes(payload);
-    let rows = if header.encoding == 0 { plain(header, &mut input)? } else { columnar(header, &mut input)? };
-    let decoded: usize = rows.iter().map(Vec::len).sum();
-    (input.0.is_empty() && decoded == header.decoded_bytes as usize).then_some(rows)
+    let meaning = if header.encoding == 0 {
+        Meaning { rows: plain(header, &mut input)?, kinds: None }
+    } else {
+        columnar(header, &mut input)?
+    };
+    let decoded: usize = meaning.rows.iter().map(Vec::len).sum();
+    (input.0.is_empty() && decoded == header.decoded_bytes as usize).then_some(meaning)
 }
 
 fn plain(header: &FrameHeader, input: &mut Bytes<'_>) -> Option<Vec<Vec<u8>>> {
@@ -54,7 +70,7 @@ struct Slot {
     size: usize,
 }
 
-fn columnar(header: &FrameHeader, input: &mut Bytes<'_>) -> Option<Vec<Vec<u8>>> {
+fn columnar(header: &FrameHeader, input: &mut Bytes<'_>) -> Option<Meaning> {
     let (n, fields) = (header.records as usize, header.fields as usize);
     let bitset = fields.div_ceil(64);
     let limit = header.decoded_bytes as usize;
@@ -84,13 +100,14 @@ fn columnar(header: &FrameHeader, input: &mut Bytes<'_>) -> Option<Vec<Vec<u8>>>
     for ((row, end), tail) in rows.iter_mut().zip(&ends).zip(&tails) {
         row.resize(end + tail.len, 0);
     }
-    if tails.iter().any(|t| t.at != usize::MAX) {
+    let has_tails = tails.iter().any(|t| t.at != usize::MAX);
+    if has_tails {
         var_data(input, &tails, &mut rows)?;
     }
     for field in &slots {
         var_data(input, field, &mut rows)?;
     }
-    Some(rows)
+    Some(Meaning { rows, kinds: (!has_tails).then_some(kinds) })
 }
 
 /// Size codes to words; notes where each row's slot is and where its predicted part then ends.

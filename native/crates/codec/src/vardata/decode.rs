@@ -6,7 +6,7 @@ use crate::column;
 use crate::compress::{Codec, Decompressor};
 use crate::error::{CodecError, Result};
 use crate::kernels::Kernels;
-use crate::scratch::{at_least, scratch_of};
+use crate::scratch::{at_least, scratch_of, try_at_least};
 
 /// A slot of a row being decoded: where it starts in the target (not in its row), its length, and the value's length.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,7 +88,7 @@ impl VarDecoder {
             Some(codec) => {
                 let compressed = input.u32("compressed length")? as usize;
                 let packed = input.take(compressed, "compressed bytes")?;
-                at_least(&mut self.bytes, total);
+                try_at_least(&mut self.bytes, total)?;
                 self.decompressor.decompress(codec, packed, &mut self.bytes[..total])?;
                 &self.bytes[..total]
             }

@@ -107,6 +107,8 @@ pub struct SchemaSpec {
     pub name: String,
     pub children: Vec<SchemaSpec>,
     pub dictionary: Option<Box<SchemaSpec>>,
+    /// Whether it is released before it is handed over.
+    pub released: bool,
 }
 
 impl SchemaSpec {
@@ -130,7 +132,7 @@ impl SchemaSpec {
             children: children.collect(),
             dictionary: self.dictionary.as_ref().map_or(null_mut(), |d| Box::into_raw(Box::new(d.build()))),
         });
-        ArrowSchema {
+        let mut schema = ArrowSchema {
             format: contents.format.as_ptr(),
             name: contents.name.as_ptr(),
             metadata: null(),
@@ -140,7 +142,12 @@ impl SchemaSpec {
             dictionary: contents.dictionary,
             release: Some(release_schema),
             private_data: Box::into_raw(contents).cast(),
+        };
+        if self.released {
+            // SAFETY: just made.
+            unsafe { release_schema(&mut schema) };
         }
+        schema
     }
 
     /// Read by the crate.
@@ -167,7 +174,9 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
         let contents = Box::from_raw((*schema).private_data.cast::<SchemaContents>());
         for child in contents.children.iter().copied().chain([contents.dictionary]).filter(|c| !c.is_null()) {
             let mut child = Box::from_raw(child);
-            release_schema(&mut *child);
+            if let Some(release) = child.release {
+                release(&mut *child);
+            }
         }
         (*schema).release = None;
     }

@@ -211,6 +211,8 @@ fn some_value(random: &mut Random, format: &str) -> (Value, Vec<u8>) {
             let len = width.unwrap_or_else(|| if random.chance(30) { random.below(400) } else { random.below(40) });
             let letters = random.chance(2);
             let bytes = if letters { vec![b'a' + random.below(3) as u8; len] } else { random.bytes(len) };
+            let text = matches!(format, "u" | "U" | "vu");
+            let bytes = if text { String::from_utf8_lossy(&bytes).into_owned().into_bytes() } else { bytes };
             (Value::Bytes(bytes.clone()), bytes)
         }),
     }
