@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.Await;
 import io.sluice.spark.LocalSpark;
 import io.sluice.spark.SluiceException;
@@ -51,6 +52,9 @@ class TaskMemoryTest {
   private LocalSpark spark;
 
   private void start(String key, String value) {
+    // The class may be the first of its process.
+    NativeLibrary.Status library = NativeLibrary.load("");
+    assertTrue(library.available(), library.detail());
     // Threads of the classes before may not have ended, and the scratch memory of their decoders counts.
     Await.until("no thread has scratch memory", () -> NativeCore.scratchBytes() == 0);
     spark = LocalSpark.start(Map.of("spark.sluice.memory.limit", "16m", "spark.task.maxFailures", "1", key, value));

@@ -35,11 +35,13 @@ import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 
 /** The last batch of a map task is encoded by a pool thread while the task's thread writes the first partitions. */
-@Timeout(120)
+// A thread of its own ends with each test, and with it the scratch memory of its native encoder.
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class CommitBesideEncodeTest {
   private static final int PARTITIONS = 8;
   private static final int ROWS = 60_000;
