@@ -78,12 +78,14 @@ class MixedVersionsTest {
   }
 
   /** Ends one executor's process; Spark's master starts another in its place. Returns the id of the one that stays. */
-  private static String killOne(SparkApplication application) {
+  private static String killOne(SparkApplication application) throws IOException {
     Map<String, Long> processes =
         ExecutorSurvey.ask(application.context(), () -> ProcessHandle.current().pid());
     List<String> ids = List.copyOf(new TreeSet<>(processes.keySet()));
     assertEquals(2, ids.size(), processes::toString);
-    assertTrue(ProcessHandle.of(processes.get(ids.get(1))).orElseThrow().destroyForcibly());
+    try (StoppedProcess stopped = StoppedProcess.stop(processes.get(ids.get(1)))) {
+      stopped.kill();
+    }
     Await.until(LIMIT, () -> "executor " + ids.get(1) + " is still there",
         () -> application.events().removedExecutors().contains(ids.get(1)));
     return ids.get(0);
