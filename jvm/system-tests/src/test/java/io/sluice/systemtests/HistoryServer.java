@@ -54,17 +54,22 @@ final class HistoryServer implements AutoCloseable {
     return port != 0;
   }
 
-  /** The start of the addresses of an application's pages, when the server has found its log. */
+  /**
+   * The start of the addresses of an application's pages, when the server has listed it. The pages are not asked for
+   * before: from 4.1 on, a server which is asked for an application that it has not listed yet makes up an entry for
+   * it and deletes that again, also when its scan has put the real one in its place, which then never comes back.
+   */
   String awaitUiOf(String applicationId) {
-    String ui = "http://127.0.0.1:" + port + "/history/" + applicationId;
-    Await.until(LIMIT, () -> "no UI of " + applicationId + "; the History Server's log is " + log, () -> {
+    String server = "http://127.0.0.1:" + port;
+    String entry = "\"id\" : \"" + applicationId + "\"";
+    Await.until(LIMIT, () -> applicationId + " is not listed; the History Server printed " + output(), () -> {
       try {
-        return !WebPage.get(ui + "/jobs/").isEmpty();
+        return WebPage.get(server + "/api/v1/applications").contains(entry);
       } catch (IOException notYet) {
         return false;
       }
     });
-    return ui;
+    return server + "/history/" + applicationId;
   }
 
   String output() {
