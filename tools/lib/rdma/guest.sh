@@ -16,7 +16,8 @@ file_system() {
   local type=$1
   shift
   truncate -s 400M "/tmp/$type.img"
-  "mkfs.$type" "$@" "/tmp/$type.img" >/dev/null && mkdir -p "/data/$type" && mount -o loop "/tmp/$type.img" "/data/$type"
+  mkdir -p "/data/$type"
+  "mkfs.$type" "$@" "/tmp/$type.img" >/dev/null && mount -o loop "/tmp/$type.img" "/data/$type"
 }
 mkdir -p /data/tmpfs /data/overlay
 mount -t tmpfs tmpfs /data/tmpfs

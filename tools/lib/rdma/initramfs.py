@@ -7,8 +7,8 @@ import re
 
 # The checksums first: file systems and soft-RoCE ask for them by their algorithm's name, not as modules they depend on.
 MODULES = [
-    "crc32c_generic", "crc32_generic", "virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay", "loop", "ext4", "xfs",
-    "ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "rdma_rxe"]
+    "crc32c_generic", "crc32_generic", "virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay", "loop", "ext4",
+    "xfs", "ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "rdma_rxe"]
 TOOLS = ["sh", "cat", "chroot", "echo", "insmod", "mkdir", "mount"]
 DIRECTORIES = ["bin", "dev", "modules", "new", "proc", "sys"]
 

@@ -1,4 +1,4 @@
-"""Debian's packages for the virtual machine, unpacked below build/rdma: kernel, QEMU, UCX with verbs, and a small system.
+"""Debian's packages for the virtual machine, unpacked below build/rdma: kernel, QEMU, UCX with verbs, a small system.
 
 Nothing is installed on this machine, and no root is needed: apt-get has lists, cache and status of its own.
 """
@@ -38,7 +38,9 @@ def prepare(folder: pathlib.Path) -> pathlib.Path:
     apt(options, "update")
     apt(options, "install", "--yes", "--no-install-recommends", "--download-only", *PACKAGES)
     root.mkdir()
-    for package in sorted((state / "cache/archives").glob("*.deb"), key=lambda it: not it.name.startswith("base-files")):
+    archives = (state / "cache/archives").glob("*.deb")
+    # base-files first: it has the links /bin, /lib and /sbin.
+    for package in sorted(archives, key=lambda it: not it.name.startswith("base-files")):
         subprocess.run(["dpkg-deb", "-x", package, root], check=True)
     shutil.rmtree(state)
     complete.write_text(wanted)

@@ -156,8 +156,8 @@ impl Mapping {
         !failed && pages.iter().all(|page| page & 1 == 1)
     }
 
-    /// Reads a part into memory, waiting for the disk; of a copy, makes the copy. Where a touch would end the process (the file was cut short, the
-    /// disk reports an error) this is an error.
+    /// Reads a part into memory, waiting for the disk; of a copy, makes the copy. Where a touch would end the process
+    /// (the file was cut short, the disk reports an error) this is an error.
     ///
     /// # Errors
     /// Some of it cannot be read.
@@ -207,8 +207,8 @@ fn open_to_write(path: &Path, metadata: &Metadata) -> Option<File> {
     ((found.dev(), found.ino()) == (metadata.dev(), metadata.ino())).then_some(file)
 }
 
-/// Maps `bytes` bytes, at least 1, of a file; where that is not permitted for writing, for reading. They must lie within
-/// the file.
+/// Maps `bytes` bytes, at least 1, of a file; where that is not permitted for writing, for reading. They must lie
+/// within the file.
 fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
     let (prot, flags) = match way {
         Way::ReadOnly => (libc::PROT_READ, libc::MAP_SHARED),

@@ -1,7 +1,7 @@
 //! Map outputs on different filesystems are registered and read, and the transport says how they were registered. In
-//! `./sluice rdma-test` an RDMA device registers them: SLUICE_TEST_DIRECTORIES then has a line for each filesystem, with
-//! a directory, `=` and how files there are to be registered. Otherwise one directory is read, and nothing is pinned.
-//! Needs a UCX, as `two_workers`; without, the test says that it was skipped.
+//! `./sluice rdma-test` an RDMA device registers them: SLUICE_TEST_DIRECTORIES then has a line for each filesystem,
+//! with a directory, `=` and how files there are to be registered. Otherwise one directory is read, and nothing is
+//! pinned. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Reads between two processes of this machine, whatever the owner's process does meanwhile: made by system calls, or,
-//! with a `UCX_TLS` of `rc,self` (`./sluice rdma-test`), by an RDMA device. The owner is this program again, started for
-//! one ignored test. Needs a UCX, as `two_workers`, and for system calls a kernel that permits `process_vm_readv`;
+//! with a `UCX_TLS` of `rc,self` (`./sluice rdma-test`), by an RDMA device. The owner is this program again, started
+//! for one ignored test. Needs a UCX, as `two_workers`, and for system calls a kernel that permits `process_vm_readv`;
 //! without, each test says that it was skipped.
 
 mod common;
@@ -163,8 +163,8 @@ fn reads_go_on_while_the_owner_stands_still() {
     }
     let (reader, _arena, cma_bytes) = start(ucx);
     reader.connect(1, &owner.address);
-    // One question and one answer for all of them, which has come when the first has; and 0.5 GB, which take a while, or
-    // 16 MB by a device that the kernel emulates.
+    // One question and one answer for all of them, which has come when the first has; and 0.5 GB, which take a while,
+    // or 16 MB by a device that the kernel emulates.
     let partitions = if by_rdma() { 1 } else { 4 };
     let count = if by_rdma() { 64 } else { BLOCKS - 3 };
     let longer = |block: Block| Block { end: block.first + partitions, ..block };
