@@ -328,6 +328,26 @@ fn a_wire_without_room_is_no_reason_to_copy() {
     assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 0));
 }
 
+/// Idle regions make room for the shared mapping, and not once more for the copy: a copy that had more room would make
+/// it look as if the filesystem's files could only be copied.
+#[test]
+fn a_copy_gets_no_more_room_than_the_shared_mapping_had() {
+    let mut files = Files::registering(16 * MIB, limits(64 * MIB, 100, 64 * MIB), true);
+    let output = files.publish(1, 40 * MIB);
+    for chunk in 0..4 {
+        assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB));
+    }
+    // The idle regions count as those of another filesystem.
+    files.regions.filesystems = Filesystems::new(true);
+    files.wire.room = 12 * MIB;
+    assert!(!files.touch(&output, 16 * MIB, 4 * MIB), "for the copy, two regions would have to go");
+    assert_eq!((files.regions.filesystems().copied(), files.regions.filesystems().failures()), (0, 1));
+    assert_eq!(files.regions.idle().0, 3);
+    files.now += REGISTRATION_RETRY;
+    assert!(files.touch(&output, 16 * MIB, 4 * MIB));
+    assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0), "shared");
+}
+
 #[test]
 fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
     let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
