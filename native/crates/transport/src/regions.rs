@@ -239,7 +239,8 @@ impl MappedRegions {
     }
 
     /// Registers a mapping; if its filesystem is untried and a shared mapping cannot be registered, as a copy. What
-    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while.
+    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while. A file that is an
+    /// exception decides nothing for the others.
     fn register<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -265,6 +266,8 @@ impl MappedRegions {
         }
         mapping.keep_way();
         match &registered {
+            Ok(_) if mapping.is_exception() => {}
+            Err(_) if mapping.is_exception() => self.filesystems.exception_failed(),
             Ok(_) => self.filesystems.registered(filesystem, mapping.way(), shared.as_ref()),
             Err(error) => self.filesystems.failed(filesystem, error, now),
         }

@@ -348,6 +348,27 @@ fn a_copy_gets_no_more_room_than_the_shared_mapping_had() {
     assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0), "shared");
 }
 
+/// A running program cannot be opened for writing: it is copied, and its filesystem's other files are not.
+#[test]
+fn a_file_that_cannot_be_written_decides_nothing_for_its_filesystem() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    let program = std::env::current_exe().expect("a program");
+    let register = |files: &mut Files| {
+        let verdict = |filesystem| files.regions.filesystems().verdict(filesystem, files.now);
+        let reservation = files.regions.budget().reserve(SMALL).expect("room");
+        let bytes = program.metadata().expect("there").len();
+        let mapping = Mapping::of(&program, bytes, 0..SMALL_REGION_BYTES, verdict, reservation).expect("mapped");
+        let filesystem = mapping.filesystem();
+        let way = files.regions.try_registration(&mut files.wire, mapping, files.now);
+        (way.ok(), files.regions.filesystems().verdict(filesystem, files.now))
+    };
+    assert_eq!(register(&mut files), (Some(Way::Copy), Verdict::Untried));
+    files.wire.room = 0;
+    assert_eq!(register(&mut files), (None, Verdict::Untried), "it is not refused either");
+    let filesystems = files.regions.filesystems();
+    assert_eq!((filesystems.failures(), filesystems.copied(), filesystems.refused(files.now)), (1, 0, 0));
+}
+
 #[test]
 fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
     let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
