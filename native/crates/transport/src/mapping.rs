@@ -20,6 +20,11 @@ compile_error!("sluice-transport maps files with the calls of 64-bit Linux");
 pub(crate) struct Filesystem(pub(crate) u64);
 
 impl Filesystem {
+    /// That of a file or directory.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self(std::fs::metadata(path)?.dev()))
+    }
+
     /// Where it is mounted and its type; else its number. Reads a file of `/proc`, for messages.
     pub(crate) fn describe(self) -> String {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
