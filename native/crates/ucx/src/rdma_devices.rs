@@ -8,7 +8,8 @@ const MLX5: &str = "mlx5_core";
 const WITHOUT_DEVICE: [&str; 9] = ["tcp", "self", "sm", "shm", "mm", "posix", "sysv", "cma", "xpmem"];
 const OF_ACCELERATORS: [&str; 4] = ["cuda", "rocm", "gdr_copy", "ze"];
 
-/// Whether UCX may use an RDMA device that has another driver than mlx5, as far as `UCX_TLS` and `UCX_NET_DEVICES` tell.
+/// Whether UCX may use an RDMA device that has another driver than mlx5, as far as `UCX_TLS` and `UCX_NET_DEVICES`
+/// tell.
 pub(crate) fn may_use_other_than_mlx5() -> bool {
     let set = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let (transports, devices) = (set("UCX_TLS"), set("UCX_NET_DEVICES"));
@@ -24,8 +25,8 @@ fn may_use_devices(transports: &str) -> bool {
         || transports.split(',').map(str::trim).any(|name| !name.is_empty() && uses(name))
 }
 
-/// Whether this value of `UCX_NET_DEVICES` lets UCX use a device: it names it, with or without a port, or has a pattern,
-/// or does not list what may be used.
+/// Whether this value of `UCX_NET_DEVICES` lets UCX use a device: it names it, with or without a port, or has a
+/// pattern, or does not list what may be used.
 fn is_named(device: &str, devices: &str) -> bool {
     devices.trim().starts_with('^')
         || devices
