@@ -9,9 +9,9 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field, Schema as ArrowRsSchema, TimeUnit};
-use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level, RowId};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowSchema};
-use sluice_columns::partition::{self, RowsByPartition};
+use sluice_columns::partition;
 use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, Schema};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem};
 
@@ -94,11 +94,6 @@ impl Forms {
         let batches = arrow.iter().map(|batch| import(batch, &schema)).collect();
         Self { table, arrow, batches, schema }
     }
-
-    fn ids(&self) -> Vec<RowId> {
-        let batches = self.batches.iter().zip(0u32..);
-        batches.flat_map(|(b, batch)| (0..b.rows() as u32).map(move |row| RowId { batch, row })).collect()
-    }
 }
 
 const FAST: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
@@ -115,10 +110,10 @@ fn rows_to_frames(table: &Table, encoder: &mut Encoder) -> Vec<u8> {
     block
 }
 
-fn columns_to_frames(batches: &[Batch], ids: &[RowId], encoder: &mut ColumnEncoder) -> Vec<u8> {
+fn columns_to_frames(batches: &[Batch], encoder: &mut ColumnEncoder) -> Vec<u8> {
     let refs: Vec<&Batch> = batches.iter().collect();
     let mut block = Vec::new();
-    let done = encoder.encode(&refs, ids, |frame| {
+    let done = encoder.encode_all(&refs, |frame| {
         block.extend_from_slice(frame);
         Ok::<(), ColumnError>(())
     });
@@ -196,7 +191,6 @@ fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
 }
 
 fn writing(forms: &Forms) {
-    let ids = forms.ids();
     let (table, arrow, batches) = (&forms.table, &forms.arrow, &forms.batches);
     let (mut lz4, mut zstd) = (Encoder::new(FAST), Encoder::new(ZSTD));
     let mut columns = [FAST, FAST, ZSTD].map(ColumnEncoder::new);
@@ -205,13 +199,13 @@ fn writing(forms: &Forms) {
         forms,
         vec![
             way("rows → frames, LZ4", || rows_to_frames(table, &mut lz4).len()),
-            way("columns → frames, LZ4", || columns_to_frames(batches, &ids, imported).len()),
+            way("columns → frames, LZ4", || columns_to_frames(batches, imported).len()),
             way("… with the import of each batch", || {
                 let batches: Vec<Batch> = arrow.iter().map(|batch| import(batch, &forms.schema)).collect();
-                columns_to_frames(&batches, &ids, with_import).len()
+                columns_to_frames(&batches, with_import).len()
             }),
             way("rows → frames, zstd", || rows_to_frames(table, &mut zstd).len()),
-            way("columns → frames, zstd", || columns_to_frames(batches, &ids, columns_zstd).len()),
+            way("columns → frames, zstd", || columns_to_frames(batches, columns_zstd).len()),
             way("columns → Arrow IPC", || ipc(arrow, None).len()),
             way("columns → Arrow IPC, LZ4", || ipc(arrow, Some(CompressionType::LZ4_FRAME)).len()),
             way("columns → Arrow IPC, zstd", || ipc(arrow, Some(CompressionType::ZSTD)).len()),
@@ -227,6 +221,7 @@ fn partitioned(forms: &Forms) {
     let mut sorted: Vec<Vec<&[u8]>> = vec![Vec::new(); PARTITIONS as usize];
     ids.iter().enumerate().for_each(|(i, id)| sorted[*id as usize].push(table.row(i)));
     let (mut rows, mut columns) = (Encoder::new(FAST), ColumnEncoder::new(FAST));
+    let all: Vec<&Batch> = batches.iter().collect();
     measure(
         forms,
         vec![
@@ -244,8 +239,13 @@ fn partitioned(forms: &Forms) {
             way("200 partitions: columns → hash, sort, frames", || {
                 let ids: Vec<Vec<u32>> = batches.iter().map(partition_of).collect();
                 let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();
-                let by = RowsByPartition::of(&refs, PARTITIONS).expect("ids");
-                by.partitions().map(|p| columns_to_frames(batches, by.rows(p), &mut columns).len()).sum()
+                let mut bytes = 0;
+                let done = columns.encode_partitions(&all, &refs, PARTITIONS, |_, frame| {
+                    bytes += frame.len();
+                    Ok::<(), ColumnError>(())
+                });
+                done.expect("frames");
+                bytes
             }),
         ],
     );
@@ -292,9 +292,8 @@ fn main() {
     println!("| --- | --- | --- | --- | --- | --- |");
     for table in [bench_table(ROWS), lineitem(ROWS), incompressible(ROWS / 2)] {
         let forms = Forms::of(table);
-        let ids = forms.ids();
         let same = rows_to_frames(&forms.table, &mut Encoder::new(FAST))
-            == columns_to_frames(&forms.batches, &ids, &mut ColumnEncoder::new(FAST));
+            == columns_to_frames(&forms.batches, &mut ColumnEncoder::new(FAST));
         assert!(same, "columns give the frames of rows");
         writing(&forms);
         partitioned(&forms);

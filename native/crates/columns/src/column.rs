@@ -1,10 +1,11 @@
 //! A column of a batch, checked, and what rows take from it.
 
-use sluice_codec::{RowId, Slots};
+use sluice_codec::Slots;
 
 use crate::bits::Bits;
 use crate::buffer::Buffer;
 use crate::format::Type;
+use crate::rows::RowId;
 
 /// A column whose every value can be read: row `i` of the batch is value `i`.
 #[derive(Debug)]
@@ -186,6 +187,11 @@ impl Column {
             None => rows.each(|i, row| f(i, row, true)),
             Some(valid) => rows.each(|i, row| f(i, row, valid.get(row))),
         }
+    }
+
+    /// Whether a value is null.
+    pub(crate) fn has_nulls(&self) -> bool {
+        self.valid.is_some() || matches!(self.values, Values::Null)
     }
 
     pub(crate) fn slots(&self) -> Slots {

@@ -1,12 +1,11 @@
 //! The partitions of a batch's rows, as Spark's exchange gives them to the same rows.
 
-use sluice_codec::RowId;
-
 use crate::batch::Batch;
 use crate::error::{ColumnError, Result};
 use crate::hash::SEED;
 use crate::order::{OrderBetween, SortKey};
 use crate::room::{collected, repeated, room};
+use crate::rows::RowId;
 
 /// More partitions than there can be: Spark's numbers are signed.
 const PARTITIONS_LIMIT: u32 = i32::MAX as u32;
@@ -86,7 +85,7 @@ pub fn all_rows(batches: &[&Batch]) -> Result<Vec<RowId>> {
     Ok(all)
 }
 
-fn check(partitions: u32) -> Result<i32> {
+pub(crate) fn check(partitions: u32) -> Result<i32> {
     if partitions == 0 || partitions > PARTITIONS_LIMIT {
         return Err(ColumnError::invalid(format!("{partitions} partitions")));
     }
@@ -133,6 +132,16 @@ impl RowsByPartition {
             }
         }
         Ok(Self { rows, ends })
+    }
+
+    /// The rows of one partition, of which there are `count`.
+    pub(crate) fn of_one(ids: &[&[u32]], partition: u32, count: usize) -> Result<Vec<RowId>> {
+        let mut rows = room(count)?;
+        for (batch, ids) in (0..).zip(ids) {
+            let those = (0..).zip(*ids).filter(|(_, id)| **id == partition);
+            rows.extend(those.map(|(row, _)| RowId { batch, row }));
+        }
+        Ok(rows)
     }
 
     /// Those of one partition.

@@ -93,10 +93,24 @@ impl VarEncoder {
         }
         let mut filled = [0usize; MAX_WORDS];
         self.words[..longest / 8].iter_mut().for_each(|words| at_least(words, rows));
+        // Arrays of slices, so that the loop below looks up no vector.
+        let [first, second, third, fourth] = &mut self.words;
+        let mut to = [&mut first[..], &mut second[..], &mut third[..], &mut fourth[..]];
         values.for_each(|i, value| {
-            for (k, (words, n)) in self.words.iter_mut().zip(&mut filled).take(slot_bytes(i) / 8).enumerate() {
-                words[*n] = padded_word(value, k * 8);
-                *n += 1;
+            let slot = slot_bytes(i) / 8;
+            let mut put = |k: usize, word: u64| {
+                to[k][filled[k]] = word;
+                filled[k] += 1;
+            };
+            match value.last_chunk::<8>() {
+                // Most values: their last bytes are in the slot's last word, and loaded with some before them.
+                Some(last) if value.len() > 8 * (slot - 1) => {
+                    for (k, word) in value.as_chunks::<8>().0.iter().take(slot - 1).enumerate() {
+                        put(k, u64::from_le_bytes(*word));
+                    }
+                    put(slot - 1, u64::from_le_bytes(*last) >> (8 * (8 * slot - value.len())));
+                }
+                _ => (0..slot).for_each(|k| put(k, padded_word(value, k * 8))),
             }
         });
         self.put_words(filled, columns, out);

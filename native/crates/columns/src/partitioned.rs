@@ -1,0 +1,442 @@
+//! Rows of batches, copied so that those of one partition lie one behind the other.
+//!
+//! To take a partition's rows from the batches costs a cache line for each value: the next row of the partition is far
+//! away. Here each batch is read once, a column after the other, and each value is written behind the partition's last
+//! one:
+//!
+//! ```text
+//! batch ─ 1024 rows ─▶ words of a column ─▶ words[w]: │ partition 0 … │ partition 1 … │
+//!                      values with slots ─▶ slots:    │ row · row · … │ row · row · … │
+//! ```
+//!
+//! Words and slots are those of the rows, so that encoding a partition only copies them. Where rows and slots of each
+//! partition begin follows from counts that are made before ([`PartitionSizes`]); partitions that are too much together
+//! are taken in groups.
+
+use std::ops::Range;
+
+use sluice_codec::{ColumnRows, Slots, bitset_words};
+
+use crate::batch::Batch;
+use crate::column::{Column, Picks, Words};
+use crate::error::{ColumnError, ErrorKind, Result};
+use crate::partition::check;
+use crate::room::repeated;
+use crate::rows::{RowId, check_same_columns};
+
+/// Rows whose words are made at a time: one column of them fits the L1 cache.
+const CHUNK_ROWS: usize = 1024;
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// What one partition has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    rows: usize,
+    /// Words of all its rows' slots.
+    slot_words: usize,
+}
+
+/// What each partition has.
+pub(crate) struct PartitionSizes {
+    sizes: Vec<Size>,
+    /// Words of a row, without slots.
+    row_words: usize,
+}
+
+/// Partitions that are encoded one after the other.
+pub(crate) enum Group {
+    /// These, whose rows fit into the memory for copies together.
+    Partitions(Range<u32>),
+    /// One that does not.
+    Large(u32),
+}
+
+impl PartitionSizes {
+    pub(crate) fn of(batches: &[&Batch], ids: &[&[u32]], partitions: u32) -> Result<Self> {
+        check(partitions)?;
+        check_same_columns(batches)?;
+        if ids.len() != batches.len() {
+            return Err(ColumnError::invalid(format!("ids of {} batches, there are {}", ids.len(), batches.len())));
+        }
+        let fields = batches.first().map_or(0, |batch| batch.columns().len());
+        let mut sizes: Vec<Size> = repeated(Size::default(), partitions as usize)?;
+        let mut lengths = [0; CHUNK_ROWS];
+        for (i, (batch, ids)) in batches.iter().zip(ids).enumerate() {
+            if ids.len() != batch.rows() {
+                let (have, want) = (ids.len(), batch.rows());
+                return Err(ColumnError::invalid(format!("{have} ids for the {want} rows of batch {i}")));
+            }
+            let with_slots = || batch.columns().iter().filter(|column| column.slots() != Slots::None);
+            for (chunk, ids) in ids.chunks(CHUNK_ROWS).enumerate() {
+                let (first, lengths) = (chunk * CHUNK_ROWS, &mut lengths[..ids.len()]);
+                lengths.fill(0);
+                with_slots().for_each(|column| column.add_slot_bytes(Picks::Range(first, ids.len()), lengths));
+                for (row, (id, bytes)) in ids.iter().zip(&*lengths).enumerate() {
+                    let Some(size) = sizes.get_mut(*id as usize) else {
+                        let place = format!("row {} of batch {i}", first + row);
+                        return Err(ColumnError::invalid(format!("{place}: partition {id} of {partitions}")));
+                    };
+                    size.rows += 1;
+                    size.slot_words += *bytes as usize / WORD;
+                }
+            }
+        }
+        Ok(Self { sizes, row_words: bitset_words(fields) + fields })
+    }
+
+    /// Rows of a partition.
+    pub(crate) fn rows(&self, partition: u32) -> usize {
+        self.sizes[partition as usize].rows
+    }
+
+    /// All partitions that have rows, ascending, in groups of at most so many bytes.
+    pub(crate) fn groups(&self, most_bytes: usize) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let (mut first, mut bytes) = (0, 0);
+        for (partition, size) in (0..).zip(&self.sizes) {
+            let more = (size.rows * self.row_words + size.slot_words) * WORD;
+            if bytes + more > most_bytes {
+                if bytes > 0 {
+                    groups.push(Group::Partitions(first..partition));
+                }
+                (first, bytes) = (partition, 0);
+            }
+            if more > most_bytes {
+                groups.push(Group::Large(partition));
+                first = partition + 1;
+            } else {
+                bytes += more;
+            }
+        }
+        if (first as usize) < self.sizes.len() {
+            groups.push(Group::Partitions(first..self.sizes.len() as u32));
+        }
+        groups
+    }
+}
+
+/// Where something of a partition is, or its next row goes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    row: usize,
+    /// In `slots`.
+    slot: usize,
+}
+
+/// The rows of a group of partitions.
+#[derive(Default)]
+pub(crate) struct PartitionedRows {
+    /// Word `w` of row `i` at `w * rows + i`.
+    words: Vec<u64>,
+    /// What rows have behind their words, row by row. Not cleared: each slot is written whole.
+    slots: Vec<[u8; WORD]>,
+    rows: usize,
+    /// How the values of each field lie.
+    kinds: Vec<Slots>,
+    /// For each word of null bits, whether some row has one; else it is not in `words`.
+    has_nulls: Vec<bool>,
+    first: u32,
+    /// Where each partition of the group ends.
+    ends: Vec<Place>,
+}
+
+impl PartitionedRows {
+    /// Copies the rows of these partitions.
+    pub(crate) fn fill(
+        &mut self,
+        batches: &[&Batch],
+        ids: &[&[u32]],
+        sizes: &PartitionSizes,
+        group: Range<u32>,
+    ) -> Result<()> {
+        self.kinds = batches.first().map_or(Vec::new(), |b| b.columns().iter().map(Column::slots).collect());
+        self.has_nulls = (0..bitset_words(self.kinds.len())).map(|w| batches.iter().any(|b| has_nulls(b, w))).collect();
+        self.first = group.start;
+        // Begins of the partitions, which writing their rows moves to their ends.
+        self.ends = repeated(Place::default(), group.len())?;
+        let mut all = Place::default();
+        for (place, size) in self.ends.iter_mut().zip(&sizes.sizes[group.start as usize..]) {
+            *place = all;
+            (all.row, all.slot) = (all.row + size.rows, all.slot + size.slot_words);
+        }
+        self.rows = all.row;
+        grow(&mut self.words, sizes.row_words * all.row)?;
+        grow(&mut self.slots, all.slot)?;
+        let mut chunk = Chunk::new();
+        let is_all = group.len() == sizes.sizes.len();
+        for (batch, ids) in batches.iter().zip(ids) {
+            for (n, ids) in ids.chunks(CHUNK_ROWS).enumerate() {
+                let first = n * CHUNK_ROWS;
+                if is_all {
+                    self.put(batch, Picks::Range(first, ids.len()), ids, &mut chunk);
+                    continue;
+                }
+                let (mut rows, mut those) = ([RowId { batch: 0, row: 0 }; CHUNK_ROWS], [0; CHUNK_ROWS]);
+                let mut count = 0;
+                for (row, id) in (first as u32..).zip(ids) {
+                    (rows[count].row, those[count]) = (row, id.wrapping_sub(group.start));
+                    count += usize::from(group.contains(id));
+                }
+                self.put(batch, Picks::Ids(&rows[..count]), &those[..count], &mut chunk);
+            }
+        }
+        Ok(())
+    }
+    /// Copies some rows of one batch, at most a chunk, each behind the last one of its partition; ids count from the
+    /// group's first partition.
+    fn put(&mut self, batch: &Batch, picks: Picks<'_>, ids: &[u32], chunk: &mut Chunk) {
+        let n = ids.len();
+        let (fields, words) = (self.kinds.len(), bitset_words(self.kinds.len()));
+        let fixed = (words + fields) * WORD;
+        chunk.find_places(batch, picks, ids, &mut self.ends);
+        chunk.ends[..n].fill(fixed as u64);
+        for (field, column) in batch.columns().iter().enumerate() {
+            if field % 64 == 0 {
+                chunk.nulls[..n].fill(0);
+            }
+            let to = Words {
+                field: &mut chunk.words[..n],
+                nulls: &mut chunk.nulls[..n],
+                bit: field % 64,
+                ends: &mut chunk.ends[..n],
+            };
+            column.put_words(picks, to);
+            scatter(&chunk.words[..n], &chunk.places, &mut self.words[(words + field) * self.rows..][..self.rows]);
+            let slots = self.kinds[field];
+            if slots != Slots::None {
+                column.for_each_value(picks, |i, value| {
+                    let word = chunk.words[i];
+                    let at = chunk.places[i].slot + ((word >> 32) as usize - fixed) / WORD;
+                    put_padded(value, &mut self.slots[at..at + slots.bytes(word) as usize / WORD]);
+                });
+            }
+            if (field % 64 == 63 || field + 1 == fields) && self.has_nulls[field / 64] {
+                scatter(&chunk.nulls[..n], &chunk.places, &mut self.words[field / 64 * self.rows..][..self.rows]);
+            }
+        }
+    }
+
+    /// The rows of each partition that has some.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
+        let begins = std::iter::once(&Place { row: 0, slot: 0 }).chain(&self.ends);
+        let of = |(partition, (begin, end)): (u32, (&Place, &Place))| {
+            (begin.row < end.row).then(|| PartitionRows::of(self, partition, *begin, end.row))
+        };
+        (self.first..).zip(begins.zip(&self.ends)).filter_map(of)
+    }
+
+    fn word_column(&self, word: usize) -> &[u64] {
+        &self.words[word * self.rows..][..self.rows]
+    }
+}
+
+/// Whether a row can be null in one of the fields whose null bits are in this word.
+fn has_nulls(batch: &Batch, word: usize) -> bool {
+    batch.columns().iter().skip(word * 64).take(64).any(Column::has_nulls)
+}
+
+/// Makes the vector at least so long.
+fn grow<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> Result<()> {
+    let more = len.saturating_sub(values.len());
+    values.try_reserve_exact(more).map_err(|_| {
+        ColumnError::new(ErrorKind::NoMemory, format!("no memory for {len} words of rows by partition"))
+    })?;
+    values.resize(values.len() + more, T::default());
+    Ok(())
+}
+
+#[inline(always)]
+fn scatter(words: &[u64], places: &[Place], to: &mut [u64]) {
+    words.iter().zip(places).for_each(|(word, place)| to[place.row] = *word);
+}
+
+/// Writes a value and zeros behind it.
+#[inline(always)]
+fn put_padded(value: &[u8], slot: &mut [[u8; WORD]]) {
+    let (whole, rest) = value.as_chunks::<WORD>();
+    let (to, behind) = slot.split_at_mut(whole.len());
+    to.copy_from_slice(whole);
+    if let Some((last, behind)) = behind.split_first_mut() {
+        *last = padded(value, rest);
+        behind.fill([0; WORD]);
+    }
+}
+
+/// The last bytes of a value, fewer than a word, with zeros behind them.
+#[inline(always)]
+fn padded(value: &[u8], rest: &[u8]) -> [u8; WORD] {
+    // Loads of constant length: a copy of so few bytes would be a call.
+    let word = match (value.last_chunk::<WORD>(), rest) {
+        (_, []) => 0,
+        (Some(last), _) => u64::from_le_bytes(*last) >> (8 * (WORD - rest.len())),
+        (None, _) => match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+            (Some(low), Some(high)) => {
+                u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << (8 * (rest.len() - 4))
+            }
+            _ => {
+                let byte = |at: usize| u64::from(rest[at]) << (8 * at);
+                byte(0) | byte(rest.len() / 2) | byte(rest.len() - 1)
+            }
+        },
+    };
+    word.to_le_bytes()
+}
+
+/// Some rows of a batch on their way.
+struct Chunk {
+    /// Where each goes.
+    places: Vec<Place>,
+    words: [u64; CHUNK_ROWS],
+    nulls: [u64; CHUNK_ROWS],
+    /// Where each row's next slot begins, counted from the row's beginning.
+    ends: [u64; CHUNK_ROWS],
+}
+
+impl Chunk {
+    fn new() -> Self {
+        Self { places: Vec::new(), words: [0; CHUNK_ROWS], nulls: [0; CHUNK_ROWS], ends: [0; CHUNK_ROWS] }
+    }
+
+    /// The places of these rows: the ends of their partitions, which they move.
+    fn find_places(&mut self, batch: &Batch, picks: Picks<'_>, ids: &[u32], partitions: &mut [Place]) {
+        let lengths = &mut self.ends[..ids.len()];
+        lengths.fill(0);
+        for column in batch.columns().iter().filter(|column| column.slots() != Slots::None) {
+            column.add_slot_bytes(picks, lengths);
+        }
+        self.places.clear();
+        self.places.extend(ids.iter().zip(&*lengths).map(|(id, bytes)| {
+            let end = &mut partitions[*id as usize];
+            let place = *end;
+            *end = Place { row: place.row + 1, slot: place.slot + *bytes as usize / WORD };
+            place
+        }));
+    }
+}
+
+/// The rows of one partition.
+pub(crate) struct PartitionRows<'p> {
+    of: &'p PartitionedRows,
+    partition: u32,
+    rows: Range<usize>,
+    /// Bytes of each row's slots; empty if no field has slots.
+    slot_bytes: Vec<u64>,
+    /// Where the slots of each row begin; empty if no field has slots.
+    begins: Vec<usize>,
+}
+
+impl<'p> PartitionRows<'p> {
+    fn of(of: &'p PartitionedRows, partition: u32, begin: Place, end_row: usize) -> Self {
+        let rows = begin.row..end_row;
+        let mut all = Self { of, partition, rows, slot_bytes: Vec::new(), begins: Vec::new() };
+        for (field, slots) in of.kinds.iter().enumerate().filter(|(_, slots)| **slots != Slots::None) {
+            all.slot_bytes.resize(all.rows.len(), 0);
+            let words = &all.field(field)[all.rows.clone()];
+            all.slot_bytes.iter_mut().zip(words).for_each(|(bytes, word)| *bytes += slots.bytes(*word));
+        }
+        let mut at = begin.slot;
+        all.begins.extend(all.slot_bytes.iter().map(|bytes| {
+            let begin = at;
+            at += *bytes as usize / WORD;
+            begin
+        }));
+        all
+    }
+
+    pub(crate) fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    /// The words of a field of all rows of all partitions.
+    fn field(&self, field: usize) -> &'p [u64] {
+        self.of.word_column(bitset_words(self.of.kinds.len()) + field)
+    }
+
+    fn add(&self, rows: Range<usize>, lengths: &mut [u64]) {
+        if !self.slot_bytes.is_empty() {
+            lengths.iter_mut().zip(&self.slot_bytes[rows]).for_each(|(length, bytes)| *length += bytes);
+        }
+    }
+}
+
+impl ColumnRows for PartitionRows<'_> {
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn fields(&self) -> u32 {
+        self.of.kinds.len() as u32
+    }
+
+    fn slots(&self, field: usize) -> Slots {
+        self.of.kinds[field]
+    }
+
+    fn add_slot_bytes(&self, rows: Range<usize>, lengths: &mut [u64]) {
+        self.add(rows, lengths);
+    }
+
+    fn put_words(&self, rows: Range<usize>, stride: usize, words: &mut [u64], ends: &mut [u64]) {
+        let from = self.rows.start + rows.start..self.rows.start + rows.end;
+        let bitsets = self.of.has_nulls.len();
+        for w in 0..bitsets + self.of.kinds.len() {
+            let to = &mut words[w * stride..][..from.len()];
+            if w < bitsets && !self.of.has_nulls[w] {
+                to.fill(0);
+            } else {
+                to.copy_from_slice(&self.of.word_column(w)[from.clone()]);
+            }
+        }
+        self.add(rows, ends);
+    }
+
+    fn for_each_value(&self, field: usize, rows: Range<usize>, mut each: impl FnMut(usize, &[u8])) {
+        let fixed = (self.of.has_nulls.len() + self.of.kinds.len()) * WORD;
+        let always = self.of.kinds[field] == Slots::Sixteen;
+        let words = &self.field(field)[self.rows.start + rows.start..][..rows.len()];
+        let slots = self.of.slots.as_flattened();
+        for (i, (word, begin)) in words.iter().zip(&self.begins[rows]).enumerate() {
+            if *word != 0 || always {
+                let at = begin * WORD + ((word >> 32) as usize - fixed);
+                each(i, &slots[at..at + (word & 0xFFFF_FFFF) as usize]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_padded_with_zeros() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        for (len, more) in (0..=20usize).flat_map(|len| [0, 1].map(|more| (len, more))) {
+            let mut slot = vec![[0xAA; WORD]; len.div_ceil(WORD) + more];
+            put_padded(&bytes[..len], &mut slot);
+            let mut expected = bytes[..len].to_vec();
+            expected.resize(slot.len() * WORD, 0);
+            assert_eq!(slot.as_flattened(), expected, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn partitions_are_grouped_by_their_bytes() {
+        let of = |rows: &[usize]| PartitionSizes {
+            sizes: rows.iter().map(|rows| Size { rows: *rows, slot_words: 0 }).collect(),
+            row_words: 1,
+        };
+        let groups = |rows: &[usize]| -> Vec<Range<u32>> {
+            let range = |group| match group {
+                Group::Partitions(range) => range,
+                Group::Large(partition) => partition + 1000..partition + 1001,
+            };
+            of(rows).groups(10 * WORD).into_iter().map(range).collect()
+        };
+        assert_eq!(groups(&[3, 3, 4]), [0..3]);
+        assert_eq!(groups(&[3, 3, 5, 0, 5, 0]), [0..2, 2..6]);
+        assert_eq!(groups(&[11, 0, 10, 12, 13, 1]), [1000..1001, 1..3, 1003..1004, 1004..1005, 5..6]);
+        assert_eq!(groups(&[0, 0]), [0..2]);
+    }
+}
