@@ -1,5 +1,6 @@
 //! What columns → frames and back cost, beside rows → frames and Arrow IPC: `cargo run --release -p sluice-arrow-oracle
-//! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds.
+//! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds. With arguments, only
+//! tables and ways whose names contain them: `-- mixed8 "200 partitions"`.
 
 use std::sync::Arc;
 
@@ -162,8 +163,14 @@ fn way<'w>(name: &'static str, run: impl FnMut() -> usize + 'w) -> Way<'w> {
     Way { name, bytes: 0, run: Box::new(run), times: Vec::new() }
 }
 
+/// Whether the argument, if there is one, is in this name.
+fn wanted(argument: usize, name: &str) -> bool {
+    std::env::args().nth(argument).is_none_or(|text| name.contains(&text))
+}
+
 /// Runs all ways in turn, and prints a line of a table for each.
 fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
+    ways.retain(|way| wanted(2, way.name));
     for way in &mut ways {
         way.bytes = (way.run)();
     }
@@ -290,8 +297,10 @@ fn reading(forms: &Forms) {
 fn main() {
     println!("| table | what | ns/row | least – most | ns/value | bytes/row |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for table in [bench_table(ROWS), lineitem(ROWS), incompressible(ROWS / 2)] {
-        let forms = Forms::of(table);
+    let tables: [(&str, fn() -> Table); 3] =
+        [("mixed8", || bench_table(ROWS)), ("lineitem", || lineitem(ROWS)), ("random90", || incompressible(ROWS / 2))];
+    for (_, table) in tables.iter().filter(|(name, _)| wanted(1, name)) {
+        let forms = Forms::of(table());
         let same = rows_to_frames(&forms.table, &mut Encoder::new(FAST))
             == columns_to_frames(&forms.batches, &mut ColumnEncoder::new(FAST));
         assert!(same, "columns give the frames of rows");

@@ -305,6 +305,18 @@ impl Column {
         }
     }
 
+    /// Calls `f` with the words of these rows, if they lie in the column as they are, none of them null.
+    #[inline(always)]
+    pub(crate) fn with_plain_words(&self, rows: Picks<'_>, f: impl FnOnce(&[[u8; 8]])) -> bool {
+        match (&self.values, rows, &self.valid) {
+            (Values::Fixed { width: 8, data }, Picks::Range(first, len), None) => {
+                f(&data.values()[first..first + len]);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Writes the words of rows and their null bits.
     pub(crate) fn put_words(&self, rows: Picks<'_>, to: Words<'_>) {
         let Words { field, nulls, bit, ends } = to;

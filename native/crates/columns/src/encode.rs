@@ -5,7 +5,7 @@ use sluice_codec::{CodecOptions, Encoder};
 use crate::batch::Batch;
 use crate::error::ColumnError;
 use crate::partition::RowsByPartition;
-use crate::partitioned::{Group, PartitionSizes, PartitionedRows};
+use crate::partitioned::{Group, MOST_BYTES, PartitionSizes, PartitionedRows};
 use crate::rows::{BatchRows, RowId};
 
 /// Most bytes of rows that are copied at a time to be sorted by partition.
@@ -32,7 +32,7 @@ impl ColumnEncoder {
     /// Sorts at most so many bytes of rows by partition at a time. The frames are the same; with less memory the
     /// batches are read more often.
     pub fn with_most_partitioned(self, bytes: usize) -> Self {
-        Self { most_partitioned: bytes, ..self }
+        Self { most_partitioned: bytes.min(MOST_BYTES), ..self }
     }
 
     /// Encodes rows of these batches, in the order of `rows`, handing each finished frame to `sink`.

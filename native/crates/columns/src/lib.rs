@@ -31,6 +31,7 @@ mod export;
 pub mod ffi;
 mod format;
 mod hash;
+mod huge_pages;
 mod import;
 mod order;
 mod owned;

@@ -20,10 +20,13 @@ use sluice_codec::{ColumnRows, Slots, bitset_words};
 use crate::batch::Batch;
 use crate::column::{Column, Picks, Words};
 use crate::error::{ColumnError, ErrorKind, Result};
+use crate::huge_pages::in_huge_pages;
 use crate::partition::check;
 use crate::room::repeated;
 use crate::rows::{RowId, check_same_columns};
 
+/// More bytes of rows than are ever copied at a time: words of rows are counted with 32 bits.
+pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
 /// Rows whose words are made at a time: one column of them fits the L1 cache.
 const CHUNK_ROWS: usize = 1024;
 /// Bytes of a word.
@@ -95,7 +98,8 @@ impl PartitionSizes {
         let mut groups = Vec::new();
         let (mut first, mut bytes) = (0, 0);
         for (partition, size) in (0..).zip(&self.sizes) {
-            let more = (size.rows * self.row_words + size.slot_words) * WORD;
+            // Rows without columns take a word, so that they are not too many for `Place`.
+            let more = (size.rows * self.row_words.max(1) + size.slot_words) * WORD;
             if bytes + more > most_bytes {
                 if bytes > 0 {
                     groups.push(Group::Partitions(first..partition));
@@ -119,9 +123,9 @@ impl PartitionSizes {
 /// Where something of a partition is, or its next row goes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    row: usize,
+    row: u32,
     /// In `slots`.
-    slot: usize,
+    slot: u32,
 }
 
 /// The rows of a group of partitions.
@@ -158,11 +162,12 @@ impl PartitionedRows {
         let mut all = Place::default();
         for (place, size) in self.ends.iter_mut().zip(&sizes.sizes[group.start as usize..]) {
             *place = all;
-            (all.row, all.slot) = (all.row + size.rows, all.slot + size.slot_words);
+            // Not more than 32 bits count: see `MOST_BYTES`.
+            (all.row, all.slot) = (all.row + size.rows as u32, all.slot + size.slot_words as u32);
         }
-        self.rows = all.row;
-        grow(&mut self.words, sizes.row_words * all.row)?;
-        grow(&mut self.slots, all.slot)?;
+        self.rows = all.row as usize;
+        grow(&mut self.words, sizes.row_words * self.rows)?;
+        grow(&mut self.slots, all.slot as usize)?;
         let mut chunk = Chunk::new();
         let is_all = group.len() == sizes.sizes.len();
         for (batch, ids) in batches.iter().zip(ids) {
@@ -183,38 +188,46 @@ impl PartitionedRows {
         }
         Ok(())
     }
+
     /// Copies some rows of one batch, at most a chunk, each behind the last one of its partition; ids count from the
     /// group's first partition.
     fn put(&mut self, batch: &Batch, picks: Picks<'_>, ids: &[u32], chunk: &mut Chunk) {
-        let n = ids.len();
-        let (fields, words) = (self.kinds.len(), bitset_words(self.kinds.len()));
-        let fixed = (words + fields) * WORD;
+        let (n, bitsets) = (ids.len(), self.has_nulls.len());
         chunk.find_places(batch, picks, ids, &mut self.ends);
-        chunk.ends[..n].fill(fixed as u64);
+        chunk.ends[..n].fill(self.fixed_bytes() as u64);
         for (field, column) in batch.columns().iter().enumerate() {
             if field % 64 == 0 {
                 chunk.nulls[..n].fill(0);
             }
-            let to = Words {
-                field: &mut chunk.words[..n],
-                nulls: &mut chunk.nulls[..n],
-                bit: field % 64,
-                ends: &mut chunk.ends[..n],
-            };
-            column.put_words(picks, to);
-            scatter(&chunk.words[..n], &chunk.places, &mut self.words[(words + field) * self.rows..][..self.rows]);
-            let slots = self.kinds[field];
-            if slots != Slots::None {
-                column.for_each_value(picks, |i, value| {
-                    let word = chunk.words[i];
-                    let at = chunk.places[i].slot + ((word >> 32) as usize - fixed) / WORD;
-                    put_padded(value, &mut self.slots[at..at + slots.bytes(word) as usize / WORD]);
-                });
+            let to = &mut self.words[(bitsets + field) * self.rows..][..self.rows];
+            let scattered = column.with_plain_words(picks, |words| {
+                scatter(words.iter().map(|word| u64::from_le_bytes(*word)), &chunk.rows, to);
+            });
+            if !scattered {
+                column.put_words(picks, chunk.words_of(field, n));
+                scatter(chunk.words[..n].iter().copied(), &chunk.rows, to);
+                self.put_slots(column, field, picks, chunk);
             }
-            if (field % 64 == 63 || field + 1 == fields) && self.has_nulls[field / 64] {
-                scatter(&chunk.nulls[..n], &chunk.places, &mut self.words[field / 64 * self.rows..][..self.rows]);
+            if (field % 64 == 63 || field + 1 == self.kinds.len()) && self.has_nulls[field / 64] {
+                let to = &mut self.words[field / 64 * self.rows..][..self.rows];
+                scatter(chunk.nulls[..n].iter().copied(), &chunk.rows, to);
             }
         }
+    }
+
+    /// Copies the values of a column whose words are in `chunk`, if they have slots.
+    fn put_slots(&mut self, column: &Column, field: usize, picks: Picks<'_>, chunk: &Chunk) {
+        let (kind, fixed) = (self.kinds[field], self.fixed_bytes());
+        column.for_each_value(picks, |i, value| {
+            let word = chunk.words[i];
+            let at = chunk.slots[i] as usize + ((word >> 32) as usize - fixed) / WORD;
+            put_padded(value, &mut self.slots[at..at + kind.bytes(word) as usize / WORD]);
+        });
+    }
+
+    /// Bytes of a row's words.
+    fn fixed_bytes(&self) -> usize {
+        (self.has_nulls.len() + self.kinds.len()) * WORD
     }
 
     /// The rows of each partition that has some.
@@ -236,19 +249,22 @@ fn has_nulls(batch: &Batch, word: usize) -> bool {
     batch.columns().iter().skip(word * 64).take(64).any(Column::has_nulls)
 }
 
-/// Makes the vector at least so long.
+/// Makes the vector at least so long; what was in it is lost.
 fn grow<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> Result<()> {
-    let more = len.saturating_sub(values.len());
-    values.try_reserve_exact(more).map_err(|_| {
-        ColumnError::new(ErrorKind::NoMemory, format!("no memory for {len} words of rows by partition"))
-    })?;
-    values.resize(values.len() + more, T::default());
+    if values.len() < len {
+        *values = Vec::new();
+        values.try_reserve_exact(len).map_err(|_| {
+            ColumnError::new(ErrorKind::NoMemory, format!("no memory for {len} words of rows by partition"))
+        })?;
+        in_huge_pages(values.spare_capacity_mut());
+        values.resize(len, T::default());
+    }
     Ok(())
 }
 
 #[inline(always)]
-fn scatter(words: &[u64], places: &[Place], to: &mut [u64]) {
-    words.iter().zip(places).for_each(|(word, place)| to[place.row] = *word);
+fn scatter(words: impl Iterator<Item = u64>, rows: &[u32], to: &mut [u64]) {
+    words.zip(rows).for_each(|(word, row)| to[*row as usize] = word);
 }
 
 /// Writes a value and zeros behind it.
@@ -285,8 +301,10 @@ fn padded(value: &[u8], rest: &[u8]) -> [u8; WORD] {
 
 /// Some rows of a batch on their way.
 struct Chunk {
-    /// Where each goes.
-    places: Vec<Place>,
+    /// Where the words of each row go.
+    rows: Vec<u32>,
+    /// Where its slots go.
+    slots: Vec<u32>,
     words: [u64; CHUNK_ROWS],
     nulls: [u64; CHUNK_ROWS],
     /// Where each row's next slot begins, counted from the row's beginning.
@@ -295,7 +313,8 @@ struct Chunk {
 
 impl Chunk {
     fn new() -> Self {
-        Self { places: Vec::new(), words: [0; CHUNK_ROWS], nulls: [0; CHUNK_ROWS], ends: [0; CHUNK_ROWS] }
+        let (rows, slots) = (Vec::new(), Vec::new());
+        Self { rows, slots, words: [0; CHUNK_ROWS], nulls: [0; CHUNK_ROWS], ends: [0; CHUNK_ROWS] }
     }
 
     /// The places of these rows: the ends of their partitions, which they move.
@@ -305,13 +324,19 @@ impl Chunk {
         for column in batch.columns().iter().filter(|column| column.slots() != Slots::None) {
             column.add_slot_bytes(picks, lengths);
         }
-        self.places.clear();
-        self.places.extend(ids.iter().zip(&*lengths).map(|(id, bytes)| {
+        self.rows.clear();
+        self.slots.clear();
+        for (id, bytes) in ids.iter().zip(&*lengths) {
             let end = &mut partitions[*id as usize];
-            let place = *end;
-            *end = Place { row: place.row + 1, slot: place.slot + *bytes as usize / WORD };
-            place
-        }));
+            self.rows.push(end.row);
+            self.slots.push(end.slot);
+            *end = Place { row: end.row + 1, slot: end.slot + (*bytes / WORD as u64) as u32 };
+        }
+    }
+
+    /// Where the words of a column of `n` rows go.
+    fn words_of(&mut self, field: usize, n: usize) -> Words<'_> {
+        Words { field: &mut self.words[..n], nulls: &mut self.nulls[..n], bit: field % 64, ends: &mut self.ends[..n] }
     }
 }
 
@@ -327,15 +352,15 @@ pub(crate) struct PartitionRows<'p> {
 }
 
 impl<'p> PartitionRows<'p> {
-    fn of(of: &'p PartitionedRows, partition: u32, begin: Place, end_row: usize) -> Self {
-        let rows = begin.row..end_row;
+    fn of(of: &'p PartitionedRows, partition: u32, begin: Place, end_row: u32) -> Self {
+        let rows = begin.row as usize..end_row as usize;
         let mut all = Self { of, partition, rows, slot_bytes: Vec::new(), begins: Vec::new() };
         for (field, slots) in of.kinds.iter().enumerate().filter(|(_, slots)| **slots != Slots::None) {
             all.slot_bytes.resize(all.rows.len(), 0);
             let words = &all.field(field)[all.rows.clone()];
             all.slot_bytes.iter_mut().zip(words).for_each(|(bytes, word)| *bytes += slots.bytes(*word));
         }
-        let mut at = begin.slot;
+        let mut at = begin.slot as usize;
         all.begins.extend(all.slot_bytes.iter().map(|bytes| {
             let begin = at;
             at += *bytes as usize / WORD;
@@ -392,7 +417,7 @@ impl ColumnRows for PartitionRows<'_> {
     }
 
     fn for_each_value(&self, field: usize, rows: Range<usize>, mut each: impl FnMut(usize, &[u8])) {
-        let fixed = (self.of.has_nulls.len() + self.of.kinds.len()) * WORD;
+        let fixed = self.of.fixed_bytes();
         let always = self.of.kinds[field] == Slots::Sixteen;
         let words = &self.field(field)[self.rows.start + rows.start..][..rows.len()];
         let slots = self.of.slots.as_flattened();
