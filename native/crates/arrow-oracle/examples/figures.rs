@@ -1,6 +1,6 @@
 //! What columns → frames and back cost, beside rows → frames and Arrow IPC: `cargo run --release -p sluice-arrow-oracle
 //! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds. With arguments, only
-//! tables and ways whose names contain them: `-- mixed8 "200 partitions"`.
+//! tables and ways whose names contain them, and so many rounds: `-- mixed8 "200 partitions" 50`.
 
 use std::sync::Arc;
 
@@ -174,7 +174,8 @@ fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
     for way in &mut ways {
         way.bytes = (way.run)();
     }
-    for _ in 0..ROUNDS {
+    let rounds = std::env::args().nth(3).map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
+    for _ in 0..rounds {
         for way in &mut ways {
             let start = cpu();
             std::hint::black_box((way.run)());
@@ -184,13 +185,13 @@ fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
     let (rows, fields) = (forms.table.rows() as f64, f64::from(forms.table.fields));
     for way in &mut ways {
         way.times.sort_by(f64::total_cmp);
-        let row = way.times[ROUNDS / 2] / rows;
+        let row = way.times[rounds / 2] / rows;
         println!(
             "| {} | {} | {row:.1} | {:.1} – {:.1} | {:.2} | {:.1} |",
             forms.table.name,
             way.name,
             way.times[0] / rows,
-            way.times[ROUNDS - 1] / rows,
+            way.times[rounds - 1] / rows,
             row / fields,
             way.bytes as f64 / rows
         );

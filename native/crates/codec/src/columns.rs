@@ -144,10 +144,9 @@ impl Encoder {
         let first = bitset_words(fields);
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let words = &self.words[(first + field) * stride..][..rows.len()];
-            let slot_bytes = |i: usize| kind.slot_bytes(words[i]) as usize;
             let values = FieldValues { source, field, rows: rows.clone() };
             let (columns, out) = (&mut self.columns, &mut self.frame);
-            self.var.encode_values(rows.len(), slot_bytes, &values, &self.options, columns, out);
+            self.var.encode_values(words, *kind, &values, &self.options, columns, out);
         }
     }
 

@@ -22,12 +22,13 @@ use crate::column::{Column, Picks, Words};
 use crate::error::{ColumnError, ErrorKind, Result};
 use crate::huge_pages::in_huge_pages;
 use crate::partition::check;
-use crate::room::repeated;
+use crate::room::{repeated, room};
 use crate::rows::{RowId, check_same_columns};
 
 /// More bytes of rows than are ever copied at a time: words of rows are counted with 32 bits.
 pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
-/// Rows whose words are made at a time: one column of them fits the L1 cache.
+/// Rows whose words are made at a time: few enough that their places and one column's words fit the L1 cache, many
+/// enough that a column writes several values to a partition before the next column takes the cache.
 const CHUNK_ROWS: usize = 1024;
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
@@ -168,7 +169,7 @@ impl PartitionedRows {
         self.rows = all.row as usize;
         grow(&mut self.words, sizes.row_words * self.rows)?;
         grow(&mut self.slots, all.slot as usize)?;
-        let mut chunk = Chunk::new();
+        let mut chunk = Chunk::new()?;
         let is_all = group.len() == sizes.sizes.len();
         for (batch, ids) in batches.iter().zip(ids) {
             for (n, ids) in ids.chunks(CHUNK_ROWS).enumerate() {
@@ -262,6 +263,7 @@ fn grow<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> Result<()> {
     Ok(())
 }
 
+/// Writes each word to its row.
 #[inline(always)]
 fn scatter(words: impl Iterator<Item = u64>, rows: &[u32], to: &mut [u64]) {
     words.zip(rows).for_each(|(word, row)| to[*row as usize] = word);
@@ -270,31 +272,38 @@ fn scatter(words: impl Iterator<Item = u64>, rows: &[u32], to: &mut [u64]) {
 /// Writes a value and zeros behind it.
 #[inline(always)]
 fn put_padded(value: &[u8], slot: &mut [[u8; WORD]]) {
-    let (whole, rest) = value.as_chunks::<WORD>();
-    let (to, behind) = slot.split_at_mut(whole.len());
-    to.copy_from_slice(whole);
-    if let Some((last, behind)) = behind.split_first_mut() {
-        *last = padded(value, rest);
-        behind.fill([0; WORD]);
+    match (slot, value.first_chunk::<WORD>(), value.last_chunk::<WORD>()) {
+        // Loads of constant length: a copy of so few bytes would be a call.
+        ([first, second], Some(low), Some(last)) => {
+            *first = *low;
+            let unused = 8 * (2 * WORD - value.len()) as u32;
+            *second = u64::from_le_bytes(*last).checked_shr(unused).unwrap_or(0).to_le_bytes();
+        }
+        ([only], whole, _) => *only = whole.copied().unwrap_or_else(|| padded(value)),
+        (slot, ..) => {
+            let (whole, rest) = value.as_chunks::<WORD>();
+            let (to, behind) = slot.split_at_mut(whole.len());
+            to.copy_from_slice(whole);
+            if let Some((last, behind)) = behind.split_first_mut() {
+                *last = padded(rest);
+                behind.fill([0; WORD]);
+            }
+        }
     }
 }
 
-/// The last bytes of a value, fewer than a word, with zeros behind them.
+/// Fewer bytes than a word, with zeros behind them.
 #[inline(always)]
-fn padded(value: &[u8], rest: &[u8]) -> [u8; WORD] {
-    // Loads of constant length: a copy of so few bytes would be a call.
-    let word = match (value.last_chunk::<WORD>(), rest) {
-        (_, []) => 0,
-        (Some(last), _) => u64::from_le_bytes(*last) >> (8 * (WORD - rest.len())),
-        (None, _) => match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-            (Some(low), Some(high)) => {
-                u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << (8 * (rest.len() - 4))
-            }
-            _ => {
-                let byte = |at: usize| u64::from(rest[at]) << (8 * at);
-                byte(0) | byte(rest.len() / 2) | byte(rest.len() - 1)
-            }
-        },
+fn padded(bytes: &[u8]) -> [u8; WORD] {
+    let word = match (bytes, bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (_, Some(low), Some(high)) => {
+            u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << (8 * (bytes.len() - 4))
+        }
+        ([], ..) => 0,
+        _ => {
+            let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+            byte(0) | byte(bytes.len() / 2) | byte(bytes.len() - 1)
+        }
     };
     word.to_le_bytes()
 }
@@ -305,16 +314,16 @@ struct Chunk {
     rows: Vec<u32>,
     /// Where its slots go.
     slots: Vec<u32>,
-    words: [u64; CHUNK_ROWS],
-    nulls: [u64; CHUNK_ROWS],
+    words: Vec<u64>,
+    nulls: Vec<u64>,
     /// Where each row's next slot begins, counted from the row's beginning.
-    ends: [u64; CHUNK_ROWS],
+    ends: Vec<u64>,
 }
 
 impl Chunk {
-    fn new() -> Self {
-        let (rows, slots) = (Vec::new(), Vec::new());
-        Self { rows, slots, words: [0; CHUNK_ROWS], nulls: [0; CHUNK_ROWS], ends: [0; CHUNK_ROWS] }
+    fn new() -> Result<Self> {
+        let words = || repeated(0, CHUNK_ROWS);
+        Ok(Self { rows: room(CHUNK_ROWS)?, slots: room(CHUNK_ROWS)?, words: words()?, nulls: words()?, ends: words()? })
     }
 
     /// The places of these rows: the ends of their partitions, which they move.
