@@ -123,6 +123,20 @@ fn fill<const N: usize>(values: &[[u8; N]], rows: Picks<'_>, out: &mut [u64]) {
 }
 
 #[inline(always)]
+fn scatter<T>(values: &[T], word: impl Fn(&T) -> u64, rows: Picks<'_>, places: &[u32], to: &mut [u64]) {
+    match rows {
+        Picks::Range(first, len) => {
+            let values = &values[first..first + len];
+            values.iter().zip(places).for_each(|(value, place)| to[*place as usize] = word(value));
+        }
+        Picks::Ids(ids) => {
+            let values = ids.iter().map(|id| &values[id.row as usize]);
+            values.zip(places).for_each(|(value, place)| to[*place as usize] = word(value));
+        }
+    }
+}
+
+#[inline(always)]
 fn round8(bytes: usize) -> u64 {
     bytes.next_multiple_of(8) as u64
 }
@@ -321,16 +335,20 @@ impl Column {
         }
     }
 
-    /// Calls `f` with the words of these rows, if they lie in the column as they are, none of them null.
-    #[inline(always)]
-    pub(crate) fn with_plain_words(&self, rows: Picks<'_>, f: impl FnOnce(&[[u8; 8]])) -> bool {
-        match (&self.values, rows, &self.valid) {
-            (Values::Fixed { width: 8, data }, Picks::Range(first, len), None) => {
-                f(&data.values()[first..first + len]);
-                true
-            }
-            _ => false,
+    /// Writes the word of each of these rows to its place in `to`, if none of the column's values is null or has a slot;
+    /// false if that is not so.
+    pub(crate) fn scatter_words(&self, rows: Picks<'_>, places: &[u32], to: &mut [u64]) -> bool {
+        match &self.values {
+            _ if self.valid.is_some() => return false,
+            Values::Bits(bits) => rows.each(|i, row| to[places[i] as usize] = u64::from(bits.get(row))),
+            Values::Fixed { width: 1, data } => scatter(data.values::<1>(), widen, rows, places, to),
+            Values::Fixed { width: 2, data } => scatter(data.values::<2>(), widen, rows, places, to),
+            Values::Fixed { width: 4, data } => scatter(data.values::<4>(), widen, rows, places, to),
+            Values::Fixed { data, .. } => scatter(data.values::<8>(), widen, rows, places, to),
+            Values::Words(words) => scatter(words, |word| *word, rows, places, to),
+            _ => return false,
         }
+        true
     }
 
     /// Writes the words of rows and their null bits.

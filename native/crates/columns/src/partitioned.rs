@@ -201,17 +201,14 @@ impl PartitionedRows {
                 chunk.nulls[..n].fill(0);
             }
             let to = &mut self.words[(bitsets + field) * self.rows..][..self.rows];
-            let scattered = column.with_plain_words(picks, |words| {
-                scatter(words.iter().map(|word| u64::from_le_bytes(*word)), &chunk.rows, to);
-            });
-            if !scattered {
+            if !column.scatter_words(picks, &chunk.rows, to) {
                 column.put_words(picks, chunk.words_of(field, n));
-                scatter(chunk.words[..n].iter().copied(), &chunk.rows, to);
+                scatter(&chunk.words[..n], &chunk.rows, to);
                 self.put_slots(column, field, picks, chunk);
             }
             if (field % 64 == 63 || field + 1 == self.kinds.len()) && self.has_nulls[field / 64] {
                 let to = &mut self.words[field / 64 * self.rows..][..self.rows];
-                scatter(chunk.nulls[..n].iter().copied(), &chunk.rows, to);
+                scatter(&chunk.nulls[..n], &chunk.rows, to);
             }
         }
     }
@@ -265,8 +262,8 @@ fn grow<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> Result<()> {
 
 /// Writes each word to its row.
 #[inline(always)]
-fn scatter(words: impl Iterator<Item = u64>, rows: &[u32], to: &mut [u64]) {
-    words.zip(rows).for_each(|(word, row)| to[*row as usize] = word);
+fn scatter(words: &[u64], rows: &[u32], to: &mut [u64]) {
+    words.iter().zip(rows).for_each(|(word, row)| to[*row as usize] = *word);
 }
 
 /// Writes a value and zeros behind it.
