@@ -323,6 +323,18 @@ impl Column {
         Some(offsets.iter().zip(&offsets[1..]).map(move |(from, until)| number(until) - number(from)))
     }
 
+    /// Those values.
+    #[inline(always)]
+    pub(crate) fn successive_values(&self, rows: Picks<'_>) -> Option<impl Iterator<Item = &[u8]>> {
+        let (Values::Offsets32 { offsets, data }, Picks::Range(first, len), None) = (&self.values, rows, &self.valid)
+        else {
+            return None;
+        };
+        let offsets = &offsets.values::<4>()[first..first + len + 1];
+        let number = |offset: &[u8; 4]| u32::from_le_bytes(*offset) as usize;
+        Some(offsets.iter().zip(&offsets[1..]).map(move |(from, until)| &data[number(from)..number(until)]))
+    }
+
     /// Adds what each row's value takes behind the words.
     pub(crate) fn add_slot_bytes(&self, rows: Picks<'_>, lengths: &mut [u64]) {
         match self.slots() {

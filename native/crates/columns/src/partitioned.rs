@@ -216,11 +216,21 @@ impl PartitionedRows {
     /// Copies the values of a column whose words are in `chunk`, if they have slots.
     fn put_slots(&mut self, column: &Column, field: usize, picks: Picks<'_>, chunk: &Chunk) {
         let (kind, fixed) = (self.kinds[field], self.fixed_bytes());
-        column.for_each_value(picks, |i, value| {
-            let word = chunk.words[i];
-            let at = chunk.slots[i] as usize + ((word >> 32) as usize - fixed) / WORD;
-            put_padded(value, &mut self.slots[at..at + kind.bytes(word) as usize / WORD]);
-        });
+        let slots = &mut self.slots;
+        let place = |begin: u32, word: u64| {
+            let at = begin as usize + ((word >> 32) as usize - fixed) / WORD;
+            at..at + kind.bytes(word) as usize / WORD
+        };
+        match column.successive_values(picks) {
+            Some(values) => {
+                for ((value, begin), word) in values.zip(&chunk.slots).zip(&chunk.words) {
+                    put_padded(value, &mut slots[place(*begin, *word)]);
+                }
+            }
+            None => column.for_each_value(picks, |i, value| {
+                put_padded(value, &mut slots[place(chunk.slots[i], chunk.words[i])]);
+            }),
+        }
     }
 
     /// Bytes of a row's words.
