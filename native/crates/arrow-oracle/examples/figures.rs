@@ -1,6 +1,8 @@
-//! What columns → frames and back cost, beside rows → frames and Arrow IPC: `cargo run --release -p sluice-arrow-oracle
-//! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds. With arguments, only
-//! tables and ways whose names contain them, and so many rounds: `-- mixed8 "200 partitions" 50`.
+//! What columns → frames and back cost, beside rows → frames and Arrow IPC: makes the page `bench/results/columns.md`,
+//! whose command is [`COMMAND`]. CPU time of the one thread; every way once a round, the median of the rounds.
+//!
+//! With arguments, only the lines of tables and ways whose names contain them, and so many rounds: `-- mixed8 "200
+//! partitions" 50`.
 
 use std::sync::Arc;
 
@@ -23,6 +25,12 @@ const ROWS: usize = 400_000;
 const BATCH_ROWS: usize = 8192;
 const ROUNDS: usize = 9;
 const PARTITIONS: u32 = 200;
+
+/// In the folder `native`.
+const COMMAND: &str = "cargo run --release -p sluice-arrow-oracle --example figures > ../bench/results/columns.md";
+/// Processes that ran or waited for a processor in the last minute, this one among them, above which other work
+/// disturbs the figures.
+const QUIET_LOAD: f64 = 1.3;
 
 /// CPU time of this thread, in nanoseconds.
 fn cpu() -> f64 {
@@ -329,7 +337,55 @@ fn reading(forms: &Forms) {
     );
 }
 
+/// A line of a file of /proc that begins with a word: what is behind its colon.
+fn of_proc(file: &str, word: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{file}")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(word)).unwrap_or_default();
+    line.split_once(':').map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
+}
+
+/// What a program prints.
+fn said_by(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).output();
+    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// What was measured, where and how.
+fn head() {
+    println!("# Columns to frames, and back\n");
+    println!("`cd native && {COMMAND}`\n");
+    let memory: f64 = of_proc("meminfo", "MemTotal").trim_end_matches(" kB").parse().unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
+    let (date, commit) = (said_by("date", &["+%F"]), said_by("git", &["rev-parse", "--short", "HEAD"]));
+    println!(
+        "{}, {cores} cores, {:.0} GiB, {date}, commit {commit}. CPU time of the one thread, {ROUNDS} rounds, every way \
+         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (six longs, a double, a short \
+         string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a long and 90 random \
+         bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are compared before they are \
+         measured: they are the same bytes. Bytes are those of the encoded form.\n",
+        of_proc("cpuinfo", "model name"),
+        memory / 1024.0 / 1024.0,
+        ROWS * 3 / 4,
+        ROWS / 2,
+    );
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
+    if load > QUIET_LOAD {
+        println!(
+            "**Provisional: other programs ran beside it** (load {load:.1} on {cores} cores when it began). Compare \
+             lines of a table with each\nother, not with other pages.\n"
+        );
+    }
+    println!(
+        "*Rows (sorted before)* leaves out how rows come to their partitions; *rows → pages, sort* is all that a map \
+         task of rows does natively,\nwith ids that are there; *columns → hash, sort* computes Spark's hash too.\n"
+    );
+}
+
 fn main() {
+    if std::env::args().len() == 1 {
+        head();
+    }
     println!("| table | what | ns/row | least – most | ns/value | bytes/row |");
     println!("| --- | --- | --- | --- | --- | --- |");
     let tables: [(&str, fn() -> Table); 3] = [
