@@ -347,8 +347,8 @@ impl Column {
         }
     }
 
-    /// Writes the word of each of these rows to its place in `to`, if none of the column's values is null or has a slot;
-    /// false if that is not so.
+    /// Writes the word of each of these rows to its place in `to`, if none of the column's values is null or has a
+    /// slot; false if that is not so.
     pub(crate) fn scatter_words(&self, rows: Picks<'_>, places: &[u32], to: &mut [u64]) -> bool {
         match &self.values {
             _ if self.valid.is_some() => return false,
