@@ -47,7 +47,7 @@ impl Modulus {
         // All bits are flipped where the hash, as a signed number, is negative: -1 becomes 0.
         let sign = ((hash as i32) >> 31) as u32;
         let low = self.fraction.wrapping_mul(u64::from(hash ^ sign));
-        let remainder = (u128::from(low) * u128::from(self.divisor) >> 64) as u32;
+        let remainder = ((u128::from(low) * u128::from(self.divisor)) >> 64) as u32;
         if sign == 0 { remainder } else { self.divisor - 1 - remainder }
     }
 }
