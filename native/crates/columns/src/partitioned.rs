@@ -468,16 +468,17 @@ mod tests {
             sizes: rows.iter().map(|rows| Size { rows: *rows, slot_words: 0 }).collect(),
             row_words: 1,
         };
-        let groups = |rows: &[usize]| -> Vec<Range<u32>> {
-            let range = |group| match group {
-                Group::Partitions(range) => range,
-                Group::Large(partition) => partition + 1000..partition + 1001,
+        // From, until; a large partition begins at 1000 more.
+        let groups = |rows: &[usize]| -> Vec<(u32, u32)> {
+            let pair = |group| match group {
+                Group::Partitions(range) => (range.start, range.end),
+                Group::Large(partition) => (partition + 1000, partition + 1001),
             };
-            of(rows).groups(10 * WORD).into_iter().map(range).collect()
+            of(rows).groups(10 * WORD).into_iter().map(pair).collect()
         };
-        assert_eq!(groups(&[3, 3, 4]), [0..3]);
-        assert_eq!(groups(&[3, 3, 5, 0, 5, 0]), [0..2, 2..6]);
-        assert_eq!(groups(&[11, 0, 10, 12, 13, 1]), [1000..1001, 1..3, 1003..1004, 1004..1005, 5..6]);
-        assert_eq!(groups(&[0, 0]), [0..2]);
+        assert_eq!(groups(&[3, 3, 4]), [(0, 3)]);
+        assert_eq!(groups(&[3, 3, 5, 0, 5, 0]), [(0, 2), (2, 6)]);
+        assert_eq!(groups(&[11, 0, 10, 12, 13, 1]), [(1000, 1001), (1, 3), (1003, 1004), (1004, 1005), (5, 6)]);
+        assert_eq!(groups(&[0, 0]), [(0, 2)]);
     }
 }
