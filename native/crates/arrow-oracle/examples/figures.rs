@@ -359,7 +359,7 @@ fn head() {
     let (date, commit) = (said_by("date", &["+%F"]), said_by("git", &["rev-parse", "--short", "HEAD"]));
     println!(
         "{}, {cores} cores, {:.0} GiB, {date}, commit {commit}. CPU time of the one thread, {ROUNDS} rounds, every way \
-         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (six longs, a double, a short \
+         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (five longs, a timestamp, a double, a \
          string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a long and 90 random \
          bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are compared before they are \
          measured: they are the same bytes. Bytes are those of the encoded form.\n",
