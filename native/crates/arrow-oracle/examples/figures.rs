@@ -337,6 +337,9 @@ fn reading(forms: &Forms) {
     );
 }
 
+/// Makes a table.
+type MakeTable = fn() -> Table;
+
 /// A line of a file of /proc that begins with a word: what is behind its colon.
 fn of_proc(file: &str, word: &str) -> String {
     let text = std::fs::read_to_string(format!("/proc/{file}")).unwrap_or_default();
@@ -359,8 +362,8 @@ fn head() {
     let (date, commit) = (said_by("date", &["+%F"]), said_by("git", &["rev-parse", "--short", "HEAD"]));
     println!(
         "{}, {cores} cores, {:.0} GiB, {date}, commit {commit}. CPU time of the one thread, {ROUNDS} rounds, every way \
-         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (five longs, a timestamp, a double, a \
-         string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a long and 90 random \
+         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (five longs, a timestamp, a \
+         double, a string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a long and 90 random \
          bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are compared before they are \
          measured: they are the same bytes. Bytes are those of the encoded form.\n",
         of_proc("cpuinfo", "model name"),
@@ -388,7 +391,7 @@ fn main() {
     }
     println!("| table | what | ns/row | least – most | ns/value | bytes/row |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    let tables: [(&str, fn() -> Table); 3] = [
+    let tables: [(&str, MakeTable); 3] = [
         ("mixed8", || bench_table(ROWS)),
         ("lineitem", || lineitem(ROWS * 3 / 4)),
         ("random90", || incompressible(ROWS / 2)),
