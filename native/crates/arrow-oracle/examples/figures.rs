@@ -363,9 +363,9 @@ fn head() {
     println!(
         "{}, {cores} cores, {:.0} GiB, {date}, commit {commit}. CPU time of the one thread, {ROUNDS} rounds, every way \
          once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (five longs, a timestamp, a \
-         double, a string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a long and 90 random \
-         bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are compared before they are \
-         measured: they are the same bytes. Bytes are those of the encoded form.\n",
+         double, a string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a \
+         long and 90 random bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are \
+         compared before they are measured: they are the same bytes. Bytes are those of the encoded form.\n",
         of_proc("cpuinfo", "model name"),
         memory / 1024.0 / 1024.0,
         ROWS * 3 / 4,
