@@ -33,7 +33,7 @@ class CommandsTest(unittest.TestCase):
         for arguments in ((), ("help",), ("--help",)):
             done = self.run_command(*arguments)
             self.assertEqual(done.returncode, 0)
-            for command in ("doctor", "conf", "advise", "bench", "jar"):
+            for command in ("doctor", "conf", "advise", "report", "bench", "jar"):
                 self.assertIn(f"\n  {command} ", done.stdout)
         self.assertEqual(self.run_command("--version").stdout, sluice_spark.__version__ + "\n")
         self.assertEqual(self.run_command("jar").stdout, sluice_spark.jar_path() + "\n")
@@ -49,6 +49,12 @@ class CommandsTest(unittest.TestCase):
         advise = self.run_command("advise", "a log", "--json")
         self.assertEqual(advise.stdout, f"<-Xmx1g><-jar><{sluice_spark.jar_path()}><advise><a log><--json>\n")
         self.assertEqual(advise.returncode, 7)
+
+    def test_report_is_the_jars_with_sparks_classes(self):
+        done = self.run_command("report", "a log", "-o", "page.html")
+        class_path = f"{sluice_spark.jar_path()}:{self.folder}/spark/jars/*"
+        self.assertEqual(done.stdout, f"<-Xmx1g><-cp><{class_path}><io.sluice.Main><report><a log><-o><page.html>\n")
+        self.assertEqual(done.returncode, 7)
 
     def test_conf_translates(self):
         done = self.run_command("conf", "--from", "defaults.conf")

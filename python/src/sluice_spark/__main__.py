@@ -27,6 +27,7 @@ usage: python -m sluice_spark COMMAND [ARGUMENTS]
                    conf --from FILE [--to FILE] translates a spark-defaults.conf of the RAPIDS Shuffle Manager, of
                    SparkRDMA or of SparkUCX
   advise LOG…      say from event logs of Spark what Sluice would save, and how sure that is (advise --help)
+  report LOG…      make an HTML page of what Sluice did, from event logs of Spark (report --help)
   bench            where the benchmark is
   jar              print the path of the jar
 
@@ -34,7 +35,8 @@ In a program: sluice_spark.configure(SparkSession.builder).getOrCreate()
 """
 
 _WRONG_ARGUMENTS = 2
-_REPORT_SECONDS = 120
+_MEMORY_SECONDS = 120
+_NEEDS_SPARK = "this needs Spark's jars: install PySpark (pip install 'sluice-spark[pyspark]') or set SPARK_HOME"
 
 
 def _run_java(*arguments: str) -> NoReturn:
@@ -63,22 +65,41 @@ def _describe_spark(home: Path | None) -> str:
 
 
 def _advise(arguments: Sequence[str]) -> NoReturn:
+    _show_progress()
+    _run_java("-Xmx1g", "-jar", jar_path(), "advise", *arguments)
+
+
+def _report(arguments: Sequence[str]) -> NoReturn:
+    home = _spark.home()
+    if home is None:
+        raise SluiceError(_NEEDS_SPARK)
+    _show_progress()
+    _give_spark_an_address()
+    _run_java("-Xmx1g", "-cp", _with_spark(home), "io.sluice.Main", "report", *arguments)
+
+
+def _show_progress() -> None:
     if sys.stderr.isatty():
         os.environ["SLUICE_TERMINAL"] = "1"
-    _run_java("-Xmx1g", "-jar", jar_path(), "advise", *arguments)
+
+
+def _give_spark_an_address() -> None:
+    """With one, Spark does not look for the machine's, and does not warn about what it finds."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+def _with_spark(home: Path) -> str:
+    return f"{jar_path()}:{home}/jars/*"
 
 
 def _conf(arguments: Sequence[str]) -> None:
     home = _spark.home()
     translates = bool(arguments) and arguments[0].startswith("-")
     if home is None and (translates or arguments):
-        raise SluiceError(
-            "this needs Spark's jars: install PySpark (pip install 'sluice-spark[pyspark]') or set SPARK_HOME"
-        )
-    class_path = f"{jar_path()}:{home}/jars/*"
+        raise SluiceError(_NEEDS_SPARK)
+    class_path = _with_spark(home) if home else ""
     if translates:
-        # With an address, Spark does not look for one, and does not warn.
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        _give_spark_an_address()
         _run_java("-Xmx256m", "-cp", class_path, "io.sluice.spark.migration.TranslateConf", *arguments)
     print(_recommended(jar_path()))
     if home is None:
@@ -91,7 +112,7 @@ def _conf(arguments: Sequence[str]) -> None:
 
 def _memory(class_path: str, arguments: Sequence[str]) -> str:
     command = [_machine.java(), "-cp", class_path, "io.sluice.spark.conf.MemoryLimitReport", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_REPORT_SECONDS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_MEMORY_SECONDS)
     if done.returncode != 0:
         thrown = re.search(r"^Exception in thread .*?Exception: (.*)$", done.stderr, re.MULTILINE)
         why = thrown.group(1) if thrown else done.stderr.strip() or f"Java ended with {done.returncode}"
@@ -139,6 +160,7 @@ _COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "doctor": _doctor,
     "conf": _conf,
     "advise": _advise,
+    "report": _report,
     "bench": _bench,
     "jar": _jar,
 }

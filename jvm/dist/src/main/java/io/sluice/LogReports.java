@@ -17,12 +17,14 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 
-/** {@code ./sluice report LOG…}: one page of what Sluice did for the applications of event logs. */
-final class LogReports {
-  private static final String HELP = "usage: ./sluice report LOG... [-o FILE]\n\n"
+/** {@code java -jar JAR report LOG…}: one page of what Sluice did for the applications of event logs. */
+public final class LogReports {
+  private static final String HELP = "usage: java -jar JAR report LOG... [-o FILE]\n"
+      + "       python -m sluice_spark report LOG... [-o FILE]      (in a checkout: ./sluice report)\n\n"
       + "Makes one HTML page of what Sluice did for applications, from event logs of Spark: files, folders of rolling\n"
-      + "logs, or folders with logs in them. Of applications without Sluice it says so; ./sluice advise says what it\n"
-      + "would save.\n\n  -o, --output FILE   where the page goes; default: report.html\n";
+      + "logs, or folders with logs in them. Of applications without Sluice it says so; java -jar JAR advise says\n"
+      + "what it would save. The jar needs Spark's classes for it: set SPARK_HOME, or have them on the class path.\n\n"
+      + "  -o, --output FILE   where the page goes; default: report.html\n";
   private static final int UNREADABLE = 1;
   private static final int WRONG_ARGUMENTS = 2;
 
@@ -36,7 +38,7 @@ final class LogReports {
   }
 
   /** Exits with 0, 1 if a log could not be read or the page not be written, 2 for wrong arguments. */
-  static void main(String[] arguments) throws IOException {
+  public static void main(String[] arguments) throws IOException {
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8.name());
     List<Path> logs = new ArrayList<>();
     Path output = Paths.get("report.html");

@@ -5,21 +5,33 @@ import java.util.Arrays;
 
 /**
  * The main class of the jar, which {@code java -jar} starts: {@code advise} goes to the advisor, {@code report} to the
- * report of event logs, which needs Spark's jars on the class path, everything else to the doctor.
+ * report of event logs, {@code conf} to the translation of settings or the memory that they make executors use,
+ * everything else to the doctor. Report and conf need Spark's classes.
  */
 public final class Main {
+  private static final String DOCTOR = "doctor";
   private static final String ADVISE = "advise";
   private static final String REPORT = "report";
+  private static final String CONF = "conf";
 
   private Main() {}
 
   public static void main(String[] arguments) throws IOException {
-    if (arguments.length > 0 && arguments[0].equals(ADVISE)) {
-      io.sluice.advisor.Main.main(Arrays.copyOfRange(arguments, 1, arguments.length));
-    } else if (arguments.length > 0 && arguments[0].equals(REPORT)) {
-      LogReports.main(Arrays.copyOfRange(arguments, 1, arguments.length));
+    String command = arguments.length > 0 ? arguments[0] : DOCTOR;
+    if (command.equals(ADVISE)) {
+      io.sluice.advisor.Main.main(after(arguments));
+    } else if (command.equals(REPORT)) {
+      WithSpark.run(REPORT, "io.sluice.LogReports", after(arguments));
+    } else if (command.equals(CONF)) {
+      boolean translates = arguments.length > 1 && arguments[1].startsWith("-");
+      WithSpark.run(CONF, translates ? "io.sluice.spark.migration.TranslateConf"
+          : "io.sluice.spark.conf.MemoryLimitReport", after(arguments));
     } else {
       io.sluice.doctor.Main.main(arguments);
     }
+  }
+
+  private static String[] after(String[] arguments) {
+    return Arrays.copyOfRange(arguments, 1, arguments.length);
   }
 }

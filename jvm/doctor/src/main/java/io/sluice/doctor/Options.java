@@ -33,6 +33,9 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
         --help                this text
 
       Exit code: 0 the modes asked for are usable here, 1 one is not, 2 wrong arguments.
+
+      The jar's other commands, each with --help: advise (what Sluice would save, from event logs),
+      report (what it did, from event logs), conf --from (settings of another shuffle manager).
       """;
 
   /** @throws IllegalArgumentException saying which argument is wrong */

@@ -147,7 +147,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       LOG.warn(
           "This process reads and writes Sluice's shuffles in Java, which is slower and makes larger files, and does "
               + "without one-sided reads and map output in memory, because it cannot use the native library: {}. The "
-              + "other executors are not concerned. Run ./sluice doctor on host {} to see what to change",
+              + "other executors are not concerned. Run 'java -jar sluice.jar doctor' on host {} to see what to change",
           status.detail(), Utils.localHostName());
     }
     return status;

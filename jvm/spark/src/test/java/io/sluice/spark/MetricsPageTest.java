@@ -52,10 +52,19 @@ class MetricsPageTest {
     for (ExecutorGauge gauge : ExecutorGauge.values()) {
       row(page, gauge.id(), gauge.unit(), gauge.label());
     }
-    page.append("\n## Shuffles left to Spark's sort shuffle, by reason; counted on the driver\n\n")
-        .append("| metric | because |\n| --- | --- |\n");
+    page.append(
+        """
+
+        ## Shuffles left to Spark, by reason
+
+        Spark's sort shuffle does these; they are counted on the driver. The driver's log and the page *Diagnosis* of
+        the tab *Sluice* name the reason, too.
+
+        | metric | because | what to do |
+        | --- | --- | --- |
+        """);
     for (FallbackReason reason : FallbackReason.values()) {
-      row(page, reason.metric(), reason.text());
+      row(page, reason.metric(), reason.text() + " | " + reason.remedy());
     }
     page.append("""
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code ./sluice report} starts for event logs: the finished jar with Spark's classes. */
+/** {@code java -jar} with {@code report}: the finished jar, with Spark's classes from {@code SPARK_HOME}. */
 @Tag("once")
 class LogReportJarTest {
   private static final long ROWS = 20_000;
@@ -68,10 +68,8 @@ class LogReportJarTest {
   private int report(String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(JavaUnderTest.command());
-    command.add("-cp");
-    command.add(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().getPath() + ":"
-        + System.getenv("SPARK_HOME") + "/jars/*");
-    command.add("io.sluice.Main");
+    command.add("-jar");
+    command.add(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().getPath());
     command.add("report");
     command.addAll(Arrays.asList(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true)

@@ -4,10 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The translation of a {@code spark-defaults.conf}, by the packaged jar with the line's own jars of Spark. */
+/** {@code java -jar} with {@code conf}: the packaged jar, with the line's own jars of Spark from {@code SPARK_HOME}. */
 @Tag("everyLine")
 class TranslateConfJarTest {
   private static final String SOURCE = """
@@ -56,17 +57,47 @@ class TranslateConfJarTest {
     assertTrue(Files.notExists(to));
   }
 
+  @Test
+  void theMemoryOfExecutorsIsSaid() throws Exception {
+    Answer answer = conf(true, "spark.master=yarn", "spark.executor.memory=8g", "spark.executor.cores=4");
+    assertEquals(0, answer.exitCode(), answer.output());
+    assertTrue(answer.output().contains("spark.executor.memoryOverhead"), answer.output());
+    Answer wrong = conf(true, "spark.sluice.memory.limit=1m");
+    assertEquals(2, wrong.exitCode(), wrong.output());
+    assertTrue(wrong.output().contains("error: conf: spark.sluice.memory.limit = \"1m\" is not valid"), wrong.output());
+  }
+
+  @Test
+  void withoutSparkTheErrorSaysWhatToDo() throws Exception {
+    Answer answer = conf(false, "--from", "spark-defaults.conf");
+    assertEquals(2, answer.exitCode(), answer.output());
+    assertTrue(answer.output().endsWith("error: conf needs Spark's classes, and SPARK_HOME is not set. Set SPARK_HOME "
+        + "to the folder of a Spark installation; with the Python package and PySpark, python -m sluice_spark conf "
+        + "finds Spark itself\n"), answer.output());
+  }
+
+  private record Answer(int exitCode, String output) {}
+
   private static int translate(Path from, Path to) throws Exception {
+    Answer answer = conf(true, "--from", from.toString(), "--to", to.toString());
+    assertTrue(answer.output().contains(from.toString()), answer.output());
+    return answer.exitCode();
+  }
+
+  /** {@code java -jar JAR conf}, with or without {@code SPARK_HOME}. */
+  private static Answer conf(boolean withSpark, String... arguments) throws Exception {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
     Path jar = Path.of(
         Class.forName(Engine.UNDER_TEST.managerClass()).getProtectionDomain().getCodeSource().getLocation().toURI());
-    Process process = new ProcessBuilder(JavaUnderTest.command(), "-cp",
-        jar + File.pathSeparator + Path.of(System.getenv("SPARK_HOME"), "jars", "*"),
-        "io.sluice.spark.migration.TranslateConf", "--from", from.toString(), "--to", to.toString())
-        .redirectErrorStream(true).start();
+    List<String> command = new ArrayList<>(List.of(JavaUnderTest.command(), "-jar", jar.toString(), "conf"));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    if (!withSpark) {
+      builder.environment().remove("SPARK_HOME");
+    }
+    Process process = builder.start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the translation does not end");
-    assertTrue(output.contains(from.toString()), output);
-    return process.exitValue();
+    assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the command does not end");
+    return new Answer(process.exitValue(), output);
   }
 }

@@ -31,7 +31,8 @@ public final class NativeLibraryCheck implements Check {
       return Finding.ok(NATIVE_LIBRARY, library.value());
     }
     return Finding.problem(NATIVE_LIBRARY, library.reason(), folderNext.isEmpty()
-        ? "Take a jar that was built with the native library for this machine (./sluice build says what it left out)"
+        ? "Take a jar of a release, which has the native library for Linux on x86_64 and aarch64; in a checkout, "
+            + "./sluice build says which of them it left out"
         : folderNext);
   }
 

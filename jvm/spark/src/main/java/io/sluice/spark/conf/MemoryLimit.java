@@ -93,7 +93,7 @@ public record MemoryLimit(long bytes, long ceilingBytes, String reason, Optional
         ? conf.getSizeAsBytes("spark.memory.offHeap.size", "0") : 0;
   }
 
-  /** One line for the log and {@code ./sluice conf}. */
+  /** One line for the log and {@code conf}. */
   public String describe() {
     return "shuffles of one executor use up to " + mib(bytes) + " outside the Java heap (" + reason + ")"
         + (ceilingBytes > bytes ? "; a task alone up to " + mib(ceilingBytes) + " for rows that do not fit that" : "");

@@ -3,6 +3,7 @@ package io.sluice.spark.conf;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** Prints {@code docs/configuration.md} from the declarations in {@link SluiceSettings}. */
 public final class SettingsReference {
@@ -23,9 +24,6 @@ public final class SettingsReference {
       and hold for the shuffles registered from then on; the others are fixed for the application.
 
       Sizes are written as `64k`, `1m`, `2g`, times as `100ms`, `120s`.
-
-      | setting | default | values | changes |
-      | --- | --- | --- | --- |
       """;
 
   private SettingsReference() {}
@@ -33,14 +31,24 @@ public final class SettingsReference {
   /** The whole page. */
   public static String markdown() {
     StringBuilder page = new StringBuilder(HEAD);
-    for (Setting<?> setting : SluiceSettings.all()) {
-      page.append("| `").append(setting.key()).append("` | ").append(code(setting.defaultText())).append(" | ")
-          .append(setting.range()).append(" | ").append(setting.perSession() ? "session" : "").append(" |\n");
-    }
-    for (Setting<?> setting : SluiceSettings.all()) {
-      page.append("\n## ").append(setting.key()).append("\n\n").append(setting.doc()).append('\n');
+    for (SettingsGroup group : SluiceSettings.groups()) {
+      page.append("\n## ").append(group.title()).append("\n\n").append(group.purpose()).append("\n\n")
+          .append("| setting | default | values | changes |\n| --- | --- | --- | --- |\n");
+      for (Setting<?> setting : group.settings()) {
+        page.append("| [`").append(setting.key()).append("`](#").append(anchor(setting)).append(") | ")
+            .append(code(setting.defaultText())).append(" | ").append(setting.range()).append(" | ")
+            .append(setting.perSession() ? "session" : "").append(" |\n");
+      }
+      for (Setting<?> setting : group.settings()) {
+        page.append("\n### ").append(setting.key()).append("\n\n").append(setting.doc()).append('\n');
+      }
     }
     return page.append('\n').append(SPARK_SETTINGS).toString();
+  }
+
+  /** The name of its heading in the page, as MkDocs and GitHub make it. */
+  private static String anchor(Setting<?> setting) {
+    return setting.key().replace(".", "").toLowerCase(Locale.ROOT);
   }
 
   private static String code(String text) {

@@ -221,20 +221,42 @@ public final class SluiceSettings {
       "How many shuffles the tab Sluice of Spark's UI remembers before it forgets the oldest, about 3 KB each. A "
           + "History Server takes the value from its own settings.");
 
+  private static final List<SettingsGroup> GROUPS = List.of(
+      new SettingsGroup("What Sluice does",
+          "To switch Sluice or a part of it off: for one session, to compare, or to find out which part a problem "
+              + "comes from.",
+          List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
+      new SettingsGroup("Where map output is kept, and how blocks travel",
+          "The mode is all that most applications need; the others change one part of it.",
+          List.of(MODE, STORE, CACHE_HOST_LIMIT, TRANSPORT)),
+      new SettingsGroup("Memory",
+          "For containers that are killed for their memory, for tasks that wait for memory, and for many spills.",
+          List.of(MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK)),
+      new SettingsGroup("Size of the data and threads",
+          "Their defaults follow the cores and the memory of the executor. Slow networks may gain from small frames.",
+          List.of(CODEC, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS,
+              READER_MAX_BYTES_IN_FLIGHT)),
+      new SettingsGroup("One-sided reads",
+          "For spark.sluice.mode UCX and RDMA, and spark.sluice.transport ucx and auto; without effect otherwise.",
+          List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES,
+              TRANSPORT_MAX_MAPPED_REGIONS, UCX_LIBRARY, UCX_ALLOW_UNAUTHENTICATED_TCP)),
+      new SettingsGroup("Watching", "What the driver shows of Sluice in Spark's UI and in the event log.",
+          List.of(UI_ENABLED, UI_RETAINED_SHUFFLES)),
+      new SettingsGroup("Installation", "Where a machine does not let Sluice load its library as it is.",
+          List.of(NATIVE_LIBRARY)));
+
   private static final List<Setting<?>> ALL =
-      List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP, MODE, CODEC,
-          CODEC_LEVEL, WRITER_THREADS,
-          WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS, READER_MAX_BYTES_IN_FLIGHT, STORE, CACHE_HOST_LIMIT,
-          TRANSPORT, TRANSPORT_TIMEOUT,
-          TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES, TRANSPORT_MAX_MAPPED_REGIONS,
-          UCX_LIBRARY,
-          UCX_ALLOW_UNAUTHENTICATED_TCP, MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK, UI_ENABLED,
-          UI_RETAINED_SHUFFLES, NATIVE_LIBRARY);
+      List.copyOf(GROUPS.stream().flatMap(group -> group.settings().stream()).toList());
 
   private SluiceSettings() {}
 
   /** In the order of the documentation. */
   public static List<Setting<?>> all() {
     return ALL;
+  }
+
+  /** Every setting is in one of them. */
+  static List<SettingsGroup> groups() {
+    return GROUPS;
   }
 }

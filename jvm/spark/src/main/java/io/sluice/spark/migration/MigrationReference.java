@@ -75,8 +75,9 @@ public final class MigrationReference {
 
       <!-- tested by TranslateConfJarTest -->
       ```sh
-      ./sluice conf --from spark-defaults.conf                          # the translation, on standard output
-      ./sluice conf --from spark-defaults.conf --to sluice-defaults.conf
+      export SPARK_HOME=/path/to/spark
+      java -jar sluice-<version>.jar conf --from spark-defaults.conf         # the translation, on standard output
+      java -jar sluice-<version>.jar conf --from spark-defaults.conf --to sluice-defaults.conf
       ```
 
       With the [Python package](deployment/python.md), which needs PySpark beside it:
@@ -86,12 +87,7 @@ public final class MigrationReference {
       python -m sluice_spark conf --from FILE
       ```
 
-      Without a checkout, with the jar and a Spark installation:
-
-      <!-- tested by TranslateConfJarTest -->
-      ```sh
-      java -cp "sluice-<version>.jar:$SPARK_HOME/jars/*" io.sluice.spark.migration.TranslateConf --from FILE
-      ```
+      In a checkout, `./sluice conf --from FILE`.
 
       The file is read as Spark reads it and is never changed. A setting of a predecessor becomes a comment, below one
       that says why; where Sluice has a setting of the same meaning, it follows. Every other line stays byte for byte.

@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * {@code ./sluice conf --from FILE [--to FILE]}: a {@code spark-defaults.conf} of a predecessor, translated. Needs
+ * {@code java -jar JAR conf --from FILE [--to FILE]}: a {@code spark-defaults.conf} of a predecessor, translated. Needs
  * Spark's jars on the class path.
  */
 public final class TranslateConf {

@@ -16,7 +16,8 @@ import java.util.stream.Stream;
  */
 record TranslateOptions(Path from, Optional<Path> to, boolean force, boolean help) {
   static final String HELP = """
-      usage: ./sluice conf --from FILE [--to FILE [--force]]
+      usage: java -jar JAR conf --from FILE [--to FILE [--force]]      (with SPARK_HOME set)
+             python -m sluice_spark conf --from FILE …                 (in a checkout: ./sluice conf)
 
       Translates a spark-defaults.conf that was written for the RAPIDS Shuffle Manager, SparkRDMA or SparkUCX.
       Their settings become comments, with the reason, and Sluice's settings follow them. All other lines stay

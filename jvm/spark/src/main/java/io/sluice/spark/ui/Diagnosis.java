@@ -2,10 +2,10 @@ package io.sluice.spark.ui;
 
 import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.policy.FallbackReason;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -23,12 +23,6 @@ final class Diagnosis {
   /** An executor with more than this share of the time is, if it gave half as large a share of the blocks. */
   private static final double LARGE_SHARE = 0.3;
   private static final double TIMES_ITS_PART = 2;
-  private static final Map<String, String> ADVICE = Map.of(
-      "COMPRESSION_CODEC", "Set spark.io.compression.codec to lz4, zstd or snappy",
-      "CHECKSUM_ALGORITHM", "Set spark.shuffle.checksum.algorithm to ADLER32, CRC32 or CRC32C",
-      "RECORDS_DISABLED", "Set spark.sluice.records.enabled=true",
-      "DISABLED", "Set spark.sluice.enabled=true",
-      "PUSH_BASED", "Set spark.shuffle.push.enabled=false to use Sluice instead");
 
   private final ApplicationRow application;
   private final List<ShuffleRow> shuffles;
@@ -66,7 +60,7 @@ final class Diagnosis {
   private void fallbacks() {
     application.shufflesByReason().forEach((reason, count) -> {
       String advice = shuffles.stream().filter(row -> reason.equals(row.reasonText())).findFirst()
-          .map(row -> ADVICE.get(row.reason())).map(text -> ". " + text + ".").orElse(".");
+          .flatMap(row -> FallbackReason.named(row.reason())).map(known -> ". " + known.remedy() + ".").orElse(".");
       sentences.add(count == 1 ? "1 shuffle went Spark's way because " + reason + advice
           : Amounts.count(count) + " shuffles went Spark's way because " + reason + advice);
     });
@@ -77,7 +71,7 @@ final class Diagnosis {
         row -> sentences
             .add("Executor " + row.executorId() + " on " + row.host() + " reads and writes in Java, which is "
                 + "slower and makes larger files: " + row.detail()
-                + ". ./sluice doctor on that host says what to change."));
+                + ". Run 'java -jar sluice.jar doctor' on that host: it says what to change."));
   }
 
   private void each(Counter worst, Predicate<ShuffleRow> wanted, Function<ShuffleRow, String> sentence) {

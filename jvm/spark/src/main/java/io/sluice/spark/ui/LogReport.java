@@ -96,8 +96,8 @@ public final class LogReport {
     }
     if (!hasSluice()) {
       return html.raw("<p>The log has nothing of Sluice: the application ran without it, or without its plugin ")
-          .raw(
-              "(spark.plugins=io.sluice.spark.SluicePlugin). What Sluice would have saved, says ./sluice advise.</p>\n")
+          .raw("(spark.plugins=io.sluice.spark.SluicePlugin). What Sluice would have saved, says ")
+          .raw("'java -jar sluice.jar advise'.</p>\n")
           .toString();
     }
     html.raw("<h3>What keeps Sluice from doing more</h3>").raw(new DiagnosisContent(store).html(parameter -> null))

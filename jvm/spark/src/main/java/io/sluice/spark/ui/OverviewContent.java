@@ -66,8 +66,8 @@ final class OverviewContent implements PageContent {
     }
     fetchSaving(html, application, ours, stock);
     html.raw("</p><p class=\"text-muted\">Spark's size is an estimate: map tasks compress samples of their rows with ")
-        .raw(
-            "Spark's codec. Records of RDDs are not in it, nor is time, which ./sluice advise estimates.</p>");
+        .raw("Spark's codec. Records of RDDs are not in it, nor is time, which 'java -jar sluice.jar advise' ")
+        .raw("estimates.</p>");
   }
 
   /** Blocks that travelled are taken to be as much smaller as those that were written. */

@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.spark.SluiceException;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
@@ -238,6 +240,18 @@ class SettingsTest {
     Settings settings = settings("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "80m");
     assertEquals(80 * MIB, settings.memory().totalBytes());
     assertEquals(5 * MIB, settings.memory().sortBytes(2));
+  }
+
+  @Test
+  void everyDeclaredSettingIsInOneGroup() throws IllegalAccessException {
+    List<Setting<?>> declared = new ArrayList<>();
+    for (Field field : SluiceSettings.class.getFields()) {
+      if (field.getType() == Setting.class) {
+        declared.add((Setting<?>) field.get(null));
+      }
+    }
+    assertEquals(declared.size(), SluiceSettings.all().size());
+    assertEquals(new HashSet<>(declared), new HashSet<>(SluiceSettings.all()));
   }
 
   @Test

@@ -244,7 +244,7 @@ class PagesTest {
         "3 shuffles went Spark's way because spark.io.compression.codec is none of lz4, zstd, snappy. Set "
             + "spark.io.compression.codec to lz4, zstd or snappy.",
         "Executor 5 on node5 reads and writes in Java, which is slower and makes larger files: no such file. "
-            + "./sluice doctor on that host says what to change.",
+            + "Run 'java -jar sluice.jar doctor' on that host: it says what to change.",
         "The blocks of shuffle 4 are hardly smaller than Spark's would be: 9.5 MiB against about 10.0 MiB.",
         "Shuffle 4 spilled 3.0 MiB in 2 spills, because its executors' block memory was full; more of it is "
             + "spark.sluice.memory.limit.",
