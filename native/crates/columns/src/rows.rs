@@ -78,6 +78,9 @@ impl<'b> BatchRows<'b> {
                 let mut at = rows.start;
                 let first = ends.partition_point(|end| *end <= at);
                 for (batch, end) in self.batches.iter().zip(ends).skip(first) {
+                    if at == rows.end {
+                        break;
+                    }
                     let until = rows.end.min(*end);
                     if until > at {
                         let picks = Picks::Range(at - (end - batch.rows()), until - at);
