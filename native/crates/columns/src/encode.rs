@@ -4,8 +4,8 @@ use sluice_codec::{CodecOptions, Encoder};
 
 use crate::batch::Batch;
 use crate::error::ColumnError;
-use crate::partition::RowsByPartition;
-use crate::partitioned::{Group, MOST_BYTES, PartitionSizes, PartitionedRows};
+use crate::partition::rows_of;
+use crate::partitioned::{Group, PartitionSizes, PartitionedRows};
 use crate::rows::{BatchRows, RowId};
 
 /// Most bytes of rows that are copied at a time to be sorted by partition.
@@ -14,25 +14,27 @@ const PARTITIONED_BYTES: usize = 64 << 20;
 /// Encodes rows of batches; owns its scratch memory. One thread at a time.
 ///
 /// Memory between two calls: what an [`Encoder`] keeps, and after [`ColumnEncoder::encode_partitions`] the room for the
-/// rows that it has sorted, at most 64 MiB.
+/// rows that it has sorted, at most 64 MiB, and 8 bytes a partition.
 pub struct ColumnEncoder {
     encoder: Encoder,
     partitioned: PartitionedRows,
-    /// Most bytes of rows in `partitioned`.
-    most_partitioned: usize,
 }
 
 impl ColumnEncoder {
     /// An encoder that makes frames of this kind.
     pub fn new(options: CodecOptions) -> Self {
-        let (encoder, partitioned) = (Encoder::new(options), PartitionedRows::default());
-        Self { encoder, partitioned, most_partitioned: PARTITIONED_BYTES }
+        Self { encoder: Encoder::new(options), partitioned: PartitionedRows::new(PARTITIONED_BYTES) }
     }
 
     /// Sorts at most so many bytes of rows by partition at a time. The frames are the same; with less memory the
     /// batches are read more often.
     pub fn with_most_partitioned(self, bytes: usize) -> Self {
-        Self { most_partitioned: bytes.min(MOST_BYTES), ..self }
+        Self { partitioned: PartitionedRows::new(bytes), ..self }
+    }
+
+    /// Bytes of memory that the encoder holds now.
+    pub fn retained_bytes(&self) -> usize {
+        self.encoder.retained_bytes() + self.partitioned.retained_bytes()
     }
 
     /// Encodes rows of these batches, in the order of `rows`, handing each finished frame to `sink`.
@@ -77,7 +79,7 @@ impl ColumnEncoder {
         mut sink: impl FnMut(u32, &[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let sizes = PartitionSizes::of(batches, ids, partitions)?;
-        for group in sizes.groups(self.most_partitioned) {
+        for group in sizes.groups(self.partitioned.most_bytes()) {
             match group {
                 Group::Partitions(group) => {
                     self.partitioned.fill(batches, ids, &sizes, group)?;
@@ -86,7 +88,7 @@ impl ColumnEncoder {
                     }
                 }
                 Group::Large(partition) => {
-                    let rows = RowsByPartition::of_one(ids, partition, sizes.rows(partition))?;
+                    let rows = rows_of(ids, partition, sizes.rows(partition))?;
                     let rows = BatchRows::picked(batches, &rows)?;
                     self.encoder.encode_columns(&rows, |frame| sink(partition, frame))?;
                 }

@@ -98,18 +98,6 @@ pub fn single(rows: usize) -> Result<Vec<u32>> {
     repeated(0, rows)
 }
 
-/// All rows of these batches, one batch behind the other.
-///
-/// # Errors
-/// `NoMemory` when there is none for so many.
-pub fn all_rows(batches: &[&Batch]) -> Result<Vec<RowId>> {
-    let mut all = room(batches.iter().map(|batch| batch.rows()).sum())?;
-    for (batch, i) in batches.iter().zip(0..) {
-        all.extend((0..batch.rows() as u32).map(|row| RowId { batch: i, row }));
-    }
-    Ok(all)
-}
-
 pub(crate) fn check(partitions: u32) -> Result<i32> {
     if partitions == 0 || partitions > PARTITIONS_LIMIT {
         return Err(ColumnError::invalid(format!("{partitions} partitions")));
@@ -117,69 +105,15 @@ pub(crate) fn check(partitions: u32) -> Result<i32> {
     Ok(partitions as i32)
 }
 
-/// Rows of some batches, by partition; those of one partition in the order in which they came.
-#[derive(Debug)]
-pub struct RowsByPartition {
-    rows: Vec<RowId>,
-    /// Where each partition's rows end.
-    ends: Vec<usize>,
-}
-
-impl RowsByPartition {
-    /// Of batch `i` the rows, with the partitions `ids[i]`.
-    ///
-    /// # Errors
-    /// `Invalid` when an id is no partition; `NoMemory` when there is none for so many rows or partitions.
-    pub fn of(ids: &[&[u32]], partitions: u32) -> Result<Self> {
-        check(partitions)?;
-        let mut ends = repeated(0usize, partitions as usize)?;
-        for (batch, ids) in ids.iter().enumerate() {
-            for (row, id) in ids.iter().enumerate() {
-                let Some(count) = ends.get_mut(*id as usize) else {
-                    let place = format!("row {row} of batch {batch}");
-                    return Err(ColumnError::invalid(format!("{place}: partition {id} of {partitions}")));
-                };
-                *count += 1;
-            }
-        }
-        let mut start = 0;
-        for end in &mut ends {
-            let count = *end;
-            *end = start;
-            start += count;
-        }
-        let mut rows = repeated(RowId { batch: 0, row: 0 }, start)?;
-        for (batch, ids) in ids.iter().enumerate() {
-            for (row, id) in ids.iter().enumerate() {
-                let next = &mut ends[*id as usize];
-                rows[*next] = RowId { batch: batch as u32, row: row as u32 };
-                *next += 1;
-            }
-        }
-        Ok(Self { rows, ends })
+/// The rows of one partition, of which there are `count`, in the order in which they come; `ids[i]` are the partitions
+/// of batch `i`.
+pub(crate) fn rows_of(ids: &[&[u32]], partition: u32, count: usize) -> Result<Vec<RowId>> {
+    let mut rows = room(count)?;
+    for (batch, ids) in (0..).zip(ids) {
+        let those = (0..).zip(*ids).filter(|(_, id)| **id == partition);
+        rows.extend(those.map(|(row, _)| RowId { batch, row }));
     }
-
-    /// The rows of one partition, of which there are `count`.
-    pub(crate) fn of_one(ids: &[&[u32]], partition: u32, count: usize) -> Result<Vec<RowId>> {
-        let mut rows = room(count)?;
-        for (batch, ids) in (0..).zip(ids) {
-            let those = (0..).zip(*ids).filter(|(_, id)| **id == partition);
-            rows.extend(those.map(|(row, _)| RowId { batch, row }));
-        }
-        Ok(rows)
-    }
-
-    /// Those of one partition.
-    pub fn rows(&self, partition: u32) -> &[RowId] {
-        let i = partition as usize;
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.rows[start..self.ends[i]]
-    }
-
-    /// The partitions that have rows.
-    pub fn partitions(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.ends.len() as u32).filter(|partition| !self.rows(*partition).is_empty())
-    }
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -210,12 +144,12 @@ mod tests {
 
     #[test]
     fn rows_stay_in_order_within_their_partition() {
-        let by = RowsByPartition::of(&[&[2, 0, 2], &[0, 2]], 4).expect("ids");
-        let rows = |p| by.rows(p).iter().map(|id| (id.batch, id.row)).collect::<Vec<_>>();
-        assert_eq!(rows(0), [(0, 1), (1, 0)]);
-        assert_eq!(rows(1), []);
-        assert_eq!(rows(2), [(0, 0), (0, 2), (1, 1)]);
-        assert_eq!(by.partitions().collect::<Vec<_>>(), [0, 2]);
-        assert!(RowsByPartition::of(&[&[0, 4]], 4).is_err());
+        let rows = |partition, count| {
+            let rows = rows_of(&[&[2, 0, 2], &[0, 2]], partition, count).expect("memory");
+            rows.iter().map(|id| (id.batch, id.row)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(0, 2), [(0, 1), (1, 0)]);
+        assert_eq!(rows(1, 0), []);
+        assert_eq!(rows(2, 3), [(0, 0), (0, 2), (1, 1)]);
     }
 }

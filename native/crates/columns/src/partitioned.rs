@@ -26,7 +26,7 @@ use crate::room::{repeated, room};
 use crate::rows::{RowId, check_same_columns};
 
 /// More bytes of rows than are ever copied at a time: words of rows are counted with 32 bits.
-pub(crate) const MOST_BYTES: usize = u32::MAX as usize;
+const MOST_BYTES: usize = u32::MAX as usize;
 /// Rows whose words are made at a time: few enough that their places and one column's words fit the L1 cache, many
 /// enough that a column writes several values to a partition before the next column takes the cache.
 const CHUNK_ROWS: usize = 1024;
@@ -44,7 +44,7 @@ struct Size {
 /// What each partition has.
 pub(crate) struct PartitionSizes {
     sizes: Vec<Size>,
-    /// Words of a row, without slots.
+    /// Words of a row, with the one of where its slots are, if fields have slots; without the slots.
     row_words: usize,
 }
 
@@ -64,6 +64,7 @@ impl PartitionSizes {
             return Err(ColumnError::invalid(format!("ids of {} batches, there are {}", ids.len(), batches.len())));
         }
         let fields = batches.first().map_or(0, |batch| batch.columns().len());
+        let has_slots = batches.first().is_some_and(|b| b.columns().iter().any(|c| c.slots() != Slots::None));
         let mut sizes: Vec<Size> = repeated(Size::default(), partitions as usize)?;
         let mut lengths = [0; CHUNK_ROWS];
         for (i, (batch, ids)) in batches.iter().zip(ids).enumerate() {
@@ -86,7 +87,7 @@ impl PartitionSizes {
                 }
             }
         }
-        Ok(Self { sizes, row_words: bitset_words(fields) + fields })
+        Ok(Self { sizes, row_words: bitset_words(fields) + fields + usize::from(has_slots) })
     }
 
     /// Rows of a partition.
@@ -130,9 +131,11 @@ struct Place {
 }
 
 /// The rows of a group of partitions.
-#[derive(Default)]
 pub(crate) struct PartitionedRows {
-    /// Word `w` of row `i` at `w * rows + i`.
+    /// Most bytes of `words` and `slots` together.
+    most_bytes: usize,
+    /// Word `w` of row `i` at `w * rows + i`. Behind the words of the rows, if fields have slots, one more for each row:
+    /// where its slots begin in `slots`, shifted left by 32, and how many bytes they have.
     words: Vec<u64>,
     /// What rows have behind their words, row by row. Not cleared: each slot is written whole.
     slots: Vec<[u8; WORD]>,
@@ -147,7 +150,30 @@ pub(crate) struct PartitionedRows {
 }
 
 impl PartitionedRows {
-    /// Copies the rows of these partitions.
+    /// Of at most so many bytes at a time.
+    pub(crate) fn new(most_bytes: usize) -> Self {
+        Self {
+            most_bytes: most_bytes.min(MOST_BYTES),
+            words: Vec::new(),
+            slots: Vec::new(),
+            rows: 0,
+            kinds: Vec::new(),
+            has_nulls: Vec::new(),
+            first: 0,
+            ends: Vec::new(),
+        }
+    }
+
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.most_bytes
+    }
+
+    /// Bytes of memory held now: at most `most_bytes`, and 8 for each partition of the last group.
+    pub(crate) fn retained_bytes(&self) -> usize {
+        (self.words.capacity() + self.slots.capacity()) * WORD + self.ends.capacity() * size_of::<Place>()
+    }
+
+    /// Copies the rows of these partitions, which are one of the groups of `most_bytes`.
     pub(crate) fn fill(
         &mut self,
         batches: &[&Batch],
@@ -167,8 +193,7 @@ impl PartitionedRows {
             (all.row, all.slot) = (all.row + size.rows as u32, all.slot + size.slot_words as u32);
         }
         self.rows = all.row as usize;
-        grow(&mut self.words, sizes.row_words * self.rows)?;
-        grow(&mut self.slots, all.slot as usize)?;
+        self.grow(sizes.row_words * self.rows, all.slot as usize)?;
         let mut chunk = Chunk::new()?;
         let is_all = group.len() == sizes.sizes.len();
         for (batch, ids) in batches.iter().zip(ids) {
@@ -190,11 +215,29 @@ impl PartitionedRows {
         Ok(())
     }
 
+    /// Makes room for so many words and slots.
+    fn grow(&mut self, words: usize, slots: usize) -> Result<()> {
+        // What an earlier group needed of the one is freed where the other one needs it now.
+        if (self.words.len().max(words) + self.slots.len().max(slots)) * WORD > self.most_bytes {
+            (self.words, self.slots) = (Vec::new(), Vec::new());
+        }
+        grow(&mut self.words, words)?;
+        grow(&mut self.slots, slots)
+    }
+
     /// Copies some rows of one batch, at most a chunk, each behind the last one of its partition; ids count from the
     /// group's first partition.
     fn put(&mut self, batch: &Batch, picks: Picks<'_>, ids: &[u32], chunk: &mut Chunk) {
         let (n, bitsets) = (ids.len(), self.has_nulls.len());
         chunk.find_places(batch, picks, ids, &mut self.ends);
+        if self.has_slots() {
+            // `nulls` is free until the first field.
+            for (to, (begin, bytes)) in chunk.nulls.iter_mut().zip(chunk.slots.iter().zip(&chunk.ends)) {
+                *to = u64::from(*begin) << 32 | bytes;
+            }
+            let to = &mut self.words[(bitsets + self.kinds.len()) * self.rows..][..self.rows];
+            scatter(&chunk.nulls[..n], &chunk.rows, to);
+        }
         chunk.ends[..n].fill(self.fixed_bytes() as u64);
         for (field, column) in batch.columns().iter().enumerate() {
             if field % 64 == 0 {
@@ -233,6 +276,10 @@ impl PartitionedRows {
         }
     }
 
+    fn has_slots(&self) -> bool {
+        self.kinds.iter().any(|kind| *kind != Slots::None)
+    }
+
     /// Bytes of a row's words.
     fn fixed_bytes(&self) -> usize {
         (self.has_nulls.len() + self.kinds.len()) * WORD
@@ -242,7 +289,8 @@ impl PartitionedRows {
     pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
         let begins = std::iter::once(&Place { row: 0, slot: 0 }).chain(&self.ends);
         let of = |(partition, (begin, end)): (u32, (&Place, &Place))| {
-            (begin.row < end.row).then(|| PartitionRows::of(self, partition, *begin, end.row))
+            let rows = begin.row as usize..end.row as usize;
+            (begin.row < end.row).then(|| PartitionRows { of: self, partition, rows })
         };
         (self.first..).zip(begins.zip(&self.ends)).filter_map(of)
     }
@@ -361,30 +409,9 @@ pub(crate) struct PartitionRows<'p> {
     of: &'p PartitionedRows,
     partition: u32,
     rows: Range<usize>,
-    /// Bytes of each row's slots; empty if no field has slots.
-    slot_bytes: Vec<u64>,
-    /// Where the slots of each row begin; empty if no field has slots.
-    begins: Vec<usize>,
 }
 
 impl<'p> PartitionRows<'p> {
-    fn of(of: &'p PartitionedRows, partition: u32, begin: Place, end_row: u32) -> Self {
-        let rows = begin.row as usize..end_row as usize;
-        let mut all = Self { of, partition, rows, slot_bytes: Vec::new(), begins: Vec::new() };
-        for (field, slots) in of.kinds.iter().enumerate().filter(|(_, slots)| **slots != Slots::None) {
-            all.slot_bytes.resize(all.rows.len(), 0);
-            let words = &all.field(field)[all.rows.clone()];
-            all.slot_bytes.iter_mut().zip(words).for_each(|(bytes, word)| *bytes += slots.bytes(*word));
-        }
-        let mut at = begin.slot as usize;
-        all.begins.extend(all.slot_bytes.iter().map(|bytes| {
-            let begin = at;
-            at += *bytes as usize / WORD;
-            begin
-        }));
-        all
-    }
-
     pub(crate) fn partition(&self) -> u32 {
         self.partition
     }
@@ -394,9 +421,16 @@ impl<'p> PartitionRows<'p> {
         self.of.word_column(bitset_words(self.of.kinds.len()) + field)
     }
 
+    /// Where the slots of these rows are, if fields have slots.
+    fn places(&self, rows: Range<usize>) -> &'p [u64] {
+        &self.field(self.of.kinds.len())[self.rows.clone()][rows]
+    }
+
+    /// Adds the bytes of each row's slots.
     fn add(&self, rows: Range<usize>, lengths: &mut [u64]) {
-        if !self.slot_bytes.is_empty() {
-            lengths.iter_mut().zip(&self.slot_bytes[rows]).for_each(|(length, bytes)| *length += bytes);
+        if self.of.has_slots() {
+            let bytes = self.places(rows).iter().map(|place| place & 0xFFFF_FFFF);
+            lengths.iter_mut().zip(bytes).for_each(|(length, bytes)| *length += bytes);
         }
     }
 }
@@ -437,9 +471,9 @@ impl ColumnRows for PartitionRows<'_> {
         let always = self.of.kinds[field] == Slots::Sixteen;
         let words = &self.field(field)[self.rows.start + rows.start..][..rows.len()];
         let slots = self.of.slots.as_flattened();
-        for (i, (word, begin)) in words.iter().zip(&self.begins[rows]).enumerate() {
+        for (i, (word, place)) in words.iter().zip(self.places(rows)).enumerate() {
             if *word != 0 || always {
-                let at = begin * WORD + ((word >> 32) as usize - fixed);
+                let at = (place >> 32) as usize * WORD + ((word >> 32) as usize - fixed);
                 each(i, &slots[at..at + (word & 0xFFFF_FFFF) as usize]);
             }
         }

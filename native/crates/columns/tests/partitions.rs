@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use proptest::prelude::*;
 use sluice_codec::CodecOptions;
-use sluice_columns::partition::{self, RowsByPartition};
-use sluice_columns::{Batch, ColumnEncoder, ColumnError, ErrorKind, SortKey};
+use sluice_columns::partition;
+use sluice_columns::{Batch, ColumnEncoder, ColumnError, ErrorKind, RowId, SortKey};
 use sluice_testkit::Value;
 use support::producer::import;
 use support::random::{self, Random, RandomBatch};
@@ -243,15 +243,15 @@ proptest! {
             all.iter().map(|b| import(&b.array, &b.schema).0.expect("a good batch")).collect();
         let ids: Vec<Vec<u32>> =
             all.iter().map(|b| b.rows.iter().map(|_| random.below(partitions as usize) as u32).collect()).collect();
-        let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();
-        let by = RowsByPartition::of(&refs, partitions).expect("ids");
         let batches: Vec<&Batch> = imported.iter().collect();
         for partition in 0..partitions {
-            let rows: Vec<Vec<u8>> = all.iter().zip(&ids).flat_map(|(batch, ids)| {
-                batch.rows.iter().zip(ids).filter(|(_, id)| **id == partition).map(|(row, _)| row.clone())
+            let picked: Vec<RowId> = (0..).zip(&ids).flat_map(|(batch, ids)| {
+                (0..).zip(ids).filter(|(_, id)| **id == partition).map(move |(row, _)| RowId { batch, row })
             }).collect();
+            let rows: Vec<Vec<u8>> =
+                picked.iter().map(|id| all[id.batch as usize].rows[id.row as usize].clone()).collect();
             let expected = if rows.is_empty() { Vec::new() } else { row_frames(&rows, 4, options()[3]) };
-            prop_assert!(column_frames(&batches, by.rows(partition), options()[3]).expect("frames") == expected);
+            prop_assert!(column_frames(&batches, &picked, options()[3]).expect("frames") == expected);
         }
     }
 
