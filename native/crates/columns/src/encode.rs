@@ -79,6 +79,9 @@ impl ColumnEncoder {
         mut sink: impl FnMut(u32, &[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let sizes = PartitionSizes::of(batches, ids, partitions)?;
+        if partitions == 1 {
+            return self.encode_all(batches, |frame| sink(0, frame));
+        }
         for group in sizes.groups(self.partitioned.most_bytes()) {
             match group {
                 Group::Partitions(group) => {

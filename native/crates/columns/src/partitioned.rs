@@ -115,7 +115,7 @@ impl PartitionSizes {
                 bytes += more;
             }
         }
-        if (first as usize) < self.sizes.len() {
+        if bytes > 0 {
             groups.push(Group::Partitions(first..self.sizes.len() as u32));
         }
         groups
@@ -513,6 +513,8 @@ mod tests {
         assert_eq!(groups(&[3, 3, 4]), [(0, 3)]);
         assert_eq!(groups(&[3, 3, 5, 0, 5, 0]), [(0, 2), (2, 6)]);
         assert_eq!(groups(&[11, 0, 10, 12, 13, 1]), [(1000, 1001), (1, 3), (1003, 1004), (1004, 1005), (5, 6)]);
-        assert_eq!(groups(&[0, 0]), [(0, 2)]);
+        // Only empty partitions are left.
+        assert_eq!(groups(&[11, 0, 0]), [(1000, 1001)]);
+        assert_eq!(groups(&[0, 0]), []);
     }
 }

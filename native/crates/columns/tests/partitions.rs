@@ -324,7 +324,8 @@ fn large_batches_give_the_frames_of_rows() {
         (2, vec!["i"; 130], 1500, 40),
         (3, [vec!["l"; 64], vec!["n"], vec!["u"; 70]].concat(), 1100, 5),
         (4, vec![], 9000, 2),
-        (5, vec!["d:38,10", "w:40", "Z"], 5000, 1),
+        (5, vec!["d:38,10", "w:40", "Z"], 5000, 2),
+        (7, vec!["l", "u"], 5000, 1),
         (6, vec!["l", "u"], 5000, 20_000),
     ] {
         let formats: Vec<String> = formats.into_iter().map(str::to_owned).collect();
