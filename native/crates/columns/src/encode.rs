@@ -5,8 +5,9 @@ use sluice_codec::{CodecOptions, Encoder};
 use crate::batch::Batch;
 use crate::error::ColumnError;
 use crate::partition::rows_of;
-use crate::partitioned::{Group, PartitionSizes, PartitionedRows};
+use crate::partitioned::PartitionedRows;
 use crate::rows::{BatchRows, RowId};
+use crate::sizes::{Group, PartitionSizes};
 
 /// Most bytes of rows that are copied at a time to be sorted by partition.
 const PARTITIONED_BYTES: usize = 64 << 20;
@@ -66,7 +67,8 @@ impl ColumnEncoder {
     /// they come, handing each finished frame and its partition to `sink`. `ids[i]` are the partitions of batch `i`.
     ///
     /// The frames are those that [`Self::encode`] makes of each partition's rows. The rows are copied on the way, a
-    /// batch's columns one after the other, so that each batch is read once.
+    /// batch's columns one after the other: offsets and lengths are read once to count, and everything once for each
+    /// group of partitions whose rows are copied together.
     ///
     /// # Errors
     /// `Invalid` when the batches have different columns, or an id is missing or no partition; `NoMemory` when there is

@@ -40,6 +40,7 @@ mod partitioned;
 mod room;
 mod rows;
 mod schema;
+mod sizes;
 mod stream;
 mod units;
 

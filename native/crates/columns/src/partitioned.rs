@@ -1,8 +1,8 @@
 //! Rows of batches, copied so that those of one partition lie one behind the other.
 //!
 //! To take a partition's rows from the batches costs a cache line for each value: the next row of the partition is far
-//! away. Here each batch is read once, a column after the other, and each value is written behind the partition's last
-//! one:
+//! away. Here a batch is read from its beginning to its end, a column after the other, and each value is written behind
+//! the partition's last one:
 //!
 //! ```text
 //! batch ─ 1024 rows ─▶ words of a column ─▶ words[w]: │ partition 0 … │ partition 1 … │
@@ -11,7 +11,8 @@
 //!
 //! Words and slots are those of the rows, so that encoding a partition only copies them. Where rows and slots of each
 //! partition begin follows from counts that are made before ([`PartitionSizes`]); partitions that are too much together
-//! are taken in groups.
+//! are taken in groups. So offsets and lengths of values are read once to count and once for each group, and the values
+//! once for each group.
 
 use std::ops::Range;
 
@@ -21,106 +22,17 @@ use crate::batch::Batch;
 use crate::column::{Column, Picks, Words};
 use crate::error::{ColumnError, ErrorKind, Result};
 use crate::huge_pages::in_huge_pages;
-use crate::partition::check;
 use crate::room::{repeated, room};
-use crate::rows::{RowId, check_same_columns};
+use crate::rows::RowId;
+use crate::sizes::PartitionSizes;
 
 /// More bytes of rows than are ever copied at a time: words of rows are counted with 32 bits.
 const MOST_BYTES: usize = u32::MAX as usize;
 /// Rows whose words are made at a time: few enough that their places and one column's words fit the L1 cache, many
 /// enough that a column writes several values to a partition before the next column takes the cache.
-const CHUNK_ROWS: usize = 1024;
+pub(crate) const CHUNK_ROWS: usize = 1024;
 /// Bytes of a word.
-const WORD: usize = size_of::<u64>();
-
-/// What one partition has.
-#[derive(Debug, Clone, Copy, Default)]
-struct Size {
-    rows: usize,
-    /// Words of all its rows' slots.
-    slot_words: usize,
-}
-
-/// What each partition has.
-pub(crate) struct PartitionSizes {
-    sizes: Vec<Size>,
-    /// Words of a row, with the one of where its slots are, if fields have slots; without the slots.
-    row_words: usize,
-}
-
-/// Partitions that are encoded one after the other.
-pub(crate) enum Group {
-    /// These, whose rows fit into the memory for copies together.
-    Partitions(Range<u32>),
-    /// One that does not.
-    Large(u32),
-}
-
-impl PartitionSizes {
-    pub(crate) fn of(batches: &[&Batch], ids: &[&[u32]], partitions: u32) -> Result<Self> {
-        check(partitions)?;
-        check_same_columns(batches)?;
-        if ids.len() != batches.len() {
-            return Err(ColumnError::invalid(format!("ids of {} batches, there are {}", ids.len(), batches.len())));
-        }
-        let fields = batches.first().map_or(0, |batch| batch.columns().len());
-        let has_slots = batches.first().is_some_and(|b| b.columns().iter().any(|c| c.slots() != Slots::None));
-        let mut sizes: Vec<Size> = repeated(Size::default(), partitions as usize)?;
-        let mut lengths = [0; CHUNK_ROWS];
-        for (i, (batch, ids)) in batches.iter().zip(ids).enumerate() {
-            if ids.len() != batch.rows() {
-                let (have, want) = (ids.len(), batch.rows());
-                return Err(ColumnError::invalid(format!("{have} ids for the {want} rows of batch {i}")));
-            }
-            let with_slots = || batch.columns().iter().filter(|column| column.slots() != Slots::None);
-            for (chunk, ids) in ids.chunks(CHUNK_ROWS).enumerate() {
-                let (first, lengths) = (chunk * CHUNK_ROWS, &mut lengths[..ids.len()]);
-                lengths.fill(0);
-                with_slots().for_each(|column| column.add_slot_bytes(Picks::Range(first, ids.len()), lengths));
-                for (row, (id, bytes)) in ids.iter().zip(&*lengths).enumerate() {
-                    let Some(size) = sizes.get_mut(*id as usize) else {
-                        let place = format!("row {} of batch {i}", first + row);
-                        return Err(ColumnError::invalid(format!("{place}: partition {id} of {partitions}")));
-                    };
-                    size.rows += 1;
-                    size.slot_words += *bytes as usize / WORD;
-                }
-            }
-        }
-        Ok(Self { sizes, row_words: bitset_words(fields) + fields + usize::from(has_slots) })
-    }
-
-    /// Rows of a partition.
-    pub(crate) fn rows(&self, partition: u32) -> usize {
-        self.sizes[partition as usize].rows
-    }
-
-    /// All partitions that have rows, ascending, in groups of at most so many bytes.
-    pub(crate) fn groups(&self, most_bytes: usize) -> Vec<Group> {
-        let mut groups = Vec::new();
-        let (mut first, mut bytes) = (0, 0);
-        for (partition, size) in (0..).zip(&self.sizes) {
-            // Rows without columns take a word, so that they are not too many for `Place`.
-            let more = (size.rows * self.row_words.max(1) + size.slot_words) * WORD;
-            if bytes + more > most_bytes {
-                if bytes > 0 {
-                    groups.push(Group::Partitions(first..partition));
-                }
-                (first, bytes) = (partition, 0);
-            }
-            if more > most_bytes {
-                groups.push(Group::Large(partition));
-                first = partition + 1;
-            } else {
-                bytes += more;
-            }
-        }
-        if bytes > 0 {
-            groups.push(Group::Partitions(first..self.sizes.len() as u32));
-        }
-        groups
-    }
-}
+pub(crate) const WORD: usize = size_of::<u64>();
 
 /// Where something of a partition is, or its next row goes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -187,15 +99,15 @@ impl PartitionedRows {
         // Begins of the partitions, which writing their rows moves to their ends.
         self.ends = repeated(Place::default(), group.len())?;
         let mut all = Place::default();
-        for (place, size) in self.ends.iter_mut().zip(&sizes.sizes[group.start as usize..]) {
+        for (place, size) in self.ends.iter_mut().zip(sizes.from(group.start)) {
             *place = all;
             // Not more than 32 bits count: see `MOST_BYTES`.
             (all.row, all.slot) = (all.row + size.rows as u32, all.slot + size.slot_words as u32);
         }
         self.rows = all.row as usize;
-        self.grow(sizes.row_words * self.rows, all.slot as usize)?;
+        self.grow(sizes.row_words() * self.rows, all.slot as usize)?;
         let mut chunk = Chunk::new()?;
-        let is_all = group.len() == sizes.sizes.len();
+        let is_all = group.len() == sizes.partitions();
         for (batch, ids) in batches.iter().zip(ids) {
             for (n, ids) in ids.chunks(CHUNK_ROWS).enumerate() {
                 let first = n * CHUNK_ROWS;
@@ -494,27 +406,5 @@ mod tests {
             expected.resize(slot.len() * WORD, 0);
             assert_eq!(slot.as_flattened(), expected, "{len} bytes");
         }
-    }
-
-    #[test]
-    fn partitions_are_grouped_by_their_bytes() {
-        let of = |rows: &[usize]| PartitionSizes {
-            sizes: rows.iter().map(|rows| Size { rows: *rows, slot_words: 0 }).collect(),
-            row_words: 1,
-        };
-        // From, until; a large partition begins at 1000 more.
-        let groups = |rows: &[usize]| -> Vec<(u32, u32)> {
-            let pair = |group| match group {
-                Group::Partitions(range) => (range.start, range.end),
-                Group::Large(partition) => (partition + 1000, partition + 1001),
-            };
-            of(rows).groups(10 * WORD).into_iter().map(pair).collect()
-        };
-        assert_eq!(groups(&[3, 3, 4]), [(0, 3)]);
-        assert_eq!(groups(&[3, 3, 5, 0, 5, 0]), [(0, 2), (2, 6)]);
-        assert_eq!(groups(&[11, 0, 10, 12, 13, 1]), [(1000, 1001), (1, 3), (1003, 1004), (1004, 1005), (5, 6)]);
-        // Only empty partitions are left.
-        assert_eq!(groups(&[11, 0, 0]), [(1000, 1001)]);
-        assert_eq!(groups(&[0, 0]), []);
     }
 }
