@@ -234,7 +234,7 @@ fn writing(forms: &Forms) {
 
 /// What a map task of rows does natively: rows into pages, by partition into frames that stay in memory. All rows are
 /// one batch, as those of the columns.
-fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> usize {
+fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
     const PAGE_BYTES: usize = 1 << 20;
     let output = MapOutputWriter::new(Arc::clone(arena), PARTITIONS, FAST).expect("partitions");
     let new_page = || arena.lease(PAGE_BYTES).expect("memory");
@@ -258,7 +258,15 @@ fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> usize {
         .map(|(lease, used, entries)| Page { memory: lease.as_slice(), used: *used, entries: *entries })
         .collect();
     output.encode(0, table.fields, &pages).expect("memory");
-    output.memory_bytes()
+    output
+}
+
+/// The bytes of an output's frames: of those in a file, as what holds them in memory is not full.
+fn frame_bytes(output: &MapOutputWriter) -> usize {
+    let path = std::env::temp_dir().join(format!("sluice-figures-{}", std::process::id()));
+    let bytes = output.spill(&path).expect("disk");
+    let _ = std::fs::remove_file(&path);
+    bytes as usize
 }
 
 /// Into partitions by a hash of the first column: the frames of each.
@@ -271,6 +279,7 @@ fn partitioned(forms: &Forms) {
     let (mut rows, mut columns) = (Encoder::new(FAST), ColumnEncoder::new(FAST));
     let all: Vec<&Batch> = batches.iter().collect();
     let arena = Arena::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(4 << 30));
+    let of_rows = frame_bytes(&rows_by_partition(table, &ids, &arena));
     measure(
         forms,
         vec![
@@ -285,7 +294,10 @@ fn partitioned(forms: &Forms) {
                 }
                 bytes
             }),
-            way("200 partitions: rows → pages, sort, frames", || rows_by_partition(table, &ids, &arena)),
+            way("200 partitions: rows → pages, sort, frames", || {
+                rows_by_partition(table, &ids, &arena);
+                of_rows
+            }),
             way("200 partitions: columns → hash, sort, frames", || {
                 let ids: Vec<Vec<u32>> = batches.iter().map(partition_of).collect();
                 let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();

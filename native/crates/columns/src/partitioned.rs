@@ -202,7 +202,7 @@ impl PartitionedRows {
         let begins = std::iter::once(&Place { row: 0, slot: 0 }).chain(&self.ends);
         let of = |(partition, (begin, end)): (u32, (&Place, &Place))| {
             let rows = begin.row as usize..end.row as usize;
-            (begin.row < end.row).then(|| PartitionRows { of: self, partition, rows })
+            (begin.row < end.row).then_some(PartitionRows { of: self, partition, rows })
         };
         (self.first..).zip(begins.zip(&self.ends)).filter_map(of)
     }
