@@ -88,9 +88,9 @@ impl ColumnEncoder {
             match group {
                 Group::Partitions(group) => {
                     self.partitioned.fill(batches, ids, &sizes, group)?;
-                    for rows in self.partitioned.partitions() {
-                        self.encoder.encode_columns(&rows, |frame| sink(rows.partition(), frame))?;
-                    }
+                    self.partitioned.for_each_partition(|rows| {
+                        self.encoder.encode_columns(&rows, |frame| sink(rows.partition(), frame))
+                    })?;
                 }
                 Group::Large(partition) => {
                     let rows = rows_of(ids, partition, sizes.rows(partition))?;

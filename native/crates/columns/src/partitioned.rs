@@ -142,14 +142,6 @@ impl PartitionedRows {
     fn put(&mut self, batch: &Batch, picks: Picks<'_>, ids: &[u32], chunk: &mut Chunk) {
         let (n, bitsets) = (ids.len(), self.has_nulls.len());
         chunk.find_places(batch, picks, ids, &mut self.ends);
-        if self.has_slots() {
-            // `nulls` is free until the first field.
-            for (to, (begin, bytes)) in chunk.nulls.iter_mut().zip(chunk.slots.iter().zip(&chunk.ends)) {
-                *to = u64::from(*begin) << 32 | bytes;
-            }
-            let to = &mut self.words[(bitsets + self.kinds.len()) * self.rows..][..self.rows];
-            scatter(&chunk.nulls[..n], &chunk.rows, to);
-        }
         chunk.ends[..n].fill(self.fixed_bytes() as u64);
         for (field, column) in batch.columns().iter().enumerate() {
             if field % 64 == 0 {
@@ -197,14 +189,44 @@ impl PartitionedRows {
         (self.has_nulls.len() + self.kinds.len()) * WORD
     }
 
-    /// The rows of each partition that has some.
-    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionRows<'_>> {
-        let begins = std::iter::once(&Place { row: 0, slot: 0 }).chain(&self.ends);
-        let of = |(partition, (begin, end)): (u32, (&Place, &Place))| {
+    /// Hands over the rows of each partition that has some.
+    pub(crate) fn for_each_partition<E>(
+        &mut self,
+        mut each: impl FnMut(PartitionRows<'_>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut begin = Place::default();
+        for i in 0..self.ends.len() {
+            let end = self.ends[i];
             let rows = begin.row as usize..end.row as usize;
-            (begin.row < end.row).then_some(PartitionRows { of: self, partition, rows })
-        };
-        (self.first..).zip(begins.zip(&self.ends)).filter_map(of)
+            if !rows.is_empty() {
+                self.find_slots(rows.clone(), begin.slot);
+                each(PartitionRows { of: self, partition: self.first + i as u32, rows })?;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    /// Finds where the slots of a partition's rows are, if fields have slots: from the words of these fields, just
+    /// before the partition is encoded, so that both are in the cache then.
+    fn find_slots(&mut self, rows: Range<usize>, begin: u32) {
+        if !self.has_slots() {
+            return;
+        }
+        let bitsets = self.has_nulls.len();
+        let (words, places) = self.words.split_at_mut((bitsets + self.kinds.len()) * self.rows);
+        let places = &mut places[rows.clone()];
+        places.fill(0);
+        for (field, kind) in self.kinds.iter().enumerate().filter(|(_, kind)| **kind != Slots::None) {
+            let words = &words[(bitsets + field) * self.rows..][rows.clone()];
+            places.iter_mut().zip(words).for_each(|(bytes, word)| *bytes += kind.bytes(*word));
+        }
+        let mut at = u64::from(begin);
+        for place in places {
+            let bytes = *place;
+            *place = at << 32 | bytes;
+            at += bytes / WORD as u64;
+        }
     }
 
     fn word_column(&self, word: usize) -> &[u64] {
