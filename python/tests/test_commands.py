@@ -64,16 +64,15 @@ class CommandsTest(unittest.TestCase):
     def test_help_needs_no_spark(self):
         # Neither SPARK_HOME nor a PySpark.
         (self.folder / "pyspark.py").write_text("raise ImportError")
-        without = {"SPARK_HOME": None, "PYTHONPATH": os.pathsep.join([str(self.folder), *sys.path])}
         jar = sluice_spark.jar_path()
         for arguments in ((), ("--help",), ("-h",)):
             given = "".join(f"<{argument}>" for argument in arguments)
-            done = self.run_command("report", *arguments, **without)
+            done = self.run_command("report", *arguments, SPARK_HOME=None)
             self.assertEqual(done.stdout, f"<-Xmx1g><-cp><{jar}><io.sluice.Main><report>{given}\n", done.stderr)
-        done = self.run_command("conf", "--help", **without)
+        done = self.run_command("conf", "--help", SPARK_HOME=None)
         self.assertIn(f"<-cp><{jar}>", done.stdout)
         for arguments in (("report", "log"), ("conf", "--from", "file"), ("conf", "spark.executor.cores=2")):
-            done = self.run_command(*arguments, **without)
+            done = self.run_command(*arguments, SPARK_HOME=None)
             self.assertEqual(done.returncode, 2)
             self.assertIn("this needs Spark's jars", done.stderr)
 

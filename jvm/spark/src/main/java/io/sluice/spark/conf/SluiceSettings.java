@@ -227,8 +227,8 @@ public final class SluiceSettings {
               + "comes from.",
           List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
-          "The mode is all that most applications need: it sets the store and the transport, which can also be set "
-              + "each. The limit is for modes and stores that keep map output in memory.",
+          "The mode is all that most applications need: it chooses the store and the transport, each of which can also "
+              + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in memory.",
           List.of(MODE, STORE, CACHE_HOST_LIMIT, TRANSPORT)),
       new SettingsGroup("Memory",
           "For containers that are killed for their memory, for tasks that wait for memory, and for many spills.",
