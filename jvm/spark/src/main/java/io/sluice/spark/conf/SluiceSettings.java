@@ -228,7 +228,8 @@ public final class SluiceSettings {
           List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
           "The mode is all that most applications need: it chooses the store and the transport, each of which can also "
-              + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in memory.",
+              + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in "
+              + "memory.",
           List.of(MODE, STORE, CACHE_HOST_LIMIT, TRANSPORT)),
       new SettingsGroup("Memory",
           "For containers that are killed for their memory, for tasks that wait for memory, and for many spills.",
