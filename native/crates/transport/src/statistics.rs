@@ -55,6 +55,14 @@ statistics! {
     DiskTimeouts = "diskTimeouts",
     /// Attempts to register memory that have failed.
     FailedRegistrations = "failedRegistrations",
+    /// Parts of files that were registered as copies in memory, because a device could not register them shared.
+    CopiedRegions = "copiedRegions",
+    /// Bytes of those that are mapped now.
+    CopiedBytes = "copiedBytes",
+    /// Filesystems whose files are registered as copies.
+    CopiedFilesystems = "copiedFilesystems",
+    /// Filesystems whose files cannot be registered now.
+    RefusedFilesystems = "refusedFilesystems",
     /// Connections that are open.
     Connections = "connections",
     /// Connections that were opened.

@@ -24,6 +24,11 @@ import java.util.List;
  * @param refusedDisk blocks refused because too much was to be read from disks
  * @param diskTimeouts blocks refused because a disk has not answered in time
  * @param failedRegistrations attempts to register memory that have failed
+ * @param copiedRegions parts of files that were registered as copies in memory, because a device could not register
+ * them shared
+ * @param copiedBytes bytes of those that are mapped now
+ * @param copiedFilesystems file systems whose files are registered as copies
+ * @param refusedFilesystems file systems whose files cannot be registered now
  * @param connections connections that are open
  * @param connectionsOpened connections that were opened
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
@@ -48,6 +53,10 @@ public record TransportStatistics(
     long refusedDisk,
     long diskTimeouts,
     long failedRegistrations,
+    long copiedRegions,
+    long copiedBytes,
+    long copiedFilesystems,
+    long refusedFilesystems,
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
@@ -58,6 +67,7 @@ public record TransportStatistics(
       "mappedRegions", "mappedBytes", "peakMappedBytes", "pinnedRegions", "pinnedBytes", "openQuestions",
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
+      "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
 
   static TransportStatistics of(long[] numbers) {
@@ -66,7 +76,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

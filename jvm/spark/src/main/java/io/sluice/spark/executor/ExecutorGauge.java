@@ -132,7 +132,19 @@ public enum ExecutorGauge {
   MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
       transport(TransportStatistics::malformedMessages)),
   FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "attempts to register memory for RDMA that failed",
-      transport(TransportStatistics::failedRegistrations));
+      transport(TransportStatistics::failedRegistrations)),
+  COPIED_REGIONS("transport.copiedRegions", Unit.COUNT,
+      "parts of map outputs that were registered for RDMA as copies in memory, because the kernel does not pin the "
+          + "file system's pages",
+      transport(TransportStatistics::copiedRegions)),
+  COPIED_BYTES("transport.copiedBytes", Unit.BYTES, "bytes of those that are mapped now",
+      transport(TransportStatistics::copiedBytes)),
+  COPIED_FILESYSTEMS("transport.copiedFilesystems", Unit.COUNT,
+      "file systems whose map outputs are registered for RDMA as copies",
+      transport(TransportStatistics::copiedFilesystems)),
+  REFUSED_FILESYSTEMS("transport.refusedFilesystems", Unit.COUNT,
+      "file systems whose map outputs cannot be registered for RDMA now: their blocks travel by Netty",
+      transport(TransportStatistics::refusedFilesystems));
 
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorGauge.class);
 
