@@ -46,8 +46,8 @@ struct Place {
 pub(crate) struct PartitionedRows {
     /// Most bytes of `words` and `slots` together.
     most_bytes: usize,
-    /// Word `w` of row `i` at `w * rows + i`. Behind the words of the rows, if fields have slots, one more for each: where
-    /// its slots begin in `slots`, shifted left by 32, and how many bytes they have.
+    /// Word `w` of row `i` at `w * rows + i`. Behind the words of the rows, if fields have slots, one more for each:
+    /// where its slots begin in `slots`, shifted left by 32, and how many bytes they have.
     words: Vec<u64>,
     /// What rows have behind their words, row by row. Not cleared: each slot is written whole.
     slots: Vec<[u8; WORD]>,
