@@ -230,13 +230,16 @@ public final class SluiceSettings {
               + "comes from.",
           List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
-          "The mode is all that most applications need; the others change one part of it.",
+          "The mode is all that most applications need: it chooses the store and the transport, each of which can also "
+              + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in "
+              + "memory.",
           List.of(MODE, STORE, CACHE_HOST_LIMIT, TRANSPORT)),
       new SettingsGroup("Memory",
           "For containers that are killed for their memory, for tasks that wait for memory, and for many spills.",
           List.of(MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK)),
       new SettingsGroup("Size of the data and threads",
-          "Their defaults follow the cores and the memory of the executor. Slow networks may gain from small frames.",
+          "Defaults of auto follow the cores and the memory of the executor. On slow networks try "
+              + "spark.sluice.codec.level=small.",
           List.of(CODEC, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS,
               READER_MAX_BYTES_IN_FLIGHT)),
       new SettingsGroup("One-sided reads",
