@@ -2,6 +2,8 @@
 
 import lzma
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -9,6 +11,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from rdma import initramfs, packages  # noqa: E402
+from rdma.machine import Machine  # noqa: E402
 
 
 def files_of(archive: bytes) -> dict[str, tuple[int, bytes]]:
@@ -46,6 +49,22 @@ class InitramfsTest(unittest.TestCase):
             (modules / "loop.ko").write_bytes(b"\0depends=\0")
             names = [name for name, _ in initramfs.ordered_modules(pathlib.Path(folder))]
         self.assertEqual(names, ["loop", "ib_core", "ib_uverbs", "udp_tunnel", "rdma_rxe"])
+
+
+class GuestTest(unittest.TestCase):
+    def test_a_command_that_hangs_is_ended_and_the_next_one_runs(self):
+        guest = (pathlib.Path(__file__).resolve().parents[1] / "lib/rdma/guest.sh").read_text()
+        commands = guest[guest.index("for ((next = 1"):]
+        with tempfile.TemporaryDirectory() as folder:
+            machine = Machine(pathlib.Path(folder), pathlib.Path(), pathlib.Path(), 1, "")
+            machine.share.mkdir()
+            script = re.sub("/share", str(machine.share), commands)
+            machine.process = subprocess.Popen(["bash", "-c", script], stdin=subprocess.DEVNULL)
+            try:
+                self.assertEqual(machine.run("echo begun; sleep 60; echo ended", 1), (124, "begun\n"))
+                self.assertEqual(machine.run("echo next; exit 3", 10), (3, "next\n"))
+            finally:
+                machine.stop()
 
 
 class PackagesTest(unittest.TestCase):

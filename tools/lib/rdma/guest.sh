@@ -34,7 +34,10 @@ read -r uptime _ </proc/uptime
 echo "READY after $uptime s: Linux $(uname -r), $(nproc) processors"
 for ((next = 1; ; next++)); do
   until [[ -e /share/$next.command ]]; do sleep 0.2; done
-  bash "/share/$next.command" >"/share/$next.output" 2>&1
+  # A command that hangs is ended, so that the next one is run. One that a person wrote has no limit.
+  limit=0
+  [[ -e /share/$next.limit ]] && read -r limit <"/share/$next.limit"
+  timeout -k 5 "$limit" bash "/share/$next.command" >"/share/$next.output" 2>&1
   echo $? >"/share/$next.status.new"
   mv "/share/$next.status.new" "/share/$next.status"
 done

@@ -110,6 +110,11 @@ impl Filesystems {
         }
     }
 
+    /// A file that is copied for a reason of its own could not be registered: this says nothing about others.
+    pub(crate) fn exception_failed(&mut self) {
+        self.failures += 1;
+    }
+
     /// What the log is to say; each text once.
     pub(crate) fn take_untold(&mut self) -> Vec<String> {
         std::mem::take(&mut self.untold)

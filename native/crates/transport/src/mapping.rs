@@ -20,6 +20,11 @@ compile_error!("sluice-transport maps files with the calls of 64-bit Linux");
 pub(crate) struct Filesystem(pub(crate) u64);
 
 impl Filesystem {
+    /// That of a file or directory.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self(std::fs::metadata(path)?.dev()))
+    }
+
     /// Where it is mounted and its type; else its number. Reads a file of `/proc`, for messages.
     pub(crate) fn describe(self) -> String {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -44,7 +49,7 @@ fn mount_of(mounts: &str, device: u64) -> Option<(&str, &str)> {
 pub(crate) enum Way {
     /// The page cache's pages, for reading.
     ReadOnly,
-    /// The page cache's pages, for writing where that is permitted: for devices that want it so. Nothing writes.
+    /// The page cache's pages, for writing: for devices that want it so. Nothing writes.
     Writable,
     /// Pages of this process: each is copied when it is first touched for writing, as a device that pins it does.
     Copy,
@@ -59,13 +64,15 @@ pub(crate) struct Mapping {
     way: Way,
     /// The file and the part's start in it, as long as it may have to be mapped as a copy.
     untried: Option<(File, u64)>,
+    /// Whether this file alone is copied, because it cannot be opened or mapped for writing.
+    is_exception: bool,
     /// What the mapping takes of the limits; given back after it is unmapped (fields drop after `drop`).
     _reservation: Reservation,
 }
 
 impl Mapping {
     /// Maps a part of a file, which starts at a multiple of the page size, as `verdict` has it for the file's
-    /// filesystem. May wait for a disk.
+    /// filesystem; as a copy, where it is to be writable and this one file cannot be. May wait for a disk.
     ///
     /// # Errors
     /// The file cannot be opened or mapped, lies on a filesystem that is refused, or has fewer than `file_bytes` bytes:
@@ -89,15 +96,18 @@ impl Mapping {
             Verdict::Chosen(way) => (way, true),
             Verdict::Untried => (Way::Writable, false),
         };
-        if way == Way::Writable
-            && let Some(writable) = open_to_write(path, &metadata)
-        {
-            file = writable;
-        }
         let bytes = (part.end - part.start) as usize;
-        let address = map(&file, way, part.start, bytes)?;
-        let untried = (!is_tried).then_some((file, part.start));
-        Ok(Self { address, bytes, filesystem, way, untried, _reservation: reservation })
+        let (mut way, mut is_exception) = (way, false);
+        let mut address = None;
+        if way == Way::Writable {
+            match map_to_write(path, &metadata, part.start, bytes)? {
+                Some((writable, mapped)) => (file, address) = (writable, Some(mapped)),
+                None => (way, is_exception) = (Way::Copy, true),
+            }
+        }
+        let address = address.map_or_else(|| map(&file, way, part.start, bytes), Ok)?;
+        let untried = (!is_tried && !is_exception).then_some((file, part.start));
+        Ok(Self { address, bytes, filesystem, way, untried, is_exception, _reservation: reservation })
     }
 
     /// Maps the same bytes anew as a copy, if this filesystem was untried; whether it was. Where pages are in memory,
@@ -120,6 +130,11 @@ impl Mapping {
 
     pub(crate) fn way(&self) -> Way {
         self.way
+    }
+
+    /// Whether it is a copy for a reason that holds for this file only: how it is registered says nothing about others.
+    pub(crate) fn is_exception(&self) -> bool {
+        self.is_exception
     }
 
     pub(crate) fn address(&self) -> usize {
@@ -207,8 +222,18 @@ fn open_to_write(path: &Path, metadata: &Metadata) -> Option<File> {
     ((found.dev(), found.ino()) == (metadata.dev(), metadata.ino())).then_some(file)
 }
 
-/// Maps `bytes` bytes, at least 1, of a file; where that is not permitted for writing, for reading. They must lie
-/// within the file.
+/// Opens the same file for writing too and maps a part of it so; none where that is not permitted for this file.
+fn map_to_write(path: &Path, metadata: &Metadata, start: u64, bytes: usize) -> io::Result<Option<(File, usize)>> {
+    let Some(file) = open_to_write(path, metadata) else { return Ok(None) };
+    match map(&file, Way::Writable, start, bytes) {
+        Ok(address) => Ok(Some((file, address))),
+        // A memory file that is sealed.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Maps `bytes` bytes, at least 1, of a file. They must lie within the file.
 fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
     let (prot, flags) = match way {
         Way::ReadOnly => (libc::PROT_READ, libc::MAP_SHARED),
@@ -217,15 +242,8 @@ fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
     };
     // SAFETY: without MAP_FIXED the kernel picks an address range that is not in use, so no memory of this process
     // changes. `bytes` is not 0, and the file's descriptor is open.
-    let start_of =
-        |prot| unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, file.as_raw_fd(), start as libc::off_t) };
-    let mut address = start_of(prot);
-    if address == libc::MAP_FAILED
-        && way == Way::Writable
-        && io::Error::last_os_error().raw_os_error() == Some(libc::EACCES)
-    {
-        address = start_of(libc::PROT_READ);
-    }
+    let address =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, file.as_raw_fd(), start as libc::off_t) };
     if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address.expose_provenance()) }
 }
 
@@ -293,6 +311,21 @@ mod tests {
         assert!(!kept.become_copy().expect("nothing to do"));
         assert_eq!((bytes_of(&kept), kept.way()), (&[8; 904][..], Way::Writable));
         std::fs::remove_file(&path).expect("removed");
+    }
+
+    /// No process, root included, may write to a program that runs: as a file that is another's, or a process without
+    /// descriptors.
+    #[test]
+    fn a_file_that_cannot_be_opened_for_writing_is_an_exception_and_a_copy() {
+        let program = std::env::current_exe().expect("a program");
+        let total = program.metadata().expect("there").len();
+        for verdict in [Verdict::Untried, Verdict::Chosen(Way::Writable)] {
+            let mapping = Mapping::of(&program, total, 0..4096, |_| verdict, Reservation::unlimited());
+            let mut mapping = mapping.expect("mapped");
+            assert_eq!((mapping.way(), mapping.is_exception()), (Way::Copy, true));
+            assert_eq!(bytes_of(&mapping)[..4], *b"\x7fELF");
+            assert!(!mapping.become_copy().expect("nothing to do"), "it is one");
+        }
     }
 
     #[test]

@@ -239,7 +239,8 @@ impl MappedRegions {
     }
 
     /// Registers a mapping; if its filesystem is untried and a shared mapping cannot be registered, as a copy. What
-    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while.
+    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while. A file that is an
+    /// exception decides nothing for the others.
     fn register<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -259,10 +260,14 @@ impl MappedRegions {
             && mapping.become_copy().unwrap_or(false)
         {
             shared = Some(error.clone());
-            registered = self.register_mapped(wire, mapping);
+            // Without making more room: a copy that had more than the shared mapping would tell nothing about the
+            // filesystem, only that memory was short.
+            registered = Self::register_once(wire, mapping);
         }
         mapping.keep_way();
         match &registered {
+            Ok(_) if mapping.is_exception() => {}
+            Err(_) if mapping.is_exception() => self.filesystems.exception_failed(),
             Ok(_) => self.filesystems.registered(filesystem, mapping.way(), shared.as_ref()),
             Err(error) => self.filesystems.failed(filesystem, error, now),
         }
@@ -271,14 +276,17 @@ impl MappedRegions {
 
     /// Registers a mapping as it is. If that fails, just as many idle bytes make room, and it is tried once more.
     fn register_mapped<W: Wire>(&mut self, wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
-        // SAFETY: a region unregisters before it lets go of its mapping, and no registered mapping becomes a copy.
-        let register = |wire: &mut W| unsafe { wire.register(mapping.address(), mapping.bytes()) };
-        register(wire).or_else(|error| {
+        Self::register_once(wire, mapping).or_else(|error| {
             let enough = self.idle_bytes.saturating_sub(mapping.bytes());
             let had = self.idle.len();
             while self.idle_bytes > enough && self.evict(wire) {}
-            if self.idle.len() < had { register(wire) } else { Err(error) }
+            if self.idle.len() < had { Self::register_once(wire, mapping) } else { Err(error) }
         })
+    }
+
+    fn register_once<W: Wire>(wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
+        // SAFETY: a region unregisters before it lets go of its mapping, and no registered mapping becomes a copy.
+        unsafe { wire.register(mapping.address(), mapping.bytes()) }
     }
 
     /// Registers a mapping and unregisters it; how it could be registered. What was found holds for its filesystem.

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::mapping::{Mapping, Way};
+use crate::filesystems::Verdict;
+use crate::mapping::{Filesystem, Mapping, Way};
 use crate::regions::{MappedRegions, SMALL_REGION_BYTES};
 use crate::wire::Wire;
 
@@ -20,28 +21,42 @@ pub(crate) struct Trials {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Registers a file in each directory as a map output would be, and removes it again.
+/// Registers a file in each directory as a map output would be, and removes it again; none in directories on
+/// filesystems of which is known how files of theirs are registered.
 pub(crate) fn try_directories<W: Wire>(wire: &mut W, regions: &mut MappedRegions, directories: &[PathBuf]) -> Trials {
     let mut trials = Trials::default();
     for (number, directory) in directories.iter().enumerate() {
-        let file = directory.join(format!(".sluice-registration-{}-{number}", std::process::id()));
-        let way = match map_new_file(regions, &file) {
-            Ok(mapping) => regions.try_registration(wire, mapping, Instant::now()),
-            Err(error) => {
-                let place = directory.display();
-                trials.warnings.push(format!("no file in {place} could be tried to be registered: {error}"));
-                continue;
+        let way = if let Some(way) = known_way(regions, directory) {
+            way
+        } else {
+            let file = directory.join(format!(".sluice-registration-{}-{number}", std::process::id()));
+            match map_new_file(regions, &file) {
+                Ok(mapping) => regions.try_registration(wire, mapping, Instant::now()).ok(),
+                Err(error) => {
+                    let place = directory.display();
+                    trials.warnings.push(format!("no file in {place} could be tried to be registered: {error}"));
+                    continue;
+                }
             }
         };
         let said = match way {
-            Ok(Way::Copy) => "copies in memory",
-            Ok(Way::Writable | Way::ReadOnly) => "page cache",
-            Err(_) => "not at all, blocks travel by Netty",
+            Some(Way::Copy) => "copies in memory",
+            Some(Way::Writable | Way::ReadOnly) => "page cache",
+            None => "not at all, blocks travel by Netty",
         };
         trials.ways.push(format!("{}: {said}", directory.display()));
         trials.warnings.extend(regions.filesystems_mut().take_untold());
     }
     trials
+}
+
+/// How files of a directory's filesystem are registered, if that is known; within, none where they cannot be.
+fn known_way(regions: &MappedRegions, directory: &Path) -> Option<Option<Way>> {
+    match regions.filesystems().verdict(Filesystem::of(directory).ok()?, Instant::now()) {
+        Verdict::Untried => None,
+        Verdict::Chosen(way) => Some(Some(way)),
+        Verdict::Refused => Some(None),
+    }
 }
 
 /// Makes a file, maps it and removes its name.

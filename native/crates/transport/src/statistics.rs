@@ -53,7 +53,8 @@ statistics! {
     RefusedDisk = "refusedDisk",
     /// … because a disk has not answered in time.
     DiskTimeouts = "diskTimeouts",
-    /// Attempts to register memory that have failed.
+    /// Parts of files, those of the trial at the start included, that could not be registered in any way, not even as
+    /// copies.
     FailedRegistrations = "failedRegistrations",
     /// Parts of files that were registered as copies in memory, because a device could not register them shared.
     CopiedRegions = "copiedRegions",

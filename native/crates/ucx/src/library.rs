@@ -15,6 +15,7 @@ use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
 use sluice_transport::WireError;
 
 use crate::environment::add_if_absent;
+use crate::rdma_devices;
 use crate::sys::{self, Functions};
 
 /// The oldest release whose interface and peer-failure handling Sluice relies on.
@@ -41,9 +42,10 @@ const DEFAULTS: [((u32, u32), &str, &str); 2] = [
 /// once; the cache would keep such a registration after `ucp_mem_unmap`, until UCX's hooks see that the memory is
 /// unmapped, and one that they miss would be used for other memory at the same address.
 const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n");
-/// The same, where one of them is driven by something else than mlx5: UCX's older protocols. The newer ones, the
-/// default of 1.18, read one-sidedly only over devices that can invalidate keys ("rma_bw" lanes, when endpoints are to
-/// report failures), which of UCX's drivers mlx5's can; over others the peer's process would have to answer each read.
+/// The same, where one that UCX may use is driven by something else than mlx5: UCX's older protocols. The newer ones,
+/// the default of 1.18, read one-sidedly only over devices that can invalidate keys ("rma_bw" lanes, when endpoints are
+/// to report failures), which of UCX's drivers mlx5's can; over others the peer's process would have to answer each
+/// read.
 const DEFAULT_WITH_OTHER_RDMA: ((u32, u32), &str, &str) = (OLDEST, "PROTO_ENABLE", "n");
 
 /// An opened UCX.
@@ -157,7 +159,7 @@ impl Ucx {
     /// sets.
     pub(crate) fn defaults(&self, has_rdma_device: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
-        let others = has_rdma_device && has_device_other_than_mlx5(Path::new("/sys/class/infiniband"));
+        let others = has_rdma_device && rdma_devices::may_use_other_than_mlx5();
         let all = DEFAULTS.into_iter().chain(has_rdma_device.then_some(DEFAULT_WITH_RDMA));
         let all = all.chain(others.then_some(DEFAULT_WITH_OTHER_RDMA));
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
@@ -171,17 +173,6 @@ impl Ucx {
         let (major, minor, release) = self.version;
         format!("UCX {major}.{minor}.{release} ({})", self.path.display())
     }
-}
-
-/// Whether one of the RDMA devices in this folder of sysfs has another driver than mlx5. Devices without one are the
-/// kernel's own (soft-RoCE).
-fn has_device_other_than_mlx5(devices: &Path) -> bool {
-    let is_mlx5 = |device: &Path| {
-        let driver = std::fs::read_link(device.join("device/driver"));
-        driver.is_ok_and(|driver| driver.file_name() == Some(OsStr::new("mlx5_core")))
-    };
-    let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| !is_mlx5(&entry.path()))
 }
 
 fn places(configured: Option<&Path>, bundled: Option<&Path>) -> Vec<PathBuf> {
@@ -214,29 +205,4 @@ fn path_of(function: *const ()) -> Option<PathBuf> {
     known
         .then(|| unsafe { std::ffi::CStr::from_ptr(info.dli_fname) })
         .map(|name| PathBuf::from(std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes()) as &OsStr))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_other_than_mlx5_are_told_by_their_drivers() {
-        let folder = std::env::temp_dir().join(format!("sluice-devices-{}", std::process::id()));
-        assert!(!has_device_other_than_mlx5(&folder), "no RDMA device");
-        let device = |name: &str, driver: Option<&str>| {
-            let device = folder.join(name).join("device");
-            std::fs::create_dir_all(&device).expect("a folder");
-            let link = |driver| std::os::unix::fs::symlink(Path::new("../drivers").join(driver), device.join("driver"));
-            driver.map(link).transpose().expect("a link");
-        };
-        device("renamed0", Some("mlx5_core"));
-        assert!(!has_device_other_than_mlx5(&folder));
-        device("mlx5_1", Some("bnxt_en"));
-        assert!(has_device_other_than_mlx5(&folder));
-        std::fs::remove_dir_all(folder.join("mlx5_1")).expect("removed");
-        device("rxe0", None);
-        assert!(has_device_other_than_mlx5(&folder));
-        std::fs::remove_dir_all(&folder).expect("removed");
-    }
 }

@@ -328,6 +328,47 @@ fn a_wire_without_room_is_no_reason_to_copy() {
     assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 0));
 }
 
+/// Idle regions make room for the shared mapping, and not once more for the copy: a copy that had more room would make
+/// it look as if the filesystem's files could only be copied.
+#[test]
+fn a_copy_gets_no_more_room_than_the_shared_mapping_had() {
+    let mut files = Files::registering(16 * MIB, limits(64 * MIB, 100, 64 * MIB), true);
+    let output = files.publish(1, 40 * MIB);
+    for chunk in 0..4 {
+        assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB));
+    }
+    // The idle regions count as those of another filesystem.
+    files.regions.filesystems = Filesystems::new(true);
+    files.wire.room = 12 * MIB;
+    assert!(!files.touch(&output, 16 * MIB, 4 * MIB), "for the copy, two regions would have to go");
+    assert_eq!((files.regions.filesystems().copied(), files.regions.filesystems().failures()), (0, 1));
+    assert_eq!(files.regions.idle().0, 3);
+    files.now += REGISTRATION_RETRY;
+    assert!(files.touch(&output, 16 * MIB, 4 * MIB));
+    assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0), "shared");
+}
+
+/// A running program cannot be opened for writing: it is copied, and its filesystem's other files are not.
+#[test]
+fn a_file_that_cannot_be_written_decides_nothing_for_its_filesystem() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    let program = std::env::current_exe().expect("a program");
+    let register = |files: &mut Files| {
+        let verdict = |filesystem| files.regions.filesystems().verdict(filesystem, files.now);
+        let reservation = files.regions.budget().reserve(SMALL).expect("room");
+        let bytes = program.metadata().expect("there").len();
+        let mapping = Mapping::of(&program, bytes, 0..SMALL_REGION_BYTES, verdict, reservation).expect("mapped");
+        let filesystem = mapping.filesystem();
+        let way = files.regions.try_registration(&mut files.wire, mapping, files.now);
+        (way.ok(), files.regions.filesystems().verdict(filesystem, files.now))
+    };
+    assert_eq!(register(&mut files), (Some(Way::Copy), Verdict::Untried));
+    files.wire.room = 0;
+    assert_eq!(register(&mut files), (None, Verdict::Untried), "it is not refused either");
+    let filesystems = files.regions.filesystems();
+    assert_eq!((filesystems.failures(), filesystems.copied(), filesystems.refused(files.now)), (1, 0, 0));
+}
+
 #[test]
 fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
     let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
@@ -338,11 +379,11 @@ fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
     assert_eq!(trials.ways, [way.clone(), way]);
     assert_eq!(trials.warnings.len(), 2, "{trials:?}");
     assert!(trials.warnings[0].contains("bad address") && trials.warnings[1].contains("missing"), "{trials:?}");
-    assert_eq!((files.wire.attempts, files.mapped()), (3, (0, 0)), "both ways, then the one that was chosen");
+    assert_eq!((files.wire.attempts, files.mapped()), (2, (0, 0)), "both ways; the second is known");
     assert_eq!(std::fs::read_dir(&here).expect("there").count(), 0);
     let output = files.publish(1, MIB);
     assert!(files.touch(&output, 0, MIB));
-    assert_eq!((files.wire.attempts, files.regions.copies().made), (4, 1), "a copy at once");
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 1), "a copy at once");
 }
 
 #[test]
@@ -353,8 +394,10 @@ fn a_directory_whose_files_can_be_registered_shared_is_no_warning_and_one_that_c
     assert_eq!((trials.ways, trials.warnings.len()), (vec![format!("{}: page cache", here.display())], 0));
     let mut files = Files::registering(0, limits(64 * MIB, 100, 64 * MIB), true);
     let here = files.folder.clone();
-    let trials = try_directories(&mut files.wire, &mut files.regions, std::slice::from_ref(&here));
-    assert!(trials.ways[0].contains("by Netty") && trials.warnings[0].contains("ulimit -l"), "{trials:?}");
+    let trials = try_directories(&mut files.wire, &mut files.regions, &[here.clone(), here]);
+    assert!(trials.ways.iter().all(|way| way.contains("by Netty")) && trials.ways.len() == 2, "{trials:?}");
+    assert!(trials.warnings.len() == 1 && trials.warnings[0].contains("ulimit -l"), "{trials:?}");
+    assert_eq!(files.wire.attempts, 2, "the second directory is not tried");
 }
 
 /// The first question after a map stage has many files mapped before the first of them is registered.

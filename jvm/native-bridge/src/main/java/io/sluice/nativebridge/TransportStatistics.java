@@ -23,7 +23,7 @@ import java.util.List;
  * @param refusedQuestions blocks refused because their reader had too many questions open
  * @param refusedDisk blocks refused because too much was to be read from disks
  * @param diskTimeouts blocks refused because a disk has not answered in time
- * @param failedRegistrations attempts to register memory that have failed
+ * @param failedRegistrations parts of files that could not be registered in any way, not even as copies
  * @param copiedRegions parts of files that were registered as copies in memory, because a device could not register
  * them shared
  * @param copiedBytes bytes of those that are mapped now

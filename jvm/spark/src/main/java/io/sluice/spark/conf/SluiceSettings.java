@@ -114,11 +114,14 @@ public final class SluiceSettings {
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_BYTES = Setting.bytes(
       "spark.sluice.transport.maxMappedBytes", "2g", "16m", "16t",
       "How many bytes of an executor's map outputs may be mapped and registered at once for other executors to read "
-          + "one-sidedly; up to half of it stays mapped while no executor reads it. Mapped files take no memory of "
-          + "their own, but an RDMA device without on-demand paging pins them: then they count as memory of the "
-          + "executor. Blocks for which there is no room within the limit are fetched by netty (counted as "
-          + "transport.nettyPeerBusy). Where a device may pin memory and half of the limit of locked memory (ulimit "
-          + "-l) is less than this value, the executor uses that half, with a warning.");
+          + "one-sidedly; up to half of it stays mapped while no executor reads it. Mapped pages of the page cache "
+          + "take no memory of their own, but an RDMA device without on-demand paging pins them: then they count as "
+          + "memory of the executor. Where such a device cannot register pages of files, which an executor tries on "
+          + "each file system, parts of files are registered as copies: these count towards the limit and are the "
+          + "executor's own memory, which a container's memory limit must hold. Blocks for which there is no "
+          + "room within the limit are fetched by netty (counted as transport.nettyPeerBusy). Where a device "
+          + "may pin memory and half of the limit of locked memory (ulimit -l) is less than this value, the "
+          + "executor uses that half, with a warning.");
 
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_REGIONS = Setting.count(
       "spark.sluice.transport.maxMappedRegions", "16384", 16, 10_000_000,

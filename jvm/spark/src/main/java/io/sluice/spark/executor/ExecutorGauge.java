@@ -131,7 +131,7 @@ public enum ExecutorGauge {
       transport(TransportStatistics::longestTurnNanos)),
   MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
       transport(TransportStatistics::malformedMessages)),
-  FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "attempts to register memory for RDMA that failed",
+  FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "parts of files that could not be registered",
       transport(TransportStatistics::failedRegistrations)),
   COPIED_REGIONS("transport.copiedRegions", Unit.COUNT,
       "parts of map outputs that were registered for RDMA as copies in memory, because the kernel does not pin the "

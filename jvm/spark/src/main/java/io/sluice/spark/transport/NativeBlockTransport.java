@@ -50,7 +50,7 @@ final class NativeBlockTransport implements BlockTransport {
     }
     String registrations = NativeTransport.registrations(transport.handle);
     if (registrations != null && !registrations.isEmpty()) {
-      LOG.info("Map outputs are registered with the RDMA device from: {}", registrations);
+      LOG.info("If UCX uses an RDMA device, map outputs are registered with it from: {}", registrations);
     }
     return transport;
   }
