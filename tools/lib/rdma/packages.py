@@ -41,7 +41,8 @@ def prepare(folder: pathlib.Path) -> pathlib.Path:
     archives = (state / "cache/archives").glob("*.deb")
     # base-files first: it has the links /bin, /lib and /sbin.
     for package in sorted(archives, key=lambda it: not it.name.startswith("base-files")):
-        subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+        if subprocess.run(["dpkg-deb", "-x", package, root]).returncode:
+            raise Unavailable(f"dpkg-deb cannot unpack {package}")
     shutil.rmtree(state)
     complete.write_text(wanted)
     return root

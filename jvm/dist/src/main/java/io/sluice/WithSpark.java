@@ -48,8 +48,8 @@ final class WithSpark {
 
   private static void report(String command, ClassLoader loader, Throwable thrown) throws IOException {
     // The loader of Spark's classes has a SluiceException of its own.
-    if (thrown instanceof IllegalArgumentException
-        || thrown.getClass().getName().equals(SluiceException.class.getName())) {
+    if (thrown.getMessage() != null && (thrown instanceof IllegalArgumentException
+        || thrown.getClass().getName().equals(SluiceException.class.getName()))) {
       fail(command + ": " + thrown.getMessage());
     }
     int own = (int) Double.parseDouble(System.getProperty("java.class.version"));
