@@ -44,8 +44,8 @@ const DEFAULTS: [((u32, u32), &str, &str); 2] = [
 const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n");
 /// The same, where one that UCX may use is driven by something else than mlx5: UCX's older protocols. The newer ones,
 /// the default of 1.18, read one-sidedly only over devices that can invalidate keys ("rma_bw" lanes, when endpoints are
-/// to report failures), which of UCX's drivers mlx5's is said to; over others the peer's process would have to answer each
-/// read.
+/// to report failures), which of UCX's drivers mlx5's is said to; over others the peer's process would have to answer
+/// each read.
 const DEFAULT_WITH_OTHER_RDMA: ((u32, u32), &str, &str) = (OLDEST, "PROTO_ENABLE", "n");
 
 /// An opened UCX.
