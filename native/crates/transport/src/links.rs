@@ -19,6 +19,9 @@ use crate::wire::{Endpoint, Opened, Wire, WireError};
 /// The most endpoints that one attempt to connect opens to reach the other side's number. A side that is further behind
 /// needs several attempts.
 const CATCH_UP: u32 = 1024;
+/// Processes whose numbers are remembered; those with an open connection are, in any case. A process that was forgotten
+/// refuses the next connection with too small a number, and tells its own.
+const MAX_HEARD: usize = 16_384;
 /// A connection that was used within this time is not closed to make room for another. Without this, two peers that
 /// compete for the last place would close each other's connection before either has its answer.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
@@ -43,8 +46,8 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that each process has sent. Kept after a connection is closed, because the wire's count of
-    /// openings goes on too.
+    /// The greatest number that each process has sent, of about [`MAX_HEARD`], because anybody can send in the name of
+    /// ever new ones. Kept after a connection is closed, because the wire's count of openings goes on too.
     heard: HashMap<InstanceId, u32>,
     refusals: VecDeque<(Instant, Endpoint)>,
 }
@@ -88,6 +91,10 @@ impl Links {
 
     /// Notes the number that another process has sent: how many endpoints to this process it has opened.
     pub(crate) fn hear(&mut self, other: InstanceId, number: u32) {
+        if self.heard.len() >= MAX_HEARD && !self.heard.contains_key(&other) {
+            let forgotten = self.heard.keys().find(|known| !self.open.contains_key(known)).copied();
+            forgotten.into_iter().for_each(|known| _ = self.heard.remove(&known));
+        }
         let heard = self.heard.entry(other).or_default();
         *heard = number.max(*heard);
     }
@@ -194,5 +201,17 @@ impl Links {
     /// Closes the connections of all refusals.
     pub(crate) fn close_refusals<W: Wire>(&mut self, wire: &mut W) {
         self.refusals.drain(..).for_each(|(_, endpoint)| wire.close(endpoint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_processes_without_a_connection_are_forgotten_in_the_end() {
+        let mut links = Links::new(1);
+        (0..4 * MAX_HEARD as u64).for_each(|id| links.hear(InstanceId(id), 1));
+        assert_eq!(links.heard.len(), MAX_HEARD);
     }
 }
