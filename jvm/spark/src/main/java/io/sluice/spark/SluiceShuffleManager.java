@@ -7,6 +7,9 @@ import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
 import io.sluice.spark.compat.FetchSettings;
+import io.sluice.spark.comet.CometDependency;
+import io.sluice.spark.comet.CometReaders;
+import io.sluice.spark.comet.CometSession;
 import io.sluice.spark.concurrent.IdleCores;
 import io.sluice.spark.conf.CacheLimit;
 import io.sluice.spark.conf.JarVersions;
@@ -169,6 +172,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
     Optional<FallbackReason> reason = policy.fallback(conf, dependency);
+    if (CometDependency.isComets(dependency)) {
+      reason = withoutFallback(shuffleId, reason);
+    }
     if (reason.isPresent()) {
       events.shuffleRegistered(
           shuffleId, dependency, ShuffleRegistered.SPARK, reason.get().name(), reason.get().text());
@@ -195,6 +201,24 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return new SluiceShuffleHandle<>(shuffleId, dependency, format, ApplicationKey.isWanted(conf),
         JarBuild.ofThisProcess(), events.figures(dependency),
         format == RecordFormat.SQL_ROWS ? ExchangeInput.metricsOf(dependency.rdd()) : null);
+  }
+
+  /** Spark's shuffle cannot do Comet's exchanges: with {@code spark.sluice.enabled=false} new plans have none. */
+  private static Optional<FallbackReason> withoutFallback(int shuffleId, Optional<FallbackReason> reason) {
+    if (reason.isPresent() && reason.get() != FallbackReason.DISABLED) {
+      throw new SluiceException("shuffle " + shuffleId + " is one of Comet's exchanges, which Sluice does not carry "
+          + "because " + reason.get().text() + ". Set spark.sluice.comet=false");
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Before a query of the session is planned on this thread: whether it may have Comet's exchanges. They are carried as
+   * rows of SQL are, so what stands against those for a whole application stands against them.
+   */
+  public void prepareSession() {
+    CometSession.prepare(
+        SessionSettings.comet() && policy.fallbackOfApplication(conf).isEmpty(), getClass().getName());
   }
 
   /**
@@ -275,8 +299,12 @@ public class SluiceShuffleManager extends SortShuffleManager {
     checkHandle(ours, state);
     reportExecutor(ours, state);
     state.cache().ifPresent(cache -> cache.read(handle.shuffleId(), stage(context)));
-    return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
-        startPartition, endPartition, context, metrics, state, localShuffles);
+    SluiceShuffleHandle<K, ?, C> typed = (SluiceShuffleHandle<K, ?, C>) ours;
+    SluiceShuffleReader<K, C> reader = new SluiceShuffleReader<>(
+        typed, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics, state, localShuffles);
+    CometDependency comets = CometDependency.of(ours.dependency());
+    return comets == null ? reader
+        : CometReaders.reader(typed, context, metrics, () -> reader.readBatches(comets));
   }
 
   private static void checkHandle(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {

@@ -6,8 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
@@ -66,13 +70,44 @@ class CometTest {
     try (Neighbour comet = Neighbour.load("comet");
         SparkApplication application = application(
             Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin")
-            .set("spark.comet.shuffle.enabled", "false").start()) {
+            .set("spark.comet.shuffle.enabled", "false").set("spark.comet.exec.shuffle.enabled", "false").start()) {
       assertEquals(expected, result(application, plan));
       assertTrue(plan[0].contains("Comet"), plan[0]);
       assertFalse(plan[0].contains("CometExchange") || plan[0].contains("CometColumnarExchange"), plan[0]);
       assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= 3);
       assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
       assertTrue(ProcessCounters.here(Counter.WRITE_RECORDS) > 0);
+    }
+  }
+
+  @Test
+  void cometsExchangesAreCarriedBySluice() {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Fingerprint expected = onStock();
+    String[] plan = new String[1];
+    try (Neighbour comet = Neighbour.load("comet");
+        SparkApplication application = application(
+            Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin").start()) {
+      assumeTrue(version().startsWith("0.12."), "the exchanges of another Comet stay as they are");
+      assertEquals(expected, result(application, plan));
+      assertTrue(plan[0].contains("CometExchange"), plan[0]);
+      assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= 3);
+      assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+      application.session().conf().set("spark.sluice.comet", "false");
+      assertEquals(expected, result(application, plan));
+      assertFalse(plan[0].contains("CometExchange") || plan[0].contains("CometColumnarExchange"), plan[0]);
+    }
+  }
+
+  /** Comet's, of the jar that {@link Neighbour} has loaded. */
+  private static String version() {
+    Properties build = new Properties();
+    try (InputStream file = Thread.currentThread().getContextClassLoader()
+        .getResourceAsStream("comet-git-info.properties")) {
+      build.load(file);
+      return build.getProperty("git.build.version");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 

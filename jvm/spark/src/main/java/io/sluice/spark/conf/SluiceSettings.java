@@ -38,6 +38,13 @@ public final class SluiceSettings {
           + "at run time for the plans that it makes from then on, but only if it was not false when the application "
           + "started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
 
+  public static final Setting<Boolean> COMET = Setting.flag("spark.sluice.comet", true, true,
+      "Whether exchanges of DataFusion Comet 0.12 are Sluice's, those between Comet's operators included: batches of "
+          + "columns are written as frames and read as batches. With false, or with another Comet, Comet's operators "
+          + "run between exchanges of rows. A session can change it for the plans that it makes from then on. It needs "
+          + "spark.plugins and Comet's plugin, and has no effect with spark.sluice.enabled=false or "
+          + "spark.sluice.sql.exchange=false.");
+
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
       "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.OFF, Locale.ROOT, true,
       "Which shuffles of a SQL execution are removed when it ends: files, memory and what other executors find them "

@@ -29,6 +29,11 @@ public final class SessionSettings {
     return enabledWith(SluiceSettings.SQL_EXCHANGE);
   }
 
+  /** Whether the session whose query is planned on this thread wants Comet's exchanges to be Sluice's. */
+  public static boolean comet() {
+    return enabledWith(SluiceSettings.COMET);
+  }
+
   private static boolean enabledWith(Setting<Boolean> setting) {
     return value(SluiceSettings.ENABLED, SluiceSettings.ENABLED.defaultText())
         && value(setting, setting.defaultText());

@@ -72,6 +72,14 @@ public final class ShufflePolicy {
     return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
   }
 
+  /** Why Spark's sort shuffle must do every shuffle of the application, whatever its sessions set. */
+  public Optional<FallbackReason> fallbackOfApplication(SparkConf conf) {
+    if (settings.codec() == Codec.SPARK) {
+      return Optional.of(FallbackReason.CODEC_SPARK);
+    }
+    return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
+  }
+
   private boolean isEnabled() {
     return SQL_CLASSES ? SessionSettings.enabled(settings.enabled()) : settings.enabled();
   }

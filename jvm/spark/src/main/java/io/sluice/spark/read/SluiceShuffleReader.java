@@ -1,9 +1,12 @@
 package io.sluice.spark.read;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.comet.CometDependency;
+import io.sluice.spark.comet.CometReaders;
 import io.sluice.spark.conf.PoolThreads;
 import io.sluice.spark.decode.BatchSource;
 import io.sluice.spark.decode.FrameDecoder;
+import io.sluice.spark.decode.FrameGroup;
 import io.sluice.spark.decode.FrameReader;
 import io.sluice.spark.decode.InlineDecoder;
 import io.sluice.spark.decode.ReadAheadDecoder;
@@ -88,6 +91,33 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
   @Override
   @SuppressWarnings("unchecked")
   public Iterator<Product2<K, C>> read() {
+    Opened opened = open();
+    InsideTask insideTask = new InsideTask(context);
+    RowIterator rows = new RowIterator(batches(opened.frames(), opened.memory(), opened.counts()), opened.memory(),
+        context, metrics, opened.failures(), insideTask);
+    context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
+    if (handle.format() == RecordFormat.SQL_ROWS) {
+      return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
+    }
+    Counters counters = handle.counters(executor.counters(), context);
+    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, counters, insideTask)
+        .records();
+  }
+
+  /** The records of one of Comet's exchanges: pairs of 0 and batch. */
+  public Iterator<Product2<Object, Object>> readBatches(CometDependency comets) {
+    if (!executor.nativeCore() || executor.frameKey().isPresent() || !CometReaders.decodes(comets)) {
+      return CometReaders.ofRows(comets, read(), context);
+    }
+    Opened opened = open();
+    FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts());
+    return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures()).orElseThrow();
+  }
+
+  /** The blocks, the first of which have been asked for. */
+  private record Opened(FrameReader frames, ReaderMemory memory, ReadCounts counts, FetchFailures failures) {}
+
+  private Opened open() {
     context.killTaskIfInterrupted();
     if (context.isCompleted()) {
       throw new SluiceException("shuffle " + handle.shuffleId() + " is read by a task that has ended");
@@ -101,18 +131,8 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     BlockPlan plan = plan(new MapOutputLocations(env.mapOutputTracker(), failures), store);
     BlockInputs blocks = blocks(plan, store, env, counts);
     SealedBlocks sealed = executor.frameKey().map(key -> new SealedBlocks(key, plan)).orElse(null);
-    ReaderMemory memory =
-        new ReaderMemory(ReadMemory.of(executor.memory().of(context)), counters);
-    InsideTask insideTask = new InsideTask(context);
-    RowIterator rows =
-        new RowIterator(batches(new FrameReader(blocks, memory, sealed), memory, counts), memory, context,
-            metrics, failures, insideTask);
-    context.addTaskCompletionListener((TaskCompletionListener) done -> rows.close());
-    if (handle.format() == RecordFormat.SQL_ROWS) {
-      return (Iterator<Product2<K, C>>) (Iterator<?>) rows;
-    }
-    return new AggregateAndSort<>(handle.dependency(), rows, context, metrics, executor, counters, insideTask)
-        .records();
+    ReaderMemory memory = new ReaderMemory(ReadMemory.of(executor.memory().of(context)), counters);
+    return new Opened(new FrameReader(blocks, memory, sealed), memory, counts, failures);
   }
 
   /** Map tasks of SQL rows report the sizes of Spark's own blocks, those of records the real ones. */

@@ -1,6 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
+import io.sluice.spark.comet.OpenBatch;
 import org.apache.spark.unsafe.Platform;
 
 /**
@@ -57,6 +58,38 @@ final class PageWriter {
     rowsEnd = row + bytes;
     entriesStart = entry;
     return true;
+  }
+
+  /**
+   * Copies rows of a batch, as many as there is room for.
+   *
+   * @param first the first row that is not copied yet
+   * @param sizes is told the partition and the bytes of each row
+   * @return how many rows were copied
+   */
+  int append(OpenBatch batch, int first, RowSizes sizes) {
+    long[] filled = {rowBytes(), records()};
+    int before = records();
+    int copied = batch.toPage(first, start, end - start, filled);
+    long row = rowsEnd;
+    rowsEnd = start + filled[0];
+    entriesStart = end - ENTRY_BYTES * filled[1];
+    for (int i = before; i < before + copied; i++) {
+      boolean last = i + 1 == before + copied;
+      long next = last ? rowsEnd : start + offsetOf(entry(i + 1));
+      sizes.add(partitionOf(entry(i)), (int) (next - row));
+      row = next;
+    }
+    return copied;
+  }
+
+  private long entry(int index) {
+    return Platform.getLong(null, end - (long) ENTRY_BYTES * (index + 1));
+  }
+
+  /** Is told of rows. */
+  interface RowSizes {
+    void add(int partition, int rowBytes);
   }
 
   /** The partition in an entry. */

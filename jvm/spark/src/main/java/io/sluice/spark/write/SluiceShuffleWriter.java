@@ -2,10 +2,14 @@ package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.comet.BatchToRows;
+import io.sluice.spark.comet.CometDependency;
+import io.sluice.spark.comet.OpenBatch;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.WriterSettings;
+import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.exchange.PartitionedRows;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportedBytes;
@@ -31,6 +35,7 @@ import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.storage.BlockManager;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
@@ -71,6 +76,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final boolean rowChecksums;
   private final boolean guessOrder;
   private final ShuffleSerializers serializers;
+  private final boolean nativeCore;
   private final MapOutput output;
   private final BatchEncoder encoder;
   private final MapOutputCommit commit;
@@ -104,6 +110,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
     this.guessOrder = all.guessOrder();
     this.serializers = executor.shuffleSerializers();
+    this.nativeCore = executor.nativeCore();
     this.counters = handle.counters(executor.counters(), context);
     this.memory = executor.memory().of(context);
     this.dataSize = format == RecordFormat.SQL_ROWS ? RowSerializer.dataSize(dependency.serializer()) : null;
@@ -132,7 +139,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   @Override
   public void write(scala.collection.Iterator<Product2<K, V>> records) throws IOException {
-    if (format == RecordFormat.SQL_ROWS) {
+    CometDependency comets = CometDependency.of(dependency);
+    if (comets != null && comets.writesBatches()) {
+      writeBatches(comets, records);
+    } else if (format == RecordFormat.SQL_ROWS) {
       writeRows(records);
     } else {
       new RecordRowWriter<K, V>(dependency, this::append, context, counters, serializers, guessOrder)
@@ -158,6 +168,75 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       append(rows.partition(), rows.row());
     }
     rows.count(counters, exchange);
+  }
+
+  private void writeBatches(CometDependency comets, scala.collection.Iterator<Product2<K, V>> records)
+      throws IOException {
+    BatchToRows.Sink sink = new BatchToRows.Sink() {
+      @Override
+      public void append(int partition, UnsafeRow row) throws IOException {
+        SluiceShuffleWriter.this.append(partition, row);
+      }
+
+      @Override
+      public void append(OpenBatch rows) throws IOException {
+        SluiceShuffleWriter.this.append(rows);
+      }
+    };
+    try (BatchToRows rows = new BatchToRows(comets, nativeCore, ReadMemory.of(memory))) {
+      while (records.hasNext()) {
+        rows.write((ColumnarBatch) records.next()._2(), sink);
+      }
+    }
+  }
+
+  /** Copies the rows of a batch into pages. */
+  private void append(OpenBatch rows) throws IOException {
+    int row = 0;
+    while (row < rows.rows()) {
+      int copied = page == null || rows.fields() != batch.fields() ? 0 : page.append(rows, row, stockSizes::add);
+      row += copied;
+      if (copied == 0) {
+        row += appendToNewPage(rows, row);
+      }
+    }
+  }
+
+  /**
+   * Starts a page for the next row of a batch; a row for which there is no memory goes to a file.
+   *
+   * @return how many rows were appended
+   */
+  private int appendToNewPage(OpenBatch rows, int row) throws IOException {
+    int bytes = rows.rowBytes(row);
+    newPage(rows.fields(), bytes);
+    if (page != null) {
+      int copied = page.append(rows, row, stockSizes::add);
+      if (copied == 0) {
+        throw new IllegalStateException("a new page refused a row of " + bytes + " bytes");
+      }
+      return copied;
+    }
+    UnsafeRow large = rows.row(row);
+    int partition = rows.partition(large);
+    stockSizes.add(partition, bytes);
+    writeRowToFile(partition, rows.fields(), large.getBaseObject(), large.getBaseOffset(), bytes);
+    return 1;
+  }
+
+  /** Starts a page for a row of so many bytes, of a new batch if need be; null if there is no memory for the row. */
+  private void newPage(int fields, int bytes) throws IOException {
+    prepareForNewPage(fields);
+    page = startPage(fields, bytes);
+    notePeak();
+  }
+
+  private void prepareForNewPage(int fields) throws IOException {
+    context.killTaskIfInterrupted();
+    encoder.settleFinished();
+    if (batch != null && (batch.fields() != fields || batch.filledBytes() >= batchLimit())) {
+      flush(false, false);
+    }
   }
 
   private void append(int partition, UnsafeRow row) throws IOException {
@@ -190,11 +269,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       throw new SluiceException("a row of shuffle " + dependency.shuffleId() + " has " + bytes
           + " bytes, which is not a multiple of 8: not a row that Spark SQL made");
     }
-    context.killTaskIfInterrupted();
-    encoder.settleFinished();
-    if (batch != null && (batch.fields() != fields || batch.filledBytes() >= batchLimit())) {
-      flush(false, false);
-    }
+    prepareForNewPage(fields);
     Object stable = base;
     long stableOffset = offset;
     if (movable) {

@@ -1,0 +1,72 @@
+package io.sluice.spark.comet;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets Comet put its exchanges into plans although the shuffle manager is Sluice's, which then carries them.
+ *
+ * <p>Comet does that only where the <em>session's</em> {@code spark.shuffle.manager} is its own manager; Spark made the
+ * manager by the application's setting before, and does not look at the session's. So the session's is changed, before
+ * a query is planned, and changed back where the session does not want it any more.
+ */
+public final class CometSession {
+  /** The version whose exchanges Sluice knows. */
+  static final String KNOWN = "0.12";
+  private static final Logger LOG = LoggerFactory.getLogger(CometSession.class);
+  private static final String BUILD = "comet-git-info.properties";
+  private static final String VERSION = "git.build.version";
+  private static final String MANAGER = "spark.shuffle.manager";
+  private static final String COMETS = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager";
+  private static final AtomicBoolean WARNED = new AtomicBoolean();
+
+  private CometSession() {}
+
+  /**
+   * Called on the thread that plans a query, before it is planned.
+   *
+   * @param wanted whether the session wants Comet's exchanges to be carried, and the application's manager can
+   * @param sluices the class name of the application's manager
+   */
+  public static void prepare(boolean wanted, String sluices) {
+    SQLConf session = SQLConf$.MODULE$.get();
+    boolean prepared = COMETS.equals(session.getConfString(MANAGER, ""));
+    if (prepared != (wanted && isKnown())) {
+      session.setConfString(MANAGER, prepared ? sluices : COMETS);
+    }
+  }
+
+  /** Whether Comet is there, in the version that Sluice knows; warns once of another. */
+  private static boolean isKnown() {
+    String version = version();
+    boolean known = version != null && version.startsWith(KNOWN + ".");
+    if (version != null && !known && WARNED.compareAndSet(false, true)) {
+      LOG.warn("Comet's operators run between exchanges of rows: Sluice knows the exchanges of Comet {}, and this is "
+          + "Comet {}", KNOWN, version);
+    }
+    return known;
+  }
+
+  /** Null without Comet. */
+  private static String version() {
+    ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
+    ClassLoader classes = ofThread == null ? CometSession.class.getClassLoader() : ofThread;
+    try (InputStream build = classes.getResourceAsStream(BUILD)) {
+      if (build == null) {
+        return null;
+      }
+      Properties properties = new Properties();
+      properties.load(build);
+      return properties.getProperty(VERSION, "unknown");
+    } catch (IOException e) {
+      LOG.debug("reading {}", BUILD, e);
+      return "unknown";
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.sluice.spark.decode;
+
+import io.sluice.nativebridge.CorruptFrameException;
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.fetch.BlockInput;
+import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.metrics.ReadCounts;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads several frames that follow each other to where they lie behind each other, so that they are decoded to one
+ * batch of columns. Not for sealed frames. Not thread-safe.
+ */
+public final class FrameGroup implements AutoCloseable {
+  /** A batch ends before a frame with which it would have more rows; Comet's own batches have as many. */
+  private static final int MOST_ROWS = 8192;
+  private static final long USUAL_BYTES = 1 << 20;
+
+  /** Decodes frames. */
+  public interface Decoder {
+    /** The rows, or a negative reason of {@link NativeCore}. */
+    long decode(long source, long sourceBytes);
+  }
+
+  private record Part(BlockInput input, long offset, long bytes) {}
+
+  private final FrameReader frames;
+  private final ReadMemory memory;
+  private final ReadCounts counts;
+  private final ReusedMemory encoded = new ReusedMemory();
+  private final List<Part> parts = new ArrayList<>();
+  private long bytes;
+  private long rows;
+  /** Whether the current frame of {@link #frames} has not been read yet. */
+  private boolean frameWaits;
+
+  public FrameGroup(FrameReader frames, ReadMemory memory, ReadCounts counts) {
+    this.frames = frames;
+    this.memory = memory;
+    this.counts = counts;
+  }
+
+  /**
+   * Reads the next frames; false at the end.
+   *
+   * @throws BlockReadException when a block cannot be read
+   */
+  public boolean next() throws IOException {
+    parts.clear();
+    bytes = 0;
+    rows = 0;
+    encoded.freeIfLarge();
+    if (!frameWaits && !frames.next()) {
+      return false;
+    }
+    encoded.ensure(Math.max(USUAL_BYTES, frames.frameBytes()), memory, "frames of shuffle blocks");
+    do {
+      read();
+      frameWaits = frames.next();
+    } while (frameWaits && rows + frames.header().records() <= MOST_ROWS
+        && bytes + frames.frameBytes() <= encoded.bytes());
+    return true;
+  }
+
+  private void read() throws IOException {
+    Part part = new Part(frames.input(), frames.offset(), frames.frameBytes());
+    frames.readTo(encoded.address() + bytes);
+    counts.decoded(frames.header(), 0, false);
+    parts.add(part);
+    bytes += part.bytes();
+    rows += frames.header().records();
+  }
+
+  /**
+   * Decodes the frames.
+   *
+   * @return how many rows there are
+   * @throws BlockReadException naming the frame that is corrupt
+   */
+  public long decode(Decoder decoder) throws IOException {
+    long found = decoder.decode(encoded.address(), bytes);
+    if (found == NativeCore.CORRUPT) {
+      String message = NativeCore.lastErrorMessage();
+      throw failure(firstCorrupt(decoder), message);
+    }
+    if (found < 0) {
+      Part first = parts.get(0);
+      throw new SluiceException("decoding " + parts.size() + " frames from block " + first.input().block().id()
+          + " at byte " + first.offset() + " on failed: " + NativeCore.lastErrorMessage());
+    }
+    return found;
+  }
+
+  private Part firstCorrupt(Decoder decoder) {
+    long at = encoded.address();
+    for (Part part : parts) {
+      if (decoder.decode(at, part.bytes()) == NativeCore.CORRUPT) {
+        return part;
+      }
+      at += part.bytes();
+    }
+    // Each alone is right: they have different columns.
+    return parts.get(parts.size() - 1);
+  }
+
+  private static BlockReadException failure(Part part, String message) {
+    CorruptFrameException corrupt = new CorruptFrameException(message);
+    return new BlockReadException(part.input().block(), part.offset(), corrupt, part.input().diagnose(corrupt));
+  }
+
+  @Override
+  public void close() throws IOException {
+    try (encoded; frames) {
+      counts.flush();
+    }
+  }
+}
