@@ -10,8 +10,8 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * Comet's batches from rows, by Comet's own converter: for nested types, sealed frames, and executors without the
- * native core.
+ * Comet's batches from rows, by Comet's own converter: for sealed frames, and executors without the native core. It has
+ * no nested types: of a struct, Comet 0.12 makes a vector without children.
  */
 final class RowsToBatches {
   private static final String CLASS = "org.apache.spark.sql.comet.execution.arrow.CometArrowConverters";
