@@ -1,6 +1,6 @@
-// Opens pages in a headless browser as a user at 1,280 pixels would, in a light and in a dark theme, and prints what is
-// wrong with them: messages on the console, requests that failed, content wider than the window, and what can be clicked
-// but not reached by the tabulator key. Ends with 1 if there is anything.
+// Opens pages in a headless browser with a window of 1,280 pixels, in a light and in a dark theme, and prints what is
+// wrong with them: messages on the console, requests that failed, content wider than the window, and what can be
+// clicked but not reached by the tabulator key. Ends with 1 if there is anything.
 //
 //   node pages.mjs --unpack FOLDER    once: unpacks the browser of the package there
 //   node pages.mjs FOLDER URL…        needs an element with aria-current="page" on each page
@@ -17,7 +17,8 @@ const MOST_FOCUSED = 500;
 const CLICKABLE = 'a[href], button, input, select, summary, [onclick]';
 
 function unpack(folder) {
-  const packed = path.join(path.dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '../../bin');
+  const main = createRequire(import.meta.url).resolve('@sparticuz/chromium');
+  const packed = path.join(path.dirname(main), '../../bin');
   fs.mkdirSync(folder, { recursive: true });
   const read = (name) => zlib.brotliDecompressSync(fs.readFileSync(path.join(packed, `${name}.br`)));
   fs.writeFileSync(path.join(folder, 'chromium'), read('chromium'), { mode: 0o755 });
@@ -26,7 +27,10 @@ function unpack(folder) {
   }
   // The package's names folders of its usual place; without a font the browser ends at the first field of a form.
   fs.writeFileSync(path.join(folder, 'fonts.conf'), `<?xml version="1.0"?>
-<fontconfig><dir>${path.resolve(folder, 'fonts')}</dir><cachedir>${path.resolve(folder, 'cache')}</cachedir></fontconfig>
+<fontconfig>
+  <dir>${path.resolve(folder, 'fonts')}</dir>
+  <cachedir>${path.resolve(folder, 'cache')}</cachedir>
+</fontconfig>
 `);
 }
 
