@@ -2,7 +2,7 @@
 //! their javadoc is the contract.
 //!
 //! ```text
-//! Java ──▶ exports::native_methods! ──▶ guard ──▶ a function of memory, writer, reader, columns, memory_file, transport
+//! Java ──▶ exports::native_methods! ──▶ guard ──▶ memory, writer, reader, columns, memory_file or transport
 //!          (symbol, types)              (errors, panics)      (arguments by way of arguments::Call)
 //! ```
 //!
