@@ -25,47 +25,54 @@ public record JobRun(List<Path> jars, List<String> arguments, Map<String, String
 
   private static final String NAME = "potential";
 
-  /** @throws EngineFailure if the program fails, or does not end in time */
+  /**
+   * Runs it. After a failure its folder stays, because the executors' logs are in it.
+   *
+   * @throws EngineFailure if the program fails, or does not end in time
+   */
   public JobTimes run(SparkHome home, Workplace workplace, Site site) {
     Path folder = workplace.run(NAME);
     Path log = workplace.logs().resolve("driver-" + NAME + ".log");
     Path times = folder.resolve("times.json");
+    Path executorLogs = site.executorLogs() == null ? folder.resolve("work") : site.executorLogs();
+    String logs = " (log: " + log + "; executors' logs: " + executorLogs + ")";
     try {
       Files.createDirectories(folder.resolve("local"));
       Files.createDirectories(workplace.logs());
       Files.createSymbolicLink(folder.resolve("jars"), home.jars());
-      Process process = process(home, folder, times, workplace, site).redirectErrorStream(true)
-          .redirectOutput(log.toFile()).start();
-      await(process, log);
-      return Json.parse(Files.readString(times), JobTimes.class);
-    } catch (IOException e) {
-      throw new UncheckedIOException("the program cannot be run, or has left no times: it must end its own Spark "
-          + "application, or leave that to the end of its process (log: " + log + ")", e);
-    } finally {
+      await(process(home, folder, times, workplace, site).redirectErrorStream(true).redirectOutput(log.toFile())
+          .start(), logs);
+      if (!Files.exists(times)) {
+        throw new EngineFailure("the program has ended without an application of Spark of its own" + logs);
+      }
+      JobTimes measured = Json.parse(Files.readString(times), JobTimes.class);
       Application.delete(folder);
+      return measured;
+    } catch (IOException e) {
+      throw new UncheckedIOException("the program cannot be run" + logs, e);
     }
   }
 
-  private void await(Process process, Path log) {
+  private void await(Process process, String logs) {
     Thread closer = new Thread(process::destroy, "close-program");
     Runtime.getRuntime().addShutdownHook(closer);
     try {
       if (!process.waitFor(limitMinutes, TimeUnit.MINUTES)) {
         process.destroyForcibly();
-        throw new EngineFailure("the program has not ended in " + limitMinutes + " minutes (log: " + log + ")");
+        throw new EngineFailure("the program has not ended in " + limitMinutes + " minutes" + logs);
       }
       if (process.exitValue() != 0) {
-        throw new EngineFailure("the program ended with " + process.exitValue() + " (log: " + log + ")");
+        throw new EngineFailure("the program ended with " + process.exitValue() + logs);
       }
     } catch (InterruptedException e) {
       process.destroyForcibly();
       Thread.currentThread().interrupt();
       throw new EngineFailure("interrupted while the program ran");
     } finally {
-      // False, and no error, while the JVM shuts down already.
       try {
         Runtime.getRuntime().removeShutdownHook(closer);
       } catch (IllegalStateException e) {
+        // This process is ending, and the hook runs.
         process.destroy();
       }
     }
