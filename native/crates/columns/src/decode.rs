@@ -39,8 +39,8 @@ impl ColumnDecoder {
         decoded
     }
 
-    /// The most bytes that the decoder holds while it decodes these frames; the arrays that it makes are not in it. What
-    /// is no frame counts nothing, nor what is behind it: it is an error of [`ColumnDecoder::decode`].
+    /// The most bytes that the decoder holds while it decodes these frames; the arrays that it makes are not in it.
+    /// What is no frame counts nothing, nor what is behind it: it is an error of [`ColumnDecoder::decode`].
     pub fn scratch_bound(frames: &[u8]) -> usize {
         let (mut at, mut codec, mut bytes, mut rows) = (0, RETAINED_LIMIT, 0, 0);
         while let Ok((header, frame)) = next_frame(&frames[at..]) {

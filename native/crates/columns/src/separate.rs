@@ -120,8 +120,8 @@ impl Formats {
     /// Of these format strings, which have no dictionaries.
     ///
     /// # Errors
-    /// `Unsupported` for nested types and others that are no columns here; `Invalid` for what is no format, and for more
-    /// than [`MAX_FIELDS`].
+    /// `Unsupported` for nested types and others that are no columns here; `Invalid` for what is no format, and for
+    /// more than [`MAX_FIELDS`].
     pub fn parse<'f>(formats: impl IntoIterator<Item = &'f str>) -> Result<Self> {
         let mut all = Self { formats: Vec::new(), schema: Schema { fields: Vec::new() } };
         for (i, format) in formats.into_iter().enumerate() {

@@ -57,8 +57,8 @@ impl Call<'_> {
         Ok(records.to_vec())
     }
 
-    /// Runs what may call Java, as the release callbacks of a producer do. Java must not be called while an exception is
-    /// pending: one that is, is thrown again afterwards.
+    /// Runs what may call Java, as the release callbacks of a producer do. Java must not be called while an exception
+    /// is pending: one that is, is thrown again afterwards.
     pub(crate) fn with_nothing_thrown(&mut self, work: impl FnOnce()) -> Result<(), CallError> {
         if !self.env.exception_check()? {
             work();
