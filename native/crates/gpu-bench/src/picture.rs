@@ -18,8 +18,8 @@ pub(crate) fn svg(machine: &Machine, outcomes: &[Outcome]) -> String {
     let axis = if machine.is_real() { "time, in ms from the start" } else { "simulated: the order of steps, not time" };
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {height:.0}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"20\">{} ({axis})\
-         </text>\n",
+         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"{LEFT}\" y=\"20\">\
+         {} ({axis})</text>\n",
         WIDTH + LEFT + 20.0,
         escaped(&machine.context.device().describe()),
     );

@@ -200,8 +200,9 @@ fn a_driver_that_does_not_answer_holds_up_only_its_callers() {
     let memory = allocate(&context, 1);
     std::thread::scope(|scope| {
         let blocked = scope.spawn(|| context.allocate(4096).map(|memory| memory.bytes()));
-        while simulator.calls("cuMemAlloc_v2") < 2 {
-            std::thread::yield_now();
+        let until = Instant::now() + Duration::from_secs(60);
+        while simulator.calls("cuMemAlloc_v2") < 2 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
         }
         let stream = context.thread_stream();
         put(&stream, memory.address(), &[1]);

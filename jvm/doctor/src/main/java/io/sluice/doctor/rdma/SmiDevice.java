@@ -20,7 +20,7 @@ record SmiDevice(String index, String uuid, String mode, String mig, OptionalLon
     long users) {
   static final String[] QUERY =
       {"nvidia-smi", "--query-gpu=index,uuid,compute_mode,mig.mode.current,memory.total,memory.free",
-          "--format=csv,noheader,nounits"};
+        "--format=csv,noheader,nounits"};
   static final String[] USERS = {"nvidia-smi", "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits"};
 
   /** A line of {@link #QUERY}'s answer; empty for anything else. */
@@ -35,8 +35,9 @@ record SmiDevice(String index, String uuid, String mode, String mig, OptionalLon
   }
 
   Finding finding() {
-    String text = "number " + index + ": " + memory() + ", compute mode " + mode + ", MIG " + mig.toLowerCase(Locale.ROOT)
-        + ", processes with contexts: " + users;
+    String text =
+        "number " + index + ": " + memory() + ", compute mode " + mode + ", MIG " + mig.toLowerCase(Locale.ROOT)
+            + ", processes with contexts: " + users;
     return switch (mode) {
       case "Exclusive_Process" -> Finding.note(GPU,
           text + "; one process at a time can use it, so one executor, and none beside another user");

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class GpuCheckTest {
   private static final String UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff";
-  @TempDir
-  Path root;
+  @TempDir Path root;
   private FakeHost host;
 
   @BeforeEach
