@@ -157,7 +157,8 @@ impl Driver {
 
     /// The device to use. `address` is what Spark's resource discovery gave this executor: the device's number in the
     /// order of PCI addresses, as `nvidia-smi` counts, or its UUID (`GPU-…`, `MIG-…`). Without one it is the only
-    /// device.
+    /// device. Numbers count what this process sees: `CUDA_VISIBLE_DEVICES` and a discovery script that counts others
+    /// do not go together.
     ///
     /// # Errors
     /// [`ErrorKind::NoDevice`]: there is no such device, or there are several and none was named.
