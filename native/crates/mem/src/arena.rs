@@ -163,11 +163,14 @@ impl Arena {
             }
             own(address)
         });
-        lease.ok_or_else(|| {
-            let refusal = self.refuse(bytes, RefusalCause::Provider);
-            self.budget.refund(shard, charged);
-            refusal
-        })
+        match lease {
+            Some(lease) => Ok(lease),
+            None => {
+                let refusal = self.refuse(bytes, RefusalCause::Provider);
+                self.budget.refund(shard, charged);
+                Err(refusal)
+            }
+        }
     }
 
     /// The calling thread's shard, of the thread arenas and of the budget.
@@ -177,6 +180,7 @@ impl Arena {
     }
 
     /// Finds memory; when the provider refuses a region, once more after the thread arenas gave up what they cache.
+    #[inline(always)]
     fn find(&self, shard: usize, bytes: usize, charged: usize) -> Option<usize> {
         self.try_find(shard, bytes, charged).or_else(|| {
             self.threads.reclaim(&self.global);
@@ -184,6 +188,7 @@ impl Arena {
         })
     }
 
+    #[inline(always)]
     fn try_find(&self, shard: usize, bytes: usize, charged: usize) -> Option<usize> {
         if bytes > MEDIUM_BYTES {
             self.global.lease_large(charged)
