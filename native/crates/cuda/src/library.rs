@@ -235,8 +235,7 @@ fn version_of(get_version: sys::GetVersion) -> Result<Version, CudaError> {
     let version = u32::try_from(version).ok().filter(|_| status == sys::SUCCESS);
     let version = version.map(|version| Version { major: version / 1000, minor: version % 1000 / 10 });
     version.ok_or_else(|| {
-        let message =
-            format!("cuDriverGetVersion failed ({status}): it is a stub, or the kernel's module is missing");
+        let message = format!("cuDriverGetVersion failed ({status}): a stub, or the kernel's module is missing");
         CudaError::new(ErrorKind::NoDriver, message)
     })
 }
