@@ -45,7 +45,7 @@ impl<'a> Wait<'a> {
 
     /// Asks `is_done` at once and then with growing pauses. What is done is `Done`, even if the limit is 0 or the task
     /// is being killed.
-    pub(crate) fn until<E>(&self, mut is_done: impl FnMut() -> Result<bool, E>) -> Result<Waited, E> {
+    pub fn until<E>(&self, mut is_done: impl FnMut() -> Result<bool, E>) -> Result<Waited, E> {
         let started = Instant::now();
         let (mut pause, longest) = PAUSES;
         loop {

@@ -11,6 +11,7 @@
 //! No kernel and no copy runs: the device has nothing to do but events. On the simulator only the counts mean anything.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
+#[allow(dead_code, reason = "a part of it is used")]
 #[path = "../../mem/benches/support/mutex_pool.rs"]
 mod mutex_pool;
 #[path = "../../mem/tests/support/mod.rs"]

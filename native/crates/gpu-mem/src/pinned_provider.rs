@@ -170,11 +170,9 @@ impl<P: Provider> Provider for PinnedProvider<P> {
     fn unmap(&self, mapped: MappedRegion) {
         // Before it is unmapped: after that, another thread may have a new region of this address.
         let ended = self.table().unpin(mapped.address());
+        // Else the device may still write to it, so it stays mapped: nobody else may get these pages.
         if ended {
             self.provider.unmap(mapped);
-        } else {
-            // The device may still write to it: nobody else may get these pages.
-            std::mem::forget(mapped);
         }
     }
 

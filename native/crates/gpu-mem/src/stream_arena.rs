@@ -284,6 +284,10 @@ impl StreamArena {
     }
 
     fn poll_and_lease(&self, stream: &ArenaStream, bytes: usize) -> Result<Option<StreamLease>, CudaError> {
+        // With nothing in limbo, no event would tell of it.
+        if let Some(lost) = self.context.lost() {
+            return Err(lost.clone());
+        }
         self.poll()?;
         Ok(stream.try_lease(bytes).ok())
     }

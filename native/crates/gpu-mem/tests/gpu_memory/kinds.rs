@@ -163,7 +163,7 @@ fn chunks_are_aligned_padded_and_given_back() {
     assert!(refused.to_string().contains("spark.sluice.gpu.memory.limit"), "{refused}");
     provider.unmap(region);
     assert_eq!(simulator.counts().allocations, 0);
-    std::mem::forget(provider.map(SEGMENT_BYTES).unwrap());
+    let _kept = provider.map(SEGMENT_BYTES).unwrap();
     drop(provider);
     assert_eq!((simulator.counts().allocations, context.statistics().leaked_objects), (1, 1), "a lease may be in it");
 }
