@@ -8,7 +8,9 @@
 //! The mutex pool is compared twice: with an event recorded at each free, as RMM's pools do, so that other streams can
 //! have the block; and without any event, which is wrong on a GPU and shows what the lock alone costs.
 //!
-//! No kernel and no copy runs: the device has nothing to do but events. On the simulator only the counts mean anything.
+//! No kernel and no copy runs: the device has nothing to do but events. Every 64 leases a thread asks whether its stream
+//! is done, as a task with batches under way does; the simulator does its work then. On the simulator only the counts
+//! mean anything.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 #[allow(dead_code, reason = "a part of it is used")]
@@ -29,11 +31,15 @@ const LIMIT: usize = 4 << 30;
 const SLOTS: usize = 16;
 const ONE_SIZE: usize = 1 << 20;
 const REPEATS: usize = 5;
+/// Leases between two questions to the stream, and such rounds before time is taken.
+const STEPS: u64 = 64;
+const WARM_UP: usize = 30;
 
 /// One thread's leases; slot by slot they are replaced.
 trait Worker {
     fn replace(&mut self, slot: usize, bytes: usize);
     fn free(&mut self, slot: usize);
+    fn stream(&self) -> &Stream;
 }
 
 /// What is compared.
@@ -68,6 +74,10 @@ impl Worker for OurWorker {
 
     fn free(&mut self, slot: usize) {
         self.slots[slot].take().into_iter().for_each(|lease| self.stream.free(lease));
+    }
+
+    fn stream(&self) -> &Stream {
+        self.stream.stream()
     }
 }
 
@@ -109,6 +119,10 @@ impl Worker for PoolWorker<'_> {
             self.pool.free(self.thread, address, bytes);
         }
     }
+
+    fn stream(&self) -> &Stream {
+        &self.stream
+    }
 }
 
 struct DriversPool;
@@ -138,6 +152,10 @@ impl Worker for DriversWorker {
         // SAFETY: allocated from the pool, given back once, and no work uses it.
         self.slots[slot].take().into_iter().for_each(|at| unsafe { self.stream.free_to_pool(at).unwrap() });
     }
+
+    fn stream(&self) -> &Stream {
+        &self.stream
+    }
 }
 
 /// How leases are made.
@@ -148,6 +166,11 @@ enum Load {
 }
 
 impl Load {
+    fn steps(self, worker: &mut dyn Worker, random: &mut Random) {
+        (0..STEPS).for_each(|_| self.step(worker, random));
+        worker.stream().is_done().unwrap();
+    }
+
     fn step(self, worker: &mut dyn Worker, random: &mut Random) {
         match self {
             Self::OneSize => {
@@ -168,12 +191,12 @@ fn per_second(candidate: &dyn Candidate, context: &Context, load: Load, threads:
             scope.spawn(move || {
                 let mut worker = candidate.worker(thread, context.thread_stream());
                 let (mut random, mut own) = (Random(thread as u64), 0);
-                (0..2_000).for_each(|_| load.step(&mut *worker, &mut random));
+                (0..WARM_UP).for_each(|_| load.steps(&mut *worker, &mut random));
                 start.wait();
                 let begun = Instant::now();
                 while begun.elapsed() < time {
-                    (0..64).for_each(|_| load.step(&mut *worker, &mut random));
-                    own += 64;
+                    load.steps(&mut *worker, &mut random);
+                    own += STEPS;
                 }
                 steps.fetch_add(own, Relaxed);
                 // No thread gives its leases back while others are timed.

@@ -148,11 +148,11 @@ impl<E> Limbo<E> {
 
     /// Moves the open batch into the newest sealed one, whose event was recorded again just now.
     pub(crate) fn join_newest(&mut self) {
-        let number = self.oldest + self.sealed.len() as u64 - 1;
+        let open = self.oldest + self.sealed.len() as u64;
         let Some(newest) = self.sealed.back_mut() else { return };
         for nth in self.open.entries.drain(..) {
             let entry = &mut self.entries[nth as usize];
-            (entry.batch, entry.in_batch) = (number, newest.batch.entries.len());
+            (entry.batch, entry.in_batch) = (open - 1, newest.batch.entries.len());
             newest.batch.entries.push(nth);
         }
         newest.batch.bytes += std::mem::take(&mut self.open.bytes);

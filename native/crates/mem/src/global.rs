@@ -166,6 +166,8 @@ impl GlobalArena {
 
     /// Maps a region of the ordinary length, or of `least` bytes when that is more or the provider has no more: a GPU
     /// that others use too may have no gigabyte in one piece.
+    #[cold]
+    #[inline(never)]
     fn map_region(&self, least: usize) -> Option<MappedRegion> {
         let map = |bytes: usize| region::map(&*self.provider, self.kind, bytes);
         let ordinary = least.max(self.region_bytes);
