@@ -3,7 +3,7 @@
 use crate::kernel::Kernel;
 use crate::machine::{self, lock};
 
-/// Numbers about the simulator, by their index in [`sluice_sim_count`].
+/// How many numbers [`sluice_sim_counts`] writes, in the order of `Counts`.
 pub(crate) const COUNTS: usize = 10;
 
 /// A text of a caller in this process.

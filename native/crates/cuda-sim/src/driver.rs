@@ -4,14 +4,13 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
+use crate::image::Image;
 use crate::kernel::Shape;
 use crate::machine::{self, Function, Machine, call, call_after_all, call_in_context};
 use crate::schedule::StreamKey;
 use crate::status::{self, Status};
 use crate::work::Work;
 
-/// What a module's image begins with here; the names of its kernels follow, one a line.
-pub(crate) const IMAGE: &str = "sluice-cuda-sim module";
 const CONTEXTS: usize = 0xc000;
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 const MAX_SHARED_BYTES: u32 = 227 << 10;
@@ -477,26 +476,24 @@ pub extern "C" fn cuModuleLoadDataEx(
     _values: *mut *mut c_void,
 ) -> Status {
     call_in_context("cuModuleLoadDataEx", |machine, device| {
-        let text = text_at(image.cast())?;
-        let mut lines = text.lines();
-        if lines.next() != Some(IMAGE) {
-            return Err(status::INVALID_IMAGE);
-        }
-        let names = lines.map(String::from).collect();
+        let image = Image::read(image).ok_or(status::INVALID_IMAGE)?;
         let handle = machine.new_handle();
         give(module, std::ptr::without_provenance_mut(handle))?;
-        machine.modules.insert(handle, (device, names));
+        machine.modules.insert(handle, (device, image));
         Ok(())
     })
 }
 
-/// As the driver does, it waits for work that may use the code.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: *mut c_void) -> Status {
-    call_after_all("cuModuleUnload", |machine, _| {
+    call_in_context("cuModuleUnload", |machine, device| {
         if machine.modules.remove(&module.addr()).is_none() {
             machine.report(format!("module {module:p} was unloaded twice, or is none"));
             return Err(status::INVALID_HANDLE);
+        }
+        let uses = |work: &Work| matches!(work, Work::Launch { module: used, .. } if *used == module.addr());
+        if machine.schedule.pending(device).any(|pending| uses(&pending.work)) {
+            machine.report(format!("module {module:p} was unloaded while pending work uses it"));
         }
         machine.functions.retain(|_, function| function.module != module.addr());
         Ok(())
@@ -507,9 +504,8 @@ pub extern "C" fn cuModuleUnload(module: *mut c_void) -> Status {
 pub extern "C" fn cuModuleGetFunction(place: *mut *mut c_void, module: *mut c_void, name: *const c_char) -> Status {
     call_in_context("cuModuleGetFunction", |machine, _| {
         let name = text_at(name)?;
-        let (_, names) = machine.modules.get(&module.addr()).ok_or(status::INVALID_HANDLE)?;
-        let kernel = machine.kernels.iter().find(|kernel| kernel.name == name && names.contains(&name));
-        let kernel = *kernel.ok_or(status::NOT_FOUND)?;
+        let (_, image) = machine.modules.get(&module.addr()).ok_or(status::INVALID_HANDLE)?;
+        let kernel = image.kernel(&name, &machine.kernels).ok_or(status::NOT_FOUND)?;
         let handle = machine.new_handle();
         give(place, std::ptr::without_provenance_mut(handle))?;
         let function = Function { module: module.addr(), kernel, shared_bytes: DEFAULT_SHARED_BYTES };
@@ -581,9 +577,9 @@ pub extern "C" fn cuLaunchKernel(
         if empty || threads > 1024 || shared_bytes > function.shared_bytes {
             return Err(status::INVALID_VALUE);
         }
-        let kernel = function.kernel;
+        let (module, kernel) = (function.module, function.kernel);
         let values = parameter_values(kernel.parameter_bytes, parameters)?;
-        let work = Work::Launch { kernel, shape: Shape { grid, block, shared_bytes }, values };
+        let work = Work::Launch { module, kernel, shape: Shape { grid, block, shared_bytes }, values };
         machine.put(device, "cuLaunchKernel", stream.addr(), work)
     })
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::accesses::Accesses;
 use crate::config::{Config, VARIABLE};
 use crate::faults::{Effect, Faults};
+use crate::image::Image;
 use crate::kernel::Kernel;
 use crate::memory::DeviceMemory;
 use crate::random::Random;
@@ -57,8 +58,8 @@ pub(crate) struct Machine {
     pub(crate) devices: Vec<Device>,
     pub(crate) schedule: Schedule,
     pub(crate) accesses: Accesses,
-    /// Modules by handle, with their device and the names that they have.
-    pub(crate) modules: BTreeMap<usize, (usize, Vec<String>)>,
+    /// Modules by handle, with their device.
+    pub(crate) modules: BTreeMap<usize, (usize, Image)>,
     pub(crate) functions: BTreeMap<usize, Function>,
     pub(crate) kernels: Vec<Kernel>,
     /// Length of registered host memory by its start.

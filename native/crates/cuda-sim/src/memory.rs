@@ -1,5 +1,5 @@
-//! The memory of a device: one file in memory, mapped twice. The addresses that programs get lie in the mapping that the
-//! host cannot access; the simulator reads and writes by the other.
+//! The memory of a device: one file in memory, mapped twice. The addresses that programs get lie in the mapping that
+//! the host cannot access; the simulator reads and writes by the other.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

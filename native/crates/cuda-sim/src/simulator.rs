@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use libloading::Library;
 
 use crate::control::COUNTS;
-use crate::driver::IMAGE;
+use crate::image::LIST;
 use crate::kernel::Kernel;
 
 /// Where the library is, if not beside the test.
@@ -50,7 +50,7 @@ pub struct Counts {
     pub pending: u64,
     /// Work that was done.
     pub executed: u64,
-    /// How often the driver waited for all work of a device: when memory was freed or a module unloaded.
+    /// How often the driver waited for all work of a device: when memory was freed.
     pub waits: u64,
 }
 
@@ -115,7 +115,7 @@ impl Simulator {
     /// The image of a module with these kernels.
     pub fn image(kernels: &[&str]) -> Vec<u8> {
         let names: String = kernels.iter().map(|name| format!("{name}\n")).collect();
-        format!("{IMAGE}\n{names}").into_bytes()
+        format!("{LIST}\n{names}").into_bytes()
     }
 
     /// How often a function of the driver was called.
@@ -131,19 +131,17 @@ impl Simulator {
         let mut numbers = [0; COUNTS];
         // SAFETY: there is room for all.
         unsafe { counts(numbers.as_mut_ptr()) };
-        let [allocations, allocated_bytes, streams, events, modules, registrations, contexts, pending, executed, waits] =
-            numbers;
         Counts {
-            allocations,
-            allocated_bytes,
-            streams,
-            events,
-            modules,
-            registrations,
-            contexts,
-            pending,
-            executed,
-            waits,
+            allocations: numbers[0],
+            allocated_bytes: numbers[1],
+            streams: numbers[2],
+            events: numbers[3],
+            modules: numbers[4],
+            registrations: numbers[5],
+            contexts: numbers[6],
+            pending: numbers[7],
+            executed: numbers[8],
+            waits: numbers[9],
         }
     }
 

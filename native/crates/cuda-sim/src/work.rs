@@ -31,6 +31,7 @@ pub(crate) enum Work {
         bytes: usize,
     },
     Launch {
+        module: usize,
         kernel: Kernel,
         shape: Shape,
         values: Vec<Vec<u8>>,
@@ -75,7 +76,7 @@ impl Machine {
             Work::ToHost { target, source, bytes } => self.copy_to_host(pending, *target, *source, *bytes),
             Work::OnDevice { target, source, bytes } => self.copy_on_device(pending, *target, *source, *bytes),
             Work::Fill { target, byte, bytes } => self.fill(pending, *target, *byte, *bytes),
-            Work::Launch { kernel, shape, values } => self.run(pending, kernel, *shape, values),
+            Work::Launch { kernel, shape, values, .. } => self.run(pending, kernel, *shape, values),
             Work::Record(event) => {
                 let step = self.executed;
                 self.schedule.recorded(*event, id, step);

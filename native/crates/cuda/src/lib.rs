@@ -21,6 +21,8 @@
 //! 4. Nothing here panics because there is no driver, or another one than expected.
 //!
 //! # What it does not do
+//! A call of the driver that does not return holds up the thread that made it; nothing here can end it. The first call
+//! of [`Driver::open`] and [`Device::context`] take seconds and belong on a thread that nobody waits for.
 //! No allocation policy: arenas are above ([`sluice-mem`](../sluice_mem/index.html)'s providers). No management of
 //! GPUs: modes, clocks and MIG slices are the administrator's.
 

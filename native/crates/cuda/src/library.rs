@@ -222,8 +222,8 @@ fn no_driver(place: &Path, why: &libloading::Error) -> String {
     // The loader's words, without its addition of the same again.
     let why = std::error::Error::source(why).map_or_else(|| why.to_string(), ToString::to_string);
     format!(
-        "no usable CUDA driver at {}: {why}; without a GPU that is as it should be, else install NVIDIA's driver or say \
-         where its library is ({VARIABLE})",
+        "no usable CUDA driver at {}: {why}; without a GPU that is as it should be, else install NVIDIA's driver \
+         or say where its library is ({VARIABLE})",
         place.display()
     )
 }
@@ -235,8 +235,8 @@ fn version_of(get_version: sys::GetVersion) -> Result<Version, CudaError> {
     let version = u32::try_from(version).ok().filter(|_| status == sys::SUCCESS);
     let version = version.map(|version| Version { major: version / 1000, minor: version % 1000 / 10 });
     version.ok_or_else(|| {
-        let message = format!("cuDriverGetVersion failed ({status}): a stub, or the kernel's module is missing");
-        CudaError::new(ErrorKind::NoDriver, message)
+        let why = "it is a stub, or the kernel's module is missing";
+        CudaError::new(ErrorKind::NoDriver, format!("cuDriverGetVersion failed ({status}): {why}"))
     })
 }
 

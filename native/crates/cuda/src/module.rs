@@ -10,7 +10,7 @@ use crate::sys;
 /// What the driver's compiler of PTX may write about errors.
 const LOG_BYTES: usize = 4096;
 
-/// Loaded code. It stays loaded until the last of its kernels is dropped, too.
+/// Loaded code. It stays loaded until the last of its kernels is dropped, too; that is after all work that uses it.
 #[derive(Debug, Clone)]
 pub struct Module {
     loaded: Arc<Loaded>,

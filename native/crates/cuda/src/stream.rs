@@ -187,8 +187,8 @@ impl Stream {
     /// The device is lost; the launch asks for more than the device or the kernel allows.
     ///
     /// # Safety
-    /// The parameters are those of the kernel, in number and type; what they point to is as the kernel needs it until
-    /// this work is done.
+    /// The parameters are those of the kernel, in number and type; what they point to is as the kernel needs it, and
+    /// its module is loaded (a [`Kernel`] of it is there), until this work is done.
     pub unsafe fn launch(
         &self,
         kernel: &Kernel,
@@ -197,8 +197,7 @@ impl Stream {
     ) -> Result<(), CudaError> {
         let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
         self.context.call("cuLaunchKernel", |calls| {
-            // SAFETY: the function lives as long as `kernel`'s module, which the driver keeps for work that uses it
-            // (unloading waits); the rest is promised by the caller.
+            // SAFETY: the caller's promises.
             unsafe {
                 (calls.launch)(
                     kernel.handle(),

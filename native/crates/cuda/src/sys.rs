@@ -241,6 +241,9 @@ template <class... A> struct Show<CUresult(A...)> {
 int main() {
 "#;
 
+    /// Constants that the header of CUDA 12.0 does not have.
+    const LATER: [&str; 2] = ["CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "CUDA_ERROR_CONTAINED"];
+
     #[test]
     fn the_table_is_that_of_the_header() {
         let configured = std::env::var_os("SLUICE_CUDA_INCLUDE").map(PathBuf::from);
@@ -254,7 +257,9 @@ int main() {
             let _ = writeln!(expected, "{symbol}{sizes}");
             let _ = writeln!(program, "Show<decltype({symbol})>::show(\"{symbol}\");");
         }
-        for (name, value) in constants() {
+        let header = std::fs::read_to_string(include.join("cuda.h")).expect("read");
+        let known = |name: &str| !LATER.contains(&name) || header.contains(name);
+        for (name, value) in constants().into_iter().filter(|(name, _)| known(name)) {
             let _ = writeln!(expected, "{name} {value}");
             let _ = writeln!(program, "std::printf(\"{name} %lld\\n\", (long long){name});");
         }

@@ -44,7 +44,10 @@ impl<'a> Wait<'a> {
     }
 
     /// Asks `is_done` at once and then with growing pauses. What is done is `Done`, even if the limit is 0 or the task
-    /// is being killed.
+    /// is being killed. For waits of others that are like those for a device.
+    ///
+    /// # Errors
+    /// What `is_done` answers.
     pub fn until<E>(&self, mut is_done: impl FnMut() -> Result<bool, E>) -> Result<Waited, E> {
         let started = Instant::now();
         let (mut pause, longest) = PAUSES;

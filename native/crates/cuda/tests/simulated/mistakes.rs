@@ -34,7 +34,7 @@ fn a_missing_wait_of_the_host() {
 #[test]
 fn a_missing_wait_between_streams() {
     let mut seen = std::collections::BTreeSet::new();
-    for seed in 0..40 {
+    for seed in 0..16 {
         let simulator = Simulator::start(&format!("memory=4m seed={seed}"));
         let context = context(&simulator);
         let memory = allocate(&context, 1);
@@ -101,8 +101,9 @@ fn use_after_free() {
 
 #[test]
 fn what_was_freed_does_not_look_as_before() {
+    let simulator = Simulator::start("memory=4m");
     for seed in 0..20 {
-        let simulator = Simulator::start(&format!("memory=4m seed={seed}"));
+        simulator.configure(&format!("seed={seed}"));
         let context = context(&simulator);
         let stream = context.thread_stream();
         let first = allocate(&context, 8);
@@ -170,6 +171,24 @@ fn what_is_left_when_the_context_ends() {
     // SAFETY: takes a number.
     assert_eq!(unsafe { release(0) }, 0);
     assert!(only(&simulator).contains("1 events"));
+}
+
+#[test]
+fn code_that_is_unloaded_before_it_has_run() {
+    let simulator = Simulator::start("memory=4m");
+    simulator.register(ADD);
+    let context = context(&simulator);
+    let add = context.load(&Simulator::image(&["add"])).expect("loaded").kernel("add").expect("there");
+    let (memory, stream) = (allocate(&context, 8), context.thread_stream());
+    put(&stream, memory.address(), &[0; 8]);
+    let (mut address, mut addend, mut words) = (memory.address().0, 1u64, 8u32);
+    let mut parameters =
+        [(&raw mut address).cast(), (&raw mut address).cast(), (&raw mut addend).cast(), (&raw mut words).cast()];
+    // SAFETY: the kernel's parameters; that the kernel is dropped before the work is done is the mistake.
+    unsafe { stream.launch(&add, Launch::linear(1, 32), &mut parameters) }.expect("put");
+    drop(add);
+    assert!(only(&simulator).contains("was unloaded while pending work uses it"));
+    stream.finish(long()).expect("done");
 }
 
 /// The variable by which a test tells the same test in another process to make the mistake.

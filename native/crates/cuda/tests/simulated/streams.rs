@@ -10,8 +10,9 @@ use crate::{ADD, RAW_ADD, allocate, context, get, long, put};
 
 #[test]
 fn a_stream_s_work_is_done_in_order() {
+    let simulator = Simulator::start("memory=4m");
     for seed in 0..20 {
-        let simulator = Simulator::start(&format!("memory=4m seed={seed}"));
+        simulator.configure(&format!("seed={seed}"));
         let context = context(&simulator);
         let (memory, copy) = (allocate(&context, 4), allocate(&context, 4));
         let stream = context.thread_stream();
@@ -87,13 +88,15 @@ fn launches_and_modules_that_cannot_be_are_refused() {
     kernel.allow_shared_bytes(64 << 10).expect("a block can have so much");
     // SAFETY: as above.
     unsafe { stream.launch(&kernel, large, &mut parameters) }.expect("allowed now");
+    let _ = stream.finish(long());
     assert!(kernel.allow_shared_bytes(1 << 20).is_err());
 }
 
 #[test]
 fn an_event_orders_two_streams() {
+    let simulator = Simulator::start("memory=4m");
     for seed in 0..20 {
-        let simulator = Simulator::start(&format!("memory=4m seed={seed}"));
+        simulator.configure(&format!("seed={seed}"));
         let context = context(&simulator);
         let memory = allocate(&context, 1);
         let (first, second) = (context.new_stream().expect("made"), context.new_stream().expect("made"));
@@ -110,8 +113,9 @@ fn an_event_orders_two_streams() {
 
 #[test]
 fn the_legacy_stream_waits_for_all_blocking_streams_and_they_for_it() {
+    let simulator = Simulator::start("memory=4m");
     for seed in 0..20 {
-        let simulator = Simulator::start(&format!("memory=4m seed={seed}"));
+        simulator.configure(&format!("seed={seed}"));
         let context = context(&simulator);
         let memory = allocate(&context, 1);
         let (mine, legacy) = (context.thread_stream(), context.legacy_stream());
@@ -210,4 +214,43 @@ fn putting_work_into_streams_never_waits() {
     assert_eq!(context.statistics().waits, 2);
     drop(memory);
     assert_eq!(simulator.counts().waits, 1, "giving memory back to the driver does");
+}
+
+const IN_C: &str = r#"
+#include "sluice_cuda_sim.h"
+static void add(const struct sluice_kernel_call *call) {
+    uint64_t *target = *(uint64_t *const *)call->parameters[0], addend = *(const uint64_t *)call->parameters[1];
+    for (uint32_t i = 0; i < call->grid[0] * call->block[0]; i++) target[i] += addend;
+}
+static const size_t sizes[] = {8, 8};
+const struct sluice_kernel sluice_kernel_add = {2, sizes, add, true};
+"#;
+
+#[test]
+fn a_shared_object_of_the_host_is_a_module() {
+    let folder = std::env::temp_dir().join(format!("sluice-kernels-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("made");
+    let (source, object) = (folder.join("kernels.c"), folder.join("kernels.so"));
+    std::fs::write(&source, IN_C).expect("written");
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/include");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I", include, "-o"]).args([&object, &source]);
+    match compiler.status() {
+        Ok(status) => assert!(status.success(), "cc: {status}"),
+        Err(why) => return eprintln!("skipped: a_shared_object_of_the_host_is_a_module: no C compiler (cc): {why}"),
+    }
+    let image = std::fs::read(&object).expect("compiled");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    let simulator = Simulator::start("memory=4m");
+    let context = context(&simulator);
+    let module = context.load(&image).expect("loaded");
+    assert!(module.kernel("sub").expect_err("none").to_string().contains("CUDA_ERROR_NOT_FOUND"));
+    let (kernel, memory, stream) =
+        (module.kernel("add").expect("there"), allocate(&context, 4), context.thread_stream());
+    put(&stream, memory.address(), &[1, 2, 3, 4]);
+    let (mut address, mut addend) = (memory.address().0, 40u64);
+    let mut parameters = [(&raw mut address).cast(), (&raw mut addend).cast()];
+    // SAFETY: the kernel's parameters; memory and kernel are there until the stream has finished.
+    unsafe { stream.launch(&kernel, Launch::linear(2, 2), &mut parameters) }.expect("put");
+    assert_eq!(get(&stream, memory.address(), 4), [41, 42, 43, 44]);
 }

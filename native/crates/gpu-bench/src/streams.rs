@@ -1,0 +1,304 @@
+//! The experiment: threads that copy, compute and copy back, on one stream or on their own.
+
+use std::ptr::NonNull;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use sluice_cuda::{CudaError, DeviceAddress, Event, Launch, Stream, Wait};
+
+use crate::allocation::{Allocation, Pieces};
+use crate::kernel;
+use crate::machine::Machine;
+
+/// Longer than a round can take.
+const LIMIT: Duration = Duration::from_secs(60);
+const BLOCK: u32 = 256;
+
+pub(crate) struct Plan {
+    pub(crate) threads: u32,
+    pub(crate) rounds: u32,
+    pub(crate) bytes: usize,
+    pub(crate) turns: u32,
+}
+
+/// A piece of work in the picture.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bar {
+    /// Row of the picture.
+    pub(crate) row: usize,
+    pub(crate) kind: Kind,
+    /// Milliseconds on a GPU, steps on the simulated one.
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    ToDevice,
+    Kernel,
+    ToHost,
+}
+
+/// What came out for one kind of stream with one way to allocate.
+pub(crate) struct Outcome {
+    pub(crate) per_thread: bool,
+    pub(crate) allocation: Allocation,
+    pub(crate) seconds: f64,
+    /// How often the driver waited for all work of the device; known of the simulated driver only.
+    pub(crate) driver_waits: Option<u64>,
+    pub(crate) bars: Vec<Bar>,
+}
+
+impl Outcome {
+    /// Work that is under way at a time, on average over the time when there is any.
+    pub(crate) fn overlap(&self) -> f64 {
+        let mut edges: Vec<(f64, i32)> = self.bars.iter().flat_map(|bar| [(bar.from, 1), (bar.to, -1)]).collect();
+        edges.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (mut busy, mut since, mut under_way) = (0.0, 0.0, 0);
+        for (time, change) in edges {
+            if under_way == 0 {
+                since = time;
+            }
+            under_way += change;
+            if under_way == 0 {
+                busy += time - since;
+            }
+        }
+        let sum: f64 = self.bars.iter().map(|bar| bar.to - bar.from).sum();
+        if busy > 0.0 { sum / busy } else { 0.0 }
+    }
+
+    /// How often the next work is of another row, out of how often it could be.
+    pub(crate) fn changes(&self) -> f64 {
+        let mut bars: Vec<&Bar> = self.bars.iter().collect();
+        bars.sort_by(|a, b| a.from.total_cmp(&b.from));
+        let changed = bars.windows(2).filter(|pair| pair[0].row != pair[1].row).count();
+        changed as f64 / bars.len().saturating_sub(1).max(1) as f64
+    }
+}
+
+/// Runs all kinds, each once before it counts where times mean something.
+pub(crate) fn run_all(machine: &Machine, plan: &Plan) -> Result<Vec<Outcome>, String> {
+    let mut outcomes = Vec::new();
+    for allocation in Allocation::ALL {
+        for per_thread in [false, true] {
+            if machine.is_real() {
+                run(machine, plan, per_thread, allocation)?;
+            }
+            outcomes.push(run(machine, plan, per_thread, allocation)?);
+        }
+    }
+    let mistakes = machine.simulator.as_ref().map(|simulator| simulator.violations()).unwrap_or_default();
+    if mistakes.is_empty() { Ok(outcomes) } else { Err(mistakes.join("\n")) }
+}
+
+fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation) -> Result<Outcome, String> {
+    let context = &machine.context;
+    let simulated = machine.simulator.as_ref();
+    let before = simulated.map(|simulator| (simulator.timeline().len(), simulator.counts().waits));
+    let pieces = Pieces::new(allocation, plan.bytes);
+    let start = context.timing_event().map_err(|e| e.to_string())?;
+    let all_ready = Barrier::new(plan.threads as usize + 1);
+    let (worked, seconds) = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..plan.threads)
+            .map(|row| {
+                let worker = Worker { machine, plan, pieces: &pieces, row: row as usize, per_thread, start: &start };
+                let all_ready = &all_ready;
+                scope.spawn(move || worker.work(all_ready))
+            })
+            .collect();
+        // Before all work of the threads, so that times begin here.
+        let recorded = start.record(&context.thread_stream()).map_err(|e| e.to_string());
+        all_ready.wait();
+        let began = Instant::now();
+        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())));
+        let worked: Result<Vec<_>, String> = recorded.and_then(|()| ended.collect());
+        (worked, began.elapsed().as_secs_f64())
+    });
+    let mut bars = worked?.concat();
+    let mut driver_waits = None;
+    if let (Some(simulator), Some((steps, waits))) = (simulated, before) {
+        bars = bars_of(&simulator.timeline()[steps..]);
+        driver_waits = Some(simulator.counts().waits - waits);
+    }
+    Ok(Outcome { per_thread, allocation, seconds, driver_waits, bars })
+}
+
+/// One thread's part.
+struct Worker<'a> {
+    machine: &'a Machine,
+    plan: &'a Plan,
+    pieces: &'a Pieces,
+    row: usize,
+    per_thread: bool,
+    start: &'a Event,
+}
+
+impl Worker<'_> {
+    fn work(&self, all_ready: &Barrier) -> Result<Vec<Bar>, String> {
+        let words = self.plan.bytes / 8;
+        let mut host: Vec<u64> = (0..words as u64).map(|word| word * 31 + self.row as u64).collect();
+        let (factor, addend) = kernel::together(self.plan.turns);
+        let expected: Vec<u64> = host.iter().map(|word| word.wrapping_mul(factor).wrapping_add(addend)).collect();
+        let mut found = vec![0u64; words];
+        let context = &self.machine.context;
+        let pinned = [&mut host, &mut found].map(|memory| {
+            // SAFETY: the memory is there until the end of this function, as long as the registration.
+            unsafe { context.register_host(NonNull::from(&mut memory[..]).cast(), memory.len() * 8) }
+        });
+        all_ready.wait();
+        let bars = self.rounds(&host, &mut found);
+        if bars.is_err() {
+            // The device may still use it.
+            std::mem::forget((host, std::mem::take(&mut found)));
+            return bars.map_err(|e| e.to_string());
+        }
+        for registration in pinned {
+            registration.map_err(|e| e.to_string())?;
+        }
+        match found == expected {
+            true => bars.map_err(|e| e.to_string()),
+            false => Err(format!("thread {}: the kernel's results are wrong", self.row)),
+        }
+    }
+
+    fn rounds(&self, host: &[u64], found: &mut [u64]) -> Result<Vec<Bar>, CudaError> {
+        let context = &self.machine.context;
+        let stream = if self.per_thread { context.thread_stream() } else { context.legacy_stream() };
+        let events = [(); 4].map(|()| context.timing_event());
+        let [a, b, c, d] = events;
+        let events = [a?, b?, c?, d?];
+        let mut kept = if self.pieces.are_kept() { Some(self.pieces.take(context, &stream)?) } else { None };
+        let mut bars = Vec::new();
+        for _ in 0..self.plan.rounds {
+            let piece = match kept.take() {
+                Some(piece) => piece,
+                None => self.pieces.take(context, &stream)?,
+            };
+            self.put(&stream, piece.address(), host, found, &events)?;
+            if self.pieces.are_freed_in_order() {
+                self.pieces.give_back(piece, &stream)?;
+                stream.finish(Wait::at_most(LIMIT))?;
+            } else {
+                stream.finish(Wait::at_most(LIMIT))?;
+                if self.pieces.are_kept() { kept = Some(piece) } else { self.pieces.give_back(piece, &stream)? }
+            }
+            if self.machine.is_real() {
+                self.add_bars(&mut bars, &events)?;
+            }
+        }
+        Ok(bars)
+    }
+
+    /// Puts a round into the stream; the caller waits for it.
+    fn put(
+        &self,
+        stream: &Stream,
+        memory: DeviceAddress,
+        host: &[u64],
+        found: &mut [u64],
+        events: &[Event; 4],
+    ) -> Result<(), CudaError> {
+        let (bytes, words) = (self.plan.bytes, host.len() as u32);
+        let (mut address, mut count, mut turns) = (memory.0, words, self.plan.turns);
+        let mut parameters = [(&raw mut address).cast(), (&raw mut count).cast(), (&raw mut turns).cast()];
+        events[0].record(stream)?;
+        // SAFETY: the caller keeps all memory until the stream has finished, and only this thread's stream uses it; the
+        // parameters are the kernel's.
+        unsafe {
+            stream.copy_to_device(memory, host.as_ptr().cast(), bytes)?;
+            events[1].record(stream)?;
+            let launch = Launch::linear(words.div_ceil(BLOCK), BLOCK);
+            stream.launch(&self.machine.kernel, launch, &mut parameters)?;
+            events[2].record(stream)?;
+            stream.copy_to_host(found.as_mut_ptr().cast(), memory, bytes)?;
+        }
+        events[3].record(stream)
+    }
+
+    fn add_bars(&self, bars: &mut Vec<Bar>, events: &[Event; 4]) -> Result<(), CudaError> {
+        let mut times = [0.0; 4];
+        for (time, event) in times.iter_mut().zip(events) {
+            *time = event.elapsed_since(self.start)?.as_secs_f64() * 1e3;
+        }
+        for (i, kind) in [Kind::ToDevice, Kind::Kernel, Kind::ToHost].into_iter().enumerate() {
+            bars.push(Bar { row: self.row, kind, from: times[i], to: times[i + 1] });
+        }
+        Ok(())
+    }
+}
+
+/// The simulated driver's steps: a row for each stream, each step as long as the others.
+fn bars_of(steps: &[sluice_cuda_sim::Step]) -> Vec<Bar> {
+    let mut rows: Vec<&str> = Vec::new();
+    let mut bars: Vec<Bar> = Vec::new();
+    for step in steps {
+        let kind = match step.function.as_str() {
+            "cuMemcpyHtoDAsync_v2" => Kind::ToDevice,
+            "cuLaunchKernel" => Kind::Kernel,
+            "cuMemcpyDtoHAsync_v2" => Kind::ToHost,
+            _ => continue,
+        };
+        let row = rows.iter().position(|row| *row == step.stream).unwrap_or_else(|| {
+            rows.push(&step.stream);
+            rows.len() - 1
+        });
+        let from = bars.len() as f64;
+        bars.push(Bar { row, kind, from, to: from + 1.0 });
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(row: usize, from: f64, to: f64) -> Bar {
+        Bar { row, kind: Kind::Kernel, from, to }
+    }
+
+    fn outcome(bars: Vec<Bar>) -> Outcome {
+        Outcome { per_thread: true, allocation: Allocation::Kept, seconds: 1.0, driver_waits: None, bars }
+    }
+
+    #[test]
+    fn overlap_is_work_under_way_at_a_time() {
+        assert_eq!(outcome(vec![bar(0, 0.0, 1.0), bar(1, 1.0, 2.0)]).overlap(), 1.0);
+        assert_eq!(outcome(vec![bar(0, 0.0, 2.0), bar(1, 0.0, 2.0), bar(0, 5.0, 7.0)]).overlap(), 1.5);
+        assert_eq!(outcome(Vec::new()).overlap(), 0.0);
+    }
+
+    #[test]
+    fn changes_are_those_of_the_row() {
+        assert_eq!(outcome(vec![bar(0, 0.0, 1.0), bar(1, 1.0, 2.0), bar(1, 2.0, 3.0)]).changes(), 0.5);
+    }
+
+    #[test]
+    fn all_kinds_give_the_right_results_on_the_simulated_driver() {
+        let machine = Machine::simulated(3).expect("made");
+        let plan = Plan { threads: 4, rounds: 3, bytes: 4096, turns: 5 };
+        let outcomes = run_all(&machine, &plan).expect("no mistakes");
+        assert_eq!(outcomes.len(), 8);
+        for outcome in &outcomes {
+            assert_eq!(outcome.bars.len(), 4 * 3 * 3, "{:?}", outcome.allocation);
+            let rows = outcome.bars.iter().map(|bar| bar.row).max().unwrap_or(0) + 1;
+            assert_eq!(rows, if outcome.per_thread { 4 } else { 1 });
+            let frees = if outcome.allocation == Allocation::Driver { 12 } else { 0 };
+            assert!(outcome.driver_waits.is_some_and(|waits| waits >= frees), "{:?}", outcome.driver_waits);
+            if outcome.allocation == Allocation::DriversPool {
+                assert_eq!(outcome.driver_waits, Some(0), "a free in order waits for nothing");
+            }
+        }
+        assert_eq!(machine.context.statistics().leaked_objects, 0);
+        assert_eq!(machine.simulator.as_ref().map(|simulator| simulator.counts().allocations), Some(0));
+    }
+
+    #[test]
+    fn a_device_that_is_lost_ends_the_experiment() {
+        let machine = Machine::simulated(3).expect("made");
+        machine.simulator.as_ref().expect("simulated").configure("lose=cuLaunchKernel@5");
+        let plan = Plan { threads: 2, rounds: 10, bytes: 4096, turns: 1 };
+        let why = run_all(&machine, &plan).err().expect("lost");
+        assert!(why.contains("CUDA_ERROR_UNKNOWN"), "{why}");
+    }
+}
