@@ -8,9 +8,9 @@
 //! The mutex pool is compared twice: with an event recorded at each free, as RMM's pools do, so that other streams can
 //! have the block; and without any event, which is wrong on a GPU and shows what the lock alone costs.
 //!
-//! No kernel and no copy runs: the device has nothing to do but events. Every 64 leases a thread asks whether its stream
-//! is done, as a task with batches under way does; the simulator does its work then. On the simulator only the counts
-//! mean anything.
+//! No kernel and no copy runs: the device has nothing to do but events. Every 64 leases a thread asks whether its
+//! stream is done, as a task with batches under way does; the simulator does its work then. On the simulator only the
+//! counts mean anything.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 #[allow(dead_code, reason = "a part of it is used")]
@@ -211,8 +211,8 @@ fn per_second(candidate: &dyn Candidate, context: &Context, load: Load, threads:
 fn print_counts(name: &str, counts: StreamStatistics) {
     let leases = (counts.leases_from_limbo + counts.leases_from_arena) as f64;
     println!(
-        "\n{name}: {leases:.0} leases, {:.1} % from the stream's limbo, {:.1} leases an event, {:.2} questions an event, \
-         {} waits.",
+        "\n{name}: {leases:.0} leases, {:.1} % from the stream's limbo, {:.1} leases an event, {:.2} questions an \
+         event, {} waits.",
         100.0 * counts.leases_from_limbo as f64 / leases,
         leases / counts.events.max(1) as f64,
         counts.polls as f64 / counts.events.max(1) as f64,

@@ -8,8 +8,8 @@ use sluice_cuda::{Stream, Wait};
 use sluice_mem::Block;
 use std::sync::Arc;
 
-/// A stream whose leases come from a [`StreamArena`]. It stays with one thread, as its stream does; its leases may go to
-/// others.
+/// A stream whose leases come from a [`StreamArena`]. It stays with one thread, as its stream does; its leases may go
+/// to others.
 #[derive(Debug)]
 pub struct ArenaStream {
     arena: Arc<StreamArena>,

@@ -13,8 +13,8 @@ pub const CHUNK_BYTES: usize = 1 << 30;
 /// regions begin at multiples of 64 MiB. It is plain memory of the driver, not of a pool and not mapped by parts,
 /// because that is what UCX exports to other processes of the machine.
 ///
-/// `unmap` frees it, which lets the driver wait for the device's work; see [`crate::StreamArena`] for when that is. On a
-/// device that is lost nothing is freed. What is still mapped when the provider ends is left as it is, and counted by
+/// `unmap` frees it, which lets the driver wait for the device's work; see [`crate::StreamArena`] for when that is. On
+/// a device that is lost nothing is freed. What is still mapped when the provider ends is left as it is, and counted by
 /// the context.
 #[derive(Debug)]
 pub struct DeviceProvider {

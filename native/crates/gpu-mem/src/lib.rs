@@ -12,8 +12,9 @@
 //! The host frees memory while the GPU still works on it. An allocator that waits for the GPU then stops the thread,
 //! and a GPU that is waited for stops all threads: RMM's arena synchronises the stream when a block goes back to the
 //! global arena, and the device when it is out of memory. A pool behind a lock has its threads wait for each other, and
-//! CUDA's own stream-ordered pool (`cuMemAllocAsync`) makes each lease a call of the driver, which has locks too. Here a
-//! lease that its own stream has freed is leased again without a call of the driver, and one call is made for 64 frees.
+//! CUDA's own stream-ordered pool (`cuMemAllocAsync`) makes each lease a call of the driver, which has locks too. Here
+//! a lease that its own stream has freed is leased again without a call of the driver, and one call is made for 64
+//! frees.
 //!
 //! # Invariants
 //! 1. A free calls at most `cuEventQuery`, `cuEventCreate` and `cuEventRecord`: nothing that waits. Device memory goes

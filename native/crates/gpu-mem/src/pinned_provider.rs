@@ -80,8 +80,8 @@ impl<P: Provider> PinnedProvider<P> {
         self.table().context = Some(context);
     }
 
-    /// Pins the region that has the byte at `address`, unless it is. Whether it is pinned; false also for addresses that
-    /// are in no region. The caller has a lease there: a region without leases may be unmapped at any time.
+    /// Pins the region that has the byte at `address`, unless it is. Whether it is pinned; false also for addresses
+    /// that are in no region. The caller has a lease there: a region without leases may be unmapped at any time.
     pub fn pin(&self, address: usize) -> bool {
         let table = &mut *self.table();
         let Some((&start, region)) = table.regions.range(..=address).next_back() else { return false };
@@ -119,8 +119,8 @@ impl Table {
             return false;
         }
         let Some(first) = NonNull::new(std::ptr::with_exposed_provenance_mut(start)) else { return false };
-        // SAFETY: the provider below has mapped the region, readable and writable; it is unmapped by `unmap` only, which
-        // ends the registration first, under the lock that is held here.
+        // SAFETY: the provider below has mapped the region, readable and writable; it is unmapped by `unmap` only,
+        // which ends the registration first, under the lock that is held here.
         match unsafe { context.register_host(first, region.bytes) } {
             Ok(registration) => {
                 region.registration = Some(registration);
@@ -192,8 +192,8 @@ impl<P: Provider> Provider for PinnedProvider<P> {
 }
 
 impl<P> Drop for PinnedProvider<P> {
-    /// Leaves what is still mapped pinned, and has it counted: a lease in it was never released, so the device may still
-    /// copy from or to it.
+    /// Leaves what is still mapped pinned, and has it counted: a lease in it was never released, so the device may
+    /// still copy from or to it.
     fn drop(&mut self) {
         let table = self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (_, region) in std::mem::take(&mut table.regions) {

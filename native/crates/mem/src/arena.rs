@@ -98,7 +98,8 @@ impl Arena {
     /// An arena over the regions of `provider`, which maps host memory, pinned or not.
     ///
     /// # Panics
-    /// With a provider of a GPU's memory, whose leases cannot be slices: [`crate::DeviceArena::with_provider`] takes it.
+    /// With a provider of a GPU's memory, whose leases cannot be slices: [`crate::DeviceArena::with_provider`] takes
+    /// it.
     pub fn with_provider(provider: Arc<dyn Provider>, options: &ArenaOptions) -> Arc<Self> {
         let arena = Self::of_any_kind(provider, options);
         assert_eq!(arena.kind().device(), None, "an arena whose leases are slices, over a GPU's memory");

@@ -4,7 +4,8 @@ use crate::arena::charged_bytes;
 use crate::geometry::MEDIUM_BYTES;
 use crate::size_class::{CLASS_COUNT, class_of};
 
-/// The block of memory that a lease of so many bytes takes. Two requests of the same block can have each other's memory.
+/// The block of memory that a lease of so many bytes takes. Two requests of the same block can have each other's
+/// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block {
     bytes: usize,

@@ -18,8 +18,8 @@ pub struct CallbackProvider<P> {
 }
 
 impl<P: Provider> CallbackProvider<P> {
-    /// The regions of `provider`. When it refuses one, `on_refusal` is called, and if that is true the provider is asked
-    /// again, up to 8 times in all.
+    /// The regions of `provider`. When it refuses one, `on_refusal` is called, and if that is true the provider is
+    /// asked again, up to 8 times in all.
     ///
     /// The callback is called on a thread that is in a lease of the arena. It may release leases of that arena; it must
     /// not lease from it, because that lease would wait for this one.

@@ -31,7 +31,8 @@
 //! ([`LimitedProvider`], [`MeteredProvider`], [`CallbackProvider`]); the limit on leased bytes and [`Statistics`] are
 //! parts of the arena, because a limit around it could not take back what shards cache. It neither reads nor writes
 //! what it leases, so it also manages memory that this process cannot reach: a [`DeviceArena`] is this arena over a
-//! GPU's memory, and its leases have addresses but no slices. A trace of all calls can be recorded ([`ArenaOptions::trace`]).
+//! GPU's memory, and its leases have addresses but no slices. A trace of all calls can be recorded
+//! ([`ArenaOptions::trace`]).
 
 mod arena;
 mod asan;

@@ -5,8 +5,8 @@ use crate::sync::{AtomicUsize, Relaxed};
 use std::ptr::NonNull;
 
 /// Refuses regions that would bring what is mapped above a limit. It is on what the memory takes where it comes from
-/// ([`Provider::footprint`]), on lease or not, where an arena's own limit is on leased bytes: for memory that others use
-/// beside us.
+/// ([`Provider::footprint`]), on lease or not, where an arena's own limit is on leased bytes: for memory that others
+/// use beside us.
 #[derive(Debug)]
 pub struct LimitedProvider<P> {
     provider: P,

@@ -98,7 +98,8 @@ pub trait Provider: fmt::Debug + Send + Sync {
     fn kind(&self) -> MemoryKind;
 
     /// Maps `bytes` (a multiple of [`crate::SEGMENT_BYTES`]) at an address that is a multiple of
-    /// [`crate::SEGMENT_BYTES`], above 0 and below 2^48. A region of another shape is refused by the arena and unmapped.
+    /// [`crate::SEGMENT_BYTES`], above 0 and below 2^48. A region of another shape is refused by the arena and
+    /// unmapped.
     ///
     /// # Errors
     /// [`MapError`] when there is no such memory now; the arena answers `OutOfMemory`.

@@ -1,11 +1,12 @@
-//! The arena's own suites, over pinned memory, host memory that could be pinned, and a GPU's memory.
+//! The arena's own suites, over pinned memory, host memory that could be pinned, and a GPU's memory. With the
+//! environment variable `SLUICE_TEST_GPU` they run on the machine's GPU instead of the simulator.
 
 use crate::setting::{context, long};
 use crate::subject::Subject;
 use crate::support::{FixedProvider, PLAIN_HOST};
 use crate::{fragmentation, model, replay, traffic};
 use proptest::prelude::*;
-use sluice_cuda::{Context, DeviceAddress};
+use sluice_cuda::{Context, DeviceAddress, Driver};
 use sluice_cuda_sim::Simulator;
 use sluice_gpu_mem::{DeviceProvider, PinnedProvider};
 use sluice_mem::{
@@ -64,13 +65,16 @@ impl Subject for OnDevice {
     }
 }
 
-/// A context of a simulator of its own, which stays in the process.
-fn simulated() -> Context {
-    context(&Simulator::start("memory=16g"))
+/// A context of the machine's GPU, or of a simulator of its own, which stays in the process.
+fn machine() -> Context {
+    match std::env::var_os("SLUICE_TEST_GPU") {
+        Some(_) => Driver::open().unwrap().select(None).unwrap().context().unwrap(),
+        None => context(&Simulator::start("memory=16g")),
+    }
 }
 
 fn on_device(options: &ArenaOptions, over: impl FnOnce(DeviceProvider) -> Arc<dyn Provider>) -> Box<dyn Subject> {
-    let context = simulated();
+    let context = machine();
     let arena = DeviceArena::with_provider(over(DeviceProvider::new(context.clone())), options);
     Box::new(OnDevice { arena, context })
 }
@@ -85,7 +89,7 @@ fn device_decorated(options: &ArenaOptions) -> Box<dyn Subject> {
 
 fn pinned_over<P: Provider + 'static>(options: &ArenaOptions, provider: P) -> Box<dyn Subject> {
     let provider = PinnedProvider::new(provider, usize::MAX);
-    provider.attach(simulated());
+    provider.attach(machine());
     Box::new(Arena::with_provider(Arc::new(provider), options))
 }
 
