@@ -1,8 +1,16 @@
 //! Ways to have device memory for a round of copy, kernel, copy.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use sluice_cuda::{Context, CudaError, DeviceAddress, DeviceMemory, Stream};
+use sluice_cuda::{Context, DeviceAddress, DeviceMemory, Stream, Wait};
+use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions, StreamLease};
+
+/// Longer than a lease takes to become free.
+const LIMIT: Duration = Duration::from_secs(60);
+/// What the arena may have, and what it asks the driver for at a time.
+const ARENA_BYTES: usize = 2 << 30;
+const CHUNK_BYTES: usize = 256 << 20;
 
 /// The way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +24,13 @@ pub(crate) enum Allocation {
     LockedPool,
     /// The driver's own pool, ordered by streams: `cuMemAllocAsync` and `cuMemFreeAsync`.
     DriversPool,
+    /// Sluice's arena, ordered by streams.
+    StreamArena,
 }
 
 impl Allocation {
-    pub(crate) const ALL: [Self; 4] = [Self::Kept, Self::Driver, Self::LockedPool, Self::DriversPool];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Kept, Self::Driver, Self::LockedPool, Self::DriversPool, Self::StreamArena];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -27,7 +38,13 @@ impl Allocation {
             Self::Driver => "cuMemAlloc, cuMemFree",
             Self::LockedPool => "pool behind a lock",
             Self::DriversPool => "cuMemAllocAsync, cuMemFreeAsync",
+            Self::StreamArena => "Sluice's stream arena",
         }
+    }
+
+    /// Whether a piece is given back before the stream's work is done.
+    pub(crate) fn frees_in_order(self) -> bool {
+        matches!(self, Self::DriversPool | Self::StreamArena)
     }
 }
 
@@ -35,6 +52,7 @@ impl Allocation {
 pub(crate) enum Piece {
     Whole(DeviceMemory),
     OfDriversPool(DeviceAddress),
+    Leased(StreamLease),
 }
 
 impl Piece {
@@ -42,51 +60,93 @@ impl Piece {
         match self {
             Self::Whole(memory) => memory.address(),
             Self::OfDriversPool(address) => *address,
+            Self::Leased(lease) => lease.address(),
         }
     }
 }
 
-/// Pieces of one size.
+/// Pieces of one size for all threads.
 pub(crate) struct Pieces {
     allocation: Allocation,
     bytes: usize,
     free: Mutex<Vec<DeviceMemory>>,
+    arena: Option<Arc<StreamArena>>,
 }
 
 impl Pieces {
-    pub(crate) fn new(allocation: Allocation, bytes: usize) -> Self {
-        Self { allocation, bytes, free: Mutex::default() }
+    pub(crate) fn new(context: &Context, allocation: Allocation, bytes: usize) -> Self {
+        let arena = (allocation == Allocation::StreamArena).then(|| {
+            let options =
+                StreamArenaOptions { chunk_bytes: CHUNK_BYTES, ..StreamArenaOptions::with_limit(ARENA_BYTES) };
+            StreamArena::new(context.clone(), options)
+        });
+        Self { allocation, bytes, free: Mutex::default(), arena }
     }
 
-    /// Whether a thread has its piece for all rounds.
-    pub(crate) fn are_kept(&self) -> bool {
-        self.allocation == Allocation::Kept
+    /// Those of the calling thread, which works on `stream`.
+    pub(crate) fn attach(&self, stream: Stream) -> Attached<'_> {
+        let way = match &self.arena {
+            Some(arena) => Way::Arena(arena.attach(stream)),
+            None => Way::Stream(stream),
+        };
+        Attached { pieces: self, way }
     }
 
-    /// Whether a piece is given back before the stream's work is done.
-    pub(crate) fn are_freed_in_order(&self) -> bool {
-        self.allocation == Allocation::DriversPool
+    fn free(&self) -> std::sync::MutexGuard<'_, Vec<DeviceMemory>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    pub(crate) fn take(&self, context: &Context, stream: &Stream) -> Result<Piece, CudaError> {
-        match self.allocation {
-            Allocation::DriversPool => stream.allocate_from_pool(self.bytes).map(Piece::OfDriversPool),
-            Allocation::LockedPool => {
-                let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                free.map_or_else(|| context.allocate(self.bytes), Ok).map(Piece::Whole)
-            }
-            Allocation::Kept | Allocation::Driver => context.allocate(self.bytes).map(Piece::Whole),
+/// The pieces of one thread.
+pub(crate) struct Attached<'a> {
+    pieces: &'a Pieces,
+    way: Way,
+}
+
+enum Way {
+    Stream(Stream),
+    Arena(ArenaStream),
+}
+
+impl Attached<'_> {
+    /// The stream for all work on the pieces.
+    pub(crate) fn stream(&self) -> &Stream {
+        match &self.way {
+            Way::Stream(stream) => stream,
+            Way::Arena(attached) => attached.stream(),
         }
     }
 
-    /// Gives a piece back; unless [`Pieces::are_freed_in_order`], the work that uses it is done.
-    pub(crate) fn give_back(&self, piece: Piece, stream: &Stream) -> Result<(), CudaError> {
+    pub(crate) fn take(&self) -> Result<Piece, String> {
+        let (bytes, stream) = (self.pieces.bytes, self.stream());
+        if let Way::Arena(attached) = &self.way {
+            return attached.lease(bytes, Wait::at_most(LIMIT)).map(Piece::Leased).map_err(|why| why.to_string());
+        }
+        let taken = match self.pieces.allocation {
+            Allocation::DriversPool => stream.allocate_from_pool(bytes).map(Piece::OfDriversPool),
+            Allocation::LockedPool => {
+                let free = self.pieces.free().pop();
+                free.map_or_else(|| stream.context().allocate(bytes), Ok).map(Piece::Whole)
+            }
+            _ => stream.context().allocate(bytes).map(Piece::Whole),
+        };
+        taken.map_err(|why| why.to_string())
+    }
+
+    /// Gives a piece back; unless pieces are freed in order, the work that uses it is done.
+    pub(crate) fn give_back(&self, piece: Piece) -> Result<(), String> {
         match piece {
             // SAFETY: from the pool, given back once, after the work of this stream, which alone uses it.
-            Piece::OfDriversPool(address) => unsafe { stream.free_to_pool(address) },
+            Piece::OfDriversPool(address) => unsafe { self.stream().free_to_pool(address) }.map_err(|e| e.to_string()),
+            Piece::Leased(lease) => {
+                if let Way::Arena(attached) = &self.way {
+                    attached.free(lease);
+                }
+                Ok(())
+            }
             Piece::Whole(memory) => {
-                if self.allocation == Allocation::LockedPool {
-                    self.free.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+                if self.pieces.allocation == Allocation::LockedPool {
+                    self.pieces.free().push(memory);
                 }
                 Ok(())
             }

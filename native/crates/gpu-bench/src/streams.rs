@@ -4,9 +4,9 @@ use std::ptr::NonNull;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use sluice_cuda::{CudaError, DeviceAddress, Event, Launch, Stream, Wait};
+use sluice_cuda::{Context, CudaError, DeviceAddress, Event, Launch, Stream, Wait};
 
-use crate::allocation::{Allocation, Pieces};
+use crate::allocation::{Allocation, Piece, Pieces};
 use crate::kernel;
 use crate::machine::Machine;
 
@@ -96,13 +96,14 @@ fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation)
     let context = &machine.context;
     let simulated = machine.simulator.as_ref();
     let before = simulated.map(|simulator| (simulator.timeline().len(), simulator.counts().waits));
-    let pieces = Pieces::new(allocation, plan.bytes);
+    let pieces = Pieces::new(context, allocation, plan.bytes);
     let start = context.timing_event().map_err(|e| e.to_string())?;
     let all_ready = Barrier::new(plan.threads as usize + 1);
     let (worked, seconds) = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
             .map(|row| {
-                let worker = Worker { machine, plan, pieces: &pieces, row: row as usize, per_thread, start: &start };
+                let row = row as usize;
+                let worker = Worker { machine, plan, pieces: &pieces, allocation, row, per_thread, start: &start };
                 let all_ready = &all_ready;
                 scope.spawn(move || worker.work(all_ready))
             })
@@ -124,11 +125,22 @@ fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation)
     Ok(Outcome { per_thread, allocation, seconds, driver_waits, bars })
 }
 
+/// Before, between and after the three pieces of a round's work.
+struct Events([Event; 4]);
+
+impl Events {
+    fn new(context: &Context) -> Result<Self, CudaError> {
+        let event = || context.timing_event();
+        Ok(Self([event()?, event()?, event()?, event()?]))
+    }
+}
+
 /// One thread's part.
 struct Worker<'a> {
     machine: &'a Machine,
     plan: &'a Plan,
     pieces: &'a Pieces,
+    allocation: Allocation,
     row: usize,
     per_thread: bool,
     start: &'a Event,
@@ -151,40 +163,41 @@ impl Worker<'_> {
         if bars.is_err() {
             // The device may still use it.
             std::mem::forget((host, std::mem::take(&mut found)));
-            return bars.map_err(|e| e.to_string());
+            return bars;
         }
         for registration in pinned {
             registration.map_err(|e| e.to_string())?;
         }
         match found == expected {
-            true => bars.map_err(|e| e.to_string()),
+            true => bars,
             false => Err(format!("thread {}: the kernel's results are wrong", self.row)),
         }
     }
 
-    fn rounds(&self, host: &[u64], found: &mut [u64]) -> Result<Vec<Bar>, CudaError> {
+    fn rounds(&self, host: &[u64], found: &mut [u64]) -> Result<Vec<Bar>, String> {
         let context = &self.machine.context;
         let stream = if self.per_thread { context.thread_stream() } else { context.legacy_stream() };
-        let events = [(); 4].map(|()| context.timing_event());
-        let [a, b, c, d] = events;
-        let events = [a?, b?, c?, d?];
-        let mut kept = if self.pieces.are_kept() { Some(self.pieces.take(context, &stream)?) } else { None };
+        let pieces = self.pieces.attach(stream);
+        let events = Events::new(context).map_err(|e| e.to_string())?;
+        let mut kept: Option<Piece> = None;
         let mut bars = Vec::new();
         for _ in 0..self.plan.rounds {
-            let piece = match kept.take() {
-                Some(piece) => piece,
-                None => self.pieces.take(context, &stream)?,
-            };
-            self.put(&stream, piece.address(), host, found, &events)?;
-            if self.pieces.are_freed_in_order() {
-                self.pieces.give_back(piece, &stream)?;
-                stream.finish(Wait::at_most(LIMIT))?;
+            let piece = kept.take().map_or_else(|| pieces.take(), Ok)?;
+            let stream = pieces.stream();
+            self.put(stream, piece.address(), host, found, &events).map_err(|e| e.to_string())?;
+            let finish = || stream.finish(Wait::at_most(LIMIT)).map_err(|e| e.to_string());
+            if self.allocation.frees_in_order() {
+                pieces.give_back(piece)?;
+                finish()?;
             } else {
-                stream.finish(Wait::at_most(LIMIT))?;
-                if self.pieces.are_kept() { kept = Some(piece) } else { self.pieces.give_back(piece, &stream)? }
+                finish()?;
+                match self.allocation {
+                    Allocation::Kept => kept = Some(piece),
+                    _ => pieces.give_back(piece)?,
+                }
             }
             if self.machine.is_real() {
-                self.add_bars(&mut bars, &events)?;
+                self.add_bars(&mut bars, &events).map_err(|e| e.to_string())?;
             }
         }
         Ok(bars)
@@ -197,28 +210,28 @@ impl Worker<'_> {
         memory: DeviceAddress,
         host: &[u64],
         found: &mut [u64],
-        events: &[Event; 4],
+        events: &Events,
     ) -> Result<(), CudaError> {
         let (bytes, words) = (self.plan.bytes, host.len() as u32);
         let (mut address, mut count, mut turns) = (memory.0, words, self.plan.turns);
         let mut parameters = [(&raw mut address).cast(), (&raw mut count).cast(), (&raw mut turns).cast()];
-        events[0].record(stream)?;
+        events.0[0].record(stream)?;
         // SAFETY: the caller keeps all memory until the stream has finished, and only this thread's stream uses it; the
         // parameters are the kernel's.
         unsafe {
             stream.copy_to_device(memory, host.as_ptr().cast(), bytes)?;
-            events[1].record(stream)?;
+            events.0[1].record(stream)?;
             let launch = Launch::linear(words.div_ceil(BLOCK), BLOCK);
             stream.launch(&self.machine.kernel, launch, &mut parameters)?;
-            events[2].record(stream)?;
+            events.0[2].record(stream)?;
             stream.copy_to_host(found.as_mut_ptr().cast(), memory, bytes)?;
         }
-        events[3].record(stream)
+        events.0[3].record(stream)
     }
 
-    fn add_bars(&self, bars: &mut Vec<Bar>, events: &[Event; 4]) -> Result<(), CudaError> {
+    fn add_bars(&self, bars: &mut Vec<Bar>, events: &Events) -> Result<(), CudaError> {
         let mut times = [0.0; 4];
-        for (time, event) in times.iter_mut().zip(events) {
+        for (time, event) in times.iter_mut().zip(&events.0) {
             *time = event.elapsed_since(self.start)?.as_secs_f64() * 1e3;
         }
         for (i, kind) in [Kind::ToDevice, Kind::Kernel, Kind::ToHost].into_iter().enumerate() {
@@ -278,14 +291,14 @@ mod tests {
         let machine = Machine::simulated(3).expect("made");
         let plan = Plan { threads: 4, rounds: 3, bytes: 4096, turns: 5 };
         let outcomes = run_all(&machine, &plan).expect("no mistakes");
-        assert_eq!(outcomes.len(), 8);
+        assert_eq!(outcomes.len(), 10);
         for outcome in &outcomes {
             assert_eq!(outcome.bars.len(), 4 * 3 * 3, "{:?}", outcome.allocation);
             let rows = outcome.bars.iter().map(|bar| bar.row).max().unwrap_or(0) + 1;
             assert_eq!(rows, if outcome.per_thread { 4 } else { 1 });
             let frees = if outcome.allocation == Allocation::Driver { 12 } else { 0 };
             assert!(outcome.driver_waits.is_some_and(|waits| waits >= frees), "{:?}", outcome.driver_waits);
-            if outcome.allocation == Allocation::DriversPool {
+            if outcome.allocation.frees_in_order() {
                 assert_eq!(outcome.driver_waits, Some(0), "a free in order waits for nothing");
             }
         }
