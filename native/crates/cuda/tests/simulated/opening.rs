@@ -137,3 +137,38 @@ fn opening_and_closing_a_thousand_times_leaves_nothing() {
     assert_eq!((counts.contexts, counts.pending, simulator.violations()), (0, 0, Vec::new()));
     assert_eq!(driver(&simulator).select(None).expect("there").statistics(), sluice_cuda::Statistics::default());
 }
+
+/// The variable by which a test tells the same test in another process to say what it opens.
+const OPENING: &str = "SLUICE_CUDA_TEST_OPENS";
+
+/// What a process with these variables says of its driver.
+fn opened(variables: &[(&str, &str)]) -> String {
+    let program = std::env::current_exe().expect("this test");
+    let name = "opening::the_environment_says_which_library_is_opened";
+    let mut command = std::process::Command::new(program);
+    command.args(["--exact", name, "--nocapture"]).env(OPENING, "1").env_remove("SLUICE_CUDA_LIBRARY");
+    let output = command.envs(variables.iter().copied()).output().expect("runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_environment_says_which_library_is_opened() {
+    if std::env::var_os(OPENING).is_some() {
+        match Driver::open() {
+            Ok(driver) => println!("opened {}", driver.describe()),
+            Err(why) => println!("refused: {why}"),
+        }
+        return;
+    }
+    let simulator = Simulator::start("");
+    let path = simulator.path().display().to_string();
+    let said = opened(&[("SLUICE_CUDA_LIBRARY", &path), ("SLUICE_CUDA_SIM", "version=13020 devices=2")]);
+    assert!(said.contains(&format!("opened CUDA 13.2 ({path})")), "{said}");
+    let said = opened(&[("SLUICE_CUDA_LIBRARY", &path), ("SLUICE_CUDA_SIM", "fail=cuInit@1:100")]);
+    assert!(said.contains("refused: cuInit: CUDA_ERROR_NO_DEVICE"), "{said}");
+    let said = opened(&[("SLUICE_CUDA_LIBRARY", "/nonexistent/libcuda.so.1")]);
+    assert!(said.contains("refused: no usable CUDA driver at /nonexistent/libcuda.so.1"), "{said}");
+    let said = opened(&[("SLUICE_CUDA_LIBRARY", "")]);
+    // As without the variable: the machine's driver, if it has one that works.
+    assert!(said.contains("opened CUDA") || said.contains("refused: ") && !said.contains("driver at :"), "{said}");
+}
