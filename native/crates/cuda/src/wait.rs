@@ -115,6 +115,7 @@ mod tests {
             }),
             Waited::TimedOut
         );
-        assert!((3..=120).contains(&asked), "{asked} questions in 100 ms");
+        // Fewer on a machine that is busy with others.
+        assert!((2..=120).contains(&asked), "{asked} questions in 100 ms");
     }
 }

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sluice_cuda::{Context, ErrorKind, Wait, Waited};
+use sluice_cuda::{Context, ErrorKind, Waited};
 use sluice_cuda_sim::Simulator;
 
 use crate::{allocate, context, driver, long, put, short};
@@ -42,15 +42,14 @@ fn memory_beyond_the_limit_on_pinned_memory_is_refused() {
 /// Every call is refused at once, without the driver being asked, and all that there is can be dropped.
 fn check_lost(simulator: &Simulator, context: Context) {
     assert_eq!(context.lost().expect("lost").kind(), ErrorKind::DeviceLost);
-    let before = simulator.calls("cuMemAlloc_v2");
-    let started = Instant::now();
+    let before = (simulator.calls("cuMemAlloc_v2"), context.statistics().waits);
     for _ in 0..10 {
         let refused = context.allocate(4096).expect_err("lost");
         assert_eq!(refused.kind(), ErrorKind::DeviceLost);
         assert!(refused.to_string().starts_with("the device was lost: "), "{refused}");
     }
-    assert!(started.elapsed() < Duration::from_secs(5), "no waits");
-    assert_eq!((simulator.calls("cuMemAlloc_v2"), context.statistics().refused >= 10), (before, true));
+    assert_eq!((simulator.calls("cuMemAlloc_v2"), context.statistics().waits), before);
+    assert!(context.statistics().refused >= 10);
     let device = context.device().clone();
     assert_eq!(device.context().expect_err("for good").kind(), ErrorKind::DeviceLost);
     let released = simulator.calls("cuDevicePrimaryCtxRelease_v2");
@@ -149,7 +148,7 @@ fn a_killed_task_gives_its_wait_up() {
             std::thread::sleep(Duration::from_millis(10));
             killed.store(true, Ordering::Relaxed);
         });
-        let given_up = stream.finish(Wait::at_most(Duration::from_secs(60)).unless(&killed)).expect_err("killed");
+        let given_up = stream.finish(long().unless(&killed)).expect_err("killed");
         assert_eq!(given_up.kind(), ErrorKind::Killed);
     });
     assert!(context.lost().is_none(), "the next task may still wait for it");
@@ -200,7 +199,7 @@ fn a_driver_that_does_not_answer_holds_up_only_its_callers() {
     let memory = allocate(&context, 1);
     std::thread::scope(|scope| {
         let blocked = scope.spawn(|| context.allocate(4096).map(|memory| memory.bytes()));
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(600);
         while simulator.calls("cuMemAlloc_v2") < 2 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
