@@ -102,9 +102,13 @@ pub(crate) fn release() {
     RELEASED.notify_all();
 }
 
-fn block(machine: MutexGuard<'static, Machine>) -> MutexGuard<'static, Machine> {
+fn block(machine: MutexGuard<'static, Machine>, function: &str) -> MutexGuard<'static, Machine> {
     let waited = RELEASED.wait_timeout_while(machine, BLOCKED, |machine| !machine.released);
-    waited.unwrap_or_else(PoisonError::into_inner).0
+    let mut machine = waited.unwrap_or_else(PoisonError::into_inner).0;
+    if !machine.released {
+        machine.report(format!("{function} was blocked for {BLOCKED:?}"));
+    }
+    machine
 }
 
 pub(crate) fn push(device: usize) {
@@ -119,25 +123,28 @@ pub(crate) fn current() -> Option<usize> {
     CURRENT.with_borrow(|current| current.last().copied())
 }
 
-/// A call of the driver.
-pub(crate) fn call(function: &'static str, body: impl FnOnce(&mut Machine) -> Result<(), Status>) -> Status {
+/// Counts a call of the driver, and makes the fault that is planned for it.
+fn begin(function: &'static str) -> Result<MutexGuard<'static, Machine>, Status> {
     let mut machine = lock();
     let effect = machine.faults.call(function);
+    machine.hang_next = effect == Some(Effect::Hang);
     match effect {
-        Some(Effect::Fail(status)) => return status,
+        Some(Effect::Fail(status)) => Err(status),
         Some(Effect::Sticky(status)) => {
             for device in &mut machine.devices {
                 device.sticky.get_or_insert(status);
             }
-            return status;
+            Err(status)
         }
-        Some(Effect::Block) => machine = block(machine),
-        Some(Effect::Hang) | None => machine.hang_next = effect.is_some(),
+        Some(Effect::Block) => Ok(block(machine, function)),
+        Some(Effect::Hang) | None => Ok(machine),
     }
-    match body(&mut machine) {
-        Ok(()) => status::SUCCESS,
-        Err(status) => status,
-    }
+}
+
+/// A call of the driver.
+pub(crate) fn call(function: &'static str, body: impl FnOnce(&mut Machine) -> Result<(), Status>) -> Status {
+    let done = begin(function).and_then(|mut machine| body(&mut machine));
+    done.err().unwrap_or(status::SUCCESS)
 }
 
 /// A call that works on a device through the current context.
@@ -152,29 +159,28 @@ pub(crate) fn call_in_context(
     })
 }
 
-/// A call before which the driver waits for all work of the device.
+/// A call before which the driver waits for the work that the device has then.
 pub(crate) fn call_after_all(
     function: &'static str,
     body: impl FnOnce(&mut Machine, usize) -> Result<(), Status>,
 ) -> Status {
-    let waited = call_in_context(function, |machine, device| {
+    let after_all = || {
+        let mut machine = begin(function)?;
+        let device = current().ok_or(status::INVALID_CONTEXT)?;
+        machine.check(device)?;
         machine.waits += 1;
         let targets = machine.schedule.of_device(device);
         machine.go_on(&targets, usize::MAX);
-        machine.schedule.observe_device(device);
-        Ok(())
-    });
-    if waited != status::SUCCESS {
-        return waited;
-    }
-    let mut machine = lock();
-    let Some(device) = current() else { return status::INVALID_CONTEXT };
-    if machine.schedule.pending(device).next().is_some() {
-        // Something never ends.
-        machine = block(machine);
-    }
-    let done = machine.check(device).and_then(|()| body(&mut machine, device));
-    done.err().unwrap_or(status::SUCCESS)
+        if machine.schedule.is_done(&targets) {
+            machine.schedule.observe_device(device);
+        } else {
+            // Something never ends.
+            machine = block(machine, function);
+        }
+        machine.check(device)?;
+        body(&mut machine, device)
+    };
+    after_all().err().unwrap_or(status::SUCCESS)
 }
 
 impl Machine {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sluice_cuda::{Context, DeviceAddress, DeviceMemory, Stream, Wait};
+use sluice_cuda::{Context, DeviceAddress, DeviceMemory, Stream, Wait, Waited};
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions, StreamLease};
 
 /// Longer than a lease takes to become free.
@@ -81,6 +81,16 @@ impl Pieces {
             StreamArena::new(context.clone(), options)
         });
         Self { allocation, bytes, free: Mutex::default(), arena }
+    }
+
+    /// Takes back what streams have freed, when their threads have ended: the arena cannot give memory to the driver
+    /// that it does not know to be free.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let Some(arena) = &self.arena else { return Ok(()) };
+        match arena.settle(Wait::at_most(LIMIT)).map_err(|e| e.to_string())? {
+            Waited::Done => Ok(()),
+            other => Err(format!("leases that were freed did not come back: {other:?}")),
+        }
     }
 
     /// Those of the calling thread, which works on `stream`.

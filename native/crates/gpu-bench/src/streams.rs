@@ -117,6 +117,7 @@ fn run(machine: &Machine, plan: &Plan, per_thread: bool, allocation: Allocation)
         (worked, began.elapsed().as_secs_f64())
     });
     let mut bars = worked?.concat();
+    pieces.settle()?;
     let mut driver_waits = None;
     if let (Some(simulator), Some((steps, waits))) = (simulated, before) {
         bars = bars_of(&simulator.timeline()[steps..]);

@@ -216,6 +216,26 @@ fn putting_work_into_streams_never_waits() {
     assert_eq!(simulator.counts().waits, 1, "giving memory back to the driver does");
 }
 
+#[test]
+fn memory_is_freed_while_other_threads_go_on() {
+    let simulator = Simulator::start("memory=64m");
+    let context = context(&simulator);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let stream = context.thread_stream();
+                for _ in 0..200 {
+                    let memory = allocate(&context, 64);
+                    put(&stream, memory.address(), &[1; 64]);
+                }
+            });
+        }
+    });
+    let counts = simulator.counts();
+    assert_eq!((counts.waits, counts.allocations, counts.pending), (800, 0, 0));
+    assert_eq!(simulator.violations(), [""; 0]);
+}
+
 const IN_C: &str = r#"
 #include "sluice_cuda_sim.h"
 static void add(const struct sluice_kernel_call *call) {
