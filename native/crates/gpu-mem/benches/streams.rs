@@ -31,9 +31,8 @@ const LIMIT: usize = 4 << 30;
 const SLOTS: usize = 16;
 const ONE_SIZE: usize = 1 << 20;
 const REPEATS: usize = 5;
-/// Leases between two questions to the stream, and such rounds before time is taken.
+/// Leases between two questions to the stream.
 const STEPS: u64 = 64;
-const WARM_UP: usize = 30;
 
 /// One thread's leases; slot by slot they are replaced.
 trait Worker {
@@ -190,14 +189,18 @@ fn per_second(candidate: &dyn Candidate, context: &Context, load: Load, threads:
             let (start, steps) = (&start, &steps);
             scope.spawn(move || {
                 let mut worker = candidate.worker(thread, context.thread_stream());
-                let (mut random, mut own) = (Random(thread as u64), 0);
-                (0..WARM_UP).for_each(|_| load.steps(&mut *worker, &mut random));
+                let mut random = Random(thread as u64);
+                let mut run = |time: Duration| {
+                    let (begun, mut steps) = (Instant::now(), 0);
+                    while begun.elapsed() < time {
+                        load.steps(&mut *worker, &mut random);
+                        steps += STEPS;
+                    }
+                    steps
+                };
+                run(time / 4);
                 start.wait();
-                let begun = Instant::now();
-                while begun.elapsed() < time {
-                    load.steps(&mut *worker, &mut random);
-                    own += STEPS;
-                }
+                let own = run(time);
                 steps.fetch_add(own, Relaxed);
                 // No thread gives its leases back while others are timed.
                 start.wait();

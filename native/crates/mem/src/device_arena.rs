@@ -181,9 +181,11 @@ mod tests {
 
         fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
             let address = self.next.fetch_add(bytes / SEGMENT_BYTES, SeqCst) * SEGMENT_BYTES;
-            // SAFETY: no test touches memory, and no region has the addresses of another one.
             Ok(match self.device {
-                Some(device) => unsafe { MappedRegion::of_device(device, address, bytes) },
+                Some(device) => {
+                    // SAFETY: no test touches memory, and no region has the addresses of another one.
+                    unsafe { MappedRegion::of_device(device, address, bytes) }
+                }
                 None => {
                     let start = NonNull::new(std::ptr::without_provenance_mut(address)).expect("not zero");
                     // SAFETY: as above.
@@ -203,7 +205,7 @@ mod tests {
         );
         assert_eq!(arena.device(), 3);
         let leases: Vec<DeviceLease> = (0..200).map(|nth| arena.lease(nth * 5_000).expect("memory")).collect();
-        assert!(leases[0].is_empty() && leases[7].len() == 35_000 && leases[9].address() % 64 == 0);
+        assert!(leases[0].is_empty() && leases[7].len() == 35_000 && leases[9].address().is_multiple_of(64));
         let raw = arena.lease(100).expect("memory").into_raw();
         arena.check_quiet().expect("sound");
         drop(leases);
