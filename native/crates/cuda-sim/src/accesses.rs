@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-/// How many uses are remembered.
+/// From how many uses on those that somebody has seen to be done are forgotten.
 const REMEMBERED: usize = 2048;
 
 /// By stream.
@@ -52,11 +52,15 @@ pub(crate) struct Access {
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
     done: VecDeque<Access>,
+    /// How many there may be before the next are forgotten.
+    room: usize,
 }
 
 impl Accesses {
-    /// Remembers a use by work with this clock. An earlier one that is in no order with it, in words.
-    pub(crate) fn add(&mut self, access: Access, clock: &Clock) -> Option<String> {
+    /// Remembers a use by work with this clock. An earlier one that is in no order with it, in words. Of many uses
+    /// those are forgotten that are done according to `observed`: all work that is put into streams from now on is
+    /// after them. (Work that is pending now may not be; such a pair is not found then.)
+    pub(crate) fn add(&mut self, access: Access, clock: &Clock, observed: &Clock) -> Option<String> {
         let conflict = self.done.iter().rev().find(|other| {
             let overlaps = other.start < access.end && access.start < other.end;
             overlaps && (other.write || access.write) && clock.get(other.stream) < other.number
@@ -70,8 +74,9 @@ impl Accesses {
             self.done.pop_back();
         }
         self.done.push_back(access);
-        if self.done.len() > REMEMBERED {
-            self.done.pop_front();
+        if self.done.len() > self.room.max(REMEMBERED) {
+            self.done.retain(|access| observed.get(access.stream) < access.number);
+            self.room = 2 * self.done.len();
         }
         words
     }
@@ -113,14 +118,26 @@ mod tests {
     #[test]
     fn only_conflicting_uses_need_an_order() {
         let mut accesses = Accesses::default();
-        assert_eq!(accesses.add(access(0, 1, 0, true), &clock(&[1])), None);
-        assert_eq!(accesses.add(access(1, 1, 10, true), &clock(&[0, 1])), None, "beside it");
-        assert_eq!(accesses.add(access(1, 2, 5, false), &clock(&[1, 2])), None, "after it");
-        let words = accesses.add(access(2, 1, 9, false), &clock(&[0, 2, 1])).expect("in no order");
+        assert_eq!(accesses.add(access(0, 1, 0, true), &clock(&[1]), &Clock::default()), None);
+        assert_eq!(accesses.add(access(1, 1, 10, true), &clock(&[0, 1]), &Clock::default()), None, "beside it");
+        assert_eq!(accesses.add(access(1, 2, 5, false), &clock(&[1, 2]), &Clock::default()), None, "after it");
+        let words = accesses.add(access(2, 1, 9, false), &clock(&[0, 2, 1]), &Clock::default()).expect("in no order");
         assert!(words.contains("stream 2 reads 1 bytes at 0x9 that f of stream 0 writes"), "{words}");
-        assert_eq!(accesses.add(access(3, 1, 5, false), &clock(&[1, 1, 0, 1])), None, "two reads");
+        assert_eq!(accesses.add(access(3, 1, 5, false), &clock(&[1, 1, 0, 1]), &Clock::default()), None, "two reads");
         accesses.forget(0, 10);
-        assert_eq!(accesses.add(access(4, 1, 0, true), &clock(&[0, 1, 1, 1, 1])).map(|_| ()), None);
+        assert_eq!(accesses.add(access(4, 1, 0, true), &clock(&[0, 1, 1, 1, 1]), &Clock::default()).map(|_| ()), None);
+    }
+
+    #[test]
+    fn only_uses_that_were_seen_done_are_forgotten() {
+        let (mut accesses, observed) = (Accesses::default(), clock(&[0, 5000]));
+        assert_eq!(accesses.add(access(0, 1, 0, true), &clock(&[1]), &observed), None);
+        for number in 1..=5000 {
+            let own = clock(&[0, number]);
+            assert_eq!(accesses.add(access(1, number, 100 * number, true), &own, &observed), None);
+        }
+        assert!(accesses.done.len() <= REMEMBERED + 1, "{}", accesses.done.len());
+        assert!(accesses.add(access(2, 1, 0, true), &clock(&[0, 5000, 1]), &observed).is_some(), "nobody saw it done");
     }
 
     #[test]

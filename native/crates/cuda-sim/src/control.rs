@@ -1,10 +1,45 @@
 //! What a test asks of the simulator in the library, by functions that are found like the driver's.
 
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, KernelFunction};
 use crate::machine::{self, lock};
 
 /// How many numbers [`sluice_sim_counts`] writes, in the order of `Counts`.
 pub(crate) const COUNTS: usize = 10;
+
+/// The number of what these functions take and give: to be changed with their types or with `KernelCall`.
+pub(crate) const ABI: u64 = 2;
+
+/// A kernel as it is handed to the library.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct RegisteredKernel {
+    name: *const u8,
+    name_bytes: usize,
+    parameter_bytes: *const usize,
+    parameter_count: usize,
+    function: KernelFunction,
+    raw: bool,
+}
+
+impl From<Kernel> for RegisteredKernel {
+    fn from(kernel: Kernel) -> Self {
+        let Kernel { name, parameter_bytes, function, raw } = kernel;
+        Self {
+            name: name.as_ptr(),
+            name_bytes: name.len(),
+            parameter_bytes: parameter_bytes.as_ptr(),
+            parameter_count: parameter_bytes.len(),
+            function,
+            raw,
+        }
+    }
+}
+
+/// Which [`ABI`] the library has.
+#[unsafe(no_mangle)]
+pub extern "C" fn sluice_sim_abi() -> u64 {
+    ABI
+}
 
 /// A text of a caller in this process.
 ///
@@ -41,8 +76,14 @@ pub unsafe extern "C" fn sluice_sim_configure(text: *const u8, bytes: usize, pla
 /// # Safety
 /// The kernel is one of this process, and its function stays.
 #[unsafe(no_mangle)]
-#[expect(improper_ctypes_definitions, reason = "both sides are this crate, compiled once")]
-pub unsafe extern "C" fn sluice_sim_register(kernel: Kernel) {
+pub unsafe extern "C" fn sluice_sim_register(kernel: RegisteredKernel) {
+    // SAFETY: made of a `Kernel`, whose name and sizes are constants of this process.
+    let kernel = unsafe {
+        let name = std::slice::from_raw_parts(kernel.name, kernel.name_bytes);
+        let Ok(name) = std::str::from_utf8(name) else { return };
+        let parameter_bytes = std::slice::from_raw_parts(kernel.parameter_bytes, kernel.parameter_count);
+        Kernel { name, parameter_bytes, function: kernel.function, raw: kernel.raw }
+    };
     lock().kernels.push(kernel);
 }
 

@@ -13,6 +13,9 @@ use crate::work::Work;
 
 const CONTEXTS: usize = 0xc000;
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+/// In x, y, z, as GPUs of compute capability 3.0 and later have it.
+const MOST_BLOCKS: [c_uint; 3] = [0x7fff_ffff, 65_535, 65_535];
+const MOST_THREADS: [c_uint; 3] = [1024, 1024, 64];
 const MAX_SHARED_BYTES: u32 = 227 << 10;
 
 /// Writes a result, unless there is no place for it.
@@ -157,7 +160,10 @@ pub extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_
         if let Some(status) = machine.devices[index].sticky {
             return Err(status);
         }
-        if machine.config.mode == 2 || machine.config.held {
+        if machine.config.mode == 2 {
+            return Err(status::UNKNOWN);
+        }
+        if machine.config.held {
             return Err(status::DEVICE_UNAVAILABLE);
         }
         give(context, std::ptr::without_provenance_mut(CONTEXTS + index))?;
@@ -329,6 +335,7 @@ pub extern "C" fn cuMemcpyHtoDAsync_v2(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyDtoHAsync_v2(target: *mut c_void, source: u64, bytes: usize, stream: *mut c_void) -> Status {
     call_in_context("cuMemcpyDtoHAsync_v2", |machine, device| {
+        machine.spoil(target.expose_provenance(), bytes);
         let work = Work::ToHost { target: target.expose_provenance(), source, bytes };
         machine.put(device, "cuMemcpyDtoHAsync_v2", stream.addr(), work)
     })
@@ -393,14 +400,16 @@ fn event(machine: &mut Machine, device: usize, event: *mut c_void) -> Result<usi
     if machine.schedule.events.get(&handle).is_some_and(|event| event.device == device) {
         return Ok(handle);
     }
-    machine.report(format!("event {event:p} was destroyed, or is none"));
+    machine.report(format!("event {event:p} was destroyed, is of another device, or is none"));
     Err(status::INVALID_HANDLE)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: *mut c_void, waited: *mut c_void, _flags: c_uint) -> Status {
     call_in_context("cuStreamWaitEvent", |machine, device| {
-        let handle = event(machine, device, waited)?;
+        // It may be of another device.
+        let of = machine.schedule.events.get(&waited.addr()).map_or(device, |event| event.device);
+        let handle = event(machine, of, waited)?;
         let stream = machine.stream(device, stream.addr())?;
         let hangs = machine.take_hang();
         machine.schedule.put(stream, "cuStreamWaitEvent", Work::Join, Some(handle), hangs);
@@ -574,7 +583,9 @@ pub extern "C" fn cuLaunchKernel(
         let function = machine.functions.get(&function.addr()).ok_or(status::INVALID_HANDLE)?;
         let threads: u64 = block.iter().map(|&threads| u64::from(threads)).product();
         let empty = grid.contains(&0) || block.contains(&0);
-        if empty || threads > 1024 || shared_bytes > function.shared_bytes {
+        let too_large = |shape: [c_uint; 3], most: [c_uint; 3]| shape.iter().zip(most).any(|(&size, most)| size > most);
+        let large = too_large(grid, MOST_BLOCKS) || too_large(block, MOST_THREADS) || threads > 1024;
+        if empty || large || shared_bytes > function.shared_bytes {
             return Err(status::INVALID_VALUE);
         }
         let (module, kernel) = (function.module, function.kernel);

@@ -16,8 +16,9 @@ pub struct Kernel {
     /// driver.
     pub function: KernelFunction,
     /// Whether it reads and writes device memory by its addresses, like code for a GPU. All allocated memory is made
-    /// accessible while it runs then, to other threads too, and its accesses are not seen. Otherwise it asks for each
-    /// range ([`KernelCall::memory`]).
+    /// accessible while it runs then, to other threads too, and its accesses are not seen: neither those of memory that
+    /// is not allocated nor those that nothing puts in order. Otherwise it asks for each range
+    /// ([`KernelCall::memory`]).
     pub raw: bool,
 }
 

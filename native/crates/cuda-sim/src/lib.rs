@@ -14,10 +14,11 @@
 //! 2. Device memory cannot be read or written by the host (`PROT_NONE`): a process that does so dies. Copies and
 //!    kernels reach the same memory by another mapping.
 //! 3. Memory is filled with a pattern when it is allocated and when it is freed.
-//! 4. Two uses of the same memory, one of them a write, that neither streams nor events nor an observed wait have put
+//! 4. The target of a copy to the host has a pattern until the copy is done.
+//! 5. Two uses of the same memory, one of them a write, that neither streams nor events nor an observed wait have put
 //!    in order are reported, whatever the order in which they were done ([`Simulator::violations`]). So are uses of
 //!    memory that is not allocated, second frees and destructions, and what is left when the context is released.
-//! 5. The nth call of a function fails, breaks the context for good, loses the device, starts work that never ends, or
+//! 6. The nth call of a function fails, breaks the context for good, loses the device, starts work that never ends, or
 //!    blocks ([`Simulator::configure`]).
 //!
 //! # What it does not do
@@ -25,7 +26,7 @@
 //! object (`include/sluice_cuda_sim.h`). Times mean nothing.
 //! Copies of host memory that is not pinned are as asynchronous as all others, though the driver may make them at once.
 //! Order that threads of the host have among each other is not seen, except that what one thread has seen done is done
-//! for all.
+//! for all. Accesses of kernels that use addresses as they are (`raw`) are not seen.
 
 mod accesses;
 mod config;

@@ -19,6 +19,8 @@ use crate::work::Work;
 
 /// How many mistakes are kept.
 const REPORTED: usize = 100;
+/// What the host's memory has between the call of a copy to it and the copy.
+const UNWRITTEN: u8 = 0x5e;
 /// A call that blocks gives up after this, so that no test hangs.
 const BLOCKED: Duration = Duration::from_secs(60);
 
@@ -112,15 +114,16 @@ fn block(machine: MutexGuard<'static, Machine>, function: &str) -> MutexGuard<'s
 }
 
 pub(crate) fn push(device: usize) {
-    CURRENT.with_borrow_mut(|current| current.push(device));
+    // Destructors of a thread may call the driver when this is gone.
+    let _ = CURRENT.try_with(|current| current.borrow_mut().push(device));
 }
 
 pub(crate) fn pop() -> Option<usize> {
-    CURRENT.with_borrow_mut(Vec::pop)
+    CURRENT.try_with(|current| current.borrow_mut().pop()).ok().flatten()
 }
 
 pub(crate) fn current() -> Option<usize> {
-    CURRENT.with_borrow(|current| current.last().copied())
+    CURRENT.try_with(|current| current.borrow().last().copied()).ok().flatten()
 }
 
 /// Counts a call of the driver, and makes the fault that is planned for it.
@@ -305,6 +308,17 @@ impl Machine {
         self.schedule.is_done(targets)
     }
 
+    /// Fills what a copy to the host is going to write, so that who reads it too early does not find what is right. Not
+    /// what pending work uses: copies of the same stream may go from and to the same memory.
+    pub(crate) fn spoil(&self, target: usize, bytes: usize) {
+        let end = target.saturating_add(bytes);
+        let ranges = (0..self.devices.len()).flat_map(|device| self.schedule.pending(device));
+        let mut used = ranges.filter_map(|pending| pending.work.host_range());
+        if !used.any(|(from, length)| from < end && target < from.saturating_add(length)) {
+            crate::work::fill_host(target, bytes, UNWRITTEN);
+        }
+    }
+
     /// Frees memory; a wrong address is reported.
     pub(crate) fn free(&mut self, device: usize, address: u64, function: &str) -> Result<(), Status> {
         match self.devices[device].memory.free(address) {
@@ -325,6 +339,12 @@ impl Machine {
         let streams = self.schedule.made_streams(device);
         let events = self.schedule.events.values().filter(|event| event.device == device).count();
         let modules = self.modules.values().filter(|(of, _)| *of == device).count();
+        // Registrations are of all devices.
+        let last = self.devices.iter().all(|device| device.retained == 0);
+        let registrations = if last { std::mem::take(&mut self.registered).len() } else { 0 };
+        if registrations > 0 {
+            self.report(format!("the last context ended with {registrations} registrations of host memory"));
+        }
         if allocations + streams + events + modules > 0 {
             self.report(format!(
                 "the context ended with {allocations} allocations ({bytes} bytes), {streams} streams, {events} events \

@@ -154,15 +154,22 @@ impl DeviceMemory {
     /// Makes allocated memory accessible at the addresses that programs have, or inaccessible again.
     pub(crate) fn open(&self, accessible: bool) {
         let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
-        let page = 4096;
+        let page = page_bytes();
         for (start, bytes) in &self.allocated {
             // Small allocations share a page with others.
             let (from, to) = (start / page * page, (start + bytes).next_multiple_of(page).min(self.bytes));
             let address = std::ptr::with_exposed_provenance_mut(self.device + from);
             // SAFETY: changes how a part of this value's own mapping can be used.
-            unsafe { libc::mprotect(address, to - from, protection) };
+            let changed = unsafe { libc::mprotect(address, to - from, protection) };
+            assert!(changed == 0, "mprotect of device memory: {}", std::io::Error::last_os_error());
         }
     }
+}
+
+/// Bytes of a page of the machine.
+pub(crate) fn page_bytes() -> usize {
+    // SAFETY: asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 impl Drop for DeviceMemory {

@@ -66,7 +66,7 @@ pub(crate) struct Schedule {
     pub(crate) events: BTreeMap<usize, Event>,
     last_id: WorkId,
     /// What threads have seen to be done.
-    observed: Clock,
+    pub(crate) observed: Clock,
 }
 
 impl Schedule {

@@ -2,11 +2,11 @@
 
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use libloading::Library;
 
-use crate::control::COUNTS;
+use crate::control::{ABI, COUNTS, RegisteredKernel};
 use crate::image::LIST;
 use crate::kernel::Kernel;
 
@@ -15,18 +15,21 @@ const VARIABLE: &str = "SLUICE_CUDA_SIM_LIBRARY";
 const FILE: &str = "libsluice_cuda_sim.so";
 
 type Configure = unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> usize;
-#[expect(improper_ctypes_definitions, reason = "both sides are this crate, compiled once")]
-type Register = unsafe extern "C" fn(Kernel);
+type Abi = extern "C" fn() -> u64;
+type Register = unsafe extern "C" fn(RegisteredKernel);
 type Calls = unsafe extern "C" fn(*const u8, usize) -> u64;
 type CountsOf = unsafe extern "C" fn(*mut u64);
 type Texts = unsafe extern "C" fn(*mut u8, usize) -> usize;
 
 /// A library of its own, with devices, memory and mistakes that no other has: tests that run side by side do not meet.
-/// It stays in the process.
+/// It stays in the process. When this value is dropped, mistakes of the program that no call of
+/// [`Simulator::violations`] has returned end the test.
 #[derive(Debug)]
 pub struct Simulator {
     library: ManuallyDrop<Library>,
     folder: PathBuf,
+    /// How many mistakes the test has been told.
+    told: AtomicUsize,
 }
 
 /// What a simulator has and has done.
@@ -77,10 +80,19 @@ impl Simulator {
         let folder = std::env::temp_dir().join(format!("sluice-cuda-sim-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
         let file = folder.join("libcuda.so.1");
-        std::fs::copy(library(), &file).expect("the simulator's library is copied");
+        let library_file = library();
+        std::fs::copy(&library_file, &file).expect("the simulator's library is copied");
         // SAFETY: it is this crate, made for being loaded; a copy is a library of its own to the loader.
         let library = unsafe { Library::new(&file) }.expect("the simulator's library is loaded");
-        let simulator = Self { library: ManuallyDrop::new(library), folder };
+        let simulator = Self { library: ManuallyDrop::new(library), folder, told: AtomicUsize::new(0) };
+        // SAFETY: the library is the simulator, maybe of another build.
+        let abi: Option<Abi> = unsafe { simulator.library.get(b"sluice_sim_abi\0") }.ok().map(|symbol| *symbol);
+        let found = abi.map(|abi| abi());
+        assert!(
+            found == Some(ABI),
+            "{} is of another build: build the crate sluice-cuda-sim anew",
+            library_file.display()
+        );
         simulator.configure(settings);
         simulator
     }
@@ -109,7 +121,7 @@ impl Simulator {
     pub fn register(&self, kernel: Kernel) {
         let register: Register = self.function("sluice_sim_register");
         // SAFETY: a test's function stays as long as its process.
-        unsafe { register(kernel) };
+        unsafe { register(kernel.into()) };
     }
 
     /// The image of a module with these kernels.
@@ -147,7 +159,9 @@ impl Simulator {
 
     /// The program's mistakes that were found so far.
     pub fn violations(&self) -> Vec<String> {
-        self.lines("sluice_sim_mistakes")
+        let found = self.lines("sluice_sim_mistakes");
+        self.told.fetch_max(found.len(), Ordering::Relaxed);
+        found
     }
 
     /// The work that was done since `timeline=1` was set, in order.
@@ -191,6 +205,12 @@ impl Simulator {
 impl Drop for Simulator {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
+        if std::thread::panicking() {
+            return;
+        }
+        let told = self.told.load(Ordering::Relaxed);
+        let untold = self.violations().split_off(told);
+        assert!(untold.is_empty(), "the program makes mistakes with the driver: {untold:#?}");
     }
 }
 
@@ -201,7 +221,7 @@ fn library() -> PathBuf {
     }
     let program = std::env::current_exe().expect("this program has a path");
     let folders = program.ancestors().skip(1).take(2);
-    let files = folders.flat_map(|folder: &Path| [folder.join(FILE), folder.join("deps").join(FILE)]);
+    let files = folders.flat_map(|folder: &Path| [folder.join("deps").join(FILE), folder.join(FILE)]);
     let found: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
     found
         .into_iter()

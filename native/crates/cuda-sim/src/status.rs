@@ -44,7 +44,9 @@ pub(crate) fn words(status: Status) -> Option<(&'static std::ffi::CStr, &'static
         HOST_MEMORY_NOT_REGISTERED => {
             (c"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", c"pointer does not correspond to a registered memory region")
         }
+        709 => (c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
         719 => (c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
+        802 => (c"CUDA_ERROR_SYSTEM_NOT_READY", c"system not yet initialized"),
         UNKNOWN => (c"CUDA_ERROR_UNKNOWN", c"unknown error"),
         _ => return None,
     })

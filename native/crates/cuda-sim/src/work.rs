@@ -113,7 +113,7 @@ impl Machine {
         }
         let (stream, number, function) = (pending.stream, pending.number, pending.function);
         let access = Access { stream, number, start, end: start + bytes as u64, write, function };
-        if let Some(words) = self.accesses.add(access, &pending.clock) {
+        if let Some(words) = self.accesses.add(access, &pending.clock, &self.schedule.observed) {
             self.report(words);
         }
     }
@@ -190,24 +190,77 @@ unsafe extern "C" fn resolve(resolver: *mut c_void, address: u64, bytes: usize, 
 
 /// Copies between the simulator's memory and the host's, which may not be there any more. False then.
 fn host_copy(ours: *mut u8, host: usize, bytes: usize, to_host: bool) -> bool {
-    if bytes == 0 {
-        return true;
-    }
-    let local = libc::iovec { iov_base: ours.cast(), iov_len: bytes };
-    let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(host), iov_len: bytes };
     let copy = if to_host { libc::process_vm_writev } else { libc::process_vm_readv };
-    // SAFETY: the kernel checks the addresses of both sides; ours is mapped, and the caller of the driver has promised
-    // that nobody else uses the host's until the work is done.
-    let copied = unsafe { copy(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
-    if usize::try_from(copied) == Ok(bytes) {
-        return true;
+    let mut at = 0;
+    while at < bytes {
+        // SAFETY: within the range, which is in the device's memory.
+        let local = libc::iovec { iov_base: unsafe { ours.add(at) }.cast(), iov_len: bytes - at };
+        let host_at = std::ptr::with_exposed_provenance_mut(host + at);
+        let remote = libc::iovec { iov_base: host_at, iov_len: bytes - at };
+        // SAFETY: the kernel checks the addresses of both sides; ours is mapped, and the caller of the driver has
+        // promised that nobody else uses the host's until the work is done.
+        let copied = unsafe { copy(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
+        match usize::try_from(copied) {
+            // A part, up to memory that is not there: the next call says so.
+            Ok(copied) if copied > 0 => at += copied,
+            Ok(_) => return false,
+            Err(_) => match std::io::Error::last_os_error().raw_os_error() {
+                Some(libc::EINTR) => {}
+                // A container without this call.
+                Some(libc::EPERM | libc::ENOSYS) => {
+                    let host: *mut u8 = host_at.cast();
+                    // SAFETY: ours is mapped; the host's is by the promise of the driver's caller.
+                    unsafe {
+                        let ours = ours.add(at);
+                        if to_host {
+                            ours.copy_to(host, bytes - at)
+                        } else {
+                            ours.copy_from(host, bytes - at)
+                        };
+                    }
+                    return true;
+                }
+                _ => return false,
+            },
+        }
     }
-    if !matches!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) {
-        return false;
-    }
-    // A container without this call.
-    let host: *mut u8 = std::ptr::with_exposed_provenance_mut(host);
-    // SAFETY: ours is mapped; the host's is by the promise of the driver's caller.
-    unsafe { if to_host { ours.copy_to(host, bytes) } else { ours.copy_from(host, bytes) } };
     true
+}
+
+/// Fills memory of the host as far as it is there.
+pub(crate) fn fill_host(target: usize, bytes: usize, value: u8) {
+    let mut values = [value; 4096];
+    for at in (0..bytes).step_by(values.len()) {
+        if !host_copy(values.as_mut_ptr(), target + at, values.len().min(bytes - at), true) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_ends_within_a_copy_is_noticed() {
+        let page = crate::memory::page_bytes();
+        // SAFETY: a new mapping at an address that the kernel picks replaces none.
+        let start = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(std::ptr::null_mut(), 2 * page, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        assert_ne!(start, libc::MAP_FAILED);
+        let host = start.expose_provenance();
+        let mut ours = vec![7u8; 2 * page];
+        assert!(host_copy(ours.as_mut_ptr(), host, 2 * page, true));
+        // SAFETY: a part of the mapping above, which nobody else has.
+        assert_eq!(unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(host + page), page) }, 0);
+        assert!(host_copy(ours.as_mut_ptr(), host, page, false), "what is left");
+        assert!(!host_copy(ours.as_mut_ptr(), host + page - 8, 16, true), "across the end");
+        fill_host(host, 2 * page, 9);
+        // SAFETY: the page that is left.
+        assert_eq!(unsafe { start.cast::<u8>().add(page - 1).read() }, 9);
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::munmap(start, page) }, 0);
+    }
 }

@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::device::Device;
+use crate::device::{ComputeMode, Device};
 use crate::error::{CudaError, ErrorKind};
 use crate::health::{Health, Statistics};
+use crate::reclaim::Late;
 use crate::sys::{self, Functions, Status};
 use crate::wait::{Wait, Waited};
 
@@ -40,18 +41,22 @@ impl Drop for Held {
         if self.health.lost().is_some() {
             return self.health.count_leak(0);
         }
-        // SAFETY: given back once for the one time that it was retained; nothing that was made in it is left, because
-        // all such values hold this one.
-        let status = unsafe { (self.device.driver().calls.primary_release)(self.device.handle()) };
-        if status != sys::SUCCESS {
+        let device = self.device.clone();
+        let release = move || {
+            // SAFETY: given back once for the one time that it was retained; nothing that was made in it is left,
+            // because all such values hold this one.
+            unsafe { (device.driver().calls.primary_release)(device.handle()) == sys::SUCCESS }
+        };
+        if !self.health.reclaimer.make(Late::Made, release) {
             self.health.count_leak(0);
         }
     }
 }
 
-/// The context is current on this thread until this is dropped; what was current before is current again then.
+/// The context is current on this thread until this is dropped; what was current before is current again then. Not for
+/// others, who could drop two of them in the wrong order.
 #[derive(Debug)]
-pub struct Current<'a> {
+struct Current<'a> {
     context: &'a Context,
     /// Of this thread.
     not_send: PhantomData<*const ()>,
@@ -70,10 +75,20 @@ impl Context {
     pub(crate) fn retain(device: &Device) -> Result<Self, CudaError> {
         let health = device.driver().health(device.facts().ordinal);
         health.check()?;
+        // The driver answers "unknown error" to the call below then, as to much else.
+        if device.compute_mode()? == ComputeMode::Prohibited {
+            let message =
+                format!("the compute mode of {} is PROHIBITED: set it (nvidia-smi -c 0)", device.facts().name);
+            return Err(CudaError::new(ErrorKind::DeviceBusy, message));
+        }
         let mut handle = std::ptr::null_mut();
         // SAFETY: writes a handle.
         let status = unsafe { (device.driver().calls.primary_retain)(&mut handle, device.handle()) };
-        device.driver().check("cuDevicePrimaryCtxRetain", status).map_err(|e| health.noted(e))?;
+        device.driver().check("cuDevicePrimaryCtxRetain", status).map_err(|error| match status {
+            // Nothing is lost that was not there: the next attempt may work.
+            sys::UNKNOWN | sys::MPS_CONNECTION_FAILED | sys::MPS_RPC_FAILURE => error.of_kind(ErrorKind::DriverFailed),
+            _ => health.noted(error),
+        })?;
         Ok(Self { held: Arc::new(Held { device: device.clone(), handle, health }) })
     }
 
@@ -82,15 +97,25 @@ impl Context {
         &self.held.device
     }
 
-    /// Makes the context current on this thread. Calls of this crate do so themselves; several of them are cheaper
-    /// within one, and calls of other libraries may need it.
+    /// Does something while the context is current on this thread. Calls of this crate need no such thing; those of
+    /// other libraries may.
     ///
     /// # Errors
-    /// The device is lost.
-    pub fn enter(&self) -> Result<Current<'_>, CudaError> {
+    /// The device is lost: then nothing is done.
+    pub fn with_current<R>(&self, work: impl FnOnce() -> R) -> Result<R, CudaError> {
+        let _current = self.enter()?;
+        Ok(work())
+    }
+
+    fn enter(&self) -> Result<Current<'_>, CudaError> {
         self.held.health.check()?;
         // SAFETY: the handle is valid as long as it is retained.
         let status = unsafe { (self.calls().ctx_push)(self.held.handle) };
+        if matches!(status, sys::INVALID_CONTEXT | sys::CONTEXT_IS_DESTROYED) {
+            let words = self.device().driver().words(status);
+            self.lose(&format!("cuCtxPushCurrent_v2: {words}; the primary context was reset by another library"));
+            self.held.health.check()?;
+        }
         self.check("cuCtxPushCurrent_v2", status)?;
         Ok(Current { context: self, not_send: PhantomData })
     }
@@ -134,6 +159,30 @@ impl Context {
             sys::NOT_READY => Ok(false),
             status => self.check(name, status).map(|()| true),
         }
+    }
+
+    /// How long one who drops memory, a registration, code or the context waits for the driver to take it back, at
+    /// most; 10 s unless it is set. After that it is counted as left.
+    pub fn set_give_back_limit(&self, limit: Duration) {
+        self.held.health.reclaimer.set_limit(limit);
+    }
+
+    /// Makes the last call for something that the driver may let wait for work of the device; see [`crate::reclaim`].
+    /// False, and counted, if it was not made, failed or did not end in time.
+    pub(crate) fn give_back_waiting(
+        &self,
+        name: &'static str,
+        bytes: usize,
+        late: Late,
+        call: impl FnOnce(&Functions) -> Status + Send + 'static,
+    ) -> bool {
+        let context = self.clone();
+        let make = move || context.lost().is_none() && context.call(name, call).is_ok();
+        let done = self.lost().is_none() && self.held.health.reclaimer.make(late, make);
+        if !done {
+            self.count_leak(bytes);
+        }
+        done
     }
 
     /// Makes the last call for something. False, and counted, if it was not made or failed: then it is left as it is.

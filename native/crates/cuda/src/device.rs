@@ -73,7 +73,7 @@ impl Device {
         let mut handle = 0;
         // SAFETY: writes one number.
         driver.check("cuDeviceGet", unsafe { (driver.calls.device_get)(&mut handle, ordinal) })?;
-        let facts = Arc::new(Asked { driver, handle }.facts(ordinal)?);
+        let facts = Arc::new(DeviceQuery { driver, handle }.facts(ordinal)?);
         Ok(Self { driver: Arc::clone(driver), handle, facts })
     }
 
@@ -91,11 +91,17 @@ impl Device {
         self.handle
     }
 
-    /// The device's primary context, made if this process has none yet; that takes a second or so and some hundred MB
-    /// of the device's memory.
+    /// The compute mode now; the administrator may have set another since the device was looked at.
+    pub(crate) fn compute_mode(&self) -> Result<ComputeMode, CudaError> {
+        DeviceQuery { driver: &self.driver, handle: self.handle }.compute_mode()
+    }
+
+    /// The device's primary context, made if this process has none yet; that takes time and memory
+    /// of the device.
     ///
     /// # Errors
-    /// Another process has the device for itself, there is no memory for a context, or the device is lost.
+    /// Another process has the device for itself or nobody may use it, there is no memory for a context, the driver
+    /// fails, or the device is lost.
     pub fn context(&self) -> Result<Context, CudaError> {
         Context::retain(self)
     }
@@ -127,12 +133,12 @@ impl Device {
 }
 
 /// The questions about one device.
-struct Asked<'a> {
+struct DeviceQuery<'a> {
     driver: &'a Driver,
     handle: sys::Device,
 }
 
-impl Asked<'_> {
+impl DeviceQuery<'_> {
     fn facts(&self, ordinal: c_int) -> Result<DeviceFacts, CudaError> {
         let name = self.text("cuDeviceGetName", self.driver.calls.device_name)?;
         Ok(DeviceFacts {
@@ -145,17 +151,21 @@ impl Asked<'_> {
                 self.number(sys::ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
             ),
             total_bytes: self.total_bytes()?,
-            compute_mode: match self.attribute(sys::ATTRIBUTE_COMPUTE_MODE)? {
-                sys::COMPUTE_MODE_DEFAULT => ComputeMode::Default,
-                sys::COMPUTE_MODE_EXCLUSIVE_PROCESS => ComputeMode::ExclusiveProcess,
-                sys::COMPUTE_MODE_PROHIBITED => ComputeMode::Prohibited,
-                other => ComputeMode::Other(other),
-            },
+            compute_mode: self.compute_mode()?,
             multiprocessors: self.number(sys::ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             copy_engines: self.number(sys::ATTRIBUTE_ASYNC_ENGINE_COUNT)?,
             shared_bytes_per_block: self.number(sys::ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             ecc: self.attribute(sys::ATTRIBUTE_ECC_ENABLED)? != 0,
             has_pools: self.attribute(sys::ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0,
+        })
+    }
+
+    fn compute_mode(&self) -> Result<ComputeMode, CudaError> {
+        Ok(match self.attribute(sys::ATTRIBUTE_COMPUTE_MODE)? {
+            sys::COMPUTE_MODE_DEFAULT => ComputeMode::Default,
+            sys::COMPUTE_MODE_EXCLUSIVE_PROCESS => ComputeMode::ExclusiveProcess,
+            sys::COMPUTE_MODE_PROHIBITED => ComputeMode::Prohibited,
+            other => ComputeMode::Other(other),
         })
     }
 

@@ -15,6 +15,8 @@ pub enum ErrorKind {
     DriverTooOld,
     /// The driver works and has no such device for this process.
     NoDevice,
+    /// The driver is there and does not work, now or at all: NVIDIA's services or kernel modules are not ready.
+    DriverFailed,
     /// This process may not open the device files.
     NoPermission,
     /// Another process has the device for itself (exclusive mode), or nobody may use it (prohibited mode).
@@ -50,7 +52,7 @@ impl CudaError {
     /// A status of the driver's; `words` are the driver's for it.
     pub(crate) fn of_status(call: &str, status: Status, words: &str) -> Self {
         let kind = kind_of(status);
-        let advice = advice(call, kind);
+        let advice = advice(call, kind, status);
         let separator = if advice.is_empty() { "" } else { "; " };
         Self { kind, status, message: format!("{call}: {words}{separator}{advice}") }
     }
@@ -61,6 +63,12 @@ impl CudaError {
         if !text.trim().is_empty() {
             self.message = format!("{}: {}", self.message, text.trim());
         }
+        self
+    }
+
+    /// The same, as another kind: where the call that failed says more than its status.
+    pub(crate) fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.kind = kind;
         self
     }
 
@@ -91,9 +99,13 @@ fn kind_of(status: Status) -> ErrorKind {
         | sys::SYSTEM_DRIVER_MISMATCH
         | sys::COMPAT_NOT_SUPPORTED_ON_DEVICE
         | sys::UNSUPPORTED_PTX_VERSION => ErrorKind::DriverTooOld,
-        sys::NO_DEVICE | sys::INVALID_DEVICE | sys::DEVICE_NOT_LICENSED | sys::SYSTEM_NOT_READY => ErrorKind::NoDevice,
+        sys::NO_DEVICE | sys::INVALID_DEVICE | sys::DEVICE_NOT_LICENSED => ErrorKind::NoDevice,
+        sys::SYSTEM_NOT_READY => ErrorKind::DriverFailed,
         sys::NOT_PERMITTED | sys::OPERATING_SYSTEM => ErrorKind::NoPermission,
-        sys::DEVICE_UNAVAILABLE => ErrorKind::DeviceBusy,
+        sys::DEVICE_UNAVAILABLE
+        | sys::MPS_SERVER_NOT_READY
+        | sys::MPS_MAX_CLIENTS_REACHED
+        | sys::MPS_MAX_CONNECTIONS_REACHED => ErrorKind::DeviceBusy,
         sys::OUT_OF_MEMORY => ErrorKind::OutOfMemory,
         sys::NOT_SUPPORTED | sys::NO_BINARY_FOR_GPU => ErrorKind::Unsupported,
         _ if is_sticky(status) => ErrorKind::DeviceLost,
@@ -122,6 +134,8 @@ fn is_sticky(status: Status) -> bool {
             | sys::INVALID_ADDRESS_SPACE
             | sys::INVALID_PC
             | sys::LAUNCH_FAILED
+            | sys::TENSOR_MEMORY_LEAK
+            | sys::EXTERNAL_DEVICE
             | sys::MPS_CONNECTION_FAILED
             | sys::MPS_RPC_FAILURE
             | sys::MPS_CLIENT_TERMINATED
@@ -130,15 +144,23 @@ fn is_sticky(status: Status) -> bool {
 }
 
 /// What a user can do.
-fn advice(call: &str, kind: ErrorKind) -> &'static str {
+fn advice(call: &str, kind: ErrorKind, status: Status) -> &'static str {
     match kind {
-        ErrorKind::OutOfMemory | ErrorKind::NoPermission if call.starts_with("cuMemHostRegister") => {
-            "the memory could not be pinned: raise the limit on locked memory (ulimit -l, LimitMEMLOCK of the service) \
-             or lower spark.sluice.gpu.pinned.limit"
+        ErrorKind::DeviceLost => "the device cannot be used by this process any more; look for Xid in the kernel's log",
+        _ if call.starts_with("cuMemHostRegister") && status != sys::HOST_MEMORY_ALREADY_REGISTERED => {
+            "the memory could not be pinned: free memory, raise the container's memory limit or lower \
+             spark.sluice.gpu.pinned.limit (the limit on locked memory, ulimit -l, is not known to count)"
+        }
+        ErrorKind::DriverFailed if status == sys::SYSTEM_NOT_READY => {
+            "a service of NVIDIA's is not ready: on machines with NVSwitch, look whether nvidia-fabricmanager runs and \
+             has the driver's version"
         }
         ErrorKind::OutOfMemory => {
             "other users of the device leave too little: lower spark.sluice.gpu.memory.limit or RAPIDS' pool \
              (spark.rapids.memory.gpu.allocFraction)"
+        }
+        ErrorKind::DeviceBusy if status != sys::DEVICE_UNAVAILABLE => {
+            "MPS takes no further process now: look whether its server runs, and how many clients it may have"
         }
         ErrorKind::DeviceBusy => {
             "another process has the device for itself: set its compute mode to DEFAULT (nvidia-smi -c 0) or give each \
@@ -146,7 +168,6 @@ fn advice(call: &str, kind: ErrorKind) -> &'static str {
         }
         ErrorKind::DriverTooOld => "update NVIDIA's driver, and load its kernel module of the same version",
         ErrorKind::NoPermission => "this user needs to read and write /dev/nvidia* (group, container's device list)",
-        ErrorKind::DeviceLost => "the device cannot be used by this process any more; look for Xid in the kernel's log",
         _ => "",
     }
 }
@@ -160,7 +181,13 @@ mod tests {
         for (status, kind) in [
             (sys::OUT_OF_MEMORY, ErrorKind::OutOfMemory),
             (sys::DEVICE_UNAVAILABLE, ErrorKind::DeviceBusy),
+            (sys::MPS_SERVER_NOT_READY, ErrorKind::DeviceBusy),
+            (sys::MPS_MAX_CLIENTS_REACHED, ErrorKind::DeviceBusy),
+            (sys::MPS_MAX_CONNECTIONS_REACHED, ErrorKind::DeviceBusy),
             (sys::NO_DEVICE, ErrorKind::NoDevice),
+            (sys::SYSTEM_NOT_READY, ErrorKind::DriverFailed),
+            (sys::TENSOR_MEMORY_LEAK, ErrorKind::DeviceLost),
+            (sys::EXTERNAL_DEVICE, ErrorKind::DeviceLost),
             (sys::SYSTEM_DRIVER_MISMATCH, ErrorKind::DriverTooOld),
             (sys::ILLEGAL_ADDRESS, ErrorKind::DeviceLost),
             (sys::LAUNCH_FAILED, ErrorKind::DeviceLost),
@@ -176,7 +203,9 @@ mod tests {
     #[test]
     fn memory_that_cannot_be_pinned_is_told_apart_from_the_device_s() {
         let pin = CudaError::of_status("cuMemHostRegister_v2", sys::OUT_OF_MEMORY, "out of memory").to_string();
-        assert!(pin.contains("ulimit -l"), "{pin}");
+        assert!(pin.contains("container's memory limit"), "{pin}");
+        let other = CudaError::of_status("cuMemHostRegister_v2", sys::NOT_SUPPORTED, "not supported").to_string();
+        assert!(other.contains("could not be pinned"), "any refusal: {other}");
         let device = CudaError::of_status("cuMemAlloc_v2", sys::OUT_OF_MEMORY, "out of memory").to_string();
         assert!(device.contains("spark.sluice.gpu.memory.limit"), "{device}");
     }

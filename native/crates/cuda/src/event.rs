@@ -25,10 +25,11 @@ impl Event {
     /// Lets it stand for all work that is in the stream now. Never waits.
     ///
     /// # Errors
-    /// The device is lost.
+    /// The device is lost, or the stream is of another device.
     pub fn record(&self, stream: &Stream) -> Result<(), CudaError> {
+        // In the stream's context: a thread's default stream is that of the context which is current.
         // SAFETY: both handles are valid: the values that own them are here.
-        self.context.call("cuEventRecord", |calls| unsafe { (calls.event_record)(self.handle, stream.handle()) })
+        stream.context().call("cuEventRecord", |calls| unsafe { (calls.event_record)(self.handle, stream.handle()) })
     }
 
     /// Whether the work is done. Never waits.

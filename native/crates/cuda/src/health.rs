@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{CudaError, ErrorKind};
+use crate::reclaim::Reclaimer;
 
 /// One per device and process, kept until the process ends: a lost device does not come back.
 #[derive(Debug, Default)]
@@ -14,6 +15,7 @@ pub(crate) struct Health {
     waits_timed_out: AtomicU64,
     leaked_objects: AtomicU64,
     leaked_bytes: AtomicU64,
+    pub(crate) reclaimer: Reclaimer,
 }
 
 /// What happened on a device in this process so far.
@@ -26,7 +28,7 @@ pub struct Statistics {
     /// Those of them that reached their limit.
     pub waits_timed_out: u64,
     /// Events, streams, modules, contexts, allocations and registrations that were not given back to the driver,
-    /// because the device is lost or the driver refused.
+    /// because the device is lost, the driver refused, or it did not answer in time (it may still do it then).
     pub leaked_objects: u64,
     /// Bytes of such allocations and registrations.
     pub leaked_bytes: u64,

@@ -9,7 +9,8 @@ use std::ffi::{CStr, OsStr, c_int};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
@@ -23,6 +24,10 @@ use crate::sys::{self, Functions, Status};
 pub const OLDEST: Version = Version { major: 12, minor: 0 };
 
 const LIBCUDA: &str = "libcuda.so.1";
+/// How long a thread waits for another that opens the same driver.
+const OPENING: Duration = Duration::from_secs(60);
+/// The variable by which a process sees some devices only, with other numbers than the machine's.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// The library to open instead.
 const VARIABLE: &str = "SLUICE_CUDA_LIBRARY";
 /// Where the kernel's module puts the device files.
@@ -58,8 +63,25 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// What was opened in this process, by the place that was asked for.
-static OPENED: Mutex<BTreeMap<PathBuf, Arc<Driver>>> = Mutex::new(BTreeMap::new());
+/// What was opened in this process, by the place that was asked for; none while a thread is opening it.
+static OPENED: Mutex<BTreeMap<PathBuf, Option<Arc<Driver>>>> = Mutex::new(BTreeMap::new());
+/// A thread has opened a driver, or could not.
+static CHANGED: Condvar = Condvar::new();
+
+/// The place that this thread is opening; others may try when it has failed.
+struct Opening<'a> {
+    place: &'a Path,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.get(self.place).is_some_and(Option::is_none) {
+            opened.remove(self.place);
+        }
+        CHANGED.notify_all();
+    }
+}
 
 impl Driver {
     /// Opens the driver that `SLUICE_CUDA_LIBRARY` names, or the machine's. The first call initialises it, which can
@@ -79,12 +101,34 @@ impl Driver {
     /// # Errors
     /// As [`Driver::open`].
     pub fn open_at(place: &Path) -> Result<Arc<Self>, CudaError> {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(driver) = opened.get(place) {
-            return Ok(Arc::clone(driver));
-        }
+        Self::open_within(place, OPENING)
+    }
+
+    /// The same. While another thread opens it, this one waits for that up to the limit; a driver that does not answer
+    /// holds up only the thread that asked first.
+    ///
+    /// # Errors
+    /// As [`Driver::open`]; [`ErrorKind::DriverFailed`] at the limit.
+    pub fn open_within(place: &Path, limit: Duration) -> Result<Arc<Self>, CudaError> {
+        let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = CHANGED.wait_timeout_while(opened, limit, |opened| opened.get(place).is_some_and(Option::is_none));
+        let mut opened = waited.unwrap_or_else(PoisonError::into_inner).0;
+        match opened.get(place) {
+            Some(Some(driver)) => return Ok(Arc::clone(driver)),
+            Some(None) => {
+                let message = format!(
+                    "{}: another thread has been opening it for more than {limit:?}; look whether nvidia-smi answers",
+                    place.display()
+                );
+                return Err(CudaError::new(ErrorKind::DriverFailed, message));
+            }
+            None => opened.insert(place.to_path_buf(), None),
+        };
+        drop(opened);
+        let _opening = Opening { place };
         let driver = Arc::new(Self::load(place)?);
-        opened.insert(place.to_path_buf(), Arc::clone(&driver));
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.insert(place.to_path_buf(), Some(Arc::clone(&driver)));
         Ok(driver)
     }
 
@@ -127,7 +171,7 @@ impl Driver {
         match status {
             // Not sticky here: nothing works yet.
             sys::UNKNOWN => CudaError::new(
-                ErrorKind::NoDevice,
+                ErrorKind::DriverFailed,
                 format!("cuInit: {words}; look whether nvidia-smi works and the kernel's modules are loaded"),
             ),
             _ => CudaError::of_status("cuInit", status, &words),
@@ -157,11 +201,12 @@ impl Driver {
 
     /// The device to use. `address` is what Spark's resource discovery gave this executor: the device's number in the
     /// order of PCI addresses, as `nvidia-smi` counts, or its UUID (`GPU-…`, `MIG-…`). Without one it is the only
-    /// device. Numbers count what this process sees: `CUDA_VISIBLE_DEVICES` and a discovery script that counts others
-    /// do not go together.
+    /// device. A number is declined if `CUDA_VISIBLE_DEVICES` is set and leaves several: it may count the machine's
+    /// devices or those that are visible.
     ///
     /// # Errors
-    /// [`ErrorKind::NoDevice`]: there is no such device, or there are several and none was named.
+    /// [`ErrorKind::NoDevice`]: there is no such device, there are several and none was named, or it is not clear which
+    /// is meant.
     pub fn select(self: &Arc<Self>, address: Option<&str>) -> Result<Device, CudaError> {
         let mut devices = self.devices()?;
         let none = |message: String| Err(CudaError::new(ErrorKind::NoDevice, message));
@@ -177,6 +222,14 @@ impl Driver {
             }
             return Ok(devices.swap_remove(0));
         };
+        let restricted = std::env::var_os(VISIBLE).is_some_and(|value| !value.is_empty());
+        if restricted && devices.len() > 1 && address.parse::<usize>().is_ok() {
+            return none(format!(
+                "device '{address}' is a number, {VISIBLE} is set and {} devices are visible, so it is not clear which \
+                 is meant: let the discovery script give UUIDs, or do not set the variable",
+                devices.len()
+            ));
+        }
         devices.sort_by(|a, b| a.facts().pci_address.cmp(&b.facts().pci_address));
         let seen: Vec<String> = devices.iter().map(|device| device.facts().uuid.clone()).collect();
         let found = match address.parse::<usize>() {

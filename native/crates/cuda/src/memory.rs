@@ -4,6 +4,8 @@ use std::fmt;
 
 use crate::context::Context;
 use crate::error::CudaError;
+use crate::reclaim::Late;
+use crate::sys::Functions;
 
 /// An address in a device's memory. Not to be read or written by the host, although host and device share one space of
 /// addresses.
@@ -36,7 +38,8 @@ pub struct FreeMemory {
 /// Memory of the device, from the driver (`cuMemAlloc`); the driver gets it back when this is dropped.
 ///
 /// Giving back lets the driver wait for all work of the device, whatever uses the memory. So it is never done where
-/// rows are processed; arenas above keep it.
+/// rows are processed; arenas above keep it. If the driver does not answer in time it is counted as left, and the
+/// driver frees it later (see [`Context::set_give_back_limit`]).
 #[derive(Debug)]
 pub struct DeviceMemory {
     context: Context,
@@ -58,8 +61,10 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
+        let address = self.address.0;
         // SAFETY: the address is of one allocation, which is given back once.
-        self.context.give_back("cuMemFree_v2", self.bytes, |calls| unsafe { (calls.mem_free)(self.address.0) });
+        let free = move |calls: &Functions| unsafe { (calls.mem_free)(address) };
+        self.context.give_back_waiting("cuMemFree_v2", self.bytes, Late::Made, free);
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::error::{CudaError, ErrorKind};
-use crate::sys;
+use crate::image;
+use crate::reclaim::Late;
+use crate::sys::{self, Functions};
 
 /// What the driver's compiler of PTX may write about errors.
 const LOG_BYTES: usize = 4096;
@@ -29,8 +31,12 @@ unsafe impl Sync for Loaded {}
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // SAFETY: the handle is given back once, and no kernel of it is left.
-        self.context.give_back("cuModuleUnload", 0, |calls| unsafe { (calls.module_unload)(self.handle) });
+        let handle = self.handle.expose_provenance();
+        let unload = move |calls: &Functions| {
+            // SAFETY: the handle is given back once, and no kernel of it is left.
+            unsafe { (calls.module_unload)(std::ptr::with_exposed_provenance_mut(handle)) }
+        };
+        self.context.give_back_waiting("cuModuleUnload", 0, Late::Made, unload);
     }
 }
 
@@ -65,12 +71,16 @@ impl Launch {
 }
 
 impl Context {
-    /// Loads a cubin, a fatbin or PTX.
+    /// Loads a cubin, a fatbin or PTX. One that does not have all the bytes that its headers promise is refused here:
+    /// the driver would read beyond its end.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`]: it has no code for this device; [`ErrorKind::DriverTooOld`]: its PTX is newer than
     /// the driver; [`ErrorKind::Rejected`], with the compiler's words; the device is lost.
     pub fn load(&self, image: &[u8]) -> Result<Module, CudaError> {
+        if let Some(defect) = image::defect(image) {
+            return Err(CudaError::new(ErrorKind::Rejected, format!("the module cannot be loaded: {defect}")));
+        }
         // The driver finds the end of PTX by a 0; a copy also has the alignment that a cubin needs.
         let mut words = vec![0u64; image.len() / 8 + 1];
         for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
@@ -111,7 +121,10 @@ impl Module {
             // SAFETY: writes a handle; the module is loaded and the name ends with 0.
             unsafe { (calls.module_function)(&mut handle, self.loaded.handle, c_name.as_ptr()) }
         })?;
-        Ok(Kernel { module: Arc::clone(&self.loaded), handle })
+        let kernel = Kernel { module: Arc::clone(&self.loaded), handle };
+        // The driver may load code only when it is first used; a question about it is a use that no task waits for.
+        kernel.registers()?;
+        Ok(kernel)
     }
 }
 

@@ -4,12 +4,15 @@ use std::ptr::NonNull;
 
 use crate::context::Context;
 use crate::error::CudaError;
-use crate::sys;
+use crate::reclaim::Late;
+use crate::sys::{self, Functions};
 
 /// Registered host memory; the registration ends when this is dropped.
 ///
-/// Ending it lets the driver wait, as for [`crate::DeviceMemory`]. On a device that is lost it does not end: the pages
-/// stay where they are until the process ends, even if they are unmapped.
+/// Ending it lets the driver wait, as for [`crate::DeviceMemory`]. It does not end on a device that is lost, if the
+/// driver refuses, or if the driver does not answer in time: then the range must stay mapped, and its memory unused,
+/// until the process ends, since the device could still write to it. Only [`HostRegistration::end`] tells; who drops
+/// this value must leave the range mapped in any case.
 #[derive(Debug)]
 pub struct HostRegistration {
     context: Context,
@@ -35,18 +38,21 @@ impl HostRegistration {
         self.bytes
     }
 
-    /// Ends the registration. False if the driver refused or the device is lost: then the memory must not be given to
-    /// anyone else, since the device could still write to it.
+    /// Ends the registration. False if it did not end: then the range must stay mapped, and not be used for anything
+    /// else, until the process ends.
     #[must_use = "memory that is still registered must not be used for something else"]
     pub fn end(mut self) -> bool {
         self.end_once()
     }
 
     fn end_once(&mut self) -> bool {
-        let start = self.start.as_ptr().cast();
+        let start = self.start.as_ptr().expose_provenance();
         self.live = false;
-        // SAFETY: `start` is what was registered, and this is done once.
-        self.context.give_back("cuMemHostUnregister", self.bytes, |calls| unsafe { (calls.host_unregister)(start) })
+        let end = move |calls: &Functions| {
+            // SAFETY: `start` is what was registered, and this is done once.
+            unsafe { (calls.host_unregister)(std::ptr::with_exposed_provenance_mut(start)) }
+        };
+        self.context.give_back_waiting("cuMemHostUnregister", self.bytes, Late::Dropped, end)
     }
 }
 
@@ -59,11 +65,12 @@ impl Drop for HostRegistration {
 }
 
 impl Context {
-    /// Pins host memory for all contexts of the process. All its pages are made resident and locked: about 0.3 s a GiB.
+    /// Pins host memory for all contexts of the process. All its pages are made resident and locked, which takes time
+    /// for each page.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`] or [`crate::ErrorKind::NoPermission`] at the limit on locked memory;
-    /// [`crate::ErrorKind::Rejected`] if part of it is registered already; the device is lost.
+    /// The driver cannot pin so much; [`crate::ErrorKind::Rejected`] if part of it is registered already; the device is
+    /// lost.
     ///
     /// # Safety
     /// `start .. start + bytes` is mapped, readable and writable, until the registration has ended, and is neither

@@ -18,8 +18,8 @@ use crate::wait::{Wait, Waited};
 pub enum StreamKind {
     /// The calling thread's default stream (`CU_STREAM_PER_THREAD`).
     PerThread,
-    /// The default stream that all threads share (`CU_STREAM_LEGACY`), which waits for all blocking streams, those of
-    /// the threads too, and they for it.
+    /// The legacy default stream, which all threads share (`CU_STREAM_LEGACY`), which waits for all blocking streams,
+    /// those of the threads too, and they for it.
     Legacy,
     /// A stream that was made, which does not wait for the legacy one.
     Made,
@@ -51,8 +51,10 @@ impl StreamId {
 /// A stream of a context. It stays with the thread that asked for it, because a thread's default stream is another one
 /// on another thread.
 ///
-/// All work is asynchronous: memory that is named here is in use until an event after it is done, or the stream's later
-/// work uses it again. A stream that was made ends with this value, after its work; the work is done all the same.
+/// All work is to be taken for asynchronous, though the driver may do some of it at once (copies of host memory that is
+/// not pinned, among others): memory that is named here is in use until an event after it is done, or the stream's
+/// later work uses it again. A stream that was made ends with this value, after its work; the work is done all the
+/// same.
 #[derive(Debug)]
 pub struct Stream {
     context: Context,
@@ -110,7 +112,7 @@ impl Stream {
         self.handle
     }
 
-    /// Copies host memory to the device.
+    /// Copies host memory to the device. If the memory is not pinned the call may wait for the copy.
     ///
     /// # Errors
     /// The device is lost, or the driver rejects the addresses.
@@ -130,7 +132,7 @@ impl Stream {
         })
     }
 
-    /// Copies memory of the device to the host.
+    /// Copies memory of the device to the host. If the host's is not pinned the call may wait for the copy.
     ///
     /// # Errors
     /// As [`Stream::copy_to_device`].
@@ -216,7 +218,7 @@ impl Stream {
         })
     }
 
-    /// Lets later work of this stream wait for an event, on the device. Never waits here.
+    /// Lets later work of this stream wait for an event, which may be of another device. Does not wait here.
     ///
     /// # Errors
     /// The device is lost.

@@ -2,10 +2,10 @@
 //! library that is opened at run time. Symbols have the names that the header's macros give them: `cuMemAlloc` is
 //! `cuMemAlloc_v2` in the library.
 //!
-//! There is no function here that works on "stream 0" without being told so: each one is asynchronous and takes a
-//! stream, and [`STREAM_LEGACY`] and [`STREAM_PER_THREAD`] say which default stream is meant. So the `_ptsz` and
-//! `_ptds` variants, which differ only in what stream 0 is, are not needed. A test compares all this with the header
-//! where there is one.
+//! There is no function here that works on "stream 0" without being told so: each one that puts work into a stream
+//! takes the stream, and [`STREAM_LEGACY`] and [`STREAM_PER_THREAD`] say which default stream is meant. So the `_ptsz`
+//! and `_ptds` variants, which differ only in what stream 0 is, are not needed. A test compares the sizes of the
+//! parameters and the values of the constants with the header, where there is one.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -96,6 +96,7 @@ pub const MISALIGNED_ADDRESS: Status = 716;
 pub const INVALID_ADDRESS_SPACE: Status = 717;
 pub const INVALID_PC: Status = 718;
 pub const LAUNCH_FAILED: Status = 719;
+pub const TENSOR_MEMORY_LEAK: Status = 721;
 pub const NOT_PERMITTED: Status = 800;
 pub const NOT_SUPPORTED: Status = 801;
 pub const SYSTEM_NOT_READY: Status = 802;
@@ -104,7 +105,10 @@ pub const COMPAT_NOT_SUPPORTED_ON_DEVICE: Status = 804;
 pub const MPS_CONNECTION_FAILED: Status = 805;
 pub const MPS_RPC_FAILURE: Status = 806;
 pub const MPS_SERVER_NOT_READY: Status = 807;
+pub const MPS_MAX_CLIENTS_REACHED: Status = 808;
+pub const MPS_MAX_CONNECTIONS_REACHED: Status = 809;
 pub const MPS_CLIENT_TERMINATED: Status = 810;
+pub const EXTERNAL_DEVICE: Status = 911;
 pub const UNKNOWN: Status = 999;
 
 #[repr(C)]
@@ -113,7 +117,7 @@ pub struct Uuid {
     pub bytes: [u8; 16],
 }
 
-/// `cuDriverGetVersion`: writes 1000 × major + 10 × minor. The only function that works before `cuInit`.
+/// `cuDriverGetVersion`: writes 1000 × major + 10 × minor. It works before `cuInit`.
 pub type GetVersion = unsafe extern "C" fn(*mut c_int) -> Status;
 
 /// # Errors
@@ -242,14 +246,19 @@ int main() {
 "#;
 
     /// Constants that the header of CUDA 12.0 does not have.
-    const LATER: [&str; 2] = ["CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "CUDA_ERROR_CONTAINED"];
+    const LATER: [&str; 4] = [
+        "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER",
+        "CUDA_ERROR_CONTAINED",
+        "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+        "CUDA_ERROR_EXTERNAL_DEVICE",
+    ];
 
     #[test]
-    fn the_table_is_that_of_the_header() {
+    fn sizes_and_values_are_those_of_the_header() {
         let configured = std::env::var_os("SLUICE_CUDA_INCLUDE").map(PathBuf::from);
         let folders = configured.into_iter().chain([PathBuf::from("/usr/local/cuda/include")]);
         let Some(include) = folders.into_iter().find(|folder| folder.join("cuda.h").exists()) else {
-            return eprintln!("skipped: the_table_is_that_of_the_header: no cuda.h (SLUICE_CUDA_INCLUDE)");
+            return eprintln!("skipped: sizes_and_values_are_those_of_the_header: no cuda.h (SLUICE_CUDA_INCLUDE)");
         };
         let (mut expected, mut program) = (String::new(), String::from(SHOW));
         for (symbol, sizes) in SIZES {
@@ -271,14 +280,16 @@ int main() {
         let compiled = Command::new("c++").arg("-I").arg(include).arg("-o").args([&asks, &source]).status();
         match compiled {
             Ok(status) => assert!(status.success(), "c++: {status}"),
-            Err(why) => return eprintln!("skipped: the_table_is_that_of_the_header: no C++ compiler (c++): {why}"),
+            Err(why) => {
+                return eprintln!("skipped: sizes_and_values_are_those_of_the_header: no C++ compiler (c++): {why}");
+            }
         }
         let printed = Command::new(&asks).output().expect("runs").stdout;
         assert_eq!(String::from_utf8_lossy(&printed), expected);
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 
-    fn constants() -> [(&'static str, i64); 72] {
+    fn constants() -> [(&'static str, i64); 76] {
         constants! {
         STREAM_LEGACY = "CU_STREAM_LEGACY",
         STREAM_PER_THREAD = "CU_STREAM_PER_THREAD",
@@ -342,6 +353,7 @@ int main() {
         INVALID_ADDRESS_SPACE = "CUDA_ERROR_INVALID_ADDRESS_SPACE",
         INVALID_PC = "CUDA_ERROR_INVALID_PC",
         LAUNCH_FAILED = "CUDA_ERROR_LAUNCH_FAILED",
+        TENSOR_MEMORY_LEAK = "CUDA_ERROR_TENSOR_MEMORY_LEAK",
         NOT_PERMITTED = "CUDA_ERROR_NOT_PERMITTED",
         NOT_SUPPORTED = "CUDA_ERROR_NOT_SUPPORTED",
         SYSTEM_NOT_READY = "CUDA_ERROR_SYSTEM_NOT_READY",
@@ -350,7 +362,10 @@ int main() {
         MPS_CONNECTION_FAILED = "CUDA_ERROR_MPS_CONNECTION_FAILED",
         MPS_RPC_FAILURE = "CUDA_ERROR_MPS_RPC_FAILURE",
         MPS_SERVER_NOT_READY = "CUDA_ERROR_MPS_SERVER_NOT_READY",
+        MPS_MAX_CLIENTS_REACHED = "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED",
+        MPS_MAX_CONNECTIONS_REACHED = "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED",
         MPS_CLIENT_TERMINATED = "CUDA_ERROR_MPS_CLIENT_TERMINATED",
+        EXTERNAL_DEVICE = "CUDA_ERROR_EXTERNAL_DEVICE",
         UNKNOWN = "CUDA_ERROR_UNKNOWN",
         }
     }

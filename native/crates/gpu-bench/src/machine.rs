@@ -1,6 +1,6 @@
 //! The GPU that experiments run on, or the simulated one.
 
-use sluice_cuda::{Context, Driver, Kernel};
+use sluice_cuda::{Context, CudaError, Driver, ErrorKind, Kernel};
 use sluice_cuda_sim::Simulator;
 
 use crate::kernel;
@@ -12,13 +12,12 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The machine's GPU; the simulated driver if there is no driver or no device. A driver that is there and does not
-    /// work is an error.
+    /// The machine's GPU; the simulated driver if there is no driver, or it says that there is no device. A driver that
+    /// is there and does not work is an error.
     pub(crate) fn open(device: Option<&str>, seed: u64) -> Result<Self, String> {
-        use sluice_cuda::ErrorKind::{NoDevice, NoDriver};
         match Driver::open() {
             Ok(driver) => Self::on(&driver, device, None),
-            Err(why) if device.is_none() && matches!(why.kind(), NoDriver | NoDevice) => {
+            Err(why) if device.is_none() && is_without_gpu(&why) => {
                 println!("No GPU ({why}).");
                 Self::simulated(seed)
             }
@@ -40,7 +39,7 @@ impl Machine {
             let kernel = context.load(&image)?.kernel(kernel::NAME)?;
             Ok((context, kernel))
         };
-        let (context, kernel) = open().map_err(|e: sluice_cuda::CudaError| e.to_string())?;
+        let (context, kernel) = open().map_err(|e: CudaError| e.to_string())?;
         Ok(Self { context, kernel, simulator })
     }
 
@@ -55,5 +54,31 @@ impl Machine {
         let (free, total) = (memory.free_bytes >> 20, memory.total_bytes >> 20);
         let driver = device.driver().describe();
         Ok(format!("{driver}: {}; {free} of {total} MiB are free", device.describe()))
+    }
+}
+
+/// Whether there is no GPU to work on, in contrast to one that does not work.
+fn is_without_gpu(why: &CudaError) -> bool {
+    why.kind() == ErrorKind::NoDriver || why.status() == sluice_cuda::sys::NO_DEVICE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_that_does_not_work_is_not_taken_for_none() {
+        for (settings, without) in [
+            ("devices=0", true),
+            ("init=999", false),
+            ("init=802", false),
+            ("init=304", false),
+            ("version=11080", false),
+        ] {
+            let why = Driver::open_at(&Simulator::start(settings).path()).expect_err(settings);
+            assert_eq!(is_without_gpu(&why), without, "{settings}: {why}");
+        }
+        let none = Driver::open_at(std::path::Path::new("/nonexistent/libcuda.so.1")).expect_err("none");
+        assert!(is_without_gpu(&none));
     }
 }

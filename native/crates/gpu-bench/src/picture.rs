@@ -88,7 +88,10 @@ mod tests {
         let bar = |row, from: f64| Bar { row, kind: Kind::Kernel, from, to: from + 1.0 };
         let bars = vec![bar(0, 0.0), bar(1, 1.0)];
         let (allocation, driver_waits) = (Allocation::Kept, Some(0));
-        let text = svg(&machine, &[Outcome { per_thread: true, allocation, seconds: 1.0, driver_waits, bars }]);
+        let text = svg(
+            &machine,
+            &[Outcome { per_thread: true, allocation, seconds: 1.0, rounds_per_second: 1.0, driver_waits, bars }],
+        );
         assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"));
         assert!(text.contains("the order of steps, not time") && text.contains("streams of the threads; memory: kept"));
         // The kernel's colour: one in the legend, two bars, each half as wide as the panel.

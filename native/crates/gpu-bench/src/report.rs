@@ -10,7 +10,7 @@ use crate::streams::{Outcome, Plan};
 pub(crate) fn table(machine: &Machine, outcomes: &[Outcome]) -> String {
     let real = machine.is_real();
     let mut text = if real {
-        String::from("memory                           streams      seconds  overlap\n")
+        String::from("memory                           streams      seconds  rounds/s  in flight\n")
     } else {
         String::from(
             "Simulated: the order means something, times do not.\n\
@@ -21,7 +21,10 @@ pub(crate) fn table(machine: &Machine, outcomes: &[Outcome]) -> String {
         let streams = if outcome.per_thread { "per thread" } else { "legacy" };
         let _ = write!(text, "{:<32} {streams:<12}", outcome.allocation.name());
         let _ = match outcome.driver_waits {
-            None => writeln!(text, " {:>7.3} {:>8.2}", outcome.seconds, outcome.overlap()),
+            None => {
+                let (seconds, rate) = (outcome.seconds, outcome.rounds_per_second);
+                writeln!(text, " {seconds:>7.3} {rate:>9.0} {:>10.2}", outcome.in_flight())
+            }
             Some(waits) => writeln!(text, " {:>6.0}% {waits:>15}", outcome.changes() * 100.0),
         };
     }
@@ -37,7 +40,8 @@ pub(crate) fn json(machine: &Machine, plan: &Plan, outcomes: &[Outcome]) -> Resu
                 "streams": if outcome.per_thread { "per-thread" } else { "legacy" },
                 "memory": outcome.allocation.name(),
                 "seconds": real.then_some(outcome.seconds),
-                "overlap": real.then(|| outcome.overlap()),
+                "rounds_per_second": real.then_some(outcome.rounds_per_second),
+                "submitted_not_finished": real.then(|| outcome.in_flight()),
                 "changes_of_stream": (!real).then(|| outcome.changes()),
                 "driver_waits": outcome.driver_waits,
             })
@@ -68,6 +72,7 @@ mod tests {
             per_thread: false,
             allocation: Allocation::Driver,
             seconds: 1.0,
+            rounds_per_second: 12.0,
             driver_waits: Some(12),
             bars: Vec::new(),
         };

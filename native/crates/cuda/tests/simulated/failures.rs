@@ -32,7 +32,7 @@ fn memory_beyond_the_limit_on_pinned_memory_is_refused() {
     let register = |bytes| unsafe { context.register_host(start, bytes) };
     let refused = register(128 << 10).expect_err("too much");
     assert_eq!(refused.kind(), ErrorKind::OutOfMemory);
-    assert!(refused.to_string().contains("ulimit -l"), "{refused}");
+    assert!(refused.to_string().contains("container's memory limit"), "{refused}");
     let held = register(64 << 10).expect("within the limit");
     assert_eq!(register(4096).expect_err("registered already").kind(), ErrorKind::Rejected);
     assert!(held.end());
@@ -153,6 +153,60 @@ fn a_killed_task_gives_its_wait_up() {
     });
     assert!(context.lost().is_none(), "the next task may still wait for it");
     context.lose("the test knows that it hangs");
+}
+
+#[test]
+fn a_killed_task_drops_what_work_that_never_ends_uses() {
+    let simulator = Simulator::start("memory=4m hang=cuMemsetD8Async@1");
+    let context = context(&simulator);
+    context.set_give_back_limit(Duration::from_millis(30));
+    let (memory, other, stream) = (allocate(&context, 1), allocate(&context, 2), context.thread_stream());
+    // SAFETY: nobody else uses the memory.
+    unsafe { stream.fill(memory.address(), 1, 8) }.expect("put");
+    let given_up = stream.finish(long().unless(&AtomicBool::new(true))).expect_err("killed");
+    assert_eq!(given_up.kind(), ErrorKind::Killed);
+    let began = Instant::now();
+    context.set_give_back_limit(Duration::from_millis(30));
+    drop((memory, other, stream));
+    // The simulator blocks a free for 60 s.
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let statistics = context.statistics();
+    assert_eq!((statistics.leaked_objects, statistics.leaked_bytes), (2, 24));
+    assert!(context.lost().is_none() && context.event().is_ok(), "other tasks go on");
+    simulator.release();
+    let until = Instant::now() + Duration::from_secs(600);
+    while simulator.counts().allocations > 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(simulator.counts().allocations, 0, "the driver gets to it when the work has ended");
+}
+
+#[test]
+fn a_context_that_another_library_reset_is_lost() {
+    for status in [201, 709] {
+        let simulator = Simulator::start("memory=4m");
+        let context = context(&simulator);
+        simulator.configure(&format!("fail=cuCtxPushCurrent_v2@1:{status}"));
+        assert_eq!(context.event().expect_err("reset").kind(), ErrorKind::DeviceLost);
+        let why = context.lost().expect("lost").to_string();
+        assert!(why.contains("the primary context was reset"), "{why}");
+    }
+}
+
+#[test]
+fn a_context_that_cannot_be_made_loses_nothing() {
+    for (status, kind) in [
+        (999, ErrorKind::DriverFailed),
+        (805, ErrorKind::DriverFailed),
+        (806, ErrorKind::DriverFailed),
+        (808, ErrorKind::DeviceBusy),
+        (2, ErrorKind::OutOfMemory),
+    ] {
+        let simulator = Simulator::start(&format!("fail=cuDevicePrimaryCtxRetain@1:{status}"));
+        let device = driver(&simulator).select(None).expect("there");
+        assert_eq!(device.context().expect_err("fails").kind(), kind, "{status}");
+        device.context().expect("the next attempt");
+    }
 }
 
 #[test]

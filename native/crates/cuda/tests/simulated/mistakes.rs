@@ -25,7 +25,8 @@ fn a_missing_wait_of_the_host() {
     // SAFETY: the word is here until the stream has finished, below; looking at it before is the mistake.
     unsafe { stream.copy_to_host(found.as_mut_ptr().cast(), memory.address(), 8) }.expect("put");
     // SAFETY: a word of this thread.
-    assert_eq!(unsafe { (&raw const found).read_volatile() }, [0], "not copied yet, on any seed");
+    let early = unsafe { (&raw const found).read_volatile() };
+    assert_eq!(early, [0x5e5e_5e5e_5e5e_5e5e], "not copied yet, on any seed, and not as it was");
     stream.finish(long()).expect("done");
     // SAFETY: as above.
     assert_eq!(unsafe { (&raw const found).read_volatile() }, [7]);
@@ -110,7 +111,7 @@ fn what_was_freed_does_not_look_as_before() {
         put(&stream, first.address(), &[7; 8]);
         drop(first);
         let second = allocate(&context, 8);
-        assert_ne!(get(&stream, second.address(), 8)[0], 7);
+        assert_eq!(get(&stream, second.address(), 8), [0xa5a5_a5a5_a5a5_a5a5; 8], "a pattern, wherever it lies");
     }
 }
 
@@ -191,8 +192,50 @@ fn code_that_is_unloaded_before_it_has_run() {
     stream.finish(long()).expect("done");
 }
 
+#[test]
+fn memory_that_is_still_registered_when_the_last_context_ends() {
+    let simulator = Simulator::start("memory=4m");
+    let context = context(&simulator);
+    let page = Box::leak(Box::new([0u8; 4096]));
+    // SAFETY: the page stays for ever.
+    let registration = unsafe { context.register_host(std::ptr::NonNull::from(page).cast(), 4096) }.expect("pinned");
+    std::mem::forget(registration);
+    release_once(&simulator);
+    drop(context);
+    assert!(only(&simulator).contains("1 registrations"));
+}
+
+#[test]
+#[should_panic(expected = "which pending work uses")]
+fn a_mistake_that_no_test_asks_for_ends_the_test() {
+    let simulator = Simulator::start("memory=4m");
+    let context = context(&simulator);
+    let (memory, stream) = (allocate(&context, 8), context.thread_stream());
+    let page = Box::leak(Box::new([0u8; 4096]));
+    let start = std::ptr::NonNull::from(page).cast();
+    // SAFETY: the page stays for ever.
+    let registration = unsafe { context.register_host(start, 4096) }.expect("pinned");
+    // SAFETY: the page stays for ever; that its registration ends before is the mistake.
+    unsafe { stream.copy_to_device(memory.address(), start.as_ptr(), 64) }.expect("put");
+    drop((registration, memory, stream, context));
+}
+
+/// Gives back what a value that was forgotten holds of the context.
+fn release_once(simulator: &Simulator) {
+    // SAFETY: the simulator, which is loaded already.
+    let library = unsafe { libloading::Library::new(simulator.path()) }.expect("open");
+    // SAFETY: the type of `cuDevicePrimaryCtxRelease_v2`.
+    let release: libloading::Symbol<'_, unsafe extern "C" fn(i32) -> i32> =
+        unsafe { library.get(b"cuDevicePrimaryCtxRelease_v2\0") }.expect("there");
+    // SAFETY: takes a number.
+    assert_eq!(unsafe { release(0) }, 0);
+}
+
 /// The variable by which a test tells the same test in another process to make the mistake.
 const MISTAKEN: &str = "SLUICE_CUDA_TEST_READS_DEVICE_MEMORY";
+
+/// What that process writes right before.
+const READS: &str = "reads device memory now\n";
 
 #[test]
 fn access_of_the_host_to_device_memory() {
@@ -200,12 +243,22 @@ fn access_of_the_host_to_device_memory() {
         let simulator = Simulator::start("memory=4m");
         let memory = allocate(&context(&simulator), 1);
         let address: *const u64 = std::ptr::with_exposed_provenance(memory.address().0 as usize);
+        // Not by `println!`, which the test's harness keeps.
+        // SAFETY: writes a text of this length.
+        unsafe { libc::write(1, READS.as_ptr().cast(), READS.len()) };
         // SAFETY: none: it is the mistake, and ends this process.
         println!("read {}", unsafe { address.read_volatile() });
         return;
     }
     let program = std::env::current_exe().expect("this test");
     let name = "mistakes::access_of_the_host_to_device_memory";
-    let ended = Command::new(program).args(["--exact", name]).env(MISTAKEN, "1").output().expect("runs");
-    assert_eq!(ended.status.signal(), Some(libc::SIGSEGV), "{}", String::from_utf8_lossy(&ended.stdout));
+    // For what a process that dies leaves behind.
+    let folder = std::env::temp_dir().join(format!("sluice-cuda-dies-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("made");
+    let mut command = Command::new(program);
+    let ended = command.args(["--exact", name]).env(MISTAKEN, "1").env("TMPDIR", &folder).output().expect("runs");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(said.contains(READS), "it came to the mistake: {said}");
+    assert_eq!(ended.status.signal(), Some(libc::SIGSEGV), "{said}");
 }

@@ -1,5 +1,7 @@
 //! Finding a driver and a device.
 
+use std::time::{Duration, Instant};
+
 use sluice_cuda::{ComputeMode, Driver, ErrorKind, Version};
 use sluice_cuda_sim::Simulator;
 
@@ -43,8 +45,10 @@ fn a_machine_without_devices_says_so() {
 #[test]
 fn a_driver_that_does_not_start_says_what_to_look_at() {
     let (kind, text) = refusal("init=999");
-    assert_eq!(kind, ErrorKind::NoDevice, "nothing is lost that was never there");
+    assert_eq!(kind, ErrorKind::DriverFailed, "nothing is lost that was never there");
     assert!(text.contains("nvidia-smi"), "{text}");
+    let (kind, text) = refusal("init=802");
+    assert!(kind == ErrorKind::DriverFailed && text.contains("nvidia-fabricmanager"), "{text}");
     assert_eq!(refusal("init=304").0, ErrorKind::NoPermission);
     assert_eq!(refusal("init=803").0, ErrorKind::DriverTooOld);
 }
@@ -102,15 +106,46 @@ fn a_device_that_another_process_has_for_itself_is_busy() {
 }
 
 #[test]
+fn a_device_that_nobody_may_use_is_busy() {
+    let simulator = Simulator::start("memory=4m");
+    let device = driver(&simulator).select(None).expect("there");
+    // Since the device was looked at.
+    simulator.configure("mode=2");
+    let busy = device.context().expect_err("prohibited");
+    assert!(busy.kind() == ErrorKind::DeviceBusy && busy.to_string().contains("PROHIBITED"), "{busy}");
+    simulator.configure("mode=0");
+    device.context().expect("allowed again");
+}
+
+#[test]
+fn a_driver_that_does_not_answer_holds_up_only_who_opens_it() {
+    let simulator = Simulator::start("block=cuInit@1");
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| Driver::open_at(&simulator.path()).map(|driver| driver.version()));
+        let until = Instant::now() + Duration::from_secs(600);
+        while simulator.calls("cuInit") == 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let refused = Driver::open_within(&simulator.path(), Duration::from_millis(20)).expect_err("not open yet");
+        assert_eq!(refused.kind(), ErrorKind::DriverFailed);
+        driver(&Simulator::start("")).devices().expect("another driver");
+        simulator.release();
+        first.join().expect("ends").expect("opened");
+    });
+    assert_eq!((driver(&simulator).devices().expect("told").len(), simulator.calls("cuInit")), (1, 1));
+}
+
+#[test]
 fn a_context_is_current_only_during_calls() {
     let simulator = Simulator::start("devices=2 memory=4m");
     let driver = driver(&simulator);
     let [first, second] = ["0", "1"].map(|address| driver.select(Some(address)).expect("there"));
     let (first, second) = (first.context().expect("made"), second.context().expect("made"));
-    let outer = first.enter().expect("pushed");
-    second.allocate(1000).expect("room");
-    assert_eq!(second.free_memory().expect("told").free_bytes, 4 << 20, "given back when it was dropped");
-    drop(outer);
+    let within = || {
+        second.allocate(1000).expect("room");
+        assert_eq!(second.free_memory().expect("told").free_bytes, 4 << 20, "given back when it was dropped");
+    };
+    first.with_current(within).expect("current");
     assert_eq!(simulator.calls("cuCtxPushCurrent_v2"), simulator.calls("cuCtxPopCurrent_v2"));
     drop((first, second));
     assert_eq!((simulator.violations(), simulator.counts().contexts), (Vec::new(), 0));
@@ -155,7 +190,13 @@ fn opened(variables: &[(&str, &str)]) -> String {
 fn the_environment_says_which_library_is_opened() {
     if std::env::var_os(OPENING).is_some() {
         match Driver::open() {
-            Ok(driver) => println!("opened {}", driver.describe()),
+            Ok(driver) => {
+                println!("opened {}", driver.describe());
+                match driver.select(Some("1")) {
+                    Ok(device) => println!("selected {}", device.facts().ordinal),
+                    Err(why) => println!("selected none: {why}"),
+                }
+            }
             Err(why) => println!("refused: {why}"),
         }
         return;
@@ -164,6 +205,13 @@ fn the_environment_says_which_library_is_opened() {
     let path = simulator.path().display().to_string();
     let said = opened(&[("SLUICE_CUDA_LIBRARY", &path), ("SLUICE_CUDA_SIM", "version=13020 devices=2")]);
     assert!(said.contains(&format!("opened CUDA 13.2 ({path})")), "{said}");
+    for (visible, selected) in
+        [("", "selected 0"), ("2,3", "selected none: device '1' is a number, CUDA_VISIBLE_DEVICES")]
+    {
+        let variables = [("SLUICE_CUDA_LIBRARY", path.as_str()), ("SLUICE_CUDA_SIM", "devices=2")];
+        let said = opened(&[variables[0], variables[1], ("CUDA_VISIBLE_DEVICES", visible)]);
+        assert!(said.contains(selected), "{said}");
+    }
     let said = opened(&[("SLUICE_CUDA_LIBRARY", &path), ("SLUICE_CUDA_SIM", "fail=cuInit@1:100")]);
     assert!(said.contains("refused: cuInit: CUDA_ERROR_NO_DEVICE"), "{said}");
     let said = opened(&[("SLUICE_CUDA_LIBRARY", "/nonexistent/libcuda.so.1")]);

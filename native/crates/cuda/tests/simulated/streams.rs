@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluice_cuda::{ErrorKind, Launch, StreamKind, Wait, Waited};
 use sluice_cuda_sim::Simulator;
 
-use crate::{ADD, RAW_ADD, allocate, context, get, long, put};
+use crate::{ADD, RAW_ADD, allocate, context, driver, get, long, put};
 
 #[test]
 fn a_stream_s_work_is_done_in_order() {
@@ -80,7 +80,8 @@ fn launches_and_modules_that_cannot_be_are_refused() {
     let mut values = [0u64; 4];
     let mut parameters = values.each_mut().map(|value| std::ptr::from_mut(value).cast());
     let large = Launch { shared_bytes: 64 << 10, ..Launch::linear(1, 32) };
-    for launch in [Launch::linear(0, 32), Launch::linear(1, 2048), large] {
+    let high = Launch { grid: [1, 65_536, 1], ..Launch::linear(1, 32) };
+    for launch in [Launch::linear(0, 32), Launch::linear(1, 2048), large, high] {
         // SAFETY: it adds no words, if it is launched at all.
         let refused = unsafe { stream.launch(&kernel, launch, &mut parameters) };
         assert_eq!(refused.expect_err("refused").kind(), ErrorKind::Rejected, "{launch:?}");
@@ -88,7 +89,7 @@ fn launches_and_modules_that_cannot_be_are_refused() {
     kernel.allow_shared_bytes(64 << 10).expect("a block can have so much");
     // SAFETY: as above.
     unsafe { stream.launch(&kernel, large, &mut parameters) }.expect("allowed now");
-    let _ = stream.finish(long());
+    assert!(stream.finish(long()).is_err() && simulator.violations()[0].contains("0 bytes at 0x0"), "at no address");
     assert!(kernel.allow_shared_bytes(1 << 20).is_err());
 }
 
@@ -109,6 +110,41 @@ fn an_event_orders_two_streams() {
         assert_eq!(event.wait(long()).expect("told"), Waited::Done);
         assert_eq!(simulator.violations(), [""; 0]);
     }
+}
+
+#[test]
+fn an_event_belongs_to_the_streams_of_its_device() {
+    let simulator = Simulator::start("devices=2 memory=4m");
+    let driver = driver(&simulator);
+    let [first, second] = ["0", "1"].map(|number| driver.select(Some(number)).expect("there").context().expect("made"));
+    let event = first.event().expect("made");
+    let refused = event.record(&second.thread_stream()).expect_err("the other device's stream");
+    assert_eq!(refused.kind(), ErrorKind::Rejected);
+    assert!(simulator.violations()[0].contains("is of another device"));
+    // Both have a default stream of this thread; the event stands for the work of its own device's.
+    let (memory, other) = (allocate(&first, 1), allocate(&second, 1));
+    put(&first.thread_stream(), memory.address(), &[1]);
+    event.record(&first.thread_stream()).expect("put");
+    second.thread_stream().wait_for(&event).expect("waits on the other device");
+    put(&second.thread_stream(), other.address(), &[2]);
+    assert_eq!(get(&second.thread_stream(), other.address(), 1), [2]);
+    assert_eq!(event.wait(long()).expect("told"), Waited::Done);
+    assert_eq!(get(&first.thread_stream(), memory.address(), 1), [1]);
+}
+
+#[test]
+fn copies_up_and_down_the_same_memory_of_the_host() {
+    let simulator = Simulator::start("memory=4m");
+    let context = context(&simulator);
+    let (memory, stream) = (allocate(&context, 1), context.thread_stream());
+    let mut word = [7u64];
+    // SAFETY: the word is here until the stream has finished, and nobody looks at it before.
+    unsafe {
+        stream.copy_to_device(memory.address(), word.as_ptr().cast(), 8).expect("put");
+        stream.copy_to_host(word.as_mut_ptr().cast(), memory.address(), 8).expect("put");
+    }
+    stream.finish(long()).expect("done");
+    assert_eq!(word, [7]);
 }
 
 #[test]
