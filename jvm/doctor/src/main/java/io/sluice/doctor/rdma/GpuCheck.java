@@ -42,7 +42,9 @@ public final class GpuCheck implements Check {
     if (devices.isEmpty() && gpus.isEmpty()) {
       return List.of(Finding.ok(GPU, "none" + UNUSED));
     }
-    Matcher cuda = CUDA.matcher(host.run("nvidia-smi").or(""));
+    String answer = host.run("nvidia-smi").or("");
+    boolean answers = !answer.isBlank();
+    Matcher cuda = CUDA.matcher(answer);
     boolean told = cuda.find();
     String text = models(host, gpus, devices) + ", driver " + driver(host)
         + (told ? ", CUDA " + cuda.group(1) + "." + cuda.group(2) : "") + ", GPUDirect RDMA: " + direct(host);
@@ -54,8 +56,12 @@ public final class GpuCheck implements Check {
     } else {
       findings.add(Finding.ok(GPU, text + UNUSED));
     }
-    devices(host).stream().map(SmiDevice::finding).forEach(findings::add);
-    slices(host).ifPresent(findings::add);
+    if (answers) {
+      addDevices(host, findings);
+    } else {
+      // Not asked again: each question could take as long.
+      findings.add(Finding.note(GPU, "nvidia-smi did not answer: memory, modes and users of the GPUs are unknown"));
+    }
     return findings;
   }
 
@@ -79,9 +85,16 @@ public final class GpuCheck implements Check {
         .findFirst().orElse("neither nvidia_peermem nor nv_peer_mem is loaded");
   }
 
-  private static List<SmiDevice> devices(Host host) {
+  private static void addDevices(Host host, List<Finding> findings) {
     List<String> users = host.run(SmiDevice.USERS).or("").lines().map(String::strip).toList();
-    return host.run(SmiDevice.QUERY).or("").lines().flatMap(line -> SmiDevice.of(line, users).stream()).toList();
+    List<String> lines = host.run(SmiDevice.QUERY).or("").lines().filter(line -> !line.isBlank()).toList();
+    List<SmiDevice> devices = lines.stream().flatMap(line -> SmiDevice.of(line, users).stream()).toList();
+    devices.stream().map(SmiDevice::finding).forEach(findings::add);
+    if (devices.isEmpty() || devices.size() < lines.size()) {
+      findings.add(Finding.note(GPU, "nvidia-smi did not describe all GPUs as expected: "
+          + (lines.isEmpty() ? "no answer" : lines.get(0).strip())));
+    }
+    slices(host).ifPresent(findings::add);
   }
 
   private static Optional<Finding> slices(Host host) {

@@ -80,10 +80,20 @@ class GpuCheckTest {
   }
 
   @Test
-  void anAnswerOfAnotherShapeIsLeftOut() {
+  void aProgramThatDoesNotAnswerIsToldOf() {
     gpu();
+    assertEquals(2, look().size());
+    assertTrue(look().get(1).text().startsWith("nvidia-smi did not answer"), look().get(1).text());
+    assertEquals(Verdict.NOTE, look().get(1).verdict());
+  }
+
+  @Test
+  void anAnswerOfAnotherShapeIsToldOf() {
+    gpu();
+    smi("Default", "Disabled");
     host.command(String.join(" ", SmiDevice.QUERY), "No devices were found");
-    assertEquals(1, look().size());
+    assertEquals(2, look().size());
+    assertTrue(look().get(1).text().endsWith("as expected: No devices were found"), look().get(1).text());
     host.command(String.join(" ", SmiDevice.QUERY), "0, " + UUID + ", Default, [N/A], [N/A], [N/A]");
     assertTrue(look().get(1).text().startsWith("number 0: memory unknown"), look().get(1).text());
   }
