@@ -146,14 +146,6 @@ pub extern "C" fn cuDeviceGetPCIBusId(address: *mut c_char, room: c_int, device:
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuDeviceGetDefaultMemPool(pool: *mut *mut c_void, device: c_int) -> Status {
-    call("cuDeviceGetDefaultMemPool", |machine| {
-        let index = machine.device(device)?;
-        give(pool, std::ptr::without_provenance_mut(CONTEXTS + 0x100 + index))
-    })
-}
-
-#[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> Status {
     call("cuDevicePrimaryCtxRetain", |machine| {
         let index = machine.device(device)?;
@@ -218,14 +210,6 @@ pub extern "C" fn cuCtxPopCurrent_v2(context: *mut *mut c_void) -> Status {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuCtxGetCurrent(context: *mut *mut c_void) -> Status {
-    call("cuCtxGetCurrent", |_| {
-        let address = machine::current().map_or(0, |index| CONTEXTS + index);
-        give(context, std::ptr::without_provenance_mut(address))
-    })
-}
-
-#[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Status {
     call_in_context("cuMemGetInfo_v2", |machine, device| {
         give(free, machine.devices[device].memory.free_bytes())?;
@@ -269,19 +253,6 @@ pub extern "C" fn cuMemFreeAsync(address: u64, stream: *mut c_void) -> Status {
     call_in_context("cuMemFreeAsync", |machine, device| {
         machine.put(device, "cuMemFreeAsync", stream.addr(), Work::Free { address })
     })
-}
-
-/// Pools keep nothing here, so there is no limit to set.
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, _attribute: c_int, value: *mut c_void) -> Status {
-    let right = !pool.is_null() && !value.is_null();
-    call("cuMemPoolSetAttribute", |_| if right { Ok(()) } else { Err(status::INVALID_VALUE) })
-}
-
-/// Pools keep nothing here.
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolTrimTo(pool: *mut c_void, _bytes: usize) -> Status {
-    call("cuMemPoolTrimTo", |_| if pool.is_null() { Err(status::INVALID_VALUE) } else { Ok(()) })
 }
 
 #[unsafe(no_mangle)]

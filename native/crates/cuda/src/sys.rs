@@ -21,7 +21,6 @@ pub type Stream = *mut c_void;
 pub type Event = *mut c_void;
 pub type Module = *mut c_void;
 pub type Function = *mut c_void;
-pub type MemoryPool = *mut c_void;
 
 /// The stream of stream 0 in programs of old: all blocking streams of the context wait for its work, and it for theirs.
 pub const STREAM_LEGACY: Stream = 1 as Stream;
@@ -39,7 +38,6 @@ pub const ATTRIBUTE_MULTIPROCESSOR_COUNT: c_int = 16;
 pub const ATTRIBUTE_COMPUTE_MODE: c_int = 20;
 pub const ATTRIBUTE_ECC_ENABLED: c_int = 32;
 pub const ATTRIBUTE_ASYNC_ENGINE_COUNT: c_int = 40;
-pub const ATTRIBUTE_UNIFIED_ADDRESSING: c_int = 41;
 pub const ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 pub const ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: c_int = 76;
 pub const ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
@@ -50,12 +48,8 @@ pub const COMPUTE_MODE_PROHIBITED: c_int = 2;
 pub const COMPUTE_MODE_EXCLUSIVE_PROCESS: c_int = 3;
 
 pub const FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: c_int = 0;
-pub const FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: c_int = 1;
-pub const FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: c_int = 3;
 pub const FUNC_ATTRIBUTE_NUM_REGS: c_int = 4;
 pub const FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
-
-pub const MEMPOOL_ATTRIBUTE_RELEASE_THRESHOLD: c_int = 4;
 
 pub const JIT_ERROR_LOG_BUFFER: c_int = 5;
 pub const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_int = 6;
@@ -173,20 +167,16 @@ functions! {
     device_total_mem = "cuDeviceTotalMem_v2": fn(*mut usize, Device);
     device_attribute = "cuDeviceGetAttribute": fn(*mut c_int, c_int, Device);
     device_pci_bus_id = "cuDeviceGetPCIBusId": fn(*mut c_char, c_int, Device);
-    device_default_pool = "cuDeviceGetDefaultMemPool": fn(*mut MemoryPool, Device);
     primary_retain = "cuDevicePrimaryCtxRetain": fn(*mut Context, Device);
     primary_release = "cuDevicePrimaryCtxRelease_v2": fn(Device);
     primary_state = "cuDevicePrimaryCtxGetState": fn(Device, *mut c_uint, *mut c_int);
     ctx_push = "cuCtxPushCurrent_v2": fn(Context);
     ctx_pop = "cuCtxPopCurrent_v2": fn(*mut Context);
-    ctx_current = "cuCtxGetCurrent": fn(*mut Context);
     mem_info = "cuMemGetInfo_v2": fn(*mut usize, *mut usize);
     mem_alloc = "cuMemAlloc_v2": fn(*mut DevicePtr, usize);
     mem_free = "cuMemFree_v2": fn(DevicePtr);
     mem_alloc_async = "cuMemAllocAsync": fn(*mut DevicePtr, usize, Stream);
     mem_free_async = "cuMemFreeAsync": fn(DevicePtr, Stream);
-    pool_set_attribute = "cuMemPoolSetAttribute": fn(MemoryPool, c_int, *mut c_void);
-    pool_trim = "cuMemPoolTrimTo": fn(MemoryPool, usize);
     host_register = "cuMemHostRegister_v2": fn(*mut c_void, usize, c_uint);
     host_unregister = "cuMemHostUnregister": fn(*mut c_void);
     copy_to_device = "cuMemcpyHtoDAsync_v2": fn(DevicePtr, *const c_void, usize, Stream);
@@ -289,7 +279,7 @@ int main() {
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 
-    fn constants() -> [(&'static str, i64); 76] {
+    fn constants() -> [(&'static str, i64); 72] {
         constants! {
         STREAM_LEGACY = "CU_STREAM_LEGACY",
         STREAM_PER_THREAD = "CU_STREAM_PER_THREAD",
@@ -301,7 +291,6 @@ int main() {
         ATTRIBUTE_COMPUTE_MODE = "CU_DEVICE_ATTRIBUTE_COMPUTE_MODE",
         ATTRIBUTE_ECC_ENABLED = "CU_DEVICE_ATTRIBUTE_ECC_ENABLED",
         ATTRIBUTE_ASYNC_ENGINE_COUNT = "CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT",
-        ATTRIBUTE_UNIFIED_ADDRESSING = "CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING",
         ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR",
         ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR",
         ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
@@ -310,11 +299,8 @@ int main() {
         COMPUTE_MODE_PROHIBITED = "CU_COMPUTEMODE_PROHIBITED",
         COMPUTE_MODE_EXCLUSIVE_PROCESS = "CU_COMPUTEMODE_EXCLUSIVE_PROCESS",
         FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK",
-        FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES",
-        FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = "CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES",
         FUNC_ATTRIBUTE_NUM_REGS = "CU_FUNC_ATTRIBUTE_NUM_REGS",
         FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
-        MEMPOOL_ATTRIBUTE_RELEASE_THRESHOLD = "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD",
         JIT_ERROR_LOG_BUFFER = "CU_JIT_ERROR_LOG_BUFFER",
         JIT_ERROR_LOG_BUFFER_SIZE_BYTES = "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
         SUCCESS = "CUDA_SUCCESS",
