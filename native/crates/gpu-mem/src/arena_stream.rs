@@ -43,7 +43,7 @@ impl ArenaStream {
     /// A lease that needs neither a wait nor another stream's limbo.
     pub(crate) fn try_lease(&self, bytes: usize) -> Result<StreamLease, sluice_mem::MemError> {
         let block = Block::of(bytes);
-        if let Some((address, block)) = self.limbo.take(block) {
+        if let Some((address, block)) = self.limbo.take(&self.stream, block, self.arena.is_short()) {
             return Ok(StreamLease::new(&self.limbo, address, bytes, block));
         }
         let address = self.arena.memory().lease_raw(bytes)?;
@@ -53,9 +53,25 @@ impl ArenaStream {
 
     /// Frees a lease after the work that this stream has now: its own, and work of other streams that it waits for.
     /// Waits for nothing.
+    ///
+    /// A lease of another arena, which is a mistake, is dropped, and counted: it waits for its home's event, not for
+    /// this stream's work.
     pub fn free(&self, lease: StreamLease) {
-        let (_, address, block) = lease.into_parts();
+        let (home, address, block) = lease.into_parts();
+        if !self.owns(&home) {
+            self.arena.count_foreign_free();
+            return home.drop_lease(address, block);
+        }
         self.limbo.free(&self.stream, address, block, self.arena.is_short());
+    }
+
+    /// Whether leases of this home are of this stream's arena.
+    pub(crate) fn owns(&self, home: &StreamLimbo) -> bool {
+        home.is_of(self.arena.memory())
+    }
+
+    pub(crate) fn limbo(&self) -> &Arc<StreamLimbo> {
+        &self.limbo
     }
 
     /// Records an event behind the leases that were freed and have none yet (fewer than 64, less than 8 MiB), so that

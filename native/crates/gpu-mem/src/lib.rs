@@ -13,11 +13,12 @@
 //! and a GPU that is waited for stops all threads: RMM's arena synchronises the stream when a block goes back to the
 //! global arena, and the device when it is out of memory. A pool behind a lock has its threads wait for each other, and
 //! CUDA's own stream-ordered pool (`cuMemAllocAsync`) makes each lease a call of the driver, which has locks too. Here
-//! a lease that its own stream has freed is leased again without a call of the driver, and one call is made for 64
-//! frees.
+//! a lease that its own stream has freed is leased again without a call of the driver, and one event is recorded for 64
+//! frees. What a stream has freed and the device may still use is in the stream's *limbo*.
 //!
 //! # Invariants
-//! 1. A free calls at most `cuEventQuery`, `cuEventCreate` and `cuEventRecord`: nothing that waits. Device memory goes
+//! 1. A free calls at most `cuEventQuery`, `cuEventCreate` and `cuEventRecord`, which wait for no work; nor does a
+//!    lease before it lacks memory, unless it has to map a chunk (`cuMemAlloc`). Device memory goes
 //!    back to the driver (`cuMemFree` waits for the device) in [`StreamArena::trim`] and at the end only.
 //! 2. Memory that a stream has freed is leased to the same stream at once, and to another one when an event that was
 //!    recorded after the free has ended.
@@ -27,7 +28,8 @@
 //!
 //! # What it does not do
 //! It does not know what a lease is used for: work on a stream other than the one that leased it has to be ordered by
-//! the caller, with an event, before the use and before the free.
+//! the caller, with an event, before the use and before the free; and a lease that is dropped instead of freed waits
+//! for the stream that [`StreamLease::used_by`] named last, or for the one that leased it.
 
 mod arena_stream;
 mod declined;

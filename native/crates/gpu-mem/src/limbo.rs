@@ -1,4 +1,5 @@
-//! The leases that one stream has freed and whose work may not have ended.
+//! A stream's limbo: the leases that it has freed and that the device may still use, because the stream's work before
+//! the free may not have ended.
 //!
 //! ```text
 //!   free ──► open batch ── 64 leases or 8 MiB: an event is recorded ──► sealed batches ── event has ended ──► arena
@@ -6,7 +7,7 @@
 //!   lease ◄──────┴──────────── the same stream, a block of the same size ─────┘
 //! ```
 //!
-//! Every lease is an entry in three lists: its batch, and its size class (or, of large ones, its length). An entry
+//! Every lease is an entry in two lists: its batch, and its size class (or, of large ones, its length). An entry
 //! knows its place in both, so that it is taken out of both in constant time, whether it is leased again or its batch
 //! ends.
 
@@ -31,7 +32,7 @@ struct Entry {
     in_size: usize,
 }
 
-/// Entries in the order in which they were freed, unless some were leased again.
+/// Entries in the order in which they were freed, until one is leased again: the last one then takes its place.
 #[derive(Debug, Default)]
 struct Batch {
     entries: Vec<u32>,
@@ -120,8 +121,8 @@ impl<E> Limbo<E> {
         self.sealed.len()
     }
 
-    /// Takes out the lease that was freed last of those with this block, or with a larger one of at most an eighth
-    /// more.
+    /// Takes out a lease with this block, or with a larger one of at most an eighth more: the one that was freed last,
+    /// or, after others were taken out or ended, any of them.
     pub(crate) fn take(&mut self, block: Block) -> Option<(usize, Block)> {
         let nth = match block.class() {
             Some(class) => *self.classes[class].last()?,
@@ -316,6 +317,8 @@ mod tests {
     #[derive(Debug)]
     struct Model {
         batches: VecDeque<Vec<(usize, Block)>>,
+        /// Of all batches but the open one: numbers in the order in which they were sealed.
+        events: VecDeque<u32>,
         next: usize,
     }
 
@@ -325,8 +328,11 @@ mod tests {
             let newest = self.batches.len().checked_sub(2);
             match *call {
                 Call::Put(bytes) => {
-                    limbo.put(self.next, Block::of(bytes));
-                    self.batches.back_mut().expect("open").push((self.next, Block::of(bytes)));
+                    let full = limbo.put(self.next, Block::of(bytes));
+                    let open = self.batches.back_mut().expect("open");
+                    open.push((self.next, Block::of(bytes)));
+                    let sum: usize = open.iter().map(|entry| entry.1.bytes()).sum();
+                    assert_eq!(full, open.len() >= 64 || sum >= 8 << 20);
                 }
                 Call::PutIntoNewest(bytes) => {
                     assert_eq!(limbo.put_into_newest(self.next, Block::of(bytes)), newest.is_some());
@@ -334,7 +340,8 @@ mod tests {
                 }
                 Call::Take(bytes) => self.take(limbo, Block::of(bytes)),
                 Call::Seal => {
-                    limbo.seal(0);
+                    limbo.seal(self.next as u32);
+                    self.events.push_back(self.next as u32);
                     self.batches.push_back(Vec::new());
                 }
                 Call::Join => {
@@ -345,7 +352,9 @@ mod tests {
                     }
                 }
                 Call::End => {
-                    let released: BTreeSet<usize> = addresses(limbo).1.into_iter().collect();
+                    let (event, released) = addresses(limbo);
+                    assert_eq!(event, self.events.pop_front());
+                    let released: BTreeSet<usize> = released.into_iter().collect();
                     let ended = if newest.is_some() { self.batches.pop_front().unwrap_or_default() } else { vec![] };
                     assert_eq!(released, ended.iter().map(|entry| entry.0).collect());
                 }
@@ -353,6 +362,7 @@ mod tests {
             let all = self.batches.iter().flatten();
             let held = all.fold((0, 0), |(leases, bytes), entry| (leases + 1, bytes + entry.1.bytes()));
             assert_eq!((limbo.held(), limbo.batches()), (held, self.batches.len() - 1));
+            assert_eq!((limbo.oldest(), limbo.newest()), (self.events.front(), self.events.back()));
         }
 
         fn take(&mut self, limbo: &mut Limbo<u32>, block: Block) {
@@ -375,7 +385,7 @@ mod tests {
         #[test]
         fn behaves_like_lists_of_batches(calls in prop::collection::vec(call(), 1..200)) {
             let mut limbo = Limbo::new();
-            let mut model = Model { batches: VecDeque::from([Vec::new()]), next: 0 };
+            let mut model = Model { batches: VecDeque::from([Vec::new()]), events: VecDeque::new(), next: 0 };
             calls.iter().for_each(|call| model.run(&mut limbo, call));
         }
     }

@@ -31,9 +31,12 @@ statistics! {
     frees: u64,
     /// Leases that were dropped without being freed on a stream.
     drops: u64,
+    /// Leases of another arena that were given to a stream of this one to be freed.
+    foreign_frees: u64,
     /// Events recorded.
     events: u64,
-    /// Events that could not be made or recorded, though the device is not lost. Their leases wait for the next one.
+    /// Events that could not be made, recorded or asked, though the device is not lost. Their leases wait for the next
+    /// one.
     event_failures: u64,
     /// How often an event was asked whether it has ended.
     polls: u64,

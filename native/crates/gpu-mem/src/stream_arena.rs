@@ -15,20 +15,22 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Drops what can be made again, such as copies of frames that the host has too. Called with the bytes that a lease
-/// needs; whether it has freed any lease.
-type DropCaches = Box<dyn Fn(usize) -> bool + Send + Sync>;
+/// Drops what can be made again, such as copies of frames that the host has too. Called with the stream for which a
+/// lease was refused and the bytes that it needs; whether it has freed any lease.
+type DropCaches = Box<dyn Fn(&ArenaStream, usize) -> bool + Send + Sync>;
 
 /// How a stream arena is set up.
 pub struct StreamArenaOptions {
-    /// The most bytes of the GPU's memory that the arena has from the driver, on lease or not.
+    /// The most bytes of the GPU's memory that the arena has from the driver, on lease or not, padding included.
     pub limit_bytes: usize,
     /// Bytes of an ordinary allocation, with the 64 MiB that it is padded with; [`CHUNK_BYTES`] unless a test makes
     /// many.
     pub chunk_bytes: usize,
     /// Thread arenas: threads that use the GPU at the same time.
     pub shards: usize,
-    /// What can be dropped under pressure. It may drop leases of this arena, and must not lease from it.
+    /// What can be dropped under pressure. It frees leases whose last use has ended on the stream that it is given: one
+    /// that it only drops waits until its home's thread records an event, and that thread may be waiting too. It must
+    /// not lease from this arena.
     pub drop_caches: Option<DropCaches>,
 }
 
@@ -102,6 +104,7 @@ struct Pressure {
     declined: AtomicU64,
     killed: AtomicU64,
     declined_lost: AtomicU64,
+    foreign_frees: AtomicU64,
 }
 
 impl fmt::Debug for StreamArena {
@@ -130,7 +133,13 @@ impl StreamArena {
     }
 
     /// Lets the calling thread lease for the work of `stream`, of the same context.
+    ///
+    /// # Panics
+    /// With a stream of another context, whose events say nothing of this arena's device.
     pub fn attach(self: &Arc<Self>, stream: Stream) -> ArenaStream {
+        // Each context has a device value of its own.
+        let same = std::ptr::eq(stream.context().device(), self.context.device());
+        assert!(same, "a stream of another context than the arena's");
         let (context, memory) = (self.context.clone(), Arc::clone(&self.memory));
         let limbo = Arc::new(StreamLimbo::new(context, memory, Arc::clone(&self.late_drops)));
         self.streams().open.push(Arc::clone(&limbo));
@@ -148,33 +157,50 @@ impl StreamArena {
     }
 
     /// Ends the batches of all streams whose events have ended: how many leases went back to the arena. Waits for
-    /// nothing.
+    /// nothing; a stream that another thread uses at this moment is left to that thread.
     ///
     /// # Errors
-    /// The device is lost.
+    /// The device is lost, or an event cannot be asked; the other streams' batches are ended all the same.
     pub fn poll(&self) -> Result<usize, CudaError> {
-        let streams = &mut *self.streams();
-        let released = streams.open.iter().try_fold(0, |released, stream| Ok(released + stream.poll()?));
-        let past = &mut streams.past;
-        streams.open.retain(|stream| {
-            let over = stream.is_over();
-            if over {
-                *past = past.plus(stream.counts());
-            }
-            !over
-        });
-        released
+        let (released, error) = self.poll_each();
+        error.map_or(Ok(released), Err)
     }
 
-    /// Waits until nothing is in limbo that has an event: when no stream works any more. Those that are attached should
-    /// have been flushed.
+    /// The leases that went back, and the first error. The driver is called without the lock on the list of streams.
+    fn poll_each(&self) -> (usize, Option<CudaError>) {
+        let open = self.open_streams();
+        let (mut released, mut first) = (0, None);
+        for stream in &open {
+            match stream.poll() {
+                Ok(leases) => released += leases,
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        // They end their events when they are dropped, which calls the driver too: `open` still has them.
+        let Streams { open: streams, past } = &mut *self.streams();
+        streams.retain(|stream| match stream.counts_if_over() {
+            Some(counts) => {
+                *past = past.plus(counts);
+                false
+            }
+            None => true,
+        });
+        (released, first)
+    }
+
+    /// Waits until nothing is in limbo: when no stream works any more. Those that are attached should have been
+    /// flushed.
     ///
     /// # Errors
-    /// The device is lost.
+    /// The device is lost, or an event cannot be asked.
     pub fn settle(&self, wait: Wait<'_>) -> Result<Waited, CudaError> {
         wait.until(|| {
+            // What is in limbo then has no event that would tell of it.
+            if let Some(lost) = self.context.lost() {
+                return Err(lost.clone());
+            }
             self.poll()?;
-            Ok(self.streams().open.iter().all(|stream| stream.held().0 == 0))
+            Ok(self.open_streams().iter().all(|stream| stream.held().0 == 0))
         })
     }
 
@@ -189,16 +215,18 @@ impl StreamArena {
     /// Figures of this moment.
     pub fn statistics(&self) -> StreamStatistics {
         let mut statistics = StreamStatistics::default();
-        {
+        let (open, mut counts) = {
             let streams = self.streams();
-            statistics.set_counts(streams.open.iter().fold(streams.past, |sum, stream| sum.plus(stream.counts())));
-            statistics.streams = streams.open.len();
-            for stream in &streams.open {
-                let (leases, bytes) = stream.held();
-                statistics.limbo_leases += leases;
-                statistics.limbo_bytes += bytes;
-            }
+            (streams.open.clone(), streams.past)
+        };
+        statistics.streams = open.len();
+        for stream in &open {
+            let (leases, bytes) = stream.held();
+            statistics.limbo_leases += leases;
+            statistics.limbo_bytes += bytes;
+            counts = counts.plus(stream.counts());
         }
+        statistics.set_counts(counts);
         if self.context.lost().is_some() {
             let memory = self.memory.statistics();
             (statistics.leaked_leases, statistics.leaked_bytes) = (memory.live_leases(), memory.leased_bytes);
@@ -214,11 +242,22 @@ impl StreamArena {
         statistics.declined = pressure.declined.load(Relaxed);
         statistics.killed = pressure.killed.load(Relaxed);
         statistics.declined_lost = pressure.declined_lost.load(Relaxed);
+        statistics.foreign_frees = pressure.foreign_frees.load(Relaxed);
         statistics
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The streams of this moment. Their limbos are looked at without the lock on the list, which every thread needs
+    /// to attach a stream.
+    fn open_streams(&self) -> Vec<Arc<StreamLimbo>> {
+        self.streams().open.clone()
+    }
+
+    pub(crate) fn count_foreign_free(&self) {
+        self.pressure.foreign_frees.fetch_add(1, Relaxed);
     }
 
     /// Whether some thread looks for memory.
@@ -253,42 +292,43 @@ impl StreamArena {
         refused: MemError,
     ) -> Result<StreamLease, Declined> {
         self.pressure.shortages.fetch_add(1, Relaxed);
-        if bytes > self.limit_bytes {
+        // A lease lies in one region, which is at least as long, rounded, and takes its padding too.
+        let region = bytes.max(1).checked_next_multiple_of(SEGMENT_BYTES).unwrap_or(usize::MAX);
+        if self.provider.footprint(region) > self.limit_bytes {
             return Err(self.declined(Declined::Memory(refused)));
         }
         let _short = Short::enter(&self.short);
-        stream.flush();
         let found = match self.poll_and_lease(stream, bytes) {
-            Ok(None) if self.drops_caches(bytes) => {
-                stream.flush();
-                self.poll_and_lease(stream, bytes)
-            }
+            Ok(None) if self.drops_caches(stream, bytes) => self.poll_and_lease(stream, bytes),
             found => found,
         };
         match found {
             Ok(Some(lease)) => Ok(lease),
             Ok(None) => self.wait_and_lease(stream, bytes, wait, refused),
-            Err(_) => Err(self.declined(self.without_events(refused))),
+            Err(_) => Err(self.declined(Declined::DeviceLost)),
         }
     }
 
-    /// What it means that no event can be asked.
-    fn without_events(&self, refused: MemError) -> Declined {
-        if self.context.lost().is_some() { Declined::DeviceLost } else { Declined::Memory(refused) }
-    }
-
-    fn drops_caches(&self, bytes: usize) -> bool {
-        let dropped = self.drop_caches.as_ref().is_some_and(|drop_caches| drop_caches(bytes));
+    fn drops_caches(&self, stream: &ArenaStream, bytes: usize) -> bool {
+        let dropped = self.drop_caches.as_ref().is_some_and(|drop_caches| drop_caches(stream, bytes));
         self.pressure.cache_drops.fetch_add(dropped.into(), Relaxed);
         dropped
     }
 
-    fn poll_and_lease(&self, stream: &ArenaStream, bytes: usize) -> Result<Option<StreamLease>, CudaError> {
+    /// How many leases went back to the arena. Also the stream's own batch gets an event each time: what other threads
+    /// drop while this one waits comes into it.
+    ///
+    /// # Errors
+    /// The device is lost. An event that cannot be asked for another reason has been counted, and is asked again.
+    fn flush_and_poll(&self, stream: &ArenaStream) -> Result<usize, CudaError> {
+        stream.flush();
+        let (released, _) = self.poll_each();
         // With nothing in limbo, no event would tell of it.
-        if let Some(lost) = self.context.lost() {
-            return Err(lost.clone());
-        }
-        self.poll()?;
+        self.context.lost().map_or(Ok(released), |lost| Err(lost.clone()))
+    }
+
+    fn poll_and_lease(&self, stream: &ArenaStream, bytes: usize) -> Result<Option<StreamLease>, CudaError> {
+        self.flush_and_poll(stream)?;
         Ok(stream.try_lease(bytes).ok())
     }
 
@@ -300,16 +340,29 @@ impl StreamArena {
         refused: MemError,
     ) -> Result<StreamLease, Declined> {
         let (begun, mut lease) = (Instant::now(), None);
-        let waited = wait.until(|| {
-            lease = self.poll_and_lease(stream, bytes)?;
+        let (mut rounds, mut leased) = (0usize, self.memory.leased_bytes());
+        let mut waited = wait.until(|| {
+            rounds += 1;
+            let released = self.flush_and_poll(stream)?;
+            let before = std::mem::replace(&mut leased, self.memory.leased_bytes());
+            if released > 0 || leased < before || rounds.is_multiple_of(ROUNDS) {
+                lease = stream.try_lease(bytes).ok();
+            }
             Ok::<bool, CudaError>(lease.is_some())
         });
+        if let Ok(Waited::TimedOut) = waited {
+            // Others may have leased as much as was released, of other sizes, so that no figure showed it.
+            waited = self.poll_and_lease(stream, bytes).map(|last| {
+                lease = last;
+                Waited::TimedOut
+            });
+        }
         self.pressure.waits.fetch_add(1, Relaxed);
         self.pressure.wait_ns.fetch_add(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), Relaxed);
         let why = match waited {
             Ok(Waited::Done | Waited::TimedOut) => Declined::Memory(refused),
             Ok(Waited::Killed) => Declined::Killed,
-            Err(_) => self.without_events(refused),
+            Err(_) => Declined::DeviceLost,
         };
         lease.ok_or_else(|| self.declined(why))
     }
@@ -322,6 +375,10 @@ impl Drop for StreamArena {
         let _ = self.poll();
     }
 }
+
+/// While a thread waits it asks the events in each round, and searches the arena when something was released; else only
+/// in every so many rounds (of 1 ms), because another process may have given memory back to the driver.
+const ROUNDS: usize = 16;
 
 /// A thread that looks for memory.
 struct Short<'a>(&'a AtomicUsize);

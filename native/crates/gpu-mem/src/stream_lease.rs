@@ -1,5 +1,6 @@
 //! A lease of a GPU's memory that is freed in the order of a stream's work.
 
+use crate::arena_stream::ArenaStream;
 use crate::stream_limbo::StreamLimbo;
 use sluice_cuda::DeviceAddress;
 use sluice_mem::Block;
@@ -9,8 +10,14 @@ use std::sync::Arc;
 /// A piece of a GPU's memory, 64-byte aligned, owned by this value. The stream that leased it uses it at once; another
 /// stream first waits (on the device) for an event of this one.
 ///
-/// [`crate::ArenaStream::free`] frees it in the order of a stream. When it is dropped, it is freed in the order of the
-/// stream that leased it: by an event that this stream records later, so not before its next free.
+/// [`crate::ArenaStream::free`] frees it in the order of a stream. When it is dropped, it is freed in the order of its
+/// home: by an event that this stream records later, so not before its next lease, free or flush. Its home is the
+/// stream that leased it, and then the last one that [`Self::used_by`] named. The home itself may lease the memory
+/// again at once.
+///
+/// # What the caller promises
+/// When a lease is dropped, all work that uses it has ended or comes before the home's later work. So who lets another
+/// stream use it calls [`Self::used_by`], or has that stream free it.
 #[derive(Debug)]
 pub struct StreamLease {
     home: Arc<StreamLimbo>,
@@ -37,6 +44,16 @@ impl StreamLease {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
+    }
+
+    /// Makes `stream` the home, for work that it is about to do: it waits (on the device) for an event behind what
+    /// other streams did with the lease. When the lease is dropped, its memory waits for this stream's event.
+    ///
+    /// # Panics
+    /// When the stream is of another arena.
+    pub fn used_by(&mut self, stream: &ArenaStream) {
+        assert!(stream.owns(&self.home), "a lease of an arena, to be used by a stream of another one");
+        self.home = Arc::clone(stream.limbo());
     }
 
     /// Takes the lease apart, so that nothing is freed when it is dropped.

@@ -22,7 +22,11 @@ impl<P: Provider> CallbackProvider<P> {
     /// asked again, up to 8 times in all.
     ///
     /// The callback is called on a thread that is in a lease of the arena. It may release leases of that arena; it must
-    /// not lease from it, because that lease would wait for this one.
+    /// not lease from it, nor purge it, because either would wait for this lease.
+    ///
+    /// An arena that is refused a region of the ordinary length asks for a shorter one next, and, when that is refused
+    /// too, for both again once its threads gave up what they cache: each of these is a refusal of its own, with its
+    /// own calls of the callback.
     pub fn new(provider: P, on_refusal: impl Fn(&MapError) -> bool + Send + Sync + 'static) -> Self {
         Self { provider, on_refusal: Box::new(on_refusal) }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// check of its kind.
 ///
 /// A release makes the memory available to every thread at once, also while the GPU still works on it. To release
-/// memory in the order of a stream's work is what the crate `sluice-cuda` adds on top.
+/// memory in the order of a stream's work is what the crate `sluice-gpu-mem` adds on top.
 ///
 /// Nothing is purged: a GPU's memory is given back in whole regions.
 #[derive(Debug)]

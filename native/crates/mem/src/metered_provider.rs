@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct MapStatistics {
     /// Regions mapped.
     pub maps: u64,
-    /// Regions refused.
+    /// Regions refused. A lease may succeed all the same: the arena then asks for a shorter region.
     pub refusals: u64,
     /// Regions unmapped.
     pub unmaps: u64,

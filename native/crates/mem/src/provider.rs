@@ -2,7 +2,7 @@
 //!
 //! A [`Provider`] maps and unmaps whole regions; it never sees a lease. Host memory is here ([`crate::HostProvider`]),
 //! also such that may be registered with a device ([`crate::RegistrableProvider`]). Pinned host memory and the memory
-//! of GPUs are in the crate `sluice-cuda`, because they need its driver. [`crate::LimitedProvider`],
+//! of GPUs are in the crate `sluice-gpu-mem`, because they need a driver. [`crate::LimitedProvider`],
 //! [`crate::MeteredProvider`] and [`crate::CallbackProvider`] go around a provider of any kind.
 
 use std::fmt;

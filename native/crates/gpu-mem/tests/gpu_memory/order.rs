@@ -3,6 +3,8 @@
 use crate::setting::{MIB, Setting, fill, long, number, read};
 use sluice_cuda::Waited;
 use sluice_gpu_mem::{ArenaStream, StreamLease};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A lease that two streams cannot have at the same time in one region.
 const MOST: usize = 40 * MIB;
@@ -130,7 +132,7 @@ fn a_limbo_whose_events_do_not_end_is_bounded_and_costs_no_wait() {
     leases.into_iter().for_each(|lease| stream.free(lease));
     let statistics = setting.arena.statistics();
     assert_eq!((statistics.limbo_leases, statistics.events), (10_000, 156));
-    assert_eq!(setting.simulator.counts().events, 64, "the newest takes in the rest");
+    assert_eq!(setting.simulator.counts().events, 65, "the newest takes in the rest; one is for the stream's end");
     assert_eq!(setting.simulator.calls("cuEventRecord"), 156, "and its event is recorded again each time");
     assert_eq!(stream.lease(1_000, long()).unwrap().len(), 1_000, "its own it can still have");
     setting.check();
@@ -186,4 +188,123 @@ fn chunks_are_a_gigabyte_and_fill_the_limit() {
     assert_eq!(setting.simulator.counts().allocated_bytes, 2 << 30);
     [lease, most].into_iter().for_each(|lease| stream.free(lease));
     setting.check();
+}
+
+/// `work` on another thread: whether it ended while the driver still blocks a call of this test's.
+fn ends_meanwhile(setting: &Setting, work: impl FnOnce() + Send) -> bool {
+    std::thread::scope(|scope| {
+        let (send, receive) = mpsc::channel();
+        scope.spawn(move || {
+            work();
+            send.send(()).unwrap();
+        });
+        let ended = receive.recv_timeout(Duration::from_secs(20)).is_ok();
+        setting.simulator.release();
+        ended
+    })
+}
+
+#[test]
+fn a_stream_whose_call_of_the_driver_blocks_stops_no_other_thread() {
+    let setting = Setting::new(1, 2);
+    setting.simulator.configure("block=cuEventRecord@1");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let stream = setting.stream();
+            stream.free(stream.lease(MIB, long()).unwrap());
+            stream.flush();
+        });
+        while setting.simulator.calls("cuEventRecord") == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let ended = ends_meanwhile(&setting, || {
+            let stream = setting.stream();
+            let lease = stream.lease(MIB, long()).unwrap();
+            setting.arena.poll().unwrap();
+            stream.free(lease);
+        });
+        assert!(ended, "another thread attaches, leases, polls and frees");
+    });
+    setting.check();
+}
+
+#[test]
+fn a_lease_that_is_dropped_late_ends_the_batches_of_its_stream() {
+    let mut pending = 0;
+    for seed in 0..20 {
+        let setting = Setting::new(seed, 1);
+        let stream = setting.stream();
+        let kept: Vec<StreamLease> = (0..300).map(|_| stream.lease(1_000, long()).unwrap()).collect();
+        let freed = stream.lease(MIB, long()).unwrap();
+        (0..50).for_each(|_| fill(stream.stream(), freed.address(), 1));
+        stream.free(freed);
+        drop(stream);
+        pending += setting.arena.statistics().limbo_leases;
+        // The simulator does some work whenever an event is asked.
+        drop(kept);
+        assert_eq!(setting.arena.memory().leased_bytes(), 0, "{seed}: nobody else asks");
+        setting.check();
+        setting.finish();
+    }
+    assert!(pending > 0, "otherwise this test shows nothing");
+}
+
+#[test]
+fn a_lease_of_another_arena_goes_back_to_its_own() {
+    let (setting, other) = (Setting::new(1, 1), Setting::new(2, 1));
+    let (own, foreign) = (setting.stream(), other.stream());
+    foreign.free(own.lease(MIB, long()).unwrap());
+    foreign.flush();
+    let statistics = other.arena.statistics();
+    assert_eq!((statistics.limbo_leases, statistics.foreign_frees), (0, 1), "its memory is not that arena's");
+    own.flush();
+    assert_eq!(setting.arena.settle(long()).unwrap(), Waited::Done);
+    assert_eq!(setting.arena.memory().leased_bytes(), 0);
+    [&setting, &other].into_iter().for_each(Setting::check);
+}
+
+#[test]
+#[should_panic(expected = "another context")]
+fn a_stream_of_another_context_is_not_attached() {
+    let (setting, other) = (Setting::new(1, 1), Setting::new(2, 1));
+    drop(setting.arena.attach(other.context.new_stream().unwrap()));
+}
+
+/// One stream fills a lease and drops it after another one has used it, with or without saying so, and leases again:
+/// the mistakes that the simulator has seen.
+fn drop_after_use_elsewhere(seed: u64, said: bool) -> Vec<String> {
+    let setting = Setting::new(seed, 1);
+    let (one, other) = (setting.stream(), setting.stream());
+    let mut lease = one.lease(MOST, long()).unwrap();
+    fill(one.stream(), lease.address(), 1);
+    let event = setting.context.event().unwrap();
+    event.record(one.stream()).unwrap();
+    other.stream().wait_for(&event).unwrap();
+    if said {
+        lease.used_by(&other);
+    }
+    fill(other.stream(), lease.address(), 2);
+    drop(lease);
+    other.flush();
+    let again = one.lease(MOST, long()).unwrap();
+    fill(one.stream(), again.address(), 3);
+    [&one, &other].into_iter().for_each(|stream| stream.stream().finish(long()).unwrap());
+    one.free(again);
+    setting.simulator.violations()
+}
+
+#[test]
+fn a_lease_that_is_dropped_waits_for_the_stream_that_used_it_last() {
+    for seed in 0..20 {
+        assert_eq!(drop_after_use_elsewhere(seed, true), Vec::<String>::new(), "{seed}");
+        let mistakes = drop_after_use_elsewhere(seed, false);
+        assert!(mistakes.iter().any(|mistake| mistake.contains("no order")), "{seed}: {mistakes:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "another one")]
+fn a_lease_is_not_used_by_a_stream_of_another_arena() {
+    let (setting, other) = (Setting::new(1, 1), Setting::new(2, 1));
+    setting.stream().lease(MIB, long()).unwrap().used_by(&other.stream());
 }

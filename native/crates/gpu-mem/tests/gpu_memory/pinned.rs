@@ -3,10 +3,11 @@
 use crate::setting::context;
 use crate::support::{FixedProvider, options};
 use sluice_cuda_sim::Simulator;
-use sluice_gpu_mem::PinnedProvider;
+use sluice_gpu_mem::{DeviceProvider, PinnedProvider};
 use sluice_mem::{Arena, ArenaOptions, MappedRegion, MemoryKind, Provider, SEGMENT_BYTES};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 struct Setting {
     simulator: Simulator,
@@ -55,7 +56,8 @@ fn regions_are_pinned_when_they_are_mapped_and_until_they_are_unmapped() {
     assert_eq!((statistics.regions, statistics.pinned_bytes, statistics.pins), (2, 2 * SEGMENT_BYTES, 2));
     leases.pop();
     assert_eq!((setting.registrations().0, setting.below.mapped_bytes()), (1, SEGMENT_BYTES));
-    assert_eq!((arena.purge(), setting.simulator.violations()), (0, vec![]));
+    let mapped = setting.registrations().0;
+    assert_eq!((arena.purge(), mapped, setting.simulator.violations()), (0, 1, vec![]));
 }
 
 #[test]
@@ -133,4 +135,41 @@ fn a_region_whose_registration_does_not_end_stays_mapped() {
     assert_eq!((setting.provider.pin(late.address()), setting.provider.statistics().regions), (false, 1));
     setting.provider.unmap(late);
     assert_eq!(setting.below.mapped_bytes(), 2 * SEGMENT_BYTES);
+}
+
+#[test]
+fn the_driver_is_called_without_a_lock_that_others_need() {
+    let setting = Setting::new("", usize::MAX);
+    setting.attach();
+    let old = setting.map();
+    for function in ["cuMemHostRegister_v2", "cuMemHostUnregister"] {
+        setting.simulator.configure(&format!("block={function}@1"));
+        let calls = setting.simulator.calls(function);
+        std::thread::scope(|scope| {
+            scope.spawn(|| setting.provider.unmap(setting.map()));
+            while setting.simulator.calls(function) == calls {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let (send, receive) = mpsc::channel();
+            let (provider, address) = (&setting.provider, old.address());
+            scope.spawn(move || {
+                let start = NonNull::new(std::ptr::with_exposed_provenance_mut(address)).unwrap();
+                // SAFETY: a part of a region that this test alone has.
+                let purged = unsafe { provider.purge(start, 2 << 20) };
+                send.send((provider.pin(address), purged, provider.statistics().regions > 0)).unwrap();
+            });
+            let answer = receive.recv_timeout(Duration::from_secs(20));
+            setting.simulator.release();
+            assert_eq!(answer, Ok((true, false, true)), "{function}");
+        });
+    }
+    setting.provider.unmap(old);
+    assert_eq!((setting.registrations().0, setting.below.mapped_bytes()), (0, 0));
+}
+
+#[test]
+#[should_panic(expected = "host memory")]
+fn a_gpus_memory_is_not_pinned() {
+    let simulator = Simulator::start("");
+    drop(PinnedProvider::new(DeviceProvider::new(context(&simulator)), usize::MAX));
 }

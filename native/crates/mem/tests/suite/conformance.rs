@@ -39,7 +39,7 @@ pub fn leases_are_apart_aligned_and_writable(make: Make<'_>) {
     let mut leases = Vec::new();
     for (nth, size) in SIZES.into_iter().enumerate() {
         let lease = lease(arena, size);
-        assert_eq!((lease.bytes, lease.address % 64), (size, 0));
+        assert_eq!(lease.address % 64, 0, "{size}");
         for at in [0, size / 2, size.saturating_sub(1)].into_iter().filter(|&at| at < size) {
             arena.write(lease.address + at, &[nth as u8]);
         }

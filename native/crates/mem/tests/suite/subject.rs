@@ -1,5 +1,5 @@
-//! What the arena's suites ask of an arena, whatever kind of memory it leases. `sluice-cuda` runs the same files over
-//! pinned memory and a GPU's.
+//! What the arena's suites ask of an arena, whatever kind of memory it leases. `sluice-gpu-mem` runs the same files
+//! over pinned memory and a GPU's.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
 use sluice_mem::{Arena, ArenaOptions, MemError, Statistics};
@@ -98,23 +98,37 @@ impl<'a> Held<'a> {
         u64::from_le_bytes(word)
     }
 
-    /// Writes a word that only this lease has at its start, in its middle and at its end.
+    /// Writes eight words that only this lease has at its start, in its middle and at its end.
     pub fn sign(&self, salt: u64) {
-        self.ends().for_each(|at| self.write_word(at, self.cookie(salt)));
+        for (at, bytes) in self.parts() {
+            self.subject.write(self.address + at, &self.signature(salt, at)[..bytes]);
+        }
     }
 
     /// Whether what [`Self::sign`] wrote is still there.
     pub fn is_signed(&self, salt: u64) -> bool {
-        self.ends().all(|at| self.read_word(at) == self.cookie(salt))
+        self.parts().into_iter().all(|(at, bytes)| {
+            let mut found = [0; 64];
+            self.subject.read(self.address + at, &mut found[..bytes]);
+            found[..bytes] == self.signature(salt, at)[..bytes]
+        })
     }
 
-    fn cookie(&self, salt: u64) -> u64 {
-        self.address as u64 ^ salt.rotate_left(32)
+    /// Eight words, each another one at each place, the same where parts overlap.
+    fn signature(&self, salt: u64, at: usize) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for (nth, word) in bytes.chunks_exact_mut(8).enumerate() {
+            let cookie = self.address as u64 ^ salt.rotate_left(32) ^ ((at + 8 * nth) as u64).rotate_left(16);
+            word.copy_from_slice(&cookie.to_le_bytes());
+        }
+        bytes
     }
 
-    fn ends(&self) -> impl Iterator<Item = usize> + use<> {
-        let last = self.bytes.checked_sub(8);
-        last.into_iter().flat_map(|last| [0, (last / 2) & !7, last & !7])
+    /// Offsets and lengths, multiples of eight.
+    fn parts(&self) -> [(usize, usize); 3] {
+        let bytes = self.bytes.min(64) & !7;
+        let last = self.bytes - bytes;
+        [0, (last / 2) & !7, last & !7].map(|at| (at, bytes))
     }
 }
 
