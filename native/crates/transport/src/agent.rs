@@ -195,6 +195,7 @@ impl<W: Wire> Agent<W> {
             (Statistic::OpenQuestions, self.owner.open_questions() as u64),
             (Statistic::DiskJobs, locator.disk_jobs() as u64),
             (Statistic::GetsInFlight, self.reader.gets_in_flight() as u64),
+            (Statistic::UnprovenMessages, self.owner.unproven() + self.reader.unproven()),
             (Statistic::RefusedMapped, refusals.mapped),
             (Statistic::RefusedQuestions, refusals.questions),
             (Statistic::RefusedDisk, refusals.disk),

@@ -19,6 +19,9 @@ use crate::wire::{Endpoint, Opened, Wire, WireError};
 /// The most endpoints that one attempt to connect opens to reach the other side's number. A side that is further behind
 /// needs several attempts.
 const CATCH_UP: u32 = 1024;
+/// Processes whose numbers are remembered. A process that was forgotten refuses the next connection with too small a
+/// number, and tells its own.
+pub(crate) const MAX_HEARD: usize = 16_384;
 /// A connection that was used within this time is not closed to make room for another. Without this, two peers that
 /// compete for the last place would close each other's connection before either has its answer.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
@@ -43,8 +46,8 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that each process has sent. Kept after a connection is closed, because the wire's count of
-    /// openings goes on too.
+    /// The greatest number that each process has sent, of at most [`MAX_HEARD`], because anybody can send in the name of
+    /// ever new ones. Kept after a connection is closed, because the wire's count of openings goes on too.
     heard: HashMap<InstanceId, u32>,
     refusals: VecDeque<(Instant, Endpoint)>,
 }
@@ -88,8 +91,18 @@ impl Links {
 
     /// Notes the number that another process has sent: how many endpoints to this process it has opened.
     pub(crate) fn hear(&mut self, other: InstanceId, number: u32) {
+        if self.heard.len() >= MAX_HEARD && !self.heard.contains_key(&other) {
+            let forgotten = self.heard.keys().find(|known| !self.open.contains_key(known)).copied();
+            forgotten.into_iter().for_each(|known| _ = self.heard.remove(&known));
+        }
         let heard = self.heard.entry(other).or_default();
         *heard = number.max(*heard);
+    }
+
+    /// Processes whose numbers are kept.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.heard.len()
     }
 
     /// Notes that a message or a read has passed over the connection to another process, if there is one.

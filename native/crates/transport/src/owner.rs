@@ -43,11 +43,21 @@ pub(crate) struct Owner {
     sessions: HashMap<InstanceId, Session>,
     /// Answers without DONE, of all readers.
     answers_in_use: usize,
+    /// Wrong proofs, and questions of processes that have not proven anything.
+    unproven: u64,
 }
 
 impl Owner {
     pub(crate) fn new(instance: InstanceId, secret: Secret, locator: Locator) -> Self {
-        Self { instance, secret, locator, sample: Sample::new(), sessions: HashMap::new(), answers_in_use: 0 }
+        Self {
+            instance,
+            secret,
+            locator,
+            sample: Sample::new(),
+            sessions: HashMap::new(),
+            answers_in_use: 0,
+            unproven: 0,
+        }
     }
 
     pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
@@ -82,10 +92,14 @@ impl Owner {
 
     /// The reader's proof; if it is right, the reader is told what to read first.
     pub(crate) fn proof<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, proof: &Proof) -> Option<Answer> {
-        let session = self.sessions.get_mut(&reader)?;
+        let Some(session) = self.sessions.get_mut(&reader) else {
+            self.unproven += 1;
+            return None;
+        };
         let about = handshake(self.instance, reader, session);
         session.proven = self.secret.verify(Role::Reader, &about, proof);
         if !session.proven {
+            self.unproven += 1;
             return Some(Err("this application's secret is another".into()));
         }
         Some(self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}")))
@@ -106,6 +120,7 @@ impl Owner {
         step: impl Fn(),
     ) -> Result<(), String> {
         let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
+            self.unproven += 1;
             return Err("it asked for locations without having proven that it knows the secret".into());
         };
         let question = Question::new(reader, batch, blocks, now);
@@ -158,6 +173,11 @@ impl Owner {
     pub(crate) fn close<W: Wire>(&mut self, wire: &mut W) {
         self.locator.regions_mut().clear(wire);
         self.sample.close(wire);
+    }
+
+    /// Wrong proofs, and questions of processes that have not proven anything.
+    pub(crate) fn unproven(&self) -> u64 {
+        self.unproven
     }
 
     /// Questions that were not answered, or whose answers are in use.

@@ -4,6 +4,7 @@
 mod broken_owner;
 mod connections;
 mod handshake;
+mod hostile;
 mod limits;
 mod numbers;
 mod random_faults;
@@ -21,6 +22,10 @@ use self::reading::*;
 use self::silence::*;
 use self::world::Reads;
 use crate::cma::permitted;
+
+/// For what says how many bytes a test holds.
+#[global_allocator]
+static ALLOCATOR: sluice_testkit::memory::CountingAllocator = sluice_testkit::memory::CountingAllocator;
 
 /// Each of these, with both ways of reading.
 macro_rules! suite {

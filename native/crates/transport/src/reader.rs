@@ -49,6 +49,8 @@ pub(crate) struct Reader {
     /// Of batches and gets: the last one given.
     last: u64,
     last_session: u64,
+    /// Wrong proofs of owners.
+    unproven: u64,
 }
 
 /// A message and the peer that it is for.
@@ -87,8 +89,26 @@ impl Reader {
     ) -> Self {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
-        let (sessions, by_owner, idle, schedule, probes, last, last_session) = Default::default();
-        Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
+        let (sessions, by_owner, idle, schedule, probes, last, last_session, unproven) = Default::default();
+        Self {
+            identity,
+            completions,
+            sessions,
+            by_owner,
+            idle,
+            batches,
+            schedule,
+            watch,
+            probes,
+            last,
+            last_session,
+            unproven,
+        }
+    }
+
+    /// Wrong proofs of owners.
+    pub(crate) fn unproven(&self) -> u64 {
+        self.unproven
     }
 
     pub(crate) fn peer_of(&self, owner: InstanceId) -> Option<PeerNumber> {
@@ -163,6 +183,7 @@ impl Reader {
         let known = self.peer_of(owner).and_then(|peer| Some((peer, self.sessions.get_mut(&peer)?)));
         let Some((peer, session)) = known else { return Ok(Vec::new()) };
         let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof);
+        self.unproven += u64::from(answer.is_err());
         match answer.map_err(|why| Broken::peer(peer, why))? {
             Some(answer) => {
                 self.watch.heard(peer, now);

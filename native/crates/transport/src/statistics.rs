@@ -44,6 +44,8 @@ statistics! {
     LongestTurnNanos = "longestTurnNanos",
     /// Messages that could not be understood.
     MalformedMessages = "malformedMessages",
+    /// Wrong proofs of the secret, and messages that need a proof from processes that have given none.
+    UnprovenMessages = "unprovenMessages",
     /// Readers' blocks that were left to Netty because of the limits of mapped memory, or because it cannot be
     /// registered.
     RefusedMapped = "refusedMapped",

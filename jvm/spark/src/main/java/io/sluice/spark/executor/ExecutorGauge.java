@@ -131,6 +131,9 @@ public enum ExecutorGauge {
       transport(TransportStatistics::longestTurnNanos)),
   MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
       transport(TransportStatistics::malformedMessages)),
+  UNPROVEN_MESSAGES("transport.unprovenMessages", Unit.COUNT,
+      "wrong proofs of the application's secret, and messages that need one from processes that have given none",
+      transport(TransportStatistics::unprovenMessages)),
   FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "attempts to register memory for RDMA that failed",
       transport(TransportStatistics::failedRegistrations));
 
