@@ -56,6 +56,9 @@ class UiBrowserTest {
     }
     String shown = new String(Files.readAllBytes(dom));
     assertTrue(shown.contains("aria-current=\"page\""), shown);
+    // All that can be clicked is a link, a button, a field or a summary, which the tabulator key reaches.
+    String page = shown.substring(shown.indexOf("aria-current=\"page\""));
+    assertFalse(page.contains("onclick=") || page.contains("tabindex=\"-1\""), page);
     String messages = new String(Files.readAllBytes(log));
     assertFalse(messages.contains("CONSOLE"), messages);
   }

@@ -2,8 +2,7 @@ package io.sluice.bench.tpcds;
 
 import static org.apache.spark.sql.functions.round;
 
-import io.sluice.bench.tables.ParquetTables;
-import io.sluice.bench.workload.DataFrameWorkload;
+import io.sluice.bench.tables.TableQuery;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,13 +18,13 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * One query of TPC-DS. Parsing and planning are timed, reading its text and finding the tables' files is not.
+ * One query of TPC-DS.
  *
  * <p>Its result is compared without what may differ from run to run on stock Spark itself: the outermost LIMIT, which
  * may cut between rows that are equal in the query's order, is left out; DOUBLEs, whose sums depend on the order in
  * which they are added, are rounded to six decimals.
  */
-public final class TpcdsQuery extends DataFrameWorkload {
+public final class TpcdsQuery extends TableQuery {
 
   private static final Pattern LAST_LIMIT = Pattern.compile("\\bLIMIT\\s+\\d+\\s*;?\\s*$", Pattern.CASE_INSENSITIVE);
   private static final int DECIMALS = 6;
@@ -37,25 +36,19 @@ public final class TpcdsQuery extends DataFrameWorkload {
     this.name = name;
   }
 
-  /** True: adaptive execution and broadcast joins are part of what TPC-DS measures, and what users have. */
   @Override
-  public boolean wantsSparksDefaults() {
-    return true;
-  }
-
-  @Override
-  public void prepare(SparkSession spark, Sizing sizing) {
-    ParquetTables.register(spark, sizing.tables());
-  }
-
-  @Override
-  protected Dataset<Row> query(SparkSession spark, Sizing sizing) {
-    return spark.sql(text(sizing));
+  protected String sql(Sizing sizing) {
+    Path file = sizing.tables().queries().resolve("tpcds").resolve(name + ".sql");
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(file + " cannot be read", e);
+    }
   }
 
   @Override
   protected Dataset<Row> compared(SparkSession spark, Sizing sizing) {
-    Dataset<Row> result = spark.sql(withoutLimit(text(sizing)));
+    Dataset<Row> result = spark.sql(withoutLimit(sql(sizing)));
     StructField[] fields = result.schema().fields();
     // Queries name columns alike (q64), so they are told apart by their places.
     String[] places = new String[fields.length];
@@ -70,14 +63,5 @@ public final class TpcdsQuery extends DataFrameWorkload {
   /** {@code query} without its outermost LIMIT, if it has one. */
   static String withoutLimit(String query) {
     return LAST_LIMIT.matcher(query).replaceFirst("");
-  }
-
-  private String text(Sizing sizing) {
-    Path file = sizing.tables().queries().resolve("tpcds").resolve(name + ".sql");
-    try {
-      return Files.readString(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(file + " cannot be read", e);
-    }
   }
 }

@@ -4,7 +4,6 @@ import org.apache.spark.ContextCleanerSuite
 import org.apache.spark.ExternalShuffleServiceSuite
 import org.apache.spark.ShuffleNettyEpollSuite
 import org.apache.spark.ShuffleNettyNioSuite
-import org.apache.spark.ShuffleOldFetchProtocolSuite
 import org.apache.spark.SortShuffleSuite
 import org.apache.spark.shuffle.HostLocalShuffleReadingSuite
 import org.apache.spark.shuffle.ShuffleDependencySuite
@@ -20,7 +19,6 @@ object CoreSuites {
   @RepeatedOverOtherTransport
   final class NettyEpoll extends ShuffleNettyEpollSuite with SetsManagerUnderTest
 
-  final class OldFetchProtocol extends ShuffleOldFetchProtocolSuite with SetsManagerUnderTest
   final class ExternalService extends ExternalShuffleServiceSuite with SetsManagerUnderTest
   final class Sort extends SortShuffleSuite with SetsManagerUnderTest
   final class Dependency extends ShuffleDependencySuite with SetsManagerUnderTest

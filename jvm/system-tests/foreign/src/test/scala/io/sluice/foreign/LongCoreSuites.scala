@@ -9,6 +9,7 @@ import org.apache.spark.InternalAccumulatorSuite
 import org.apache.spark.JobCancellationSuite
 import org.apache.spark.MapOutputTrackerSuite
 import org.apache.spark.PartitioningSuite
+import org.apache.spark.ShuffleOldFetchProtocolSuite
 import org.apache.spark.ThreadingSuite
 import org.apache.spark.UnpersistSuite
 import org.apache.spark.rdd.AsyncRDDActionsSuite
@@ -26,6 +27,7 @@ import org.apache.spark.scheduler.WorkerDecommissionSuite
 
 /** More suites of Spark core in which RDDs are shuffled; `./sluice test --all-suites` runs them. */
 object LongCoreSuites {
+  @InAllSuites final class OldFetchProtocol extends ShuffleOldFetchProtocolSuite with SetsManagerUnderTest
   @InAllSuites final class Rdd extends RDDSuite with OnManagerUnderTest
   @InAllSuites final class PairRdd extends PairRDDFunctionsSuite with OnManagerUnderTest
   @InAllSuites final class Sorting extends SortingSuite with OnManagerUnderTest

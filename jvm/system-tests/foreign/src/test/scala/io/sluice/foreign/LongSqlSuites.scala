@@ -8,6 +8,7 @@ import org.apache.spark.sql.DataFrameSessionWindowingSuite
 import org.apache.spark.sql.DataFrameSetOperationsSuite
 import org.apache.spark.sql.DataFrameSuite
 import org.apache.spark.sql.DataFrameTimeWindowingSuite
+import org.apache.spark.sql.DatasetSuite
 import org.apache.spark.sql.DynamicPartitionPruningV1SuiteAEOff
 import org.apache.spark.sql.DynamicPartitionPruningV1SuiteAEOn
 import org.apache.spark.sql.SparkSessionExtensionSuite
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.RemoveRedundantWindowGroupLimitsSuite
 import org.apache.spark.sql.execution.RemoveRedundantWindowGroupLimitsSuiteAE
 import org.apache.spark.sql.execution.SQLWindowFunctionSuite
 import org.apache.spark.sql.execution.SortSuite
+import org.apache.spark.sql.execution.datasources.V1WriteCommandSuite
 import org.apache.spark.sql.execution.joins.SingleJoinSuite
 import org.apache.spark.sql.execution.metric.SQLLastAttemptMetricPlanShapesSuite
 import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
@@ -38,6 +40,8 @@ object LongSqlSuites {
   @InAllSuites final class Planner extends PlannerSuite with OnManagerUnderTest
   @InAllSuites final class Sort extends SortSuite with OnManagerUnderTest
   @InAllSuites final class DataFrames extends DataFrameSuite with OnManagerUnderTest
+  @InAllSuites final class DatasetOfObjects extends DatasetSuite with OnManagerUnderTest
+  @InAllSuites final class V1WriteCommand extends V1WriteCommandSuite with OnManagerUnderTest
   @InAllSuites final class DataFrameAggregate extends DataFrameAggregateSuite with OnManagerUnderTest
   @InAllSuites final class LastAttemptMetricPlanShapes
       extends SQLLastAttemptMetricPlanShapesSuite

@@ -3,7 +3,6 @@ package io.sluice.foreign
 import org.apache.spark.sql.DataFrameJoinSuite
 import org.apache.spark.sql.DataFrameWindowFramesSuite
 import org.apache.spark.sql.DataFrameWindowFunctionsSuite
-import org.apache.spark.sql.DatasetSuite
 import org.apache.spark.sql.ExplainSuite
 import org.apache.spark.sql.ExplainSuiteAE
 import org.apache.spark.sql.JoinSuite
@@ -18,7 +17,6 @@ import org.apache.spark.sql.execution.ReuseExchangeAndSubquerySuite
 import org.apache.spark.sql.execution.TakeOrderedAndProjectSuite
 import org.apache.spark.sql.execution.WholeStageCodegenSuite
 import org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite
-import org.apache.spark.sql.execution.datasources.V1WriteCommandSuite
 import org.apache.spark.sql.execution.exchange.EnsureRequirementsSuite
 import org.apache.spark.sql.execution.joins.ExistenceJoinSuite
 import org.apache.spark.sql.execution.joins.InnerJoinSuite
@@ -50,7 +48,6 @@ object SqlSuites {
   final class CoalesceShufflePartitions extends CoalesceShufflePartitionsSuite with OnManagerUnderTest
   final class DataFrameWindowFunctions extends DataFrameWindowFunctionsSuite with OnManagerUnderTest
   final class DataFrameWindowFrames extends DataFrameWindowFramesSuite with OnManagerUnderTest
-  final class DatasetOfObjects extends DatasetSuite with OnManagerUnderTest
   final class SqlMetrics extends SQLMetricsSuite with OnManagerUnderTest
 
   // Plans with sorts in them, which the plugin replaces.
@@ -61,7 +58,6 @@ object SqlSuites {
   final class InsertSortForLimitAndOffset extends InsertSortForLimitAndOffsetSuite with OnManagerUnderTest
   final class TakeOrderedAndProject extends TakeOrderedAndProjectSuite with OnManagerUnderTest
   final class WholeStageCodegen extends WholeStageCodegenSuite with OnManagerUnderTest
-  final class V1WriteCommand extends V1WriteCommandSuite with OnManagerUnderTest
   final class ReuseExchangeAndSubquery extends ReuseExchangeAndSubquerySuite with OnManagerUnderTest
   final class EnsureRequirements extends EnsureRequirementsSuite with OnManagerUnderTest
   final class Explain extends ExplainSuite with OnManagerUnderTest
