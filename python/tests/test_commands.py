@@ -61,6 +61,21 @@ class CommandsTest(unittest.TestCase):
         self.assertIn(f"<-cp><{sluice_spark.jar_path()}:{self.folder}/spark/jars/*>", done.stdout)
         self.assertIn("TranslateConf><--from><defaults.conf>", done.stdout)
 
+    def test_help_needs_no_spark(self):
+        # Neither SPARK_HOME nor a PySpark.
+        (self.folder / "pyspark.py").write_text("raise ImportError")
+        jar = sluice_spark.jar_path()
+        for arguments in ((), ("--help",), ("-h",)):
+            given = "".join(f"<{argument}>" for argument in arguments)
+            done = self.run_command("report", *arguments, SPARK_HOME=None)
+            self.assertEqual(done.stdout, f"<-Xmx1g><-cp><{jar}><io.sluice.Main><report>{given}\n", done.stderr)
+        done = self.run_command("conf", "--help", SPARK_HOME=None)
+        self.assertIn(f"<-cp><{jar}>", done.stdout)
+        for arguments in (("report", "log"), ("conf", "--from", "file"), ("conf", "spark.executor.cores=2")):
+            done = self.run_command(*arguments, SPARK_HOME=None)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("this needs Spark's jars", done.stderr)
+
     def test_what_cannot_be_done_is_an_error(self):
         for arguments, changes, part in (
             (("bench",), {}, "./sluice bench"),

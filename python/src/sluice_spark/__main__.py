@@ -71,11 +71,16 @@ def _advise(arguments: Sequence[str]) -> NoReturn:
 
 def _report(arguments: Sequence[str]) -> NoReturn:
     home = _spark.home()
-    if home is None:
+    if home is None and arguments and not _ask_for_help(arguments):
         raise SluiceError(_NEEDS_SPARK)
     _show_progress()
     _give_spark_an_address()
     _run_java("-Xmx1g", "-cp", _with_spark(home), "io.sluice.Main", "report", *arguments)
+
+
+def _ask_for_help(arguments: Sequence[str]) -> bool:
+    """The programs of the jar print their help without Spark's classes."""
+    return "--help" in arguments or "-h" in arguments
 
 
 def _show_progress() -> None:
@@ -88,16 +93,16 @@ def _give_spark_an_address() -> None:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
-def _with_spark(home: Path) -> str:
-    return f"{jar_path()}:{home}/jars/*"
+def _with_spark(home: Path | None) -> str:
+    return f"{jar_path()}:{home}/jars/*" if home else jar_path()
 
 
 def _conf(arguments: Sequence[str]) -> None:
     home = _spark.home()
     translates = bool(arguments) and arguments[0].startswith("-")
-    if home is None and (translates or arguments):
+    if home is None and arguments and not (translates and _ask_for_help(arguments)):
         raise SluiceError(_NEEDS_SPARK)
-    class_path = _with_spark(home) if home else ""
+    class_path = _with_spark(home)
     if translates:
         _give_spark_an_address()
         _run_java("-Xmx256m", "-cp", class_path, "io.sluice.spark.migration.TranslateConf", *arguments)

@@ -1,5 +1,8 @@
-//! What columns → frames and back cost, beside rows → frames and Arrow IPC: `cargo run --release -p sluice-arrow-oracle
-//! --example figures`. CPU time of the one thread; every way once a round, the median of the rounds.
+//! What columns → frames and back cost, beside rows → frames and Arrow IPC: makes the page `bench/results/columns.md`,
+//! whose command is [`COMMAND`]. CPU time of the one thread; every way once a round, the median of the rounds.
+//!
+//! With arguments, only the lines of tables and ways whose names contain them, and so many rounds: `-- mixed8 "200
+//! partitions" 50`.
 
 use std::sync::Arc;
 
@@ -9,16 +12,25 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field, Schema as ArrowRsSchema, TimeUnit};
-use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level, RowId};
+use sluice_codec::{Codec, CodecOptions, Decoder, Encoder, FrameHeader, HEADER_BYTES, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowSchema};
-use sluice_columns::partition::{self, RowsByPartition};
+use sluice_columns::partition;
 use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, Schema};
+use sluice_engine::{MapOutputWriter, Page};
+use sluice_mem::{Arena, ArenaOptions, HostProvider};
 use sluice_testkit::{Table, bench_table, incompressible, lineitem};
 
+/// Less for tables of longer rows: those of each take less than the 64 MiB that a map task encodes at a time.
 const ROWS: usize = 400_000;
 const BATCH_ROWS: usize = 8192;
 const ROUNDS: usize = 9;
 const PARTITIONS: u32 = 200;
+
+/// In the folder `native`.
+const COMMAND: &str = "cargo run --release -p sluice-arrow-oracle --example figures > ../bench/results/columns.md";
+/// Processes that ran or waited for a processor in the last minute, this one among them, above which other work
+/// disturbs the figures.
+const QUIET_LOAD: f64 = 1.3;
 
 /// CPU time of this thread, in nanoseconds.
 fn cpu() -> f64 {
@@ -94,11 +106,6 @@ impl Forms {
         let batches = arrow.iter().map(|batch| import(batch, &schema)).collect();
         Self { table, arrow, batches, schema }
     }
-
-    fn ids(&self) -> Vec<RowId> {
-        let batches = self.batches.iter().zip(0u32..);
-        batches.flat_map(|(b, batch)| (0..b.rows() as u32).map(move |row| RowId { batch, row })).collect()
-    }
 }
 
 const FAST: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
@@ -115,10 +122,10 @@ fn rows_to_frames(table: &Table, encoder: &mut Encoder) -> Vec<u8> {
     block
 }
 
-fn columns_to_frames(batches: &[Batch], ids: &[RowId], encoder: &mut ColumnEncoder) -> Vec<u8> {
+fn columns_to_frames(batches: &[Batch], encoder: &mut ColumnEncoder) -> Vec<u8> {
     let refs: Vec<&Batch> = batches.iter().collect();
     let mut block = Vec::new();
-    let done = encoder.encode(&refs, ids, |frame| {
+    let done = encoder.encode_all(&refs, |frame| {
         block.extend_from_slice(frame);
         Ok::<(), ColumnError>(())
     });
@@ -167,12 +174,19 @@ fn way<'w>(name: &'static str, run: impl FnMut() -> usize + 'w) -> Way<'w> {
     Way { name, bytes: 0, run: Box::new(run), times: Vec::new() }
 }
 
+/// Whether the argument, if there is one, is in this name.
+fn wanted(argument: usize, name: &str) -> bool {
+    std::env::args().nth(argument).is_none_or(|text| name.contains(&text))
+}
+
 /// Runs all ways in turn, and prints a line of a table for each.
 fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
+    ways.retain(|way| wanted(2, way.name));
     for way in &mut ways {
         way.bytes = (way.run)();
     }
-    for _ in 0..ROUNDS {
+    let rounds = std::env::args().nth(3).map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
+    for _ in 0..rounds {
         for way in &mut ways {
             let start = cpu();
             std::hint::black_box((way.run)());
@@ -182,13 +196,13 @@ fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
     let (rows, fields) = (forms.table.rows() as f64, f64::from(forms.table.fields));
     for way in &mut ways {
         way.times.sort_by(f64::total_cmp);
-        let row = way.times[ROUNDS / 2] / rows;
+        let row = way.times[rounds / 2] / rows;
         println!(
             "| {} | {} | {row:.1} | {:.1} – {:.1} | {:.2} | {:.1} |",
             forms.table.name,
             way.name,
             way.times[0] / rows,
-            way.times[ROUNDS - 1] / rows,
+            way.times[rounds - 1] / rows,
             row / fields,
             way.bytes as f64 / rows
         );
@@ -196,7 +210,6 @@ fn measure(forms: &Forms, mut ways: Vec<Way<'_>>) {
 }
 
 fn writing(forms: &Forms) {
-    let ids = forms.ids();
     let (table, arrow, batches) = (&forms.table, &forms.arrow, &forms.batches);
     let (mut lz4, mut zstd) = (Encoder::new(FAST), Encoder::new(ZSTD));
     let mut columns = [FAST, FAST, ZSTD].map(ColumnEncoder::new);
@@ -205,18 +218,55 @@ fn writing(forms: &Forms) {
         forms,
         vec![
             way("rows → frames, LZ4", || rows_to_frames(table, &mut lz4).len()),
-            way("columns → frames, LZ4", || columns_to_frames(batches, &ids, imported).len()),
+            way("columns → frames, LZ4", || columns_to_frames(batches, imported).len()),
             way("… with the import of each batch", || {
                 let batches: Vec<Batch> = arrow.iter().map(|batch| import(batch, &forms.schema)).collect();
-                columns_to_frames(&batches, &ids, with_import).len()
+                columns_to_frames(&batches, with_import).len()
             }),
             way("rows → frames, zstd", || rows_to_frames(table, &mut zstd).len()),
-            way("columns → frames, zstd", || columns_to_frames(batches, &ids, columns_zstd).len()),
+            way("columns → frames, zstd", || columns_to_frames(batches, columns_zstd).len()),
             way("columns → Arrow IPC", || ipc(arrow, None).len()),
             way("columns → Arrow IPC, LZ4", || ipc(arrow, Some(CompressionType::LZ4_FRAME)).len()),
             way("columns → Arrow IPC, zstd", || ipc(arrow, Some(CompressionType::ZSTD)).len()),
         ],
     );
+}
+
+/// What a map task of rows does natively: rows into pages, by partition into frames that stay in memory. All rows are
+/// one batch, as those of the columns.
+fn rows_by_partition(table: &Table, ids: &[u32], arena: &Arc<Arena>) -> MapOutputWriter {
+    const PAGE_BYTES: usize = 1 << 20;
+    let output = MapOutputWriter::new(Arc::clone(arena), PARTITIONS, FAST).expect("partitions");
+    let new_page = || arena.lease(PAGE_BYTES).expect("memory");
+    let (mut pages, mut page, mut used, mut entries) = (Vec::new(), new_page(), 0, 0usize);
+    for (i, id) in ids.iter().enumerate() {
+        let row = table.row(i);
+        if used + row.len() + (entries + 1) * 8 > PAGE_BYTES {
+            pages.push((std::mem::replace(&mut page, new_page()), used, entries));
+            (used, entries) = (0, 0);
+        }
+        let memory = page.as_mut_slice();
+        memory[used..used + row.len()].copy_from_slice(row);
+        entries += 1;
+        let at = PAGE_BYTES - entries * 8;
+        memory[at..at + 8].copy_from_slice(&(u64::from(*id) << 32 | used as u64).to_le_bytes());
+        used += row.len();
+    }
+    pages.push((page, used, entries));
+    let pages: Vec<Page<'_>> = pages
+        .iter()
+        .map(|(lease, used, entries)| Page { memory: lease.as_slice(), used: *used, entries: *entries })
+        .collect();
+    output.encode(0, table.fields, &pages).expect("memory");
+    output
+}
+
+/// The bytes of an output's frames: of those in a file, as what holds them in memory is not full.
+fn frame_bytes(output: &MapOutputWriter) -> usize {
+    let path = std::env::temp_dir().join(format!("sluice-figures-{}", std::process::id()));
+    let bytes = output.spill(&path).expect("disk");
+    let _ = std::fs::remove_file(&path);
+    bytes as usize
 }
 
 /// Into partitions by a hash of the first column: the frames of each.
@@ -227,6 +277,9 @@ fn partitioned(forms: &Forms) {
     let mut sorted: Vec<Vec<&[u8]>> = vec![Vec::new(); PARTITIONS as usize];
     ids.iter().enumerate().for_each(|(i, id)| sorted[*id as usize].push(table.row(i)));
     let (mut rows, mut columns) = (Encoder::new(FAST), ColumnEncoder::new(FAST));
+    let all: Vec<&Batch> = batches.iter().collect();
+    let arena = Arena::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(4 << 30));
+    let of_rows = frame_bytes(&rows_by_partition(table, &ids, &arena));
     measure(
         forms,
         vec![
@@ -241,11 +294,20 @@ fn partitioned(forms: &Forms) {
                 }
                 bytes
             }),
+            way("200 partitions: rows → pages, sort, frames", || {
+                rows_by_partition(table, &ids, &arena);
+                of_rows
+            }),
             way("200 partitions: columns → hash, sort, frames", || {
                 let ids: Vec<Vec<u32>> = batches.iter().map(partition_of).collect();
                 let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();
-                let by = RowsByPartition::of(&refs, PARTITIONS).expect("ids");
-                by.partitions().map(|p| columns_to_frames(batches, by.rows(p), &mut columns).len()).sum()
+                let mut bytes = 0;
+                let done = columns.encode_partitions(&all, &refs, PARTITIONS, |_, frame| {
+                    bytes += frame.len();
+                    Ok::<(), ColumnError>(())
+                });
+                done.expect("frames");
+                bytes
             }),
         ],
     );
@@ -287,14 +349,69 @@ fn reading(forms: &Forms) {
     );
 }
 
+/// Makes a table.
+type MakeTable = fn() -> Table;
+
+/// A line of a file of /proc that begins with a word: what is behind its colon.
+fn of_proc(file: &str, word: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/{file}")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(word)).unwrap_or_default();
+    line.split_once(':').map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
+}
+
+/// What a program prints.
+fn said_by(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).output();
+    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// What was measured, where and how.
+fn head() {
+    println!("# Columns to frames, and back\n");
+    println!("`cd native && {COMMAND}`\n");
+    let memory: f64 = of_proc("meminfo", "MemTotal").trim_end_matches(" kB").parse().unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
+    let (date, commit) = (said_by("date", &["+%F"]), said_by("git", &["rev-parse", "--short", "HEAD"]));
+    println!(
+        "{}, {cores} cores, {:.0} GiB, {date}, commit {commit}. CPU time of the one thread, {ROUNDS} rounds, every way \
+         once a round: median,\nleast and most. Tables of `sluice-testkit`: `mixed8` (five longs, a timestamp, a \
+         double, a string; {ROWS} rows), `lineitem` (TPC-H's columns,\nfive strings; {} rows), `random90` (a \
+         long and 90 random bytes; {} rows), in batches of {BATCH_ROWS} rows. Frames of rows and of\ncolumns are \
+         compared before they are measured: they are the same bytes. Bytes are those of the encoded form.\n",
+        of_proc("cpuinfo", "model name"),
+        memory / 1024.0 / 1024.0,
+        ROWS * 3 / 4,
+        ROWS / 2,
+    );
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
+    if load > QUIET_LOAD {
+        println!(
+            "**Provisional: other programs ran beside it** (load {load:.1} on {cores} cores when it began). Compare \
+             lines of a table with each\nother, not with other pages.\n"
+        );
+    }
+    println!(
+        "*Rows (sorted before)* leaves out how rows come to their partitions; *rows → pages, sort* is all that a map \
+         task of rows does natively,\nwith ids that are there; *columns → hash, sort* computes Spark's hash too.\n"
+    );
+}
+
 fn main() {
+    if std::env::args().len() == 1 {
+        head();
+    }
     println!("| table | what | ns/row | least – most | ns/value | bytes/row |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for table in [bench_table(ROWS), lineitem(ROWS), incompressible(ROWS / 2)] {
-        let forms = Forms::of(table);
-        let ids = forms.ids();
+    let tables: [(&str, MakeTable); 3] = [
+        ("mixed8", || bench_table(ROWS)),
+        ("lineitem", || lineitem(ROWS * 3 / 4)),
+        ("random90", || incompressible(ROWS / 2)),
+    ];
+    for (_, table) in tables.iter().filter(|(name, _)| wanted(1, name)) {
+        let forms = Forms::of(table());
         let same = rows_to_frames(&forms.table, &mut Encoder::new(FAST))
-            == columns_to_frames(&forms.batches, &ids, &mut ColumnEncoder::new(FAST));
+            == columns_to_frames(&forms.batches, &mut ColumnEncoder::new(FAST));
         assert!(same, "columns give the frames of rows");
         writing(&forms);
         partitioned(&forms);

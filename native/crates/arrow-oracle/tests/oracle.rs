@@ -9,7 +9,7 @@ use arrow_array::types::*;
 use arrow_array::*;
 use arrow_schema::{DataType, Field, IntervalUnit, Schema as ArrowRsSchema, TimeUnit};
 use proptest::prelude::*;
-use sluice_codec::{Codec, CodecOptions, Level, RowId};
+use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use sluice_columns::{Batch, BatchStream, ColumnDecoder, ColumnEncoder, ColumnError, OwnedArray, OwnedStream, Schema};
 use sluice_testkit::xorshift;
@@ -151,9 +151,8 @@ fn import(batch: &StructArray) -> Batch {
 }
 
 fn encode(batch: &Batch) -> Vec<u8> {
-    let rows: Vec<RowId> = (0..batch.rows() as u32).map(|row| RowId { batch: 0, row }).collect();
     let mut block = Vec::new();
-    let done = ColumnEncoder::new(OPTIONS).encode(&[batch], &rows, |frame| {
+    let done = ColumnEncoder::new(OPTIONS).encode_all(&[batch], |frame| {
         block.extend_from_slice(frame);
         Ok::<(), ColumnError>(())
     });

@@ -184,7 +184,9 @@ typedef int32_t (*sluice_sink)(void *context, uint32_t partition, const uint8_t 
 /* Encodes all rows of these batches, by partition in ascending order, those of a partition in the order in which they
  * come. `ids[i]` are the partitions of batch `i`; if `ids` is NULL, all rows are in partition 0. A block is the frames of
  * one partition, one behind the other, also those of several calls. More rows in one call make better frames: some
- * thousand rows a partition. */
+ * thousand rows a partition. With `ids` the encoder keeps memory for copies of rows, at most 64 MiB and
+ * eight bytes a partition, until it is freed. A partition of more than 64 MiB takes eight bytes a row while the call
+ * lasts. */
 int32_t sluice_encode(sluice_encoder *encoder, const sluice_batch *const *batches, size_t n_batches,
                       const uint32_t *const *ids, uint32_t partitions, sluice_sink sink, void *context);
 

@@ -7,9 +7,9 @@
 use std::ffi::c_char;
 use std::ptr::NonNull;
 
-use sluice_codec::{Codec, CodecOptions, Level, RowId};
+use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_columns::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
-use sluice_columns::partition::{self, RowsByPartition};
+use sluice_columns::partition;
 use sluice_columns::{Batch, BatchStream, ColumnDecoder, ColumnEncoder, OwnedArray, OwnedStream, Schema, SortKey};
 
 use crate::guard::{self, CallError, guarded};
@@ -257,19 +257,16 @@ pub unsafe extern "C" fn sluice_encode(
         let sink = sink.ok_or(CallError::Null("sink"))?;
         let batches = array(batches, n_batches, "batches")?.iter().map(|batch| borrow(*batch, "a batch"));
         let batches: Vec<&Batch> = batches.collect::<Result<_, _>>()?;
-        let mut encode = |partition: u32, rows: &[RowId]| {
-            encoder.encode(&batches, rows, |frame| match sink(context, partition, frame.as_ptr(), frame.len()) {
-                0 => Ok(()),
-                answer => Err(CallError::Sink(answer)),
-            })
+        let take = |partition: u32, frame: &[u8]| match sink(context, partition, frame.as_ptr(), frame.len()) {
+            0 => Ok(()),
+            answer => Err(CallError::Sink(answer)),
         };
         if ids.is_null() {
-            return encode(0, &partition::all_rows(&batches)?);
+            return encoder.encode_all(&batches, |frame| take(0, frame));
         }
         let of = |(batch, ids): (&&Batch, &*const u32)| array(*ids, batch.rows(), "the ids of a batch");
         let ids = batches.iter().zip(array(ids, n_batches, "ids")?).map(of).collect::<Result<Vec<_>, _>>()?;
-        let by_partition = RowsByPartition::of(&ids, partitions)?;
-        by_partition.partitions().try_for_each(|partition| encode(partition, by_partition.rows(partition)))
+        encoder.encode_partitions(&batches, &ids, partitions, take)
     })
 }
 

@@ -1,5 +1,5 @@
-//! The C interface as C programs see it: the example, compiled with the machine's `cc` and run, with both libraries and
-//! with sanitizers; and the header, whose names are those that are exported.
+//! The C interface as C programs see it: the examples, compiled with the machine's `cc` and run, with both libraries
+//! and with sanitizers; and the header, whose names are those that are exported.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,12 @@ fn library(extension: &str) -> PathBuf {
     all.filter(|path| is_ours(path)).max_by_key(newest).expect("cargo has built it")
 }
 
-/// Compiles the example; none if this machine cannot with these flags, which is said.
-fn compile(name: &str, flags: &[&str], link: &[&str]) -> Option<PathBuf> {
-    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// The examples, and what each prints first.
+const EXAMPLES: [(&str, &str); 2] = [("partition", "1000 rows, 4 frames, "), ("engine", "8400 rows, 97 words, ")];
+
+/// Compiles an example; none if this machine cannot with these flags, which is said.
+fn compile(example: &str, name: &str, flags: &[&str], link: &[&str]) -> Option<PathBuf> {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{example}-{name}"));
     let probe = program.with_extension("c");
     std::fs::write(&probe, "int main(void) { return 0; }\n").expect("a file");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -38,44 +41,37 @@ fn compile(name: &str, flags: &[&str], link: &[&str]) -> Option<PathBuf> {
     }
     let mut command = Command::new(&compiler);
     command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-g"]).args(flags);
-    command.arg("-I").arg(crate_folder().join("include")).arg(crate_folder().join("examples/partition.c"));
+    command.arg("-I").arg(crate_folder().join("include")).arg(crate_folder().join(format!("examples/{example}.c")));
     command.args(link).args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program);
     let made = command.output().expect("a compiler");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     Some(program)
 }
 
-fn run(program: &Path) {
-    let ran = Command::new(program).output().expect("the program");
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success() && out.starts_with("1000 rows, 4 frames, "), "{out}{err}");
-}
-
-#[test]
-fn the_example_runs_with_the_static_library() {
-    let library = library("a");
-    if let Some(program) = compile("static", &[], &[library.to_str().expect("a path")]) {
-        run(&program);
+/// Compiles and runs all examples.
+fn run(name: &str, flags: &[&str], link: &Path) {
+    for (example, prints) in EXAMPLES {
+        let Some(program) = compile(example, name, flags, &[link.to_str().expect("a path")]) else { return };
+        let ran = Command::new(program).output().expect("the program");
+        let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success() && out.starts_with(prints), "{example}: {out}{err}");
     }
 }
 
 #[test]
-fn the_example_runs_with_the_shared_library() {
-    let library = library("so");
-    let library = library.to_str().expect("a path");
-    if let Some(program) = compile("shared", &[], &[library]) {
-        run(&program);
-    }
+fn the_examples_run_with_the_static_library() {
+    run("static", &[], &library("a"));
+}
+
+#[test]
+fn the_examples_run_with_the_shared_library() {
+    run("shared", &[], &library("so"));
 }
 
 /// The sanitizers see every allocation, those of the library too; of accesses only those of the C program.
 #[test]
-fn the_example_runs_with_sanitizers() {
-    let library = library("a");
-    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    if let Some(program) = compile("sanitized", &flags, &[library.to_str().expect("a path")]) {
-        run(&program);
-    }
+fn the_examples_run_with_sanitizers() {
+    run("sanitized", &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], &library("a"));
 }
 
 /// Words of a text that begin like the interface's names.

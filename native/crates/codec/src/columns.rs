@@ -12,6 +12,8 @@
 //! Var data is made from the values in the columns. Rows are laid out only in plain frames, and where the predictor
 //! takes a field for something that it is not (numbers that look like offsets).
 
+use std::ops::Range;
+
 use crate::bytes::round8;
 use crate::encode::{Encoder, FRAME_ROWS, frame_rows};
 use crate::layout::{Columns, Kind, bitset_words, predict, stride};
@@ -21,15 +23,6 @@ use crate::vardata::Values;
 
 /// Lengths of so many rows are asked for at a time: those of a few frames.
 const MEASURED_ROWS: usize = 4 * FRAME_ROWS;
-
-/// A row of one of several batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowId {
-    /// Which batch.
-    pub batch: u32,
-    /// Which of its rows.
-    pub row: u32,
-}
 
 /// What a field's values take behind the words of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +37,8 @@ pub enum Slots {
 
 impl Slots {
     /// Bytes of the slot of the value with this word.
-    fn bytes(self, word: u64) -> u64 {
+    #[inline(always)]
+    pub fn bytes(self, word: u64) -> u64 {
         match self {
             Self::None => 0,
             Self::Rounded => round8(word & 0xFFFF_FFFF),
@@ -56,49 +50,52 @@ impl Slots {
 /// Rows whose fields lie in columns. An encoder trusts what it is told here as far as the frames go; it does nothing
 /// worse than to panic, whatever that is.
 pub trait ColumnRows {
+    /// How many there are.
+    fn rows(&self) -> usize;
+
     /// Fields of each row, at most [`crate::MAX_FIELDS`].
     fn fields(&self) -> u32;
 
     /// What this field's values take behind the words.
     fn slots(&self, field: usize) -> Slots;
 
-    /// Adds to `lengths[i]` what all values of row `rows[i]` take behind its words. A row's length stays below 2^31.
-    fn add_slot_bytes(&self, rows: &[RowId], lengths: &mut [u64]);
+    /// Adds to `lengths[i]` what all values of row `rows.start + i` take behind its words. A row's length stays below
+    /// 2^31.
+    fn add_slot_bytes(&self, rows: Range<usize>, lengths: &mut [u64]);
 
-    /// Writes the words of rows, those of null bits first: word `w` of row `rows[i]` to `words[w * stride + i]`.
+    /// Writes the words of rows, those of null bits first: word `w` of row `rows.start + i` to `words[w * stride + i]`.
     ///
     /// `ends[i]` comes as the length of a row's words. A value with a slot begins at `ends[i]`, which its slot then
     /// moves, so that at last it is the row's length.
-    fn put_words(&self, rows: &[RowId], stride: usize, words: &mut [u64], ends: &mut [u64]);
+    fn put_words(&self, rows: Range<usize>, stride: usize, words: &mut [u64], ends: &mut [u64]);
 
-    /// Calls `each` with `i` and the value for every row `rows[i]` in which this field has a slot, in order. The bytes
-    /// of the slot behind the value are zeros.
-    fn for_each_value(&self, field: usize, rows: &[RowId], each: impl FnMut(usize, &[u8]));
+    /// Calls `each` with `i` and the value for every row `rows.start + i` in which this field has a slot, in order. The
+    /// bytes of the slot behind the value are zeros.
+    fn for_each_value(&self, field: usize, rows: Range<usize>, each: impl FnMut(usize, &[u8]));
 }
 
 impl Encoder {
-    /// Encodes all of `rows`, in order, handing each finished frame to `sink`: the frames that [`Encoder::encode`]
-    /// makes of the same rows.
+    /// Encodes all rows of `source`, in order, handing each finished frame to `sink`: the frames that
+    /// [`Encoder::encode`] makes of the same rows.
     ///
     /// # Errors
     /// Only those of `sink`; what was handed over before stays valid.
     pub fn encode_columns<C: ColumnRows, E>(
         &mut self,
         source: &C,
-        rows: &[RowId],
         mut sink: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut done = Ok(());
         let (mut at, mut measured) = (0, 0..0);
-        while at < rows.len() && done.is_ok() {
-            let left = rows.len() - at;
+        while at < source.rows() && done.is_ok() {
+            let left = source.rows() - at;
             if measured.len() < left.min(FRAME_ROWS) {
                 measured = 0..left.min(MEASURED_ROWS);
-                self.measure(source, &rows[at..at + measured.end]);
+                self.measure(source, at..at + measured.end);
             }
             let lengths = &self.lengths[measured.clone()];
             let n = frame_rows(left, |i| lengths[i] as usize);
-            self.make_frame_of_columns(source, &rows[at..at + n]);
+            self.make_frame_of_columns(source, at..at + n);
             done = sink(&self.frame);
             at += n;
             measured.start += n;
@@ -107,38 +104,38 @@ impl Encoder {
         done
     }
 
-    fn measure<C: ColumnRows>(&mut self, source: &C, rows: &[RowId]) {
+    fn measure<C: ColumnRows>(&mut self, source: &C, rows: Range<usize>) {
         clear_for(&mut self.lengths, rows.len());
         self.lengths.resize(rows.len(), words_of(source) as u64 * 8);
         source.add_slot_bytes(rows, &mut self.lengths);
     }
 
-    fn make_frame_of_columns<C: ColumnRows>(&mut self, source: &C, rows: &[RowId]) {
+    fn make_frame_of_columns<C: ColumnRows>(&mut self, source: &C, rows: Range<usize>) {
         let (words, stride) = (words_of(source), stride(rows.len()));
         at_least(&mut self.words, words * stride);
         clear_for(&mut self.row_bytes, rows.len());
         self.row_bytes.resize(rows.len(), words as u64 * 8);
-        source.put_words(rows, stride, &mut self.words[..words * stride], &mut self.row_bytes);
+        source.put_words(rows.clone(), stride, &mut self.words[..words * stride], &mut self.row_bytes);
         let decoded = self.row_bytes.iter().sum::<u64>() as usize;
         self.begin_frame(decoded, rows.len(), words);
         let columnar = self.options.level != Level::Plain;
         if columnar {
-            self.put_columnar_of_columns(source, rows, stride);
+            self.put_columnar_of_columns(source, rows.clone(), stride);
         }
         let keep = columnar && self.is_smaller_than_plain(decoded, rows.len());
         if !keep {
-            self.lay_out(source, rows, stride);
+            self.lay_out(source, rows.clone(), stride);
             self.put_plain_of_words(words, stride, rows.len());
         }
         self.finish_frame(keep, rows.len(), source.fields(), decoded);
     }
 
-    fn put_columnar_of_columns<C: ColumnRows>(&mut self, source: &C, rows: &[RowId], stride: usize) {
+    fn put_columnar_of_columns<C: ColumnRows>(&mut self, source: &C, rows: Range<usize>, stride: usize) {
         let fields = source.fields() as usize;
         let transposed = Columns { words: &self.words[..words_of(source) * stride], stride, rows: rows.len() };
         predict(&transposed, fields, &self.row_bytes, &mut self.kinds, &mut self.ends);
         if !predicts(&self.kinds, source, &transposed) {
-            self.lay_out(source, rows, stride);
+            self.lay_out(source, rows.clone(), stride);
             return self.put_columns(fields, stride, rows.len());
         }
         self.put_word_columns(fields, stride, rows.len());
@@ -147,15 +144,14 @@ impl Encoder {
         let first = bitset_words(fields);
         for (field, kind) in self.kinds.iter().enumerate().filter(|(_, k)| **k != Kind::Word) {
             let words = &self.words[(first + field) * stride..][..rows.len()];
-            let slot_bytes = |i: usize| kind.slot_bytes(words[i]) as usize;
-            let values = FieldValues { source, field, rows };
+            let values = FieldValues { source, field, rows: rows.clone() };
             let (columns, out) = (&mut self.columns, &mut self.frame);
-            self.var.encode_values(rows.len(), slot_bytes, &values, &self.options, columns, out);
+            self.var.encode_values(words, *kind, &values, &self.options, columns, out);
         }
     }
 
     /// Lays out what rows have behind their words, which are put.
-    fn lay_out<C: ColumnRows>(&mut self, source: &C, rows: &[RowId], stride: usize) {
+    fn lay_out<C: ColumnRows>(&mut self, source: &C, rows: Range<usize>, stride: usize) {
         let (fields, fixed) = (source.fields() as usize, words_of(source) * 8);
         let total = self.row_bytes.iter().sum::<u64>() as usize - rows.len() * fixed;
         clear_for(&mut self.portions.bytes, total);
@@ -163,7 +159,7 @@ impl Encoder {
         self.portions.index(&self.row_bytes, fixed);
         for field in (0..fields).filter(|f| source.slots(*f) != Slots::None) {
             let words = &self.words[(bitset_words(fields) + field) * stride..][..rows.len()];
-            source.for_each_value(field, rows, |i, value| {
+            source.for_each_value(field, rows.clone(), |i, value| {
                 self.portions.put(i, (words[i] >> 32) as u32, value);
             });
         }
@@ -188,12 +184,12 @@ impl Encoder {
 struct FieldValues<'s, C> {
     source: &'s C,
     field: usize,
-    rows: &'s [RowId],
+    rows: Range<usize>,
 }
 
 impl<C: ColumnRows> Values for FieldValues<'_, C> {
     fn for_each(&self, each: impl FnMut(usize, &[u8])) {
-        self.source.for_each_value(self.field, self.rows, each);
+        self.source.for_each_value(self.field, self.rows.clone(), each);
     }
 }
 

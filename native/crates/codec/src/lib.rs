@@ -43,7 +43,7 @@ mod seal;
 mod tails;
 mod vardata;
 
-pub use columns::{ColumnRows, RowId, Slots};
+pub use columns::{ColumnRows, Slots};
 pub use compress::Codec;
 pub use decode::Decoder;
 pub use decode_columns::DecodedColumns;

@@ -1,10 +1,11 @@
 //! A column of a batch, checked, and what rows take from it.
 
-use sluice_codec::{RowId, Slots};
+use sluice_codec::Slots;
 
 use crate::bits::Bits;
 use crate::buffer::Buffer;
 use crate::format::Type;
+use crate::rows::RowId;
 
 /// A column whose every value can be read: row `i` of the batch is value `i`.
 #[derive(Debug)]
@@ -122,6 +123,20 @@ fn fill<const N: usize>(values: &[[u8; N]], rows: Picks<'_>, out: &mut [u64]) {
 }
 
 #[inline(always)]
+fn scatter<T>(values: &[T], word: impl Fn(&T) -> u64, rows: Picks<'_>, places: &[u32], to: &mut [u64]) {
+    match rows {
+        Picks::Range(first, len) => {
+            let values = &values[first..first + len];
+            values.iter().zip(places).for_each(|(value, place)| to[*place as usize] = word(value));
+        }
+        Picks::Ids(ids) => {
+            let values = ids.iter().map(|id| &values[id.row as usize]);
+            values.zip(places).for_each(|(value, place)| to[*place as usize] = word(value));
+        }
+    }
+}
+
+#[inline(always)]
 fn round8(bytes: usize) -> u64 {
     bytes.next_multiple_of(8) as u64
 }
@@ -186,6 +201,11 @@ impl Column {
             None => rows.each(|i, row| f(i, row, true)),
             Some(valid) => rows.each(|i, row| f(i, row, valid.get(row))),
         }
+    }
+
+    /// Whether a value is null.
+    pub(crate) fn has_nulls(&self) -> bool {
+        self.valid.is_some() || matches!(self.values, Values::Null)
     }
 
     pub(crate) fn slots(&self) -> Slots {
@@ -290,13 +310,57 @@ impl Column {
         }
     }
 
+    /// The lengths of values that follow each other by offsets of 32 bits, none of them null: most strings, in loops
+    /// that the compiler makes ones over registers of several values.
+    #[inline(always)]
+    fn successive_lens(&self, rows: Picks<'_>) -> Option<impl Iterator<Item = u32>> {
+        let (Values::Offsets32 { offsets, .. }, Picks::Range(first, len), None) = (&self.values, rows, &self.valid)
+        else {
+            return None;
+        };
+        let offsets = &offsets.values::<4>()[first..first + len + 1];
+        let number = |offset: &[u8; 4]| u32::from_le_bytes(*offset);
+        Some(offsets.iter().zip(&offsets[1..]).map(move |(from, until)| number(until) - number(from)))
+    }
+
+    /// Those values.
+    #[inline(always)]
+    pub(crate) fn successive_values(&self, rows: Picks<'_>) -> Option<impl Iterator<Item = &[u8]>> {
+        let (Values::Offsets32 { offsets, data }, Picks::Range(first, len), None) = (&self.values, rows, &self.valid)
+        else {
+            return None;
+        };
+        let offsets = &offsets.values::<4>()[first..first + len + 1];
+        let number = |offset: &[u8; 4]| u32::from_le_bytes(*offset) as usize;
+        Some(offsets.iter().zip(&offsets[1..]).map(move |(from, until)| &data[number(from)..number(until)]))
+    }
+
     /// Adds what each row's value takes behind the words.
     pub(crate) fn add_slot_bytes(&self, rows: Picks<'_>, lengths: &mut [u64]) {
         match self.slots() {
             Slots::None => {}
             Slots::Sixteen => lengths.iter_mut().for_each(|bytes| *bytes += SIXTEEN as u64),
-            Slots::Rounded => self.each_len(rows, |i, len| lengths[i] += round8(len.unwrap_or(0))),
+            Slots::Rounded => match self.successive_lens(rows) {
+                Some(lens) => lengths.iter_mut().zip(lens).for_each(|(bytes, len)| *bytes += round8(len as usize)),
+                None => self.each_len(rows, |i, len| lengths[i] += round8(len.unwrap_or(0))),
+            },
         }
+    }
+
+    /// Writes the word of each of these rows to its place in `to`, if none of the column's values is null or has a
+    /// slot; false if that is not so.
+    pub(crate) fn scatter_words(&self, rows: Picks<'_>, places: &[u32], to: &mut [u64]) -> bool {
+        match &self.values {
+            _ if self.valid.is_some() => return false,
+            Values::Bits(bits) => rows.each(|i, row| to[places[i] as usize] = u64::from(bits.get(row))),
+            Values::Fixed { width: 1, data } => scatter(data.values::<1>(), widen, rows, places, to),
+            Values::Fixed { width: 2, data } => scatter(data.values::<2>(), widen, rows, places, to),
+            Values::Fixed { width: 4, data } => scatter(data.values::<4>(), widen, rows, places, to),
+            Values::Fixed { data, .. } => scatter(data.values::<8>(), widen, rows, places, to),
+            Values::Words(words) => scatter(words, |word| *word, rows, places, to),
+            _ => return false,
+        }
+        true
     }
 
     /// Writes the words of rows and their null bits.
@@ -323,10 +387,16 @@ impl Column {
             }
             // Spark's writer gives an interval that is null the size of one that is not.
             Values::Intervals(_) => self.put_sixteen(rows, field, ends, SIXTEEN as u64, |_| SIXTEEN as u64),
-            _ => self.each_len(rows, |i, len| {
-                field[i] = len.map_or(0, |len| ends[i] << 32 | len as u64);
-                ends[i] += round8(len.unwrap_or(0));
-            }),
+            _ => match self.successive_lens(rows) {
+                Some(lens) => field.iter_mut().zip(ends).zip(lens).for_each(|((field, end), len)| {
+                    *field = *end << 32 | u64::from(len);
+                    *end += round8(len as usize);
+                }),
+                None => self.each_len(rows, |i, len| {
+                    field[i] = len.map_or(0, |len| ends[i] << 32 | len as u64);
+                    ends[i] += round8(len.unwrap_or(0));
+                }),
+            },
         }
         if let Some(valid) = &self.valid {
             let keeps_word = self.slots() != Slots::None;

@@ -1,20 +1,41 @@
 //! Batches to frames.
 
-use sluice_codec::{CodecOptions, ColumnRows, Encoder, RowId, Slots, bitset_words};
+use sluice_codec::{CodecOptions, Encoder};
 
 use crate::batch::Batch;
-use crate::column::{Picks, Words};
-use crate::error::{ColumnError, Result};
+use crate::error::ColumnError;
+use crate::partition::rows_of;
+use crate::partitioned::PartitionedRows;
+use crate::rows::{BatchRows, RowId};
+use crate::sizes::{Group, PartitionSizes};
+
+/// Most bytes of rows that are copied at a time to be sorted by partition.
+const PARTITIONED_BYTES: usize = 64 << 20;
 
 /// Encodes rows of batches; owns its scratch memory. One thread at a time.
+///
+/// Memory between two calls: what an [`Encoder`] keeps, and after [`ColumnEncoder::encode_partitions`] the room for the
+/// rows that it has sorted, at most 64 MiB, and 8 bytes a partition.
 pub struct ColumnEncoder {
     encoder: Encoder,
+    partitioned: PartitionedRows,
 }
 
 impl ColumnEncoder {
     /// An encoder that makes frames of this kind.
     pub fn new(options: CodecOptions) -> Self {
-        Self { encoder: Encoder::new(options) }
+        Self { encoder: Encoder::new(options), partitioned: PartitionedRows::new(PARTITIONED_BYTES) }
+    }
+
+    /// Sorts at most so many bytes of rows by partition at a time. The frames are the same; with less memory the
+    /// batches are read more often.
+    pub fn with_most_partitioned(self, bytes: usize) -> Self {
+        Self { partitioned: PartitionedRows::new(bytes), ..self }
+    }
+
+    /// Bytes of memory that the encoder holds now.
+    pub fn retained_bytes(&self) -> usize {
+        self.encoder.retained_bytes() + self.partitioned.retained_bytes()
     }
 
     /// Encodes rows of these batches, in the order of `rows`, handing each finished frame to `sink`.
@@ -27,82 +48,57 @@ impl ColumnEncoder {
         rows: &[RowId],
         sink: impl FnMut(&[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let source = Source::of(batches)?;
-        source.check(rows)?;
-        self.encoder.encode_columns(&source, rows, sink)
+        self.encoder.encode_columns(&BatchRows::picked(batches, rows)?, sink)
     }
-}
 
-/// Batches of the same columns.
-pub(crate) struct Source<'b> {
-    batches: &'b [&'b Batch],
-    fields: usize,
-}
+    /// Encodes all rows of these batches, one batch behind the other, handing each finished frame to `sink`.
+    ///
+    /// # Errors
+    /// `Invalid` when the batches have different columns; those of `sink`.
+    pub fn encode_all<E: From<ColumnError>>(
+        &mut self,
+        batches: &[&Batch],
+        sink: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.encoder.encode_columns(&BatchRows::all(batches)?, sink)
+    }
 
-impl<'b> Source<'b> {
-    fn of(batches: &'b [&'b Batch]) -> Result<Self> {
-        let Some(first) = batches.first() else { return Ok(Self { batches, fields: 0 }) };
-        for (i, batch) in batches.iter().enumerate() {
-            first.schema().check_same(batch.schema()).map_err(|e| e.at(format_args!("batch {i}")))?;
+    /// Encodes all rows of these batches by partition, in ascending order, those of one partition in the order in which
+    /// they come, handing each finished frame and its partition to `sink`. `ids[i]` are the partitions of batch `i`.
+    ///
+    /// The frames are those that [`Self::encode`] makes of each partition's rows. The rows are copied on the way, a
+    /// batch's columns one after the other: offsets and lengths are read once to count, and everything once for each
+    /// group of partitions whose rows are copied together.
+    ///
+    /// # Errors
+    /// `Invalid` when the batches have different columns, or an id is missing or no partition; `NoMemory` when there is
+    /// none for the copies; those of `sink`.
+    pub fn encode_partitions<E: From<ColumnError>>(
+        &mut self,
+        batches: &[&Batch],
+        ids: &[&[u32]],
+        partitions: u32,
+        mut sink: impl FnMut(u32, &[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let sizes = PartitionSizes::of(batches, ids, partitions)?;
+        if partitions == 1 {
+            return self.encode_all(batches, |frame| sink(0, frame));
         }
-        Ok(Self { batches, fields: first.columns().len() })
-    }
-
-    fn check(&self, rows: &[RowId]) -> Result<()> {
-        let exists = |id: &RowId| self.batches.get(id.batch as usize).is_some_and(|b| (id.row as usize) < b.rows());
-        match rows.iter().find(|id| !exists(id)) {
-            Some(id) => Err(ColumnError::invalid(format!("there is no row {} of batch {}", id.row, id.batch))),
-            None => Ok(()),
+        for group in sizes.groups(self.partitioned.most_bytes()) {
+            match group {
+                Group::Partitions(group) => {
+                    self.partitioned.fill(batches, ids, &sizes, group)?;
+                    self.partitioned.for_each_partition(|rows| {
+                        self.encoder.encode_columns(&rows, |frame| sink(rows.partition(), frame))
+                    })?;
+                }
+                Group::Large(partition) => {
+                    let rows = rows_of(ids, partition, sizes.rows(partition))?;
+                    let rows = BatchRows::picked(batches, &rows)?;
+                    self.encoder.encode_columns(&rows, |frame| sink(partition, frame))?;
+                }
+            }
         }
-    }
-
-    /// Calls `f` with each part of `rows` that is of one batch: where it begins, the batch, and the rows.
-    #[inline(always)]
-    fn each_run(&self, rows: &[RowId], mut f: impl FnMut(std::ops::Range<usize>, &Batch, Picks<'_>)) {
-        let mut at = 0;
-        for run in rows.chunk_by(|a, b| a.batch == b.batch) {
-            f(at..at + run.len(), self.batches[run[0].batch as usize], Picks::of(run));
-            at += run.len();
-        }
-    }
-}
-
-impl ColumnRows for Source<'_> {
-    fn fields(&self) -> u32 {
-        self.fields as u32
-    }
-
-    fn slots(&self, field: usize) -> Slots {
-        self.batches.first().map_or(Slots::None, |batch| batch.columns()[field].slots())
-    }
-
-    fn add_slot_bytes(&self, rows: &[RowId], lengths: &mut [u64]) {
-        for field in (0..self.fields).filter(|field| self.slots(*field) != Slots::None) {
-            self.each_run(rows, |at, batch, picks| batch.columns()[field].add_slot_bytes(picks, &mut lengths[at]));
-        }
-    }
-
-    fn put_words(&self, rows: &[RowId], stride: usize, words: &mut [u64], ends: &mut [u64]) {
-        let (nulls, fields) = words.split_at_mut(bitset_words(self.fields) * stride);
-        nulls.fill(0);
-        for field in 0..self.fields {
-            let word = &mut fields[field * stride..][..rows.len()];
-            let bits = &mut nulls[field / 64 * stride..][..rows.len()];
-            self.each_run(rows, |at, batch, picks| {
-                let to = Words {
-                    field: &mut word[at.clone()],
-                    nulls: &mut bits[at.clone()],
-                    bit: field % 64,
-                    ends: &mut ends[at],
-                };
-                batch.columns()[field].put_words(picks, to);
-            });
-        }
-    }
-
-    fn for_each_value(&self, field: usize, rows: &[RowId], mut each: impl FnMut(usize, &[u8])) {
-        self.each_run(rows, |at, batch, picks| {
-            batch.columns()[field].for_each_value(picks, |i, value| each(at.start + i, value));
-        });
+        Ok(())
     }
 }

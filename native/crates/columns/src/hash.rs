@@ -106,14 +106,21 @@ impl Column {
         match &self.values {
             // The two of most keys, without a look at the kind for each value.
             Values::Fixed { width: 8, data } => {
-                let words = data.values();
-                self.each(hashes, |row, seed| of(u64::from_le_bytes(words[row]), seed));
+                self.hash_values(data.values(), hashes, |value, seed| of(u64::from_le_bytes(*value), seed));
             }
             Values::Fixed { width: 4, data } => {
-                let words = data.values();
-                self.each(hashes, |row, seed| of(u64::from(u32::from_le_bytes(words[row])), seed));
+                self.hash_values(data.values(), hashes, |value, seed| of(u32::from_le_bytes(*value).into(), seed));
             }
             _ => self.each(hashes, |row, seed| of(self.word(row), seed)),
+        }
+    }
+
+    #[inline(always)]
+    fn hash_values<const N: usize>(&self, values: &[[u8; N]], hashes: &mut [u32], of: impl Fn(&[u8; N], u32) -> u32) {
+        match &self.valid {
+            // A loop that the compiler makes one over registers of several values.
+            None => hashes.iter_mut().zip(values).for_each(|(hash, value)| *hash = of(value, *hash)),
+            Some(_) => self.each(hashes, |row, seed| of(&values[row], seed)),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! Batches come and go by Arrow's C Data Interface ([`ffi`]), without a copy and without an Arrow library:
 //!
 //! ```text
-//! ArrowArray + Schema ─▶ Batch ─┬─▶ partition ─▶ RowsByPartition ─┐
-//!   (checked, released once)    └─────────────────────────────────┴─▶ ColumnEncoder ─▶ frames
+//! ArrowArray + Schema ─▶ Batch ─┬─▶ partition ─▶ ids ─┐
+//!   (checked, released once)    └─────────────────────┴─▶ ColumnEncoder ─▶ frames
 //! frames + Schema ─▶ ColumnDecoder ─▶ ArrowArray
 //! ```
 //!
@@ -31,12 +31,16 @@ mod export;
 pub mod ffi;
 mod format;
 mod hash;
+mod huge_pages;
 mod import;
 mod order;
 mod owned;
 pub mod partition;
+mod partitioned;
 mod room;
+mod rows;
 mod schema;
+mod sizes;
 mod stream;
 mod units;
 
@@ -47,5 +51,6 @@ pub use error::{ColumnError, ErrorKind};
 pub use format::{Layout, Type, Unit};
 pub use order::SortKey;
 pub use owned::{OwnedArray, OwnedStream};
+pub use rows::RowId;
 pub use schema::{Field, Schema};
 pub use stream::BatchStream;

@@ -3,11 +3,11 @@
 mod support;
 
 use proptest::prelude::*;
-use sluice_codec::{CodecOptions, RowId};
-use sluice_columns::{Batch, ColumnDecoder, ErrorKind, Field, Schema};
+use sluice_codec::CodecOptions;
+use sluice_columns::{Batch, ColumnDecoder, ErrorKind, Field, RowId, Schema};
 use support::producer::import;
 use support::random::{self, Random, RandomBatch};
-use support::{all_rows, column_frames, options, row_frames};
+use support::{all_frames, all_rows, column_frames, options, row_frames};
 
 fn imported(batch: &RandomBatch) -> Batch {
     import(&batch.array, &batch.schema).0.expect("a good batch")
@@ -42,6 +42,10 @@ proptest! {
             (0..batches).map(|_| { let n = random.below(rows + 1); random::batch(&mut random, &formats, n) }).collect();
         let imported: Vec<Batch> = all.iter().map(imported).collect();
         let refs: Vec<&Batch> = imported.iter().collect();
+        let table: Vec<Vec<u8>> = all.iter().flat_map(|batch| batch.rows.clone()).collect();
+        let expected = row_frames(&table, columns, options()[which]);
+        let frames = all_frames(&refs, options()[which]).expect("frames");
+        prop_assert!(frames == expected, "all of {formats:?}");
         let mut ids: Vec<RowId> =
             all.iter().enumerate().flat_map(|(i, batch)| all_rows(i as u32, batch.rows.len())).collect();
         if random.chance(2) {
@@ -106,6 +110,26 @@ fn many_rows_are_cut_into_the_same_frames() {
             assert!(there_and_back(&expected, &schema, options) == expected, "{formats:?}");
         }
     }
+}
+
+/// Frames are cut where those of rows are, wherever batches end: within a frame, at its end, and with none of its rows.
+#[test]
+fn batches_end_anywhere_in_frames() {
+    let formats = ["l", "u", "d:38,10"].map(str::to_owned);
+    let all: Vec<RandomBatch> = [0, 1, 1500, 512, 0, 9000, 1, 4096, 0]
+        .iter()
+        .enumerate()
+        .map(|(seed, rows)| random::batch(&mut Random::new(seed as u64), &formats, *rows))
+        .collect();
+    let imported: Vec<Batch> = all.iter().map(imported).collect();
+    let refs: Vec<&Batch> = imported.iter().collect();
+    let table: Vec<Vec<u8>> = all.iter().flat_map(|batch| batch.rows.clone()).collect();
+    for options in [options()[0], options()[3]] {
+        let expected = row_frames(&table, formats.len(), options);
+        assert!(expected.len() > 3 && all_frames(&refs, options).expect("frames") == expected);
+    }
+    assert!(all_frames(&[], options()[3]).expect("nothing").is_empty());
+    assert!(all_frames(&refs[..1], options()[3]).expect("nothing").is_empty());
 }
 
 /// Numbers that look like offsets deceive the predictor; the frames are those of rows all the same.

@@ -3,9 +3,8 @@
 
 mod support;
 
-use sluice_codec::RowId;
 use sluice_columns::ffi::{ArrowArray, ArrowSchema};
-use sluice_columns::{Batch, BatchStream, ColumnError, ErrorKind, OwnedArray, OwnedStream, Schema};
+use sluice_columns::{Batch, BatchStream, ColumnError, ErrorKind, OwnedArray, OwnedStream, RowId, Schema};
 use support::producer::{ArraySpec, Releases, SchemaSpec, StreamSpec, batch_of, import};
 use support::random::{self, Random};
 use support::{all_rows, column_frames, options};

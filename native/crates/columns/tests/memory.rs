@@ -3,12 +3,12 @@
 mod support;
 
 use sluice_codec::{FrameHeader, RETAINED_LIMIT};
-use sluice_columns::partition::{self, RowsByPartition};
-use sluice_columns::{Batch, ColumnDecoder, ErrorKind, OwnedArray, Schema};
+use sluice_columns::partition;
+use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, ErrorKind, OwnedArray, Schema};
 use sluice_testkit::memory::{RefusingAllocator, permitting};
 use sluice_testkit::{Value, unsafe_row};
 use support::producer::{ArraySpec, Releases, SchemaSpec, batch_of};
-use support::{options, row_frames};
+use support::{options, partition_frames, row_frames};
 
 #[global_allocator]
 static ALLOCATOR: RefusingAllocator = RefusingAllocator;
@@ -60,6 +60,70 @@ fn large_frames_leave_no_large_buffers() {
     }
 }
 
+/// A column of this many longs.
+fn longs(rows: usize) -> ArraySpec {
+    ArraySpec { length: rows as i64, buffers: vec![None, Some(vec![7; rows * 8])], ..ArraySpec::default() }
+}
+
+/// A column of one value of so many bytes.
+fn long_value(bytes: usize) -> ArraySpec {
+    let offsets = [0, bytes as i32].map(i32::to_le_bytes).concat();
+    ArraySpec { length: 1, buffers: vec![None, Some(offsets), Some(vec![b'x'; bytes])], ..ArraySpec::default() }
+}
+
+fn batch(column: ArraySpec, format: &str) -> Batch {
+    let mut array = batch_of(column.length, vec![column]).build(&Releases::default());
+    // SAFETY: made by `build`.
+    unsafe { Batch::import(OwnedArray::take(&mut array).expect("an array"), &schema(vec![SchemaSpec::of(format)])) }
+        .expect("a good batch")
+}
+
+/// Many rows without slots, then one row whose slots are as many bytes: what is kept for the one is freed for the
+/// other.
+#[test]
+fn sorted_rows_leave_no_more_memory_than_is_said() {
+    const MOST: usize = 2 * RETAINED_LIMIT;
+    const PARTITIONS: u32 = 100;
+    let rows = MOST / 16;
+    let (many, large) = (batch(longs(rows), "l"), batch(long_value(MOST - 64), "z"));
+    let mut encoder = ColumnEncoder::new(options()[1]).with_most_partitioned(MOST);
+    for (batch, rows) in [(&many, rows), (&large, 1), (&many, rows)] {
+        partition_frames(&mut encoder, &[batch], &[&vec![1; rows]], PARTITIONS).expect("frames");
+        let retained = encoder.retained_bytes();
+        assert!(retained >= MOST - 64, "the rows were not copied: {retained} bytes");
+        assert!(retained <= MOST + PARTITIONS as usize * 8 + RETAINED_LIMIT, "{retained} bytes");
+    }
+}
+
+/// Memory that is refused at any of the places where rows are sorted by partition: an error, and the encoder makes the
+/// frames of an encoder that has memory afterwards.
+#[test]
+fn rows_by_partition_can_be_too_many() {
+    let (many, large) = (batch(longs(ROWS), "l"), batch(long_value(2 * MOST), "z"));
+    let (ids, id) = (vec![1; ROWS], vec![1]);
+    let numbers = i32::MAX as u32;
+    for (what, batch, ids, partitions, most) in [
+        ("sizes of partitions", &many, &ids, numbers, 64 << 20),
+        ("words", &many, &ids, 4, 64 << 20),
+        ("slots", &large, &id, 4, 64 << 20),
+        ("numbers of a partition's rows", &many, &ids, 4, 0),
+    ] {
+        let mut encoder = ColumnEncoder::new(options()[3]).with_most_partitioned(most);
+        let mut frames = 0;
+        let refused = permitting(MOST, || {
+            encoder.encode_partitions(&[batch], &[ids], partitions, |_, _| {
+                frames += 1;
+                Ok::<(), ColumnError>(())
+            })
+        });
+        assert_eq!((refused.map_err(|e| e.kind), frames), (Err(ErrorKind::NoMemory), 0), "{what}");
+        let again = partition_frames(&mut encoder, &[batch], &[ids], 4).expect("frames");
+        let expected = partition_frames(&mut ColumnEncoder::new(options()[3]), &[batch], &[ids], 4).expect("frames");
+        assert!(again == expected, "{what}");
+        assert!(!again[1].is_empty(), "{what}");
+    }
+}
+
 #[test]
 fn rows_of_nothing_can_be_too_many() {
     let none = ArraySpec { length: 4_000_000_000, ..ArraySpec::default() };
@@ -73,11 +137,7 @@ fn rows_of_nothing_can_be_too_many() {
         assert_eq!(partition::range(&batch, &[key], &bounds).err().map(kind), no_memory);
         assert_eq!(partition::round_robin(batch.rows(), 0, 4).err().map(kind), no_memory);
         assert_eq!(partition::single(batch.rows()).err().map(kind), no_memory);
-        assert_eq!(partition::all_rows(&[&batch]).err().map(kind), no_memory);
-        assert_eq!(RowsByPartition::of(&[], i32::MAX as u32).err().map(kind), no_memory);
     });
-    let ids = vec![0; ROWS];
-    permitting(MOST, || assert_eq!(RowsByPartition::of(&[&ids], 1).err().map(kind), no_memory));
 }
 
 #[test]

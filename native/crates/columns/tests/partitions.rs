@@ -6,12 +6,13 @@ mod support;
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use sluice_columns::partition::{self, RowsByPartition};
-use sluice_columns::{Batch, ErrorKind, SortKey};
+use sluice_codec::CodecOptions;
+use sluice_columns::partition;
+use sluice_columns::{Batch, ColumnEncoder, ColumnError, ErrorKind, RowId, SortKey};
 use sluice_testkit::Value;
 use support::producer::import;
-use support::random::{self, Random};
-use support::{column_frames, decoded, options, row_frames};
+use support::random::{self, Random, RandomBatch};
+use support::{column_frames, decoded, options, partition_frames, row_frames};
 
 /// Murmur3 as Spark's sources describe it, in 64-bit arithmetic.
 struct Murmur(u64);
@@ -242,16 +243,152 @@ proptest! {
             all.iter().map(|b| import(&b.array, &b.schema).0.expect("a good batch")).collect();
         let ids: Vec<Vec<u32>> =
             all.iter().map(|b| b.rows.iter().map(|_| random.below(partitions as usize) as u32).collect()).collect();
-        let refs: Vec<&[u32]> = ids.iter().map(|ids| &ids[..]).collect();
-        let by = RowsByPartition::of(&refs, partitions).expect("ids");
         let batches: Vec<&Batch> = imported.iter().collect();
         for partition in 0..partitions {
-            let rows: Vec<Vec<u8>> = all.iter().zip(&ids).flat_map(|(batch, ids)| {
-                batch.rows.iter().zip(ids).filter(|(_, id)| **id == partition).map(|(row, _)| row.clone())
+            let picked: Vec<RowId> = (0..).zip(&ids).flat_map(|(batch, ids)| {
+                (0..).zip(ids).filter(|(_, id)| **id == partition).map(move |(row, _)| RowId { batch, row })
             }).collect();
+            let rows: Vec<Vec<u8>> =
+                picked.iter().map(|id| all[id.batch as usize].rows[id.row as usize].clone()).collect();
             let expected = if rows.is_empty() { Vec::new() } else { row_frames(&rows, 4, options()[3]) };
-            prop_assert!(column_frames(&batches, by.rows(partition), options()[3]).expect("frames") == expected);
+            prop_assert!(column_frames(&batches, &picked, options()[3]).expect("frames") == expected);
         }
+    }
+
+    /// All partitions at once, many or few, some of them without rows, batches too; and with memory for only some of
+    /// the rows at a time. The encoder has encoded something else before.
+    #[test]
+    fn partitions_at_once_give_the_frames_of_rows(
+        seed: u64, columns in 0usize..12, batches in 0usize..5, partitions in 1u32..400, which in 0usize..9,
+        most in prop_oneof![Just(64 << 20), 0usize..40_000],
+    ) {
+        let mut random = Random::new(seed);
+        let formats = random::formats(&mut random, columns);
+        let mut encoder = ColumnEncoder::new(options()[which]).with_most_partitioned(most);
+        for _ in 0..2 {
+            let cases = PartitionedBatches::of(&mut random, &formats, batches, 300, partitions);
+            let frames = cases.frames(&mut encoder).expect("frames");
+            prop_assert!(frames == cases.expected(columns, options()[which]), "{formats:?}");
+        }
+    }
+}
+
+/// Batches of random rows, and the partition of each.
+struct PartitionedBatches {
+    all: Vec<RandomBatch>,
+    imported: Vec<Batch>,
+    ids: Vec<Vec<u32>>,
+    partitions: u32,
+}
+
+impl PartitionedBatches {
+    /// Each of at most `rows` rows.
+    fn of(random: &mut Random, formats: &[String], batches: usize, rows: usize, partitions: u32) -> Self {
+        let all: Vec<RandomBatch> = (0..batches)
+            .map(|_| {
+                let rows = random.below(rows + 1);
+                random::batch(random, formats, rows)
+            })
+            .collect();
+        let imported = all.iter().map(|b| import(&b.array, &b.schema).0.expect("a good batch")).collect();
+        // Some partitions get most of the rows, and many none.
+        let few = 1 + random.below(partitions as usize);
+        let id = |random: &mut Random| {
+            let below = if random.chance(4) { partitions as usize } else { few };
+            random.below(below) as u32
+        };
+        let ids = all.iter().map(|b| b.rows.iter().map(|_| id(random)).collect()).collect();
+        Self { all, imported, ids, partitions }
+    }
+
+    fn frames(&self, encoder: &mut ColumnEncoder) -> Result<Vec<Vec<Vec<u8>>>, ColumnError> {
+        let ids: Vec<&[u32]> = self.ids.iter().map(|ids| &ids[..]).collect();
+        partition_frames(encoder, &self.imported.iter().collect::<Vec<_>>(), &ids, self.partitions)
+    }
+
+    /// The frames of each partition's rows.
+    fn expected(&self, columns: usize, options: CodecOptions) -> Vec<Vec<Vec<u8>>> {
+        let mut rows = vec![Vec::new(); self.partitions as usize];
+        for (batch, ids) in self.all.iter().zip(&self.ids) {
+            batch.rows.iter().zip(ids).for_each(|(row, id)| rows[*id as usize].push(row.clone()));
+        }
+        rows.iter().map(|rows| row_frames(rows, columns, options)).collect()
+    }
+}
+
+/// More rows than are copied at a time, more fields than one word has null bits for, and partitions of several frames.
+#[test]
+fn large_batches_give_the_frames_of_rows() {
+    for (seed, formats, rows, partitions) in [
+        (1, vec!["l", "u", "b", "tin", "vz"], 9000, 3),
+        (2, vec!["i"; 130], 1500, 40),
+        (3, [vec!["l"; 64], vec!["n"], vec!["u"; 70]].concat(), 1100, 5),
+        (4, vec![], 9000, 2),
+        (5, vec!["d:38,10", "w:40", "Z"], 5000, 2),
+        (7, vec!["l", "u"], 5000, 1),
+        (6, vec!["l", "u"], 5000, 20_000),
+    ] {
+        let formats: Vec<String> = formats.into_iter().map(str::to_owned).collect();
+        let batches = PartitionedBatches::of(&mut Random::new(seed), &formats, 4, rows, partitions);
+        for most in [64 << 20, 1 << 20, 100_000] {
+            let mut encoder = ColumnEncoder::new(options()[3]).with_most_partitioned(most);
+            let frames = batches.frames(&mut encoder).expect("frames");
+            assert!(frames == batches.expected(formats.len(), options()[3]), "{most} bytes, {} columns", formats.len());
+        }
+    }
+}
+
+#[test]
+fn ids_that_do_not_go_with_batches() {
+    let formats = ["l", "u"].map(str::to_owned);
+    let batch = |formats: &[String]| {
+        let batch = random::batch(&mut Random::new(1), formats, 3);
+        import(&batch.array, &batch.schema).0.expect("a good batch")
+    };
+    let (one, other, fewer) = (batch(&formats), batch(&formats), batch(&formats[..1]));
+    let error = |batches: &[&Batch], ids: &[&[u32]], partitions: u32| {
+        let frames = partition_frames(&mut ColumnEncoder::new(options()[3]), batches, ids, partitions);
+        let error = frames.expect_err("an error");
+        assert_eq!(error.kind, ErrorKind::Invalid);
+        error.to_string()
+    };
+    assert_eq!(error(&[&one], &[&[0, 1, 2]], 2), "row 2 of batch 0: partition 2 of 2");
+    assert_eq!(error(&[&one, &other], &[&[0; 3], &[0, u32::MAX, 2]], 3), "row 1 of batch 1: partition 4294967295 of 3");
+    assert_eq!(error(&[&one], &[&[0; 2]], 2), "2 ids for the 3 rows of batch 0");
+    assert_eq!(error(&[&one], &[&[0; 4]], 2), "4 ids for the 3 rows of batch 0");
+    assert_eq!(error(&[&one, &other], &[&[0; 3]], 2), "ids of 1 batches, there are 2");
+    assert_eq!(error(&[&one], &[&[0; 3]], 0), "0 partitions");
+    assert_eq!(error(&[&one, &fewer], &[&[0; 3], &[0; 3]], 1), "batch 1: the schema changed: 1 columns, 2 before");
+}
+
+#[derive(Debug, PartialEq)]
+enum Refused {
+    BySink,
+    ByEncoder(ColumnError),
+}
+
+impl From<ColumnError> for Refused {
+    fn from(error: ColumnError) -> Self {
+        Self::ByEncoder(error)
+    }
+}
+
+/// What a sink refuses ends the call; the encoder can be used again.
+#[test]
+fn a_sink_that_fails_ends_the_call() {
+    let formats = ["l", "u"].map(str::to_owned);
+    let batches = PartitionedBatches::of(&mut Random::new(2), &formats, 3, 500, 10);
+    let refs: Vec<&Batch> = batches.imported.iter().collect();
+    let ids: Vec<&[u32]> = batches.ids.iter().map(|ids| &ids[..]).collect();
+    for most in [64 << 20, 1000] {
+        let mut encoder = ColumnEncoder::new(options()[3]).with_most_partitioned(most);
+        let mut taken = 0;
+        let done = encoder.encode_partitions(&refs, &ids, 10, |_, _| {
+            taken += 1;
+            if taken < 3 { Ok(()) } else { Err(Refused::BySink) }
+        });
+        assert_eq!((done, taken), (Err(Refused::BySink), 3));
+        assert!(batches.frames(&mut encoder).expect("frames") == batches.expected(2, options()[3]));
     }
 }
 

@@ -26,7 +26,8 @@ const COMPLETION_LONGS: usize = 5;
 native_methods! {
     NativeTransport {
         startWithin = start(
-            library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, limits: JLongArray<'_>,
+            library: JString<'_>, bundled: JString<'_>, secret: JByteArray<'_>, directories: JString<'_>,
+            limits: JLongArray<'_>,
         ) -> jlong;
         describe = describe(transport: jlong) -> jstring;
         address = address(transport: jlong) -> jbyteArray;
@@ -46,6 +47,7 @@ native_methods! {
         peerError = peer_error(transport: jlong, peer: jlong) -> jstring;
         stop = stop(transport: jlong) -> jint;
         warnings = warnings(transport: jlong) -> jstring;
+        registrations = registrations(transport: jlong) -> jstring;
         statisticNames = statistic_names() -> jstring;
         statistics = statistics(transport: jlong, values: JLongArray<'_>) -> jint;
     }
@@ -63,6 +65,7 @@ fn start(
     library: JString<'_>,
     bundled: JString<'_>,
     secret: JByteArray<'_>,
+    directories: JString<'_>,
     limits: JLongArray<'_>,
 ) -> Result<i64, CallError> {
     let limits = call.longs(&limits)?;
@@ -75,8 +78,9 @@ fn start(
     let (bytes, regions) =
         (number(max_mapped_bytes, "maxMappedBytes")?, number(max_mapped_regions, "maxMappedRegions")?);
     let max_connections = number(max_connections, "maxConnections")?;
-    let options =
-        TransportOptions { max_connections, ..TransportOptions::new(call.bytes(&secret)?, timeout, bytes, regions) };
+    let directories = call.text(&directories)?.lines().map(PathBuf::from).collect();
+    let options = TransportOptions::new(call.bytes(&secret)?, timeout, bytes, regions);
+    let options = TransportOptions { max_connections, directories, ..options };
     receive_arena().set_limit(number(receive_bytes, "limit on received bytes")?);
     let unavailable = |e: WireError| CallError::new(Reason::Unavailable, e.to_string());
     let ucx = Ucx::open(library.as_deref(), bundled.as_deref()).map_err(unavailable)?;
@@ -223,9 +227,15 @@ fn stop(_: &mut Call<'_>, transport: i64) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Which limits were reduced on this machine and why, in words; empty if none were.
+/// Which limits were reduced on this machine, and which files cannot be registered as they are, each with the cause, in
+/// words; empty if there is nothing.
 fn warnings(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
     Ok(TRANSPORTS.get(transport)?.transport.warnings().join("; "))
+}
+
+/// How files of each directory are registered with an RDMA device, in words; empty without one.
+fn registrations(_: &mut Call<'_>, transport: i64) -> Result<String, CallError> {
+    Ok(TRANSPORTS.get(transport)?.transport.registrations().join("; "))
 }
 
 /// The names of what `statistics` gives, in its order.

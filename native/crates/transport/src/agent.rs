@@ -19,6 +19,7 @@ use crate::owner::Owner;
 use crate::proof::{Secret, random_instance};
 use crate::reader::Reader;
 use crate::regions::MappedRegions;
+use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
 use crate::wire::{Event, Wire, WireError};
 
@@ -68,18 +69,24 @@ impl<W: Wire> Agent<W> {
     }
 
     pub(crate) fn with_disk(
-        wire: W,
+        mut wire: W,
         arena: Arc<Arena>,
         shared: Arc<Shared>,
         options: &TransportOptions,
         disk: Box<dyn Disk>,
     ) -> Result<Self, WireError> {
-        let (limits, warnings) = options.region_limits(&Machine::of_this_process(wire.wants_writable()))?;
+        let pins = wire.wants_writable();
+        let (limits, mut warnings) = options.region_limits(&Machine::of_this_process(pins))?;
+        let mut regions = MappedRegions::new(limits, pins);
+        if pins {
+            let trials = try_directories(&mut wire, &mut regions, &options.directories);
+            warnings.extend(trials.warnings);
+            *shared.registrations.lock().unwrap_or_else(PoisonError::into_inner) = trials.ways;
+        }
         *shared.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         let instance = random_instance();
         let address = [&instance.0.to_le_bytes(), wire.address()].concat();
         let secret = Secret::new(&options.secret);
-        let regions = MappedRegions::new(limits);
         let locator = Locator::new(Arc::clone(&shared.catalog), regions, disk, disk_patience(options));
         let owner = Owner::new(instance, secret.clone(), locator);
         let completions = Arc::clone(&shared.completions);
@@ -154,11 +161,11 @@ impl<W: Wire> Agent<W> {
             self.close_idle(now);
             self.owner.locator.expire(&mut self.wire, now);
             self.send_answers();
-            self.note_statistics();
+            self.note_statistics(now);
         }
         self.reader.deliver();
         if worked {
-            self.note_statistics();
+            self.note_statistics(now);
         }
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.statistics().raise(Statistic::LongestTurnNanos, nanos);
@@ -180,12 +187,13 @@ impl<W: Wire> Agent<W> {
         worked
     }
 
-    fn note_statistics(&self) {
+    fn note_statistics(&self, now: Instant) {
         let (statistics, locator) = (self.shared.statistics(), &self.owner.locator);
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
         let (idle, idle_bytes) = locator.regions().idle();
         let (regions, bytes) = (budget.regions(), budget.bytes());
-        let failed_registrations = locator.regions().failed_registrations() + self.wire.failed_registrations();
+        let (filesystems, copies) = (locator.regions().filesystems(), locator.regions().copies());
+        let failed_registrations = filesystems.failures() + self.wire.failed_registrations();
         let numbers = [
             (Statistic::MappedRegions, regions as u64),
             (Statistic::MappedBytes, bytes as u64),
@@ -201,6 +209,10 @@ impl<W: Wire> Agent<W> {
             (Statistic::RefusedDisk, refusals.disk),
             (Statistic::DiskTimeouts, refusals.disk_timeouts),
             (Statistic::FailedRegistrations, failed_registrations),
+            (Statistic::CopiedRegions, copies.made),
+            (Statistic::CopiedBytes, copies.bytes as u64),
+            (Statistic::CopiedFilesystems, filesystems.copied() as u64),
+            (Statistic::RefusedFilesystems, filesystems.refused(now) as u64),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }

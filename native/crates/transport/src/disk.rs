@@ -10,8 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::catalog::PublishedOutput;
+use crate::filesystems::Verdicts;
 use crate::mapped_budget::Reservation;
-use crate::mapping::{Filesystem, Mapping};
+use crate::mapping::Mapping;
 use crate::message::Block;
 use crate::wire::{Waker, WireError};
 
@@ -41,9 +42,8 @@ pub(crate) struct MapWork {
     pub(crate) part: Range<u64>,
     /// What of that part is needed in memory.
     pub(crate) needed: Range<usize>,
-    pub(crate) writable: bool,
-    /// Files of these cannot be registered, so they are not mapped.
-    pub(crate) refused: Vec<Filesystem>,
+    /// How files of each filesystem are mapped.
+    pub(crate) verdicts: Verdicts,
     pub(crate) reservation: Reservation,
 }
 
@@ -83,9 +83,9 @@ impl Job {
 
 impl MapWork {
     fn run(self) -> io::Result<Mapping> {
-        let Self { output, part, needed, writable, refused, reservation } = self;
-        let refuses = |filesystem| refused.contains(&filesystem);
-        let mapping = Mapping::of(&output.path, output.bytes(), part, writable, refuses, reservation)?;
+        let Self { output, part, needed, verdicts, reservation } = self;
+        let verdict = |filesystem| verdicts.of(filesystem);
+        let mapping = Mapping::of(&output.path, output.bytes(), part, verdict, reservation)?;
         mapping.populate(&needed)?;
         Ok(mapping)
     }

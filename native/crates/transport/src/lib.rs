@@ -36,6 +36,7 @@ mod catalog;
 mod cma;
 mod completions;
 mod disk;
+mod filesystems;
 #[doc(hidden)]
 pub mod fuzzing;
 mod inbox;
@@ -51,11 +52,11 @@ mod plan;
 mod proof;
 mod reader;
 mod regions;
+mod registration_trial;
 mod sample;
 mod shared;
 mod statistics;
 mod transport;
-mod unregistrable;
 mod wire;
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use crate::wire::{Endpoint, Opened, Wire, WireError};
 /// The most endpoints that one attempt to connect opens to reach the other side's number. A side that is further behind
 /// needs several attempts.
 const CATCH_UP: u32 = 1024;
-/// Processes whose numbers are remembered. A process that was forgotten refuses the next connection with too small a
-/// number, and tells its own.
-pub(crate) const MAX_HEARD: usize = 16_384;
+/// Processes whose numbers are remembered; those with an open connection are, in any case. A process that was forgotten
+/// refuses the next connection with too small a number, and tells its own.
+const MAX_HEARD: usize = 16_384;
 /// A connection that was used within this time is not closed to make room for another. Without this, two peers that
 /// compete for the last place would close each other's connection before either has its answer.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that each process has sent, of at most [`MAX_HEARD`], because anybody can send in the name of
+    /// The greatest number that each process has sent, of about [`MAX_HEARD`], because anybody can send in the name of
     /// ever new ones. Kept after a connection is closed, because the wire's count of openings goes on too.
     heard: HashMap<InstanceId, u32>,
     refusals: VecDeque<(Instant, Endpoint)>,
@@ -207,5 +207,17 @@ impl Links {
     /// Closes the connections of all refusals.
     pub(crate) fn close_refusals<W: Wire>(&mut self, wire: &mut W) {
         self.refusals.drain(..).for_each(|(_, endpoint)| wire.close(endpoint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_processes_without_a_connection_are_forgotten_in_the_end() {
+        let mut links = Links::new(1);
+        (0..4 * MAX_HEARD as u64).for_each(|id| links.hear(InstanceId(id), 1));
+        assert_eq!(links.heard.len(), MAX_HEARD);
     }
 }

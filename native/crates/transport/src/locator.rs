@@ -175,13 +175,12 @@ impl Locator {
         now: Instant,
     ) -> bool {
         let ToMap { region, part, reservation } = map;
-        let writable = wire.wants_writable();
         // A device that wants memory to be writable may pin all of it when it is registered: then all of it must be in
         // memory, or registering would wait for the disk.
-        let needed = if writable { 0..(part.end - part.start) as usize } else { needed };
-        let (output, refused) = (Arc::clone(output), self.regions.unregistrable(now));
+        let needed = if wire.wants_writable() { 0..(part.end - part.start) as usize } else { needed };
+        let (output, verdicts) = (Arc::clone(output), self.regions.filesystems().verdicts(now));
         let is_allowed = self.may_populate(block, needed.len());
-        let work = Work::Map(MapWork { output, part, needed, writable, refused, reservation });
+        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation });
         is_allowed && self.submit(work, JobFor::Map(region))
     }
 

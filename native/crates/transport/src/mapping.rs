@@ -1,6 +1,7 @@
 //! Files mapped to be read: every call to the operating system about files and their memory that this crate makes.
+//! How each filesystem's files are mapped: [`crate::filesystems`].
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -8,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::filesystems::Verdict;
 use crate::mapped_budget::Reservation;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
@@ -17,52 +19,122 @@ compile_error!("sluice-transport maps files with the calls of 64-bit Linux");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Filesystem(pub(crate) u64);
 
+impl Filesystem {
+    /// That of a file or directory.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self(std::fs::metadata(path)?.dev()))
+    }
+
+    /// Where it is mounted and its type; else its number. Reads a file of `/proc`, for messages.
+    pub(crate) fn describe(self) -> String {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let number = format!("filesystem {:#x}", self.0);
+        mount_of(&mounts, self.0).map_or(number.clone(), |(point, kind)| format!("{point} ({kind}, {number})"))
+    }
+}
+
+/// The first mount point of a device, and the filesystem's type, in the text of `/proc/self/mountinfo`.
+fn mount_of(mounts: &str, device: u64) -> Option<(&str, &str)> {
+    let number = format!("{}:{}", libc::major(device), libc::minor(device));
+    mounts.lines().find_map(|line| {
+        let (mount, source) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(2);
+        let (found, point) = (fields.next()?, fields.nth(1)?);
+        (found == number).then_some((point, source.split(' ').next()?))
+    })
+}
+
+/// How a part of a file is mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The page cache's pages, for reading.
+    ReadOnly,
+    /// The page cache's pages, for writing: for devices that want it so. Nothing writes.
+    Writable,
+    /// Pages of this process: each is copied when it is first touched for writing, as a device that pins it does.
+    Copy,
+}
+
 /// A part of a file, mapped until this value is dropped. No process writes to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     address: usize,
     bytes: usize,
     filesystem: Filesystem,
+    way: Way,
+    /// The file and the part's start in it, as long as it may have to be mapped as a copy.
+    untried: Option<(File, u64)>,
+    /// Whether this file alone is copied, because it cannot be opened or mapped for writing.
+    is_exception: bool,
     /// What the mapping takes of the limits; given back after it is unmapped (fields drop after `drop`).
     _reservation: Reservation,
 }
 
 impl Mapping {
-    /// Maps `bytes` from `offset`, a multiple of the page size; `writable`, if that is permitted, for devices that want
-    /// it so. May wait for a disk.
+    /// Maps a part of a file, which starts at a multiple of the page size, as `verdict` has it for the file's
+    /// filesystem; as a copy, where it is to be writable and this one file cannot be. May wait for a disk.
     ///
     /// # Errors
-    /// The file cannot be opened or mapped, lies on a filesystem for which `refuses` is true, or has fewer than
-    /// `file_bytes` bytes: touching what lies behind a file's end would kill the process.
+    /// The file cannot be opened or mapped, lies on a filesystem that is refused, or has fewer than `file_bytes` bytes:
+    /// touching what lies behind a file's end would kill the process.
     pub(crate) fn of(
         path: &Path,
         file_bytes: u64,
         part: Range<u64>,
-        writable: bool,
-        refuses: impl FnOnce(Filesystem) -> bool,
+        verdict: impl FnOnce(Filesystem) -> Verdict,
         reservation: Reservation,
     ) -> io::Result<Self> {
-        let for_writing = if writable { File::options().read(true).write(true).open(path).ok() } else { None };
-        let prot = libc::PROT_READ | if for_writing.is_some() { libc::PROT_WRITE } else { 0 };
-        let file = for_writing.map_or_else(|| File::open(path), Ok)?;
+        let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         let found = metadata.len();
         if found < file_bytes || part.end > file_bytes || part.is_empty() {
             return Err(io::Error::other(format!("it has {found} bytes, {file_bytes} were published")));
         }
         let filesystem = Filesystem(metadata.dev());
-        if refuses(filesystem) {
-            return Err(io::Error::from(io::ErrorKind::Unsupported));
-        }
+        let (way, is_tried) = match verdict(filesystem) {
+            Verdict::Refused => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+            Verdict::Chosen(way) => (way, true),
+            Verdict::Untried => (Way::Writable, false),
+        };
         let bytes = (part.end - part.start) as usize;
-        let (flags, fd, offset) = (libc::MAP_SHARED, file.as_raw_fd(), part.start as libc::off_t);
-        // SAFETY: without MAP_FIXED the kernel picks an address range that is not in use, so no memory of this process
-        // changes. `bytes` is not 0, and the part ends within the file, whose descriptor is open.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, fd, offset) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        let (mut way, mut is_exception) = (way, false);
+        let mut address = None;
+        if way == Way::Writable {
+            match map_to_write(path, &metadata, part.start, bytes)? {
+                Some((writable, mapped)) => (file, address) = (writable, Some(mapped)),
+                None => (way, is_exception) = (Way::Copy, true),
+            }
         }
-        Ok(Self { address: start.expose_provenance(), bytes, filesystem, _reservation: reservation })
+        let address = address.map_or_else(|| map(&file, way, part.start, bytes), Ok)?;
+        let untried = (!is_tried && !is_exception).then_some((file, part.start));
+        Ok(Self { address, bytes, filesystem, way, untried, is_exception, _reservation: reservation })
+    }
+
+    /// Maps the same bytes anew as a copy, if this filesystem was untried; whether it was. Where pages are in memory,
+    /// waits for no disk. The mapping must not be registered.
+    ///
+    /// # Errors
+    /// It cannot be mapped: nothing has changed.
+    pub(crate) fn become_copy(&mut self) -> io::Result<bool> {
+        let Some((file, start)) = &self.untried else { return Ok(false) };
+        let address = map(file, Way::Copy, *start, self.bytes)?;
+        unmap(std::mem::replace(&mut self.address, address), self.bytes);
+        (self.way, self.untried) = (Way::Copy, None);
+        Ok(true)
+    }
+
+    /// The mapping stays as it is.
+    pub(crate) fn keep_way(&mut self) {
+        self.untried = None;
+    }
+
+    pub(crate) fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Whether it is a copy for a reason that holds for this file only: how it is registered says nothing about others.
+    pub(crate) fn is_exception(&self) -> bool {
+        self.is_exception
     }
 
     pub(crate) fn address(&self) -> usize {
@@ -99,8 +171,8 @@ impl Mapping {
         !failed && pages.iter().all(|page| page & 1 == 1)
     }
 
-    /// Reads a part into memory, waiting for the disk. Where a touch would end the process (the file was cut short, the
-    /// disk reports an error) this is an error.
+    /// Reads a part into memory, waiting for the disk; of a copy, makes the copy. Where a touch would end the process
+    /// (the file was cut short, the disk reports an error) this is an error.
     ///
     /// # Errors
     /// Some of it cannot be read.
@@ -112,9 +184,11 @@ impl Mapping {
         // Begins to read all of it: populating alone would read no further ahead than single page faults do.
         // SAFETY: `pages` gives whole pages within this mapping; MADV_WILLNEED only starts reads into the page cache.
         unsafe { libc::madvise(start, bytes, libc::MADV_WILLNEED) };
+        let advice = if self.way == Way::Copy { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
         loop {
-            // SAFETY: as above; MADV_POPULATE_READ maps the file's pages and reports what cannot be read as an error.
-            if unsafe { libc::madvise(start, bytes, libc::MADV_POPULATE_READ) } == 0 {
+            // SAFETY: as above; MADV_POPULATE_READ maps the file's pages, MADV_POPULATE_WRITE copies of them, without
+            // changing their bytes, and both report what cannot be read as an error.
+            if unsafe { libc::madvise(start, bytes, advice) } == 0 {
                 return Ok(());
             }
             let error = io::Error::last_os_error();
@@ -137,18 +211,56 @@ fn page_bytes() -> usize {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `of` mapped exactly this range, and only this value unmaps it. No reference into it exists: no code
-        // of this process reads mapped bytes. Other processes read them through the wire, and `MappedRegions`
-        // unregisters a mapping there before it drops its `Arc`; disk threads keep theirs for `populate` only.
-        unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(self.address), self.bytes) };
+        unmap(self.address, self.bytes);
     }
+}
+
+/// The same file, opened for writing too; none where that is not permitted, or where the path has another file now.
+fn open_to_write(path: &Path, metadata: &Metadata) -> Option<File> {
+    let file = File::options().read(true).write(true).open(path).ok()?;
+    let found = file.metadata().ok()?;
+    ((found.dev(), found.ino()) == (metadata.dev(), metadata.ino())).then_some(file)
+}
+
+/// Opens the same file for writing too and maps a part of it so; none where that is not permitted for this file.
+fn map_to_write(path: &Path, metadata: &Metadata, start: u64, bytes: usize) -> io::Result<Option<(File, usize)>> {
+    let Some(file) = open_to_write(path, metadata) else { return Ok(None) };
+    match map(&file, Way::Writable, start, bytes) {
+        Ok(address) => Ok(Some((file, address))),
+        // A memory file that is sealed.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Maps `bytes` bytes, at least 1, of a file. They must lie within the file.
+fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
+    let (prot, flags) = match way {
+        Way::ReadOnly => (libc::PROT_READ, libc::MAP_SHARED),
+        Way::Writable => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED),
+        Way::Copy => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE),
+    };
+    // SAFETY: without MAP_FIXED the kernel picks an address range that is not in use, so no memory of this process
+    // changes. `bytes` is not 0, and the file's descriptor is open.
+    let address =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, prot, flags, file.as_raw_fd(), start as libc::off_t) };
+    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address.expose_provenance()) }
+}
+
+/// Unmaps what `map` has mapped.
+fn unmap(address: usize, bytes: usize) {
+    // SAFETY: `map` mapped exactly this range, and its `Mapping` unmaps it once. No reference into it exists: no code
+    // of this process reads mapped bytes. Other processes read them through the wire, and `MappedRegions` unregisters a
+    // mapping there before it drops its `Arc`, and registers none that becomes a copy; disk threads keep theirs for
+    // `populate` only.
+    unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), bytes) };
 }
 
 #[cfg(test)]
 impl Mapping {
     /// A mapping that counts against no limit.
-    pub(crate) fn unlimited(path: &Path, file_bytes: u64, part: Range<u64>, writable: bool) -> io::Result<Self> {
-        Self::of(path, file_bytes, part, writable, |_| false, Reservation::unlimited())
+    pub(crate) fn unlimited(path: &Path, file_bytes: u64, part: Range<u64>, way: Way) -> io::Result<Self> {
+        Self::of(path, file_bytes, part, |_| Verdict::Chosen(way), Reservation::unlimited())
     }
 }
 
@@ -156,22 +268,74 @@ impl Mapping {
 mod tests {
     use super::*;
 
+    fn bytes_of(mapping: &Mapping) -> &[u8] {
+        let start = std::ptr::with_exposed_provenance::<u8>(mapping.address());
+        // SAFETY: mapped as long as `mapping`, and no process writes to it.
+        unsafe { std::slice::from_raw_parts(start, mapping.bytes()) }
+    }
+
     #[test]
-    fn a_mapping_has_the_files_bytes_writable_or_not() {
+    fn a_mapping_has_the_files_bytes_in_every_way() {
         let path = std::env::temp_dir().join(format!("sluice-mapping-{}", std::process::id()));
         std::fs::write(&path, [7; 5000]).expect("written");
-        for writable in [false, true] {
-            let mapping = Mapping::unlimited(&path, 5000, 4096..5000, writable).expect("mapped");
-            let start = std::ptr::with_exposed_provenance::<u8>(mapping.address());
-            // SAFETY: mapped, and no process writes to it.
-            assert_eq!(unsafe { std::slice::from_raw_parts(start, mapping.bytes()) }, [7; 904]);
-            let longer = Mapping::unlimited(&path, 5001, 0..100, writable);
+        for way in [Way::ReadOnly, Way::Writable, Way::Copy] {
+            let mapping = Mapping::unlimited(&path, 5000, 4096..5000, way).expect("mapped");
+            mapping.populate(&(0..904)).expect("populated");
+            assert_eq!((bytes_of(&mapping), mapping.way()), (&[7; 904][..], way));
+            let longer = Mapping::unlimited(&path, 5001, 0..100, way);
             assert!(longer.is_err(), "shorter than was published");
         }
-        let refused = Mapping::of(&path, 5000, 0..100, false, |_| true, Reservation::unlimited());
+        let refused = Mapping::of(&path, 5000, 0..100, |_| Verdict::Refused, Reservation::unlimited());
         assert_eq!(refused.expect_err("refused").kind(), io::ErrorKind::Unsupported);
         std::fs::remove_file(&path).expect("removed");
-        assert!(Mapping::unlimited(&path, 5000, 0..100, true).is_err());
+        assert!(Mapping::unlimited(&path, 5000, 0..100, Way::Writable).is_err());
+    }
+
+    #[test]
+    fn a_mapping_of_an_untried_filesystem_becomes_a_copy_once() {
+        let path = std::env::temp_dir().join(format!("sluice-copy-{}", std::process::id()));
+        std::fs::write(&path, [7; 5000]).expect("written");
+        let untried = || Mapping::of(&path, 5000, 4096..5000, |_| Verdict::Untried, Reservation::unlimited());
+        let mut mapping = untried().expect("mapped");
+        assert_eq!(mapping.way(), Way::Writable);
+        assert!(mapping.become_copy().expect("mapped"));
+        assert_eq!((bytes_of(&mapping), mapping.way()), (&[7; 904][..], Way::Copy));
+        mapping.populate(&(0..904)).expect("copied");
+        // A file is never written once it was published; this shows which pages are mapped.
+        let file = File::options().write(true).open(&path).expect("opened");
+        std::os::unix::fs::FileExt::write_all_at(&file, &[8; 5000], 0).expect("written");
+        assert_eq!(bytes_of(&mapping), [7; 904], "pages of its own");
+        assert!(!mapping.become_copy().expect("nothing to do"));
+        let mut kept = untried().expect("mapped");
+        kept.keep_way();
+        assert!(!kept.become_copy().expect("nothing to do"));
+        assert_eq!((bytes_of(&kept), kept.way()), (&[8; 904][..], Way::Writable));
+        std::fs::remove_file(&path).expect("removed");
+    }
+
+    /// No process, root included, may write to a program that runs: as a file that is another's, or a process without
+    /// descriptors.
+    #[test]
+    fn a_file_that_cannot_be_opened_for_writing_is_an_exception_and_a_copy() {
+        let program = std::env::current_exe().expect("a program");
+        let total = program.metadata().expect("there").len();
+        for verdict in [Verdict::Untried, Verdict::Chosen(Way::Writable)] {
+            let mapping = Mapping::of(&program, total, 0..4096, |_| verdict, Reservation::unlimited());
+            let mut mapping = mapping.expect("mapped");
+            assert_eq!((mapping.way(), mapping.is_exception()), (Way::Copy, true));
+            assert_eq!(bytes_of(&mapping)[..4], *b"\x7fELF");
+            assert!(!mapping.become_copy().expect("nothing to do"), "it is one");
+        }
+    }
+
+    #[test]
+    fn a_filesystem_is_described_by_where_it_is_mounted() {
+        let mounts = "36 35 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n\
+                      40 36 0:33 / /dev/shm rw - tmpfs shm rw\nodd line\n";
+        assert_eq!(mount_of(mounts, libc::makedev(8, 2)), Some(("/", "ext4")));
+        assert_eq!(mount_of(mounts, libc::makedev(0, 33)), Some(("/dev/shm", "tmpfs")));
+        assert_eq!(mount_of(mounts, libc::makedev(0, 34)), None);
+        assert_eq!(Filesystem(u64::MAX).describe(), "filesystem 0xffffffffffffffff");
     }
 
     #[test]
@@ -179,7 +343,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("sluice-populate-{}", std::process::id()));
         let total = 4 << 20;
         std::fs::File::create(&path).expect("created").set_len(total).expect("sparse");
-        let mapping = Mapping::unlimited(&path, total, 0..total, false).expect("mapped");
+        let mapping = Mapping::unlimited(&path, total, 0..total, Way::ReadOnly).expect("mapped");
         let part = 1_000_000..2_000_001;
         assert!(!mapping.is_resident(&part), "a hole that was not read");
         mapping.populate(&part).expect("populated");

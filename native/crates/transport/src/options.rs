@@ -1,5 +1,6 @@
 //! How a transport is set up, and what the machine allows of it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::regions::{LARGE_REGION_BYTES, RegionLimits};
@@ -22,6 +23,9 @@ pub struct TransportOptions {
     pub max_connections: usize,
     /// How long a connection that nothing passes over is kept.
     pub connection_idle: Duration,
+    /// Where map outputs will be. With an RDMA device, it is tried at the start how files there can be registered; each
+    /// filesystem that has none of them is tried when its first file is mapped.
+    pub directories: Vec<PathBuf>,
 }
 
 /// Of connections; NICs keep the state of about as many queue pairs at hand.
@@ -46,6 +50,7 @@ impl TransportOptions {
             idle_mapped_bytes: max_mapped_bytes / 2,
             max_connections: MAX_CONNECTIONS,
             connection_idle: CONNECTION_IDLE,
+            directories: Vec::new(),
         }
     }
 

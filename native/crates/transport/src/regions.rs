@@ -23,9 +23,9 @@ use std::time::Instant;
 
 use self::region::{MappedRegion, OutputRegions, State, is_large};
 use crate::catalog::{OutputId, PublishedOutput};
+use crate::filesystems::{Filesystems, Verdict};
 use crate::mapped_budget::{MappedBudget, Reservation};
-use crate::mapping::{Filesystem, Mapping};
-use crate::unregistrable::UnregistrableFilesystems;
+use crate::mapping::{Mapping, Way};
 use crate::wire::{Region, Wire, WireError};
 
 pub(crate) use self::region::{LARGE_REGION_BYTES, RegionNumber, SMALL_REGION_BYTES};
@@ -70,15 +70,27 @@ pub(crate) struct MappedRegions {
     next: u64,
     limits: RegionLimits,
     budget: Arc<MappedBudget>,
-    unregistrable: UnregistrableFilesystems,
+    filesystems: Filesystems,
+    copies: Copies,
+}
+
+/// Regions that are copies of their files' parts.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Copies {
+    /// Since the start.
+    pub(crate) made: u64,
+    /// Of those that are mapped now.
+    pub(crate) bytes: usize,
 }
 
 impl MappedRegions {
-    pub(crate) fn new(limits: RegionLimits) -> Self {
-        let (regions, outputs, idle, unregistrable) = Default::default();
+    /// `pins`: whether registering may pin memory for writing ([`Wire::wants_writable`]).
+    pub(crate) fn new(limits: RegionLimits, pins: bool) -> Self {
+        let (regions, outputs, idle, copies) = Default::default();
         let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
         let (idle_bytes, clock, next) = (0, 0, 0);
-        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, unregistrable }
+        let filesystems = Filesystems::new(pins);
+        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, filesystems, copies }
     }
 
     /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
@@ -198,14 +210,20 @@ impl MappedRegions {
         &mut self,
         wire: &mut W,
         number: RegionNumber,
-        mapping: Mapping,
+        mut mapping: Mapping,
         now: Instant,
     ) -> Result<(), WireError> {
         if !self.regions.contains_key(&number) {
             return Ok(());
         }
-        match self.register(wire, &mapping, now) {
+        let registered = self.register(wire, &mut mapping, now);
+        self.filesystems.take_untold().into_iter().for_each(|text| eprintln!("sluice-transport: {text}"));
+        match registered {
             Ok((region, key)) => {
+                if mapping.way() == Way::Copy {
+                    self.copies.made += 1;
+                    self.copies.bytes += mapping.bytes();
+                }
                 let Some(known) = self.regions.get_mut(&number) else { return Ok(()) };
                 known.state = State::Open { mapping: Arc::new(mapping), region, key };
                 // Its readers may have gone meanwhile.
@@ -220,32 +238,84 @@ impl MappedRegions {
         }
     }
 
-    /// Registers a mapping. If that fails, just as many idle bytes make room, and it is tried once more; if it fails
-    /// again, the files of its filesystem are left alone for a while.
+    /// Registers a mapping; if its filesystem is untried and a shared mapping cannot be registered, as a copy. What
+    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while. A file that is an
+    /// exception decides nothing for the others.
     fn register<W: Wire>(
         &mut self,
         wire: &mut W,
-        mapping: &Mapping,
+        mapping: &mut Mapping,
         now: Instant,
     ) -> Result<(Region, Vec<u8>), WireError> {
-        if self.unregistrable.has(mapping.filesystem(), now) {
-            return Err(WireError("files of its filesystem cannot be registered".into()));
+        let filesystem = mapping.filesystem();
+        match self.filesystems.verdict(filesystem, now) {
+            Verdict::Refused => return Err(WireError("files of its filesystem cannot be registered".into())),
+            // Chosen after the file was mapped.
+            Verdict::Chosen(Way::Copy) => _ = mapping.become_copy().unwrap_or(false),
+            _ => {}
         }
-        // SAFETY: a region unregisters before it lets go of its mapping.
-        let register = |wire: &mut W| unsafe { wire.register(mapping.address(), mapping.bytes()) };
-        let registered = register(wire).or_else(|error| {
-            let enough = self.idle_bytes.saturating_sub(mapping.bytes());
-            let had = self.idle.len();
-            while self.idle_bytes > enough && self.evict(wire) {}
-            if self.idle.len() < had { register(wire) } else { Err(error) }
-        });
-        self.unregistrable.note(mapping.filesystem(), registered.as_ref().err(), now);
+        let mut shared = None;
+        let mut registered = self.register_mapped(wire, mapping);
+        if let Err(error) = &registered
+            && mapping.become_copy().unwrap_or(false)
+        {
+            shared = Some(error.clone());
+            // Without making more room: a copy that had more than the shared mapping would tell nothing about the
+            // filesystem, only that memory was short.
+            registered = Self::register_once(wire, mapping);
+        }
+        mapping.keep_way();
+        match &registered {
+            Ok(_) if mapping.is_exception() => {}
+            Err(_) if mapping.is_exception() => self.filesystems.exception_failed(),
+            Ok(_) => self.filesystems.registered(filesystem, mapping.way(), shared.as_ref()),
+            Err(error) => self.filesystems.failed(filesystem, error, now),
+        }
         registered
     }
 
-    /// The filesystems whose files are not worth mapping now.
-    pub(crate) fn unregistrable(&self, now: Instant) -> Vec<Filesystem> {
-        self.unregistrable.all(now)
+    /// Registers a mapping as it is. If that fails, just as many idle bytes make room, and it is tried once more.
+    fn register_mapped<W: Wire>(&mut self, wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
+        Self::register_once(wire, mapping).or_else(|error| {
+            let enough = self.idle_bytes.saturating_sub(mapping.bytes());
+            let had = self.idle.len();
+            while self.idle_bytes > enough && self.evict(wire) {}
+            if self.idle.len() < had { Self::register_once(wire, mapping) } else { Err(error) }
+        })
+    }
+
+    fn register_once<W: Wire>(wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
+        // SAFETY: a region unregisters before it lets go of its mapping, and no registered mapping becomes a copy.
+        unsafe { wire.register(mapping.address(), mapping.bytes()) }
+    }
+
+    /// Registers a mapping and unregisters it; how it could be registered. What was found holds for its filesystem.
+    ///
+    /// # Errors
+    /// It could not be registered in any way.
+    pub(crate) fn try_registration<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        mut mapping: Mapping,
+        now: Instant,
+    ) -> Result<Way, WireError> {
+        let (region, _) = self.register(wire, &mut mapping, now)?;
+        wire.unregister(region);
+        Ok(mapping.way())
+    }
+
+    /// How files of each filesystem are registered.
+    pub(crate) fn filesystems_mut(&mut self) -> &mut Filesystems {
+        &mut self.filesystems
+    }
+
+    /// How files of each filesystem are registered.
+    pub(crate) fn filesystems(&self) -> &Filesystems {
+        &self.filesystems
+    }
+
+    pub(crate) fn copies(&self) -> Copies {
+        self.copies
     }
 
     /// A region could not be mapped: it is gone, and its pins with it.
@@ -329,6 +399,9 @@ impl MappedRegions {
         }
         if let State::Open { region, mapping, .. } = known.state {
             wire.unregister(region);
+            if mapping.way() == Way::Copy {
+                self.copies.bytes -= mapping.bytes();
+            }
             drop(mapping);
         }
         true
@@ -340,18 +413,13 @@ impl MappedRegions {
         regions.into_iter().for_each(|region| _ = self.remove(wire, region));
     }
 
-    pub(crate) fn budget(&self) -> &MappedBudget {
+    pub(crate) fn budget(&self) -> &Arc<MappedBudget> {
         &self.budget
     }
 
     /// Regions that no reader uses, and their bytes.
     pub(crate) fn idle(&self) -> (usize, usize) {
         (self.idle.len(), self.idle_bytes)
-    }
-
-    /// How often memory could not be registered.
-    pub(crate) fn failed_registrations(&self) -> u64 {
-        self.unregistrable.failures()
     }
 
     #[cfg(test)]

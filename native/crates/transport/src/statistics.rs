@@ -55,8 +55,17 @@ statistics! {
     RefusedDisk = "refusedDisk",
     /// … because a disk has not answered in time.
     DiskTimeouts = "diskTimeouts",
-    /// Attempts to register memory that have failed.
+    /// Parts of files, those of the trial at the start included, that could not be registered in any way, not even as
+    /// copies.
     FailedRegistrations = "failedRegistrations",
+    /// Parts of files that were registered as copies in memory, because a device could not register them shared.
+    CopiedRegions = "copiedRegions",
+    /// Bytes of those that are mapped now.
+    CopiedBytes = "copiedBytes",
+    /// Filesystems whose files are registered as copies.
+    CopiedFilesystems = "copiedFilesystems",
+    /// Filesystems whose files cannot be registered now.
+    RefusedFilesystems = "refusedFilesystems",
     /// Connections that are open.
     Connections = "connections",
     /// Connections that were opened.

@@ -246,6 +246,12 @@ impl Transport {
         self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// By directory of the options, in words: how files there are registered; for the log. Empty where registering pins
+    /// no memory.
+    pub fn registrations(&self) -> Vec<String> {
+        self.shared.registrations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What this transport says of itself, in the order of [`Statistic::NAMES`].
     pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
         self.shared.statistics().set(Statistic::QueuedCommands, self.shared.inbox.len() as u64);

@@ -15,6 +15,7 @@ use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_LAZY};
 use sluice_transport::WireError;
 
 use crate::environment::add_if_absent;
+use crate::rdma_devices;
 use crate::sys::{self, Functions};
 
 /// The oldest release whose interface and peer-failure handling Sluice relies on.
@@ -41,6 +42,11 @@ const DEFAULTS: [((u32, u32), &str, &str); 2] = [
 /// once; the cache would keep such a registration after `ucp_mem_unmap`, until UCX's hooks see that the memory is
 /// unmapped, and one that they miss would be used for other memory at the same address.
 const DEFAULT_WITH_RDMA: ((u32, u32), &str, &str) = (OLDEST, "RCACHE_ENABLE", "n");
+/// The same, where one that UCX may use is driven by something else than mlx5: UCX's older protocols. The newer ones,
+/// the default of 1.18, read one-sidedly only over devices that can invalidate keys ("rma_bw" lanes, when endpoints are
+/// to report failures), which of UCX's drivers mlx5's is said to; over others the peer's process would have to answer
+/// each read.
+const DEFAULT_WITH_OTHER_RDMA: ((u32, u32), &str, &str) = (OLDEST, "PROTO_ENABLE", "n");
 
 /// An opened UCX.
 pub struct Ucx {
@@ -153,7 +159,9 @@ impl Ucx {
     /// sets.
     pub(crate) fn defaults(&self, has_rdma_device: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (major, minor, _) = self.version;
+        let others = has_rdma_device && rdma_devices::may_use_other_than_mlx5();
         let all = DEFAULTS.into_iter().chain(has_rdma_device.then_some(DEFAULT_WITH_RDMA));
+        let all = all.chain(others.then_some(DEFAULT_WITH_OTHER_RDMA));
         let known = all.filter(move |(since, _, _)| *since <= (major, minor));
         known
             .map(|(_, name, value)| (name, value))

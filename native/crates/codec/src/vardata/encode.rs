@@ -4,6 +4,7 @@ use super::compressed::put_bytes;
 use super::{FULL, MAX_WORDS, TRIM, WORDS};
 use crate::column::ColumnEncoder;
 use crate::compress::Compressor;
+use crate::layout::Kind;
 use crate::options::CodecOptions;
 use crate::portions::Portions;
 use crate::scratch::{at_least, clear_for, scratch_of};
@@ -75,28 +76,43 @@ impl VarEncoder {
     }
 
     /// Appends the var data of one field whose values do not lie in rows: what [`Self::encode`] appends where each slot
-    /// has zeros behind its value. `slot_bytes` gives the slot of row `i`.
+    /// has zeros behind its value. The slots are those that `kind` gives the field's words.
     pub(crate) fn encode_values(
         &mut self,
-        rows: usize,
-        slot_bytes: impl Fn(usize) -> usize,
+        field: &[u64],
+        kind: Kind,
         values: &impl Values,
         options: &CodecOptions,
         columns: &mut ColumnEncoder,
         out: &mut Vec<u8>,
     ) {
-        let (longest, total) = (0..rows).map(&slot_bytes).fold((0, 0), |(l, t), slot| (slot.max(l), slot + t));
+        // A slot is shorter than 2^31; largest of 32 bits are found several at a time.
+        let longest = field.iter().fold(0, |longest, word| longest.max(kind.slot_bytes(*word) as u32)) as usize;
         if longest > MAX_WORDS * 8 {
-            clear_for(&mut self.bytes, total);
+            clear_for(&mut self.bytes, field.iter().map(|word| kind.slot_bytes(*word) as usize).sum());
             values.for_each(|_, value| self.bytes.extend_from_slice(value));
             return put_bytes(TRIM, &self.bytes, options, &mut self.compressor, out);
         }
         let mut filled = [0usize; MAX_WORDS];
-        self.words[..longest / 8].iter_mut().for_each(|words| at_least(words, rows));
+        self.words[..longest / 8].iter_mut().for_each(|words| at_least(words, field.len()));
+        // Arrays of slices, so that the loop below looks up no vector.
+        let [first, second, third, fourth] = &mut self.words;
+        let mut to = [&mut first[..], &mut second[..], &mut third[..], &mut fourth[..]];
         values.for_each(|i, value| {
-            for (k, (words, n)) in self.words.iter_mut().zip(&mut filled).take(slot_bytes(i) / 8).enumerate() {
-                words[*n] = padded_word(value, k * 8);
-                *n += 1;
+            let slot = kind.slot_bytes(field[i]) as usize / 8;
+            let mut put = |k: usize, word: u64| {
+                to[k][filled[k]] = word;
+                filled[k] += 1;
+            };
+            match value.last_chunk::<8>() {
+                // Most values: their last bytes are in the slot's last word, and loaded with some before them.
+                Some(last) if value.len() > 8 * (slot - 1) => {
+                    for (k, word) in value.as_chunks::<8>().0.iter().take(slot - 1).enumerate() {
+                        put(k, u64::from_le_bytes(*word));
+                    }
+                    put(slot - 1, u64::from_le_bytes(*last) >> (8 * (8 * slot - value.len())));
+                }
+                _ => (0..slot).for_each(|k| put(k, padded_word(value, k * 8))),
             }
         });
         self.put_words(filled, columns, out);

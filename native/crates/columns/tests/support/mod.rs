@@ -5,8 +5,8 @@
 pub mod producer;
 pub mod random;
 
-use sluice_codec::{Codec, CodecOptions, Encoder, Level, RowId};
-use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError};
+use sluice_codec::{Codec, CodecOptions, Encoder, Level};
+use sluice_columns::{Batch, ColumnDecoder, ColumnEncoder, ColumnError, RowId};
 
 use producer::SchemaSpec;
 
@@ -37,6 +37,34 @@ pub fn column_frames(batches: &[&Batch], rows: &[RowId], options: CodecOptions) 
     let mut frames = Vec::new();
     ColumnEncoder::new(options).encode(batches, rows, |frame| {
         frames.push(frame.to_vec());
+        Ok::<(), ColumnError>(())
+    })?;
+    Ok(frames)
+}
+
+/// The frames of all rows of batches.
+pub fn all_frames(batches: &[&Batch], options: CodecOptions) -> Result<Vec<Vec<u8>>, ColumnError> {
+    let mut frames = Vec::new();
+    ColumnEncoder::new(options).encode_all(batches, |frame| {
+        frames.push(frame.to_vec());
+        Ok::<(), ColumnError>(())
+    })?;
+    Ok(frames)
+}
+
+/// The frames of each partition.
+pub fn partition_frames(
+    encoder: &mut ColumnEncoder,
+    batches: &[&Batch],
+    ids: &[&[u32]],
+    partitions: u32,
+) -> Result<Vec<Vec<Vec<u8>>>, ColumnError> {
+    let mut frames = vec![Vec::new(); partitions as usize];
+    let mut last = 0;
+    encoder.encode_partitions(batches, ids, partitions, |partition, frame| {
+        assert!(partition >= last, "partitions come in ascending order");
+        last = partition;
+        frames[partition as usize].push(frame.to_vec());
         Ok::<(), ColumnError>(())
     })?;
     Ok(frames)

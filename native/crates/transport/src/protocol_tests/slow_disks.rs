@@ -15,8 +15,10 @@ use super::world::{Reads, TIMEOUT, World, block, bytes_of, failure_of};
 use crate::catalog::{Catalog, PublishedOutput};
 use crate::completions::{Completion, Failure};
 use crate::disk::{Disk, DiskThreads, Ended, Job, MapWork, Outcome, Work};
+use crate::filesystems::Verdicts;
 use crate::loopback::Network;
 use crate::mapped_budget::Reservation;
+use crate::mapping::Way;
 use crate::options::TransportOptions;
 use crate::statistics::Statistic;
 use crate::transport::Transport;
@@ -201,8 +203,8 @@ impl HeldThreads {
 
     fn submit(&mut self) -> bool {
         let (output, reservation) = (Arc::clone(&self.output), Reservation::unlimited());
-        let (part, needed, writable, refused) = (0..1000, 0..1000, false, Vec::new());
-        let work = Work::Map(MapWork { output, part, needed, writable, refused, reservation });
+        let (part, needed, verdicts) = (0..1000, 0..1000, Verdicts::always(Way::ReadOnly));
+        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation });
         let is_taken = self.disk.submit(Job { number: self.jobs, work });
         self.jobs += u64::from(is_taken);
         is_taken

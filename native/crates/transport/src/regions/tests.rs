@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::catalog::Catalog;
-use crate::unregistrable::REGISTRATION_RETRY;
+use crate::filesystems::REGISTRATION_RETRY;
+use crate::registration_trial::try_directories;
 use crate::wire::{Endpoint, Event, Get, Opened, Waker};
 
 const MIB: usize = 1 << 20;
@@ -18,11 +19,13 @@ struct Registry {
     next: u64,
     /// Calls of `register`.
     attempts: usize,
+    /// As kernels since 6.5 do for writing: no pages of files of a disk are pinned, only a process's own.
+    refuses_shared: bool,
 }
 
 impl Registry {
     fn with_room(room: usize) -> Self {
-        Self { room, registered: HashMap::new(), next: 0, attempts: 0 }
+        Self { room, registered: HashMap::new(), next: 0, attempts: 0, refuses_shared: false }
     }
 }
 
@@ -39,8 +42,11 @@ impl Wire for Registry {
 
     fn send(&mut self, _: Endpoint, _: Vec<u8>) {}
 
-    unsafe fn register(&mut self, _: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
+    unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
         self.attempts += 1;
+        if self.refuses_shared && permissions(address) != "rw-p" {
+            return Err(WireError("bad address".into()));
+        }
         if self.registered.values().sum::<usize>() + bytes > self.room {
             return Err(WireError("out of memory".into()));
         }
@@ -64,6 +70,14 @@ impl Wire for Registry {
     }
 }
 
+/// How the memory that begins at an address is mapped, as `/proc/self/maps` shows it.
+fn permissions(address: usize) -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("readable");
+    let start = format!("{address:x}-");
+    let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping begins there");
+    line.split(' ').nth(1).expect("permissions").into()
+}
+
 /// Regions of files that are mapped when they are to be.
 struct Files {
     wire: Registry,
@@ -75,11 +89,15 @@ struct Files {
 
 impl Files {
     fn new(room: usize, limits: RegionLimits) -> Self {
+        Self::registering(room, limits, false)
+    }
+
+    fn registering(room: usize, limits: RegionLimits, pins: bool) -> Self {
         static FOLDERS: AtomicU64 = AtomicU64::new(0);
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("sluice-regions-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let (wire, regions) = (Registry::with_room(room), MappedRegions::new(limits));
+        let (wire, regions) = (Registry::with_room(room), MappedRegions::new(limits, pins));
         Self { wire, regions, catalog: Catalog::default(), folder, now: Instant::now() }
     }
 
@@ -96,7 +114,12 @@ impl Files {
         let pieces = self.regions.pin(&mut self.wire, output, extent, &mut to_map).ok()?;
         let mut is_there = true;
         for ToMap { region, part, reservation } in to_map {
-            let mapping = Mapping::of(&output.path, output.bytes(), part, false, |_| false, reservation);
+            // A job that began before its filesystem was refused maps the file all the same.
+            let verdict = |filesystem| match self.regions.filesystems().verdict(filesystem, self.now) {
+                Verdict::Refused => Verdict::Chosen(Way::ReadOnly),
+                verdict => verdict,
+            };
+            let mapping = Mapping::of(&output.path, output.bytes(), part, verdict, reservation);
             let mapping = mapping.expect("mapped");
             is_there &= self.regions.opened(&mut self.wire, region, mapping, self.now).is_ok();
         }
@@ -229,7 +252,7 @@ fn a_failed_registration_drives_out_just_enough() {
         assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB));
     }
     assert!(files.touch(&output, 20 * MIB, 4 * MIB), "one goes, and then there is room");
-    assert_eq!((files.wire.registered.len(), files.regions.failed_registrations()), (5, 0));
+    assert_eq!((files.wire.registered.len(), files.regions.filesystems().failures()), (5, 0));
     assert_eq!(files.wire.attempts, 7);
     assert!(files.touch(&output, 4 * MIB, 4 * MIB), "the others are there still");
     assert_eq!(files.wire.attempts, 7);
@@ -245,8 +268,8 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     let attempts = files.wire.attempts;
     assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     assert_eq!(files.wire.attempts, attempts + 2);
-    assert_eq!((files.regions.idle().0, files.regions.failed_registrations()), (1, 1));
-    assert_eq!(files.regions.unregistrable(files.now).len(), 1, "it is not mapped in vain");
+    assert_eq!((files.regions.idle().0, files.regions.filesystems().failures()), (1, 1));
+    assert_eq!(files.regions.filesystems().refused(files.now), 1, "it is not mapped in vain");
     for _ in 0..10 {
         assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     }
@@ -255,7 +278,7 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     assert!(files.touch(&output, 4 * MIB, 4 * MIB), "what is registered is read on");
     files.wire.room = 64 * MIB;
     files.now += REGISTRATION_RETRY;
-    assert!(files.regions.unregistrable(files.now).is_empty());
+    assert_eq!(files.regions.filesystems().refused(files.now), 0);
     assert!(files.touch(&output, 8 * MIB, 4 * MIB), "and it is tried again");
 }
 
@@ -270,4 +293,131 @@ fn a_region_that_is_withdrawn_while_it_is_read_goes_with_its_last_reader() {
     assert_eq!(files.mapped(), (1, 4 * MIB));
     files.unpin(pieces);
     assert_eq!(files.mapped(), (0, 0));
+}
+
+/// Linux 6.12 and ext4: the first file is tried shared and then as a copy, the others are copied at once.
+#[test]
+fn files_that_cannot_be_registered_shared_are_registered_as_copies_within_the_limit() {
+    let mut files = Files::registering(usize::MAX, limits(8 * MIB, 100, 4 * MIB), true);
+    files.wire.refuses_shared = true;
+    let output = files.publish(1, 40 * MIB);
+    let first = files.pin(&output, 0, 4 * MIB).expect("a copy");
+    assert_eq!((files.wire.attempts, files.regions.copies()), (2, Copies { made: 1, bytes: 4 * MIB }));
+    let second = files.pin(&output, 4 * MIB, 4 * MIB).expect("a copy");
+    assert_eq!((files.wire.attempts, files.regions.copies()), (3, Copies { made: 2, bytes: 8 * MIB }));
+    assert!(files.pin(&output, 8 * MIB, 4 * MIB).is_none(), "copies beyond the limit");
+    assert_eq!((files.regions.filesystems().copied(), files.regions.filesystems().failures()), (1, 0));
+    files.unpin(first);
+    files.unpin(second);
+    assert_eq!(files.regions.copies(), Copies { made: 2, bytes: 4 * MIB }, "one stays idle");
+    files.regions.clear(&mut files.wire);
+    assert_eq!(files.regions.copies(), Copies { made: 2, bytes: 0 });
+}
+
+/// A limit on locked memory refuses copies as it refuses shared pages: then it is not concluded that copies are better.
+#[test]
+fn a_wire_without_room_is_no_reason_to_copy() {
+    let mut files = Files::registering(0, limits(64 * MIB, 100, 64 * MIB), true);
+    let output = files.publish(1, 8 * MIB);
+    assert!(!files.touch(&output, 0, 4 * MIB));
+    assert_eq!((files.wire.attempts, files.regions.filesystems().copied()), (2, 0));
+    assert_eq!((files.regions.filesystems().failures(), files.mapped()), (1, (0, 0)));
+    files.wire.room = usize::MAX;
+    files.now += REGISTRATION_RETRY;
+    assert!(files.touch(&output, 0, 4 * MIB), "shared");
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 0));
+}
+
+/// Idle regions make room for the shared mapping, and not once more for the copy: a copy that had more room would make
+/// it look as if the filesystem's files could only be copied.
+#[test]
+fn a_copy_gets_no_more_room_than_the_shared_mapping_had() {
+    let mut files = Files::registering(16 * MIB, limits(64 * MIB, 100, 64 * MIB), true);
+    let output = files.publish(1, 40 * MIB);
+    for chunk in 0..4 {
+        assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB));
+    }
+    // The idle regions count as those of another filesystem.
+    files.regions.filesystems = Filesystems::new(true);
+    files.wire.room = 12 * MIB;
+    assert!(!files.touch(&output, 16 * MIB, 4 * MIB), "for the copy, two regions would have to go");
+    assert_eq!((files.regions.filesystems().copied(), files.regions.filesystems().failures()), (0, 1));
+    assert_eq!(files.regions.idle().0, 3);
+    files.now += REGISTRATION_RETRY;
+    assert!(files.touch(&output, 16 * MIB, 4 * MIB));
+    assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0), "shared");
+}
+
+/// A running program cannot be opened for writing: it is copied, and its filesystem's other files are not.
+#[test]
+fn a_file_that_cannot_be_written_decides_nothing_for_its_filesystem() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    let program = std::env::current_exe().expect("a program");
+    let register = |files: &mut Files| {
+        let verdict = |filesystem| files.regions.filesystems().verdict(filesystem, files.now);
+        let reservation = files.regions.budget().reserve(SMALL).expect("room");
+        let bytes = program.metadata().expect("there").len();
+        let mapping = Mapping::of(&program, bytes, 0..SMALL_REGION_BYTES, verdict, reservation).expect("mapped");
+        let filesystem = mapping.filesystem();
+        let way = files.regions.try_registration(&mut files.wire, mapping, files.now);
+        (way.ok(), files.regions.filesystems().verdict(filesystem, files.now))
+    };
+    assert_eq!(register(&mut files), (Some(Way::Copy), Verdict::Untried));
+    files.wire.room = 0;
+    assert_eq!(register(&mut files), (None, Verdict::Untried), "it is not refused either");
+    let filesystems = files.regions.filesystems();
+    assert_eq!((filesystems.failures(), filesystems.copied(), filesystems.refused(files.now)), (1, 0, 0));
+}
+
+#[test]
+fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    files.wire.refuses_shared = true;
+    let (here, missing) = (files.folder.clone(), files.folder.join("missing"));
+    let trials = try_directories(&mut files.wire, &mut files.regions, &[here.clone(), missing, here.clone()]);
+    let way = format!("{}: copies in memory", here.display());
+    assert_eq!(trials.ways, [way.clone(), way]);
+    assert_eq!(trials.warnings.len(), 2, "{trials:?}");
+    assert!(trials.warnings[0].contains("bad address") && trials.warnings[1].contains("missing"), "{trials:?}");
+    assert_eq!((files.wire.attempts, files.mapped()), (2, (0, 0)), "both ways; the second is known");
+    assert_eq!(std::fs::read_dir(&here).expect("there").count(), 0);
+    let output = files.publish(1, MIB);
+    assert!(files.touch(&output, 0, MIB));
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 1), "a copy at once");
+}
+
+#[test]
+fn a_directory_whose_files_can_be_registered_shared_is_no_warning_and_one_that_cannot_is() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    let here = files.folder.clone();
+    let trials = try_directories(&mut files.wire, &mut files.regions, std::slice::from_ref(&here));
+    assert_eq!((trials.ways, trials.warnings.len()), (vec![format!("{}: page cache", here.display())], 0));
+    let mut files = Files::registering(0, limits(64 * MIB, 100, 64 * MIB), true);
+    let here = files.folder.clone();
+    let trials = try_directories(&mut files.wire, &mut files.regions, &[here.clone(), here]);
+    assert!(trials.ways.iter().all(|way| way.contains("by Netty")) && trials.ways.len() == 2, "{trials:?}");
+    assert!(trials.warnings.len() == 1 && trials.warnings[0].contains("ulimit -l"), "{trials:?}");
+    assert_eq!(files.wire.attempts, 2, "the second directory is not tried");
+}
+
+/// The first question after a map stage has many files mapped before the first of them is registered.
+#[test]
+fn files_that_were_mapped_before_a_way_was_chosen_are_copied_at_once() {
+    let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+    files.wire.refuses_shared = true;
+    let outputs: Vec<_> = (0..10).map(|map| files.publish(map, 1000)).collect();
+    let mut mapped = Vec::new();
+    for output in &outputs {
+        let mut to_map = Vec::new();
+        let pinned = files.regions.pin(&mut files.wire, output, (0, 1000), &mut to_map);
+        assert_eq!(pinned.expect("room").len(), 1);
+        for ToMap { region, part, reservation } in to_map {
+            let mapping = Mapping::of(&output.path, 1000, part, |_| Verdict::Untried, reservation).expect("mapped");
+            mapped.push((region, mapping));
+        }
+    }
+    for (region, mapping) in mapped {
+        files.regions.opened(&mut files.wire, region, mapping, files.now).expect("registered");
+    }
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (11, 10));
 }

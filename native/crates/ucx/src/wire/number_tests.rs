@@ -9,10 +9,11 @@ const SHORT: Duration = Duration::from_millis(10);
 
 /// Reads the owner's memory, which it shows for this; false when the read fails or does not end.
 fn read(reader: &mut UcxWire, owner: &mut UcxWire, endpoint: Endpoint, patience: Duration) -> bool {
-    static SHOWN: [u8; 64] = [7; 64];
-    // SAFETY: a static stays.
-    let (_, key) = unsafe { owner.register(SHOWN.as_ptr().expose_provenance(), SHOWN.len()) }.expect("registered");
-    let remote = SHOWN.as_ptr().addr() as u64;
+    // In memory that may be written, without which no RDMA device registers it; leaked, because it must stay.
+    let shown: &'static [u8; 64] = Box::leak(Box::new([7; 64]));
+    // SAFETY: it stays.
+    let (_, key) = unsafe { owner.register(shown.as_ptr().expose_provenance(), shown.len()) }.expect("registered");
+    let remote = shown.as_ptr().addr() as u64;
     // Leaked, because a read that did not end may still write to it.
     let local = Box::leak(Box::new([0u8; 64]));
     // SAFETY: leaked above.
@@ -21,7 +22,7 @@ fn read(reader: &mut UcxWire, owner: &mut UcxWire, endpoint: Endpoint, patience:
     while std::time::Instant::now() < end {
         for event in events_within(SHORT, &mut [&mut *reader, &mut *owner]) {
             if let Event::Got { result, .. } = event {
-                return result.is_ok() && *local == SHOWN;
+                return result.is_ok() && *local == *shown;
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::cma::format::{Origin, RegionKey};
 use crate::cma::queue::{CALL_BYTES, CALL_GETS};
 use crate::cma::validity::ValidityMark;
 use crate::cma::{TURN_CALLS, faults, permitted};
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Way};
 use crate::wire::{Event, Get, Wire, WireError};
 
 #[test]
@@ -210,7 +210,7 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error() {
     }
     let path = std::env::temp_dir().join(format!("sluice-cut-{}", std::process::id()));
     std::fs::write(&path, content(3 * 4096)).expect("written");
-    let mapping = Mapping::unlimited(&path, 3 * 4096, 0..3 * 4096, false).expect("mapped");
+    let mapping = Mapping::unlimited(&path, 3 * 4096, 0..3 * 4096, Way::ReadOnly).expect("mapped");
     let mut pair = Pair::new();
     // SAFETY: the mapping lives until the end; that it has no file behind it any more is what is tested.
     let (_, key) = unsafe { pair.owner.register(mapping.address(), 3 * 4096) }.expect("registered");

@@ -23,7 +23,8 @@ public final class LogReports {
       + "       python -m sluice_spark report LOG... [-o FILE]      (in a checkout: ./sluice report)\n\n"
       + "Makes one HTML page of what Sluice did for applications, from event logs of Spark: files, folders of rolling\n"
       + "logs, or folders with logs in them. Of applications without Sluice it says so; java -jar JAR advise says\n"
-      + "what it would save. The jar needs Spark's classes for it: set SPARK_HOME, or have them on the class path.\n\n"
+      + "what it would save. The jar needs Spark's classes for it: set SPARK_HOME, or start io.sluice.Main\n"
+      + "with the jar and Spark's jars on -cp.\n\n"
       + "  -o, --output FILE   where the page goes; default: report.html\n";
   private static final int UNREADABLE = 1;
   private static final int WRONG_ARGUMENTS = 2;

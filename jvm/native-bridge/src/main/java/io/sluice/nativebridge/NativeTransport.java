@@ -59,21 +59,34 @@ public final class NativeTransport {
    *     that completes there with {@link #BUSY}. Reduced where this process may pin less; {@link #warnings} says so
    * @param maxMappedRegions in how many mappings; reduced where the system allows fewer
    * @param maxConnections to and from other processes at once
+   * @param directories where published files will be: with an RDMA device it is tried at once how files there can be
+   *     registered; {@link #registrations} and {@link #warnings} say what came of it
    * @return a handle, or {@link #UNAVAILABLE}
    */
   public static long start(String library, String bundled, byte[] secret, long timeoutMillis, long receiveLimitBytes,
-      long maxMappedBytes, long maxMappedRegions, long maxConnections) {
+      long maxMappedBytes, long maxMappedRegions, long maxConnections, String... directories) {
     long[] limits = {timeoutMillis, receiveLimitBytes, maxMappedBytes, maxMappedRegions, maxConnections};
-    return startWithin(library, bundled, secret, limits);
+    return startWithin(library, bundled, secret, String.join("\n", directories), limits);
   }
 
-  /** @param limits the last five parameters of {@link #start}, in their order */
-  private static native long startWithin(String library, String bundled, byte[] secret, long[] limits);
+  /**
+   * @param directories those of {@link #start}, a line for each
+   * @param limits the five numbers of {@link #start}, in their order
+   */
+  private static native long startWithin(
+      String library, String bundled, byte[] secret, String directories, long[] limits);
 
   /**
-   * The limits that were reduced for this machine, for the log; empty if none was. Null for a stopped transport.
+   * The limits that were reduced for this machine, and the file systems whose files cannot be registered as they are,
+   * each with the cause, for the log; empty if there is nothing to say. Null for a stopped transport.
    */
   public static native String warnings(long transport);
+
+  /**
+   * How files of each of the directories are registered with an RDMA device, for the log; empty without a device. Null
+   * for a stopped transport.
+   */
+  public static native String registrations(long transport);
 
   /** One line for the log: UCX's version, the library's path. Null for a stopped transport. */
   public static native String describe(long transport);

@@ -19,12 +19,17 @@ import java.util.List;
  * @param queuedCompletions blocks that have ended and that no caller has taken
  * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
  * @param malformedMessages messages that could not be understood
- * @param unprovenMessages wrong proofs of the secret, and messages that need a proof from processes that gave none
+ * @param unprovenMessages messages without the proof or tag that they need
  * @param refusedMapped blocks refused because the limits of mapped memory are reached, or it cannot be registered
  * @param refusedQuestions blocks refused because their reader had too many questions open
  * @param refusedDisk blocks refused because too much was to be read from disks
  * @param diskTimeouts blocks refused because a disk has not answered in time
- * @param failedRegistrations attempts to register memory that have failed
+ * @param failedRegistrations parts of files that could not be registered in any way, not even as copies
+ * @param copiedRegions parts of files that were registered as copies in memory, because a device could not register
+ * them shared
+ * @param copiedBytes bytes of those that are mapped now
+ * @param copiedFilesystems file systems whose files are registered as copies
+ * @param refusedFilesystems file systems whose files cannot be registered now
  * @param connections connections that are open
  * @param connectionsOpened connections that were opened
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
@@ -50,6 +55,10 @@ public record TransportStatistics(
     long refusedDisk,
     long diskTimeouts,
     long failedRegistrations,
+    long copiedRegions,
+    long copiedBytes,
+    long copiedFilesystems,
+    long refusedFilesystems,
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
@@ -60,6 +69,7 @@ public record TransportStatistics(
       "mappedRegions", "mappedBytes", "peakMappedBytes", "pinnedRegions", "pinnedBytes", "openQuestions",
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
+      "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
 
   static TransportStatistics of(long[] numbers) {
@@ -68,7 +78,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

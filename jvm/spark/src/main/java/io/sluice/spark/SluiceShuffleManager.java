@@ -41,12 +41,14 @@ import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.versions.JarBuild;
 import io.sluice.spark.write.SluiceShuffleWriter;
+import java.io.File;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -388,7 +390,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
 
   private Optional<TransportService> openTransport() {
     byte[] secret = TransportSecret.of(SparkEnv.get().securityManager().getSecretKey());
-    return TransportService.open(settings.transport(), secret, settings.transport().receiveLimitBytes(), counters);
+    String[] directories = Stream.of(SparkEnv.get().blockManager().diskBlockManager().localDirs()).map(File::getPath)
+        .toArray(String[]::new);
+    return TransportService.open(
+        settings.transport(), secret, settings.transport().receiveLimitBytes(), counters, directories);
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {

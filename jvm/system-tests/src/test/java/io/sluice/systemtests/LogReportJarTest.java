@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.NativeCore;
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,12 +37,18 @@ class LogReportJarTest {
     run(Engine.UNDER_TEST, logs);
     run(Engine.STOCK, logs);
     Path page = folder.resolve("page.html");
-    assertEquals(0, report(logs.toString(), "-o", page.toString()));
+    assertEquals(0, report(logs.toString(), "-o", page.toString()), output());
     String html = new String(Files.readAllBytes(page), StandardCharsets.UTF_8);
     assertTrue(html.contains("Rows written</th><td>20,000</td>"), html);
     assertTrue(html.contains(" writes it</h5>") && html.contains("<svg role=\"img\" aria-label=\"Stage "), html);
     assertTrue(html.contains("The log has nothing of Sluice"), html);
     assertFalse(html.contains("<script") || html.contains("href=") || html.contains("src="), html);
+
+    Files.delete(page);
+    String classPath = jar() + File.pathSeparator + Paths.get(System.getenv("SPARK_HOME"), "jars", "*");
+    assertEquals(0, java(Arrays.asList("-cp", classPath, "io.sluice.Main"), logs.toString(), "-o", page.toString()),
+        output());
+    assertEquals(html, new String(Files.readAllBytes(page), StandardCharsets.UTF_8));
 
     Path empty = Files.write(logs.resolve("empty"), new byte[0]);
     Path other = Files.write(logs.resolve("other"), Arrays.asList("a", "b"));
@@ -65,11 +73,18 @@ class LogReportJarTest {
     }
   }
 
+  private static String jar() {
+    return NativeCore.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+  }
+
   private int report(String... arguments) throws IOException, InterruptedException {
+    return java(Arrays.asList("-jar", jar()), arguments);
+  }
+
+  private int java(List<String> program, String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(JavaUnderTest.command());
-    command.add("-jar");
-    command.add(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().getPath());
+    command.addAll(program);
     command.add("report");
     command.addAll(Arrays.asList(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true)

@@ -302,7 +302,7 @@ class OneSidedTransportTest {
         "spark.sluice.transport.maxMappedRegions", "10000000")).setAll(logs.settings()).start().awaitExecutors(2)) {
       awaitPeers(application);
       ProcessCounters.byExecutor(application.context()).keySet().forEach(id -> {
-        List<String> warnings = logs.lines(id, "Limits of the one-sided transport were reduced");
+        List<String> warnings = logs.lines(id, "The one-sided transport is limited on this machine");
         assertEquals(1, warnings.size(), warnings::toString);
         assertTrue(warnings.get(0).contains("vm.max_map_count"), warnings::toString);
       });

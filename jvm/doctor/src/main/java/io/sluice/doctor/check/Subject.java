@@ -28,6 +28,7 @@ public enum Subject {
   RDMA_FILES(Group.RDMA, "RDMA device files"),
   VERBS(Group.RDMA, "verbs library"),
   LOCKED_MEMORY(Group.RDMA, "locked memory"),
+  REGISTRATION(Group.RDMA, "map outputs"),
   GPU(Group.RDMA, "GPU"),
   INTERFACE(Group.NETWORK, "interface"),
   TCP(Group.NETWORK, "TCP");

@@ -29,7 +29,7 @@ public enum Mode {
 
   RDMA("Spark's own records and files, moved by UCX; spark.sluice.transport=ucx needs the same", all(
       List.of(orElse(Subject.PLATFORM, Mode.NETTY), orElse(Subject.NATIVE_LIBRARY, Mode.NETTY),
-          meantFor(Subject.RDMA_PORT)),
+          meantFor(Subject.RDMA_PORT), advised(Subject.REGISTRATION)),
       ofUcx(), ofEveryMode())),
 
   CACHE_ONLY("frames in memory while there is room, for one executor", all(

@@ -44,6 +44,24 @@ class RdmaCheckTest {
   }
 
   @Test
+  void mapOutputsAreRegisteredByKernelAndFileSystem() {
+    RegistrationCheck check = new RegistrationCheck(List.of("/tmp", "/dev/shm", "/missing"));
+    assertEquals(List.of(), check.look(host), "no RDMA device");
+    roce();
+    assertEquals(List.of("/tmp (ext4): from the page cache, which Linux 6.1.0 pins there",
+        "/dev/shm (tmpfs): from the page cache, which Linux 6.1.0 pins there"),
+        check.look(host).stream().map(Finding::text).toList());
+    for (String version : List.of("6.5.0", "6.12.117+deb13-amd64", "7.0.1", "odd")) {
+      host.property("os.version", version);
+      List<Finding> findings = check.look(host);
+      assertEquals(List.of(Verdict.NOTE, Verdict.OK), findings.stream().map(Finding::verdict).toList(), version);
+      assertTrue(findings.get(0).text().startsWith("/tmp (ext4): as copies in memory"), findings::toString);
+    }
+    host.property("os.version", "5.15.0");
+    assertEquals(Verdict.OK, check.look(host).get(0).verdict());
+  }
+
+  @Test
   void devicesThatCannotBeOpenedAreAWarning() {
     roce();
     Finding files = new RdmaCheck().look(host).get(1);

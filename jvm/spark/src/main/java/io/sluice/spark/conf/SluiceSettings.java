@@ -114,11 +114,14 @@ public final class SluiceSettings {
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_BYTES = Setting.bytes(
       "spark.sluice.transport.maxMappedBytes", "2g", "16m", "16t",
       "How many bytes of an executor's map outputs may be mapped and registered at once for other executors to read "
-          + "one-sidedly; up to half of it stays mapped while no executor reads it. Mapped files take no memory of "
-          + "their own, but an RDMA device without on-demand paging pins them: then they count as memory of the "
-          + "executor. Blocks for which there is no room within the limit are fetched by netty (counted as "
-          + "transport.nettyPeerBusy). Where a device may pin memory and half of the limit of locked memory (ulimit "
-          + "-l) is less than this value, the executor uses that half, with a warning.");
+          + "one-sidedly; up to half of it stays mapped while no executor reads it. Mapped pages of the page cache "
+          + "take no memory of their own, but an RDMA device without on-demand paging pins them: then they count as "
+          + "memory of the executor. Where such a device cannot register pages of files, which an executor tries on "
+          + "each file system, parts of files are registered as copies: these count towards the limit and are the "
+          + "executor's own memory, which a container's memory limit must hold. Blocks for which there is no "
+          + "room within the limit are fetched by netty (counted as transport.nettyPeerBusy). Where a device "
+          + "may pin memory and half of the limit of locked memory (ulimit -l) is less than this value, the "
+          + "executor uses that half, with a warning.");
 
   public static final Setting<Long> TRANSPORT_MAX_MAPPED_REGIONS = Setting.count(
       "spark.sluice.transport.maxMappedRegions", "16384", 16, 10_000_000,
@@ -227,13 +230,16 @@ public final class SluiceSettings {
               + "comes from.",
           List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
-          "The mode is all that most applications need; the others change one part of it.",
+          "The mode is all that most applications need: it chooses the store and the transport, each of which can also "
+              + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in "
+              + "memory.",
           List.of(MODE, STORE, CACHE_HOST_LIMIT, TRANSPORT)),
       new SettingsGroup("Memory",
           "For containers that are killed for their memory, for tasks that wait for memory, and for many spills.",
           List.of(MEMORY_LIMIT, MEMORY_WAIT_TIMEOUT, MEMORY_FAIL_ON_LEAK)),
       new SettingsGroup("Size of the data and threads",
-          "Their defaults follow the cores and the memory of the executor. Slow networks may gain from small frames.",
+          "Defaults of auto follow the cores and the memory of the executor. On slow networks try "
+              + "spark.sluice.codec.level=small.",
           List.of(CODEC, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS,
               READER_MAX_BYTES_IN_FLIGHT)),
       new SettingsGroup("One-sided reads",

@@ -132,10 +132,23 @@ public enum ExecutorGauge {
   MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
       transport(TransportStatistics::malformedMessages)),
   UNPROVEN_MESSAGES("transport.unprovenMessages", Unit.COUNT,
-      "wrong proofs of the application's secret, and messages that need one from processes that have given none",
+      "messages without the proof or tag that they need: of processes that do not know the application's secret, and "
+          + "late ones of connections that were closed",
       transport(TransportStatistics::unprovenMessages)),
-  FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "attempts to register memory for RDMA that failed",
-      transport(TransportStatistics::failedRegistrations));
+  FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "parts of files that could not be registered",
+      transport(TransportStatistics::failedRegistrations)),
+  COPIED_REGIONS("transport.copiedRegions", Unit.COUNT,
+      "parts of map outputs that were registered for RDMA as copies in memory, because the kernel does not pin the "
+          + "file system's pages",
+      transport(TransportStatistics::copiedRegions)),
+  COPIED_BYTES("transport.copiedBytes", Unit.BYTES, "bytes of those that are mapped now",
+      transport(TransportStatistics::copiedBytes)),
+  COPIED_FILESYSTEMS("transport.copiedFilesystems", Unit.COUNT,
+      "file systems whose map outputs are registered for RDMA as copies",
+      transport(TransportStatistics::copiedFilesystems)),
+  REFUSED_FILESYSTEMS("transport.refusedFilesystems", Unit.COUNT,
+      "file systems whose map outputs cannot be registered for RDMA now: their blocks travel by Netty",
+      transport(TransportStatistics::refusedFilesystems));
 
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorGauge.class);
 

@@ -18,6 +18,7 @@ record TranslateOptions(Path from, Optional<Path> to, boolean force, boolean hel
   static final String HELP = """
       usage: java -jar JAR conf --from FILE [--to FILE [--force]]      (with SPARK_HOME set)
              python -m sluice_spark conf --from FILE …                 (in a checkout: ./sluice conf)
+             java -jar JAR conf KEY=VALUE…                             (the memory that executors will use)
 
       Translates a spark-defaults.conf that was written for the RAPIDS Shuffle Manager, SparkRDMA or SparkUCX.
       Their settings become comments, with the reason, and Sluice's settings follow them. All other lines stay

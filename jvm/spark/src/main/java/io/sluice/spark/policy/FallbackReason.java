@@ -16,11 +16,11 @@ public enum FallbackReason {
   NO_SQL_CLASSES("the classes of Spark SQL are not on the class path",
       "Put the spark-sql and spark-catalyst jars of the same Spark on the class path of the driver and the executors"),
   AGGREGATOR("it has an aggregator",
-      "Nothing, unless a library made this shuffle of SQL rows: Spark's own exchanges have no aggregator. Tell the "
-          + "makers of Sluice which library it is"),
+      "There is nothing to do, unless a library made this shuffle of SQL rows: Spark's own exchanges have no "
+          + "aggregator. Then tell the makers of Sluice which library it is"),
   KEY_ORDERING("it has a key ordering",
-      "Nothing, unless a library made this shuffle of SQL rows: Spark's own exchanges have no key ordering. Tell the "
-          + "makers of Sluice which library it is"),
+      "There is nothing to do, unless a library made this shuffle of SQL rows: Spark's own exchanges have no key "
+          + "ordering. Then tell the makers of Sluice which library it is"),
   DISABLED("spark.sluice.enabled is false", "Set spark.sluice.enabled=true"),
   ENCRYPTION("spark.io.encryption.enabled and spark.shuffle.useOldFetchProtocol are true: attempts of a map task would "
       + "share an id, and so a key",
@@ -38,7 +38,7 @@ public enum FallbackReason {
       "Take the newest Sluice that names this version of Spark, and tell the makers of Sluice which Spark it is if "
           + "that does not help"),
   READ_BY_LIBRARY("a library reads its blocks itself, in Spark's format: Delta Lake's optimized writes",
-      "Nothing: Sluice does the other shuffles of the query. Without optimized writes "
+      "There is nothing to do: Sluice does the other shuffles of the query. Without optimized writes "
           + "(spark.databricks.delta.optimizeWrite.enabled=false) there is no such shuffle, and more small files"),
   ROW_CHECKSUMS("its row-based checksums are of a kind that Sluice does not know",
       "Take the newest Sluice that names this version of Spark; where results are deterministic, "

@@ -25,26 +25,32 @@ final class NativeBlockTransport implements BlockTransport {
    *
    * @param secret the secret that peers must prove to know; empty: none
    * @param receiveLimitBytes how much may have been received and not been released
+   * @param directories where map outputs will be
    * @throws NativeException when there is no usable UCX
    * @throws LinkageError when the native library has no transport
    */
-  static NativeBlockTransport open(TransportSettings settings, byte[] secret, long receiveLimitBytes) {
+  static NativeBlockTransport open(
+      TransportSettings settings, byte[] secret, long receiveLimitBytes, String... directories) {
     try (BundledUcx bundled = BundledUcx.unpack()) {
-      return start(settings, bundled.folder(), secret, receiveLimitBytes);
+      return start(settings, bundled.folder(), secret, receiveLimitBytes, directories);
     } catch (IOException e) {
       LOG.warn("The jar's UCX cannot be unpacked to {}: {}", System.getProperty("java.io.tmpdir"), e.toString());
-      return start(settings, "", secret, receiveLimitBytes);
+      return start(settings, "", secret, receiveLimitBytes, directories);
     }
   }
 
   private static NativeBlockTransport start(
-      TransportSettings settings, String bundled, byte[] secret, long receiveLimitBytes) {
+      TransportSettings settings, String bundled, byte[] secret, long receiveLimitBytes, String... directories) {
     NativeBlockTransport transport = new NativeBlockTransport(NativeException.check(NativeTransport.start(
         settings.ucxLibrary(), bundled, secret, settings.timeoutMillis(), receiveLimitBytes,
-        settings.maxMappedBytes(), settings.maxMappedRegions(), settings.maxConnections())));
+        settings.maxMappedBytes(), settings.maxMappedRegions(), settings.maxConnections(), directories)));
     String warnings = NativeTransport.warnings(transport.handle);
     if (warnings != null && !warnings.isEmpty()) {
-      LOG.warn("Limits of the one-sided transport were reduced: {}", warnings);
+      LOG.warn("The one-sided transport is limited on this machine: {}", warnings);
+    }
+    String registrations = NativeTransport.registrations(transport.handle);
+    if (registrations != null && !registrations.isEmpty()) {
+      LOG.info("If UCX uses an RDMA device, map outputs are registered with it from: {}", registrations);
     }
     return transport;
   }

@@ -65,11 +65,12 @@ public final class TransportService implements AutoCloseable {
    *
    * @param secret the secret that peers must prove to know; empty: none
    * @param receiveLimitBytes how much may have been received and not been released
+   * @param directories where map outputs will be
    */
   public static Optional<TransportService> open(
-      TransportSettings settings, byte[] secret, long receiveLimitBytes, Counters counters) {
+      TransportSettings settings, byte[] secret, long receiveLimitBytes, Counters counters, String... directories) {
     try {
-      NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes);
+      NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes, directories);
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
       return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
     } catch (NativeException | LinkageError e) {

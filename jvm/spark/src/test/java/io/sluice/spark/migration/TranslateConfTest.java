@@ -131,6 +131,6 @@ class TranslateConfTest {
     assertRefused("--from is given twice", "--from", from, "--from", from);
     assertRefused("unknown argument --form", "--form", from);
     assertEquals(0, run("--help"));
-    assertTrue(out().startsWith("usage: "));
+    assertTrue(out().startsWith("usage: ") && out().contains("java -jar JAR conf KEY=VALUE…"), out());
   }
 }

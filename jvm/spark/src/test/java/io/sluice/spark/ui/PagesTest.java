@@ -255,6 +255,17 @@ class PagesTest {
   }
 
   @Test
+  void remediesWithNothingToDoAreWholeSentences() {
+    TestRows rows = new TestRows(10);
+    rows.fallback(1, "AGGREGATOR", "it has an aggregator");
+    assertEquals(
+        List.of("1 shuffle went Spark's way because it has an aggregator. There is nothing to do, unless a library "
+            + "made this shuffle of SQL rows: Spark's own exchanges have no aggregator. Then tell the makers of Sluice "
+            + "which library it is."),
+        new Diagnosis(rows.store.application(), rows.store.shuffles(), rows.store.executors()).sentences());
+  }
+
+  @Test
   void amountsAreReadable() {
     assertEquals("1023 B", Amounts.bytes(1023));
     assertEquals("1.5 KiB", Amounts.bytes(1536));

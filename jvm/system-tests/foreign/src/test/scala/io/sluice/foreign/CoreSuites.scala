@@ -1,7 +1,6 @@
 package io.sluice.foreign
 
 import org.apache.spark.ContextCleanerSuite
-import org.apache.spark.ExternalShuffleServiceSuite
 import org.apache.spark.ShuffleNettyEpollSuite
 import org.apache.spark.ShuffleNettyNioSuite
 import org.apache.spark.SortShuffleSuite
@@ -19,13 +18,12 @@ object CoreSuites {
   @RepeatedOverOtherTransport
   final class NettyEpoll extends ShuffleNettyEpollSuite with SetsManagerUnderTest
 
-  final class ExternalService extends ExternalShuffleServiceSuite with SetsManagerUnderTest
   final class Sort extends SortShuffleSuite with SetsManagerUnderTest
   final class Dependency extends ShuffleDependencySuite with SetsManagerUnderTest
   final class HostLocal extends HostLocalShuffleReadingSuite with OnManagerUnderTest
   final class DriverComponents extends ShuffleDriverComponentsSuite with OnManagerUnderTest
 
-  /** In a JVM of its own; see the execution in the pom. */
+  /** With all suites, in a JVM of its own; see the execution in the pom. */
   @DoNotDiscover
   final class Decommission extends BlockManagerDecommissionIntegrationSuite with OnManagerUnderTest
 

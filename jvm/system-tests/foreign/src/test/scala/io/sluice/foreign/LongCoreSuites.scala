@@ -3,6 +3,7 @@ package io.sluice.foreign
 import org.apache.spark.AccumulatorSuite
 import org.apache.spark.CheckpointSuite
 import org.apache.spark.DistributedSuite
+import org.apache.spark.ExternalShuffleServiceSuite
 import org.apache.spark.FailureSuite
 import org.apache.spark.ImplicitOrderingSuite
 import org.apache.spark.InternalAccumulatorSuite
@@ -27,6 +28,7 @@ import org.apache.spark.scheduler.WorkerDecommissionSuite
 
 /** More suites of Spark core in which RDDs are shuffled; `./sluice test --all-suites` runs them. */
 object LongCoreSuites {
+  @InAllSuites final class ExternalService extends ExternalShuffleServiceSuite with SetsManagerUnderTest
   @InAllSuites final class OldFetchProtocol extends ShuffleOldFetchProtocolSuite with SetsManagerUnderTest
   @InAllSuites final class Rdd extends RDDSuite with OnManagerUnderTest
   @InAllSuites final class PairRdd extends PairRDDFunctionsSuite with OnManagerUnderTest

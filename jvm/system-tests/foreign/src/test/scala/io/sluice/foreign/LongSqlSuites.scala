@@ -11,6 +11,7 @@ import org.apache.spark.sql.DataFrameTimeWindowingSuite
 import org.apache.spark.sql.DatasetSuite
 import org.apache.spark.sql.DynamicPartitionPruningV1SuiteAEOff
 import org.apache.spark.sql.DynamicPartitionPruningV1SuiteAEOn
+import org.apache.spark.sql.JoinSuite
 import org.apache.spark.sql.SparkSessionExtensionSuite
 import org.apache.spark.sql.SubquerySuite
 import org.apache.spark.sql.collation.CollationSuite
@@ -65,6 +66,7 @@ object LongSqlSuites {
   @InAllSuites final class StreamingSessionWindows
       extends StreamingSessionWindowDistributionSuite
       with OnManagerUnderTest
+  @InAllSuites final class Join extends JoinSuite with OnManagerUnderTest
   @InAllSuites final class SelfJoin extends DataFrameSelfJoinSuite with OnManagerUnderTest
   @InAllSuites final class SingleJoin extends SingleJoinSuite with OnManagerUnderTest
   @InAllSuites final class TimeWindows extends DataFrameTimeWindowingSuite with OnManagerUnderTest

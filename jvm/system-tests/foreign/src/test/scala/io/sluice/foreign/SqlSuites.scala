@@ -5,7 +5,6 @@ import org.apache.spark.sql.DataFrameWindowFramesSuite
 import org.apache.spark.sql.DataFrameWindowFunctionsSuite
 import org.apache.spark.sql.ExplainSuite
 import org.apache.spark.sql.ExplainSuiteAE
-import org.apache.spark.sql.JoinSuite
 import org.apache.spark.sql.execution.CoalesceShufflePartitionsSuite
 import org.apache.spark.sql.execution.ExchangeSuite
 import org.apache.spark.sql.execution.InsertSortForLimitAndOffsetSuite
@@ -39,7 +38,6 @@ final class PluginUnderTest extends SharedSparkSession with OnManagerUnderTest {
  */
 object SqlSuites {
   final class AdaptiveQueryExec extends AdaptiveQueryExecSuite with OnManagerUnderTest
-  final class Join extends JoinSuite with OnManagerUnderTest
   final class DataFrameJoin extends DataFrameJoinSuite with OnManagerUnderTest
   final class InnerJoin extends InnerJoinSuite with OnManagerUnderTest
   final class OuterJoin extends OuterJoinSuite with OnManagerUnderTest

@@ -1,0 +1,97 @@
+//! The machine's RDMA devices that UCX may use, and their drivers.
+
+use std::path::Path;
+
+/// The driver's name begins so: that of a sub-function is `mlx5_core.sf`.
+const MLX5: &str = "mlx5_core";
+/// Transports that use no RDMA device, and how the names of those of accelerators' memory begin.
+const WITHOUT_DEVICE: [&str; 9] = ["tcp", "self", "sm", "shm", "mm", "posix", "sysv", "cma", "xpmem"];
+const OF_ACCELERATORS: [&str; 4] = ["cuda", "rocm", "gdr_copy", "ze"];
+
+/// Whether UCX may use an RDMA device that has another driver than mlx5, as far as `UCX_TLS` and `UCX_NET_DEVICES`
+/// tell.
+pub(crate) fn may_use_other_than_mlx5() -> bool {
+    let set = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let (transports, devices) = (set("UCX_TLS"), set("UCX_NET_DEVICES"));
+    transports.as_deref().is_none_or(may_use_devices)
+        && has_other_than_mlx5(Path::new("/sys/class/infiniband"), devices.as_deref())
+}
+
+/// Whether this value of `UCX_TLS` names a transport that may use an RDMA device, or says only what is excluded.
+fn may_use_devices(transports: &str) -> bool {
+    let uses =
+        |name: &str| !WITHOUT_DEVICE.contains(&name) && !OF_ACCELERATORS.iter().any(|begin| name.starts_with(begin));
+    transports.trim().starts_with('^')
+        || transports.split(',').map(str::trim).any(|name| !name.is_empty() && uses(name))
+}
+
+/// Whether this value of `UCX_NET_DEVICES` lets UCX use a device: it names it, with or without a port, or has a
+/// pattern, or does not list what may be used.
+fn is_named(device: &str, devices: &str) -> bool {
+    devices.trim().starts_with('^')
+        || devices
+            .split(',')
+            .map(str::trim)
+            .any(|name| name == "all" || name.contains(['[', '*', '?']) || name.split(':').next() == Some(device))
+}
+
+/// Whether one of the devices in this folder of sysfs that are named has another driver than mlx5. Devices without one
+/// are the kernel's own (soft-RoCE).
+fn has_other_than_mlx5(folder: &Path, named: Option<&str>) -> bool {
+    let is_mlx5 = |device: &Path| {
+        let driver = std::fs::read_link(device.join("device/driver"));
+        driver.is_ok_and(|driver| driver.file_name().is_some_and(|name| name.to_string_lossy().starts_with(MLX5)))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let name = entry.file_name();
+        named.is_none_or(|named| is_named(&name.to_string_lossy(), named)) && !is_mlx5(&entry.path())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_other_than_mlx5_are_told_by_their_drivers() {
+        let folder = std::env::temp_dir().join(format!("sluice-devices-{}", std::process::id()));
+        assert!(!has_other_than_mlx5(&folder, None), "no RDMA device");
+        let device = |name: &str, driver: Option<&str>| {
+            let device = folder.join(name).join("device");
+            std::fs::create_dir_all(&device).expect("a folder");
+            let link = |driver| std::os::unix::fs::symlink(Path::new("../drivers").join(driver), device.join("driver"));
+            driver.map(link).transpose().expect("a link");
+        };
+        device("renamed0", Some("mlx5_core"));
+        device("function0", Some("mlx5_core.sf"));
+        assert!(!has_other_than_mlx5(&folder, None));
+        device("mlx5_1", Some("bnxt_en"));
+        assert!(has_other_than_mlx5(&folder, None));
+        for (named, expected) in [
+            ("renamed0:1", false),
+            ("renamed0,function0:1,eth0", false),
+            ("renamed0:1, mlx5_1:1", true),
+            ("mlx5_1", true),
+            ("all", true),
+            ("mlx5_[0-3]", true),
+            ("^renamed0", true),
+        ] {
+            assert_eq!(has_other_than_mlx5(&folder, Some(named)), expected, "{named}");
+        }
+        std::fs::remove_dir_all(folder.join("mlx5_1")).expect("removed");
+        device("rxe0", None);
+        assert!(has_other_than_mlx5(&folder, None));
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn transports_that_use_no_device_are_known() {
+        for no in ["tcp", "tcp,self", " tcp , sm ", "posix,cma,tcp,cuda_copy", ""] {
+            assert!(!may_use_devices(no), "{no}");
+        }
+        for yes in ["all", "rc,tcp", "tcp,ud_verbs", "ib", "rc_x", "^tcp", "^rc"] {
+            assert!(may_use_devices(yes), "{yes}");
+        }
+    }
+}
