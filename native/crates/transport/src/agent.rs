@@ -21,6 +21,7 @@ use crate::reader::Reader;
 use crate::regions::MappedRegions;
 use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
+use crate::tags::Tags;
 use crate::wire::{Event, Wire, WireError};
 
 pub use crate::options::TransportOptions;
@@ -38,6 +39,7 @@ pub(crate) struct Agent<W: Wire> {
     owner: Owner,
     reader: Reader,
     links: Links,
+    tags: Tags,
     connection_idle: Duration,
     events: Vec<Event>,
     checked: Option<Instant>,
@@ -102,6 +104,7 @@ impl<W: Wire> Agent<W> {
             owner,
             reader,
             links,
+            tags: Tags::default(),
             connection_idle,
             events,
             checked,
@@ -203,7 +206,6 @@ impl<W: Wire> Agent<W> {
             (Statistic::OpenQuestions, self.owner.open_questions() as u64),
             (Statistic::DiskJobs, locator.disk_jobs() as u64),
             (Statistic::GetsInFlight, self.reader.gets_in_flight() as u64),
-            (Statistic::UnprovenMessages, self.owner.unproven() + self.reader.unproven()),
             (Statistic::RefusedMapped, refusals.mapped),
             (Statistic::RefusedQuestions, refusals.questions),
             (Statistic::RefusedDisk, refusals.disk),

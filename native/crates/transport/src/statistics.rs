@@ -44,7 +44,8 @@ statistics! {
     LongestTurnNanos = "longestTurnNanos",
     /// Messages that could not be understood.
     MalformedMessages = "malformedMessages",
-    /// Wrong proofs of the secret, and messages that need a proof from processes that have given none.
+    /// Messages without the proof or tag that they need: of processes that do not know the secret, and late ones of
+    /// connections that were closed.
     UnprovenMessages = "unprovenMessages",
     /// Readers' blocks that were left to Netty because of the limits of mapped memory, or because it cannot be
     /// registered.
