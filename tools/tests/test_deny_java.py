@@ -55,7 +55,8 @@ class DenyJavaTest(unittest.TestCase):
     def test_good_poms_have_no_fault(self):
         parent = pom("<properties><v>2.0-rc.1</v></properties>", named("library", "${v}"), named("plugin"),
                      named("test", scope="test"))
-        self.assertEqual(self.faults(parent, pom(named("library", None), named("plugin", None), named("test", None))), [])
+        module = pom(named("library", None), named("plugin", None), named("test", None))
+        self.assertEqual(self.faults(parent, module), [])
 
     def test_a_version_must_be_one_fixed_number(self):
         for version in ("[1.0,2.0)", "LATEST", "1.0-SNAPSHOT", "${nowhere}", None):

@@ -12,8 +12,8 @@ use crate::payload::repair_checksums;
 const OUTPUT: OutputId = OutputId { shuffle: 3, map: 77 };
 const FIELDS: u32 = 2;
 
-/// Seals a frame for a map output, changes it, and opens it. Panics unless exactly the frame as it was sealed opens, and
-/// gives the rows that went in.
+/// Seals a frame for a map output, changes it, and opens it. Panics unless exactly the frame as it was sealed opens,
+/// and gives the rows that went in.
 pub fn run(data: &[u8]) {
     let mut c = Choices::new(data);
     let key = [c.byte(); 32];

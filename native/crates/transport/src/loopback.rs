@@ -274,7 +274,9 @@ impl Wire for Loopback {
             None => {
                 state.forget_closed();
                 let (nodes, ends) = ([self.node, other], [Some(endpoint), None]);
-                state.connections.insert(endpoint.0, Connection { number, nodes, ends, closed: false, closed_by: None });
+                state
+                    .connections
+                    .insert(endpoint.0, Connection { number, nodes, ends, closed: false, closed_by: None });
             }
         }
         Ok(Opened { endpoint, number })
@@ -350,10 +352,12 @@ impl Wire for Loopback {
         let arrived: VecDeque<(Duration, u64, Event)> = arrived;
         // Of a connection that has failed, or that was closed here, nothing is heard any more.
         let heard = |connection: u64, event: &Event| {
-            let (closed, closed_by) = state.connections.get(&connection).map_or((true, None), |c| (c.closed, c.closed_by));
+            let (closed, closed_by) =
+                state.connections.get(&connection).map_or((true, None), |c| (c.closed, c.closed_by));
             !closed || closed_by.is_some_and(|closer| closer != self.node) || matches!(event, Event::Failed { .. })
         };
-        events.extend(arrived.into_iter().filter(|(_, number, event)| heard(*number, event)).map(|(_, _, event)| event));
+        events
+            .extend(arrived.into_iter().filter(|(_, number, event)| heard(*number, event)).map(|(_, _, event)| event));
         for read in reads {
             let closed = state.is_closed(read.connection);
             let stuck = read.due > now || state.is_silent(self.node);

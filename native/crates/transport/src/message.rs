@@ -91,15 +91,47 @@ pub(crate) type Found = Result<Vec<Range>, Missing>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     /// `proof` is `None` where the version is another.
-    Hello { version: u16, number: u32, nonce: Nonce, address: Vec<u8>, proof: Option<Proof> },
-    Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
-    Proof { proof: Proof },
-    Sample { address: u64, content: [u8; SAMPLE_BYTES], key: Vec<u8> },
-    Locate { batch: u64, done: Vec<u64>, blocks: Vec<Block> },
-    Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
-    Done { batches: Vec<u64> },
-    Refused { number: u32, refused: u32, why: String },
-    Closing { number: u32 },
+    Hello {
+        version: u16,
+        number: u32,
+        nonce: Nonce,
+        address: Vec<u8>,
+        proof: Option<Proof>,
+    },
+    Challenge {
+        reader_nonce: Nonce,
+        nonce: Nonce,
+        proof: Proof,
+    },
+    Proof {
+        proof: Proof,
+    },
+    Sample {
+        address: u64,
+        content: [u8; SAMPLE_BYTES],
+        key: Vec<u8>,
+    },
+    Locate {
+        batch: u64,
+        done: Vec<u64>,
+        blocks: Vec<Block>,
+    },
+    Located {
+        batch: u64,
+        keys: Vec<Key>,
+        found: Vec<Found>,
+    },
+    Done {
+        batches: Vec<u64>,
+    },
+    Refused {
+        number: u32,
+        refused: u32,
+        why: String,
+    },
+    Closing {
+        number: u32,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

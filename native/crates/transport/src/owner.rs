@@ -81,8 +81,8 @@ impl Owner {
         self.secret.verify_greeting(&Greeting { owner, reader, version: VERSION, number, nonce, reader_address }, proof)
     }
 
-    /// A reader's first message. The answer proves that this side knows the secret, and asks the reader to prove that it
-    /// is there now. One that greets again over the same connection may still be reading what it was told of before.
+    /// A reader's first message. The answer proves that this side knows the secret, and asks the reader to prove that
+    /// it is there now. One that greets again over the same connection may still be reading what it was told of before.
     pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
         let pending = Pending { address: address.to_vec(), reader_nonce, owner_nonce: random_nonce() };
         let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &pending));
@@ -99,9 +99,9 @@ impl Owner {
         proof: &Proof,
     ) -> Result<(SessionKeys, Answer), Unproven> {
         let session = self.sessions.get_mut(&reader).ok_or(Unproven)?;
-        let pending = session.pending.take_if(|pending| {
-            self.secret.verify(Role::Reader, &handshake(self.instance, reader, pending), proof)
-        });
+        let pending = session
+            .pending
+            .take_if(|pending| self.secret.verify(Role::Reader, &handshake(self.instance, reader, pending), proof));
         let keys = self.secret.session_keys(&handshake(self.instance, reader, &pending.ok_or(Unproven)?));
         std::mem::take(&mut session.questions).into_iter().for_each(|question| self.locator.cancel(wire, question));
         let sample = self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}"));

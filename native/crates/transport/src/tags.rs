@@ -1,9 +1,9 @@
 //! Tags: after the handshake each message has one, so that nobody who does not know the secret can send in the name of
 //! one who does.
 //!
-//! A tag is an HMAC-SHA-256 over the message's bytes and its number. The number says how many messages with the same key
-//! were sent before. Each session has two keys, one for each direction, which both sides derive from the secret and the
-//! handshake's nonces. The wire brings the messages of a connection in order and once; a message that was changed,
+//! A tag is an HMAC-SHA-256 over the message's bytes and its number. The number says how many messages with the same
+//! key were sent before. Each session has two keys, one for each direction, which both sides derive from the secret and
+//! the handshake's nonces. The wire brings the messages of a connection in order and once; a message that was changed,
 //! repeated or left out, or comes from another session, has the wrong number or tag. It is dropped, and the number that
 //! comes next stays the same: a message that somebody else sends ends no session.
 //!
@@ -244,16 +244,29 @@ mod cost_tmp {
     #[ignore]
     fn cost_tmp() {
         for blocks in [1usize, 32, 512] {
-            let about = crate::proof::Handshake { owner: InstanceId(1), reader: InstanceId(2), reader_address: b"", owner_nonce: [1; 16], reader_nonce: [2; 16] };
+            let about = crate::proof::Handshake {
+                owner: InstanceId(1),
+                reader: InstanceId(2),
+                reader_address: b"",
+                owner_nonce: [1; 16],
+                reader_nonce: [2; 16],
+            };
             let keys = || crate::proof::Secret::new(b"s").session_keys(&about);
             let (mut owner, mut reader) = (Tags::default(), Tags::default());
             owner.serve(InstanceId(2), keys());
             reader.read_from(InstanceId(1), keys());
-            let locate = || Body::Locate { batch: 1, done: vec![1], blocks: vec![Block { shuffle: 1, map: 2, first: 3, end: 4 }; blocks] };
+            let locate = || Body::Locate {
+                batch: 1,
+                done: vec![1],
+                blocks: vec![Block { shuffle: 1, map: 2, first: 3, end: 4 }; blocks],
+            };
             let found: Vec<Found> = vec![Ok(vec![Range { key: 0, address: 1, bytes: 2 }]); blocks];
-            let located = || Body::Located { batch: 1, keys: vec![Key { region: 1, bytes: vec![0; 80] }], found: found.clone() };
+            let located =
+                || Body::Located { batch: 1, keys: vec![Key { region: 1, bytes: vec![0; 80] }], found: found.clone() };
             let n = 20000 / blocks.max(8);
-            let mut bare = 0u128; let mut tagged = 0u128; let mut bytes = 0;
+            let mut bare = 0u128;
+            let mut tagged = 0u128;
+            let mut bytes = 0;
             for _ in 0..n {
                 for who in 0..2 {
                     let (sender, body) = if who == 0 { (InstanceId(2), locate()) } else { (InstanceId(1), located()) };
@@ -267,12 +280,20 @@ mod cost_tmp {
                     let (from, to) = if who == 0 { (&mut reader, &mut owner) } else { (&mut owner, &mut reader) };
                     let other = if who == 0 { InstanceId(1) } else { InstanceId(2) };
                     let sent = from.encode(other, message).expect("session");
-                    let tag = Tag { by: if who == 0 { Role::Reader } else { Role::Owner }, number: u64::from_le_bytes(sent[sent.len()-40..sent.len()-32].try_into().expect("8")), mac: sent[sent.len()-32..].try_into().expect("32") };
+                    let tag = Tag {
+                        by: if who == 0 { Role::Reader } else { Role::Owner },
+                        number: u64::from_le_bytes(sent[sent.len() - 40..sent.len() - 32].try_into().expect("8")),
+                        mac: sent[sent.len() - 32..].try_into().expect("32"),
+                    };
                     assert!(to.accepts(sender, &tag, &sent));
                     tagged += start.elapsed().as_nanos();
                 }
             }
-            println!("blocks {blocks}: {bytes} bytes; question+answer: encode {} ns, with tags made and checked {} ns", bare / n as u128, tagged / n as u128);
+            println!(
+                "blocks {blocks}: {bytes} bytes; question+answer: encode {} ns, with tags made and checked {} ns",
+                bare / n as u128,
+                tagged / n as u128
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Programs that are not Sluice connect to the TCP ports of UCX and send what they like: nothing crashes, and blocks are
-//! read as before. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
+//! Programs that are not Sluice connect to the TCP ports of UCX and send what they like: nothing crashes, and blocks
+//! are read as before. Needs a UCX, as `two_workers`; without, the test says that it was skipped.
 
 mod common;
 

@@ -112,16 +112,14 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Whether a message comes from the process that it names, as far as its kind and that process's session can tell. A
-    /// process that refuses this one, or closes a connection, may have no session for a tag.
+    /// Whether a message comes from the process that it names, as far as its kind and that process's session can tell.
+    /// A process that refuses this one, or closes a connection, may have no session for a tag.
     fn is_of_its_sender(&mut self, message: &Message, bytes: &[u8]) -> bool {
         let sender = message.sender;
         match (&message.tag, message.body.tagged_by()) {
             (Some(tag), _) => self.tags.accepts(sender, tag, bytes),
             (None, TaggedBy::Nobody) => true,
-            (None, _) => {
-                self.links.get(sender).is_some() && (!self.tags.knows(sender) || self.reader.greets(sender))
-            }
+            (None, _) => self.links.get(sender).is_some() && (!self.tags.knows(sender) || self.reader.greets(sender)),
         }
     }
 
@@ -230,8 +228,8 @@ impl<W: Wire> Agent<W> {
         messages.into_iter().for_each(|(to, body)| self.answer(to, Ok(body)));
     }
 
-    /// Sends a message to a process over this endpoint. One that needs a tag and has no session any more is dropped: the
-    /// connection that it was for is closed.
+    /// Sends a message to a process over this endpoint. One that needs a tag and has no session any more is dropped:
+    /// the connection that it was for is closed.
     pub(super) fn send(&mut self, to: InstanceId, endpoint: Endpoint, body: Body) {
         if let Some(bytes) = self.tags.encode(to, Message::of(self.instance, body)) {
             self.wire.send(endpoint, bytes);

@@ -18,7 +18,13 @@ fn body() -> impl Strategy<Value = Body> {
     });
     let key = (any::<u64>(), vec(any::<u8>(), 0..200)).prop_map(|(region, bytes)| Key { region, bytes });
     prop_oneof![
-        (prop_oneof![Just(VERSION), 0..VERSION], any::<u32>(), any::<Nonce>(), vec(any::<u8>(), 0..300), any::<Proof>())
+        (
+            prop_oneof![Just(VERSION), 0..VERSION],
+            any::<u32>(),
+            any::<Nonce>(),
+            vec(any::<u8>(), 0..300),
+            any::<Proof>()
+        )
             .prop_map(|(version, number, nonce, address, proof)| Body::Hello {
                 version,
                 number,

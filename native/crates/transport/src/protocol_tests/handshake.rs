@@ -67,8 +67,8 @@ pub(super) fn messages_before_a_valid_proof_are_dropped(reads: Reads) {
     assert_eq!(world.network.regions(), 0);
 }
 
-/// Somebody who sees what a reader and its owner send: neither a recorded message nor one in the name of either ends the
-/// session, and what is asked over it is answered.
+/// Somebody who sees what a reader and its owner send: neither a recorded message nor one in the name of either ends
+/// the session, and what is asked over it is answered.
 pub(super) fn messages_in_the_name_of_others_end_no_session(reads: Reads) {
     let mut world = World::new(reads, 41, &["s", "s"]);
     let data = world.publish(1, 1, &[100]);

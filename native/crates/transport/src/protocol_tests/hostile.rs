@@ -104,8 +104,7 @@ impl Stranger {
             let answers = matches!(message.body, Body::Located { batch: answered, .. } if answered == batch);
             answers && tags.accepts(message.sender, &message.tag.expect("a tag"), bytes)
         };
-        let (answers, rest): (Vec<_>, Vec<_>) =
-            heard.into_iter().partition(|bytes| is_answer(&mut self.tags, bytes));
+        let (answers, rest): (Vec<_>, Vec<_>) = heard.into_iter().partition(|bytes| is_answer(&mut self.tags, bytes));
         assert_eq!(answers.len(), 1, "the reader's session is as it was");
         others.extend(rest);
         let done = self.say(world, Body::Done { batches: vec![batch] });

@@ -75,7 +75,8 @@ impl Session {
         Body::Hello { version, number, nonce, address, proof }
     }
 
-    /// The owner's proof and challenge: the answer, and the keys of what follows; none when it answers another greeting.
+    /// The owner's proof and challenge: the answer, and the keys of what follows; none when it answers another
+    /// greeting.
     ///
     /// # Errors
     /// The proof is wrong.
