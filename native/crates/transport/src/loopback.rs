@@ -383,3 +383,26 @@ impl Wire for Loopback {
         Arc::new(NoWaker)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_connections_are_forgotten_when_what_was_sent_has_arrived() {
+        let network = Network::new(1);
+        let (mut one, mut other) = (network.wire(), network.wire());
+        let address = other.address().to_vec();
+        for _ in 0..1000 {
+            let opened = one.open(&address).expect("there");
+            one.send(opened.endpoint, vec![1]);
+            one.close(opened.endpoint);
+            let mut events = Vec::new();
+            other.progress(&mut events);
+            assert_eq!(events, [Event::Message(vec![1])]);
+        }
+        let state = network.lock();
+        assert!(state.connections.len() <= MOST_CLOSED, "{}", state.connections.len());
+        assert!(state.nodes.values().all(|node| node.arrivals.len() <= MOST_CLOSED));
+    }
+}
