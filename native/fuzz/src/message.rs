@@ -14,8 +14,8 @@ pub fn run(data: &[u8]) {
     assert!(again.is_none_or(|again| again == data), "a message that is encoded in another way than it was read");
 }
 
-/// The bits of the first byte that say what a message is, and those that say whose tag ends it.
-const KIND: u8 = 0x3F;
+/// The bits of the first byte that say what a message is; the others say whose tag ends it.
+pub const KIND: u8 = 0x3F;
 const TAG_OF_OWNER: u8 = 0x80;
 const TAG_OF_READER: u8 = 0x40;
 const VERSION: u64 = 6;
