@@ -8,9 +8,9 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 /**
  * Sorts the references to {@link ResidentRows}: by radix on as many of the highest bytes of the numbers that differ as
  * tell most keys apart, within each run that is equal in those on the bytes behind them, then within every run of equal
- * numbers by the numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the next bytes, and
- * keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys keep their order.
- * Stops when the task is killed, between runs. One thread.
+ * numbers by the numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the
+ * next bytes, and keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys
+ * keep their order. Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
   /** Up to this many references are sorted by insertion on their numbers. */
