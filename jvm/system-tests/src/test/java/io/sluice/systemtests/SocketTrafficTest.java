@@ -85,6 +85,7 @@ class SocketTrafficTest {
 
   /** What the next tests look for is found where nothing is encrypted. */
   @Test
+  @InAll
   void withoutEncryptionTheRowsAreInTheTraffic() throws Exception {
     Traffic traffic = trafficOf(BY_NETTY, false);
     assertTrue(traffic.found() > 0, traffic::toString);
@@ -98,6 +99,7 @@ class SocketTrafficTest {
   }
 
   @Test
+  @InAll
   void withEncryptionNoRowIsInTheTraffic() throws Exception {
     assertNoRowIsIn(trafficOf(BY_NETTY, true));
   }
