@@ -85,7 +85,7 @@ impl Schema {
 impl Field {
     /// # Safety
     /// What the schema refers to is as the interface defines it.
-    unsafe fn read(schema: &ArrowSchema) -> Result<Self> {
+    pub(crate) unsafe fn read(schema: &ArrowSchema) -> Result<Self> {
         check_not_released(schema)?;
         // SAFETY: as the caller promises; a name is null or a string.
         let (format, name) = unsafe { (format_of(schema)?, owned::text(schema.name).unwrap_or_default()) };

@@ -122,6 +122,35 @@ class RdmaCheckTest {
   }
 
   @Test
+  void trustCongestionControlAndLossesOfARocePort() {
+    assertEquals(List.of(), new RoceQualityCheck().look(host), "no RDMA device");
+    roce();
+    Finding unknown = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.NOTE, unknown.verdict(), unknown::toString);
+    host.with("/sys/class/net/ens1f0/qos/trust", "dscp\n")
+        .with("/sys/class/net/ens1f0/ecn/roce_np/enable/3", "1\n")
+        .with("/sys/class/net/ens1f0/ecn/roce_rp/enable/3", "1\n")
+        .with(DEVICE + "/ports/1/hw_counters/out_of_sequence", "0\n");
+    Finding good = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.OK, good.verdict(), good::toString);
+    assertEquals("mlx5_0:1: ens1f0 trusts dscp, ECN roce_np on priority 3 on, ECN roce_rp on priority 3 on, "
+        + "no packet lost since the driver was loaded", good.text());
+    host.with("/sys/class/net/ens1f0/qos/trust", "pcp\n").with("/sys/class/net/ens1f0/ecn/roce_rp/enable/3", "0\n")
+        .with(DEVICE + "/ports/1/hw_counters/out_of_sequence", "17\n");
+    Finding bad = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.WARNING, bad.verdict(), bad::toString);
+    assertTrue(bad.text().endsWith("ens1f0 trusts pcp, ECN roce_rp on priority 3 off, out_of_sequence 17"), bad.text());
+    assertTrue(bad.next().contains("mlnx_qos -i INTERFACE --trust dscp") && bad.next().contains("drop and pause"),
+        bad.next());
+  }
+
+  @Test
+  void infinibandPortsHaveNoRoceNetwork() {
+    infiniband("4: ACTIVE");
+    assertEquals(List.of(), new RoceQualityCheck().look(host));
+  }
+
+  @Test
   void verbsLibraryIsCheckedOnlyWithDevices() {
     assertEquals(List.of(), new VerbsCheck().look(host));
     roce();
