@@ -18,6 +18,7 @@ use crate::options::Machine;
 use crate::owner::Owner;
 use crate::proof::{Secret, random_instance};
 use crate::reader::Reader;
+use crate::refusals::Refusals;
 use crate::regions::MappedRegions;
 use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
@@ -45,6 +46,9 @@ pub(crate) struct Agent<W: Wire> {
     checked: Option<Instant>,
     turns: u64,
     malformed: MalformedSenders,
+    refusals: Refusals,
+    /// Whether a greeting with a wrong proof has been logged.
+    wrong_proof_told: bool,
 }
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
@@ -95,7 +99,7 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, checked, turns, malformed) = Default::default();
+        let (events, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
         Ok(Self {
             wire,
             shared,
@@ -110,6 +114,8 @@ impl<W: Wire> Agent<W> {
             checked,
             turns,
             malformed,
+            refusals,
+            wrong_proof_told,
         })
     }
 
@@ -238,7 +244,7 @@ impl<W: Wire> Agent<W> {
         for other in self.links.others() {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
-        self.links.close_refusals(&mut self.wire);
+        self.refusals.close(&mut self.wire);
         // Reads must end before their leases are released.
         let end = Instant::now() + Duration::from_secs(1);
         let mut events = Vec::new();

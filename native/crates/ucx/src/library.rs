@@ -31,9 +31,11 @@ const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
 /// What is set in UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
 /// the name), and the release that knows it first.
-const DEFAULTS: [((u32, u32), &str, &str); 2] = [
+const DEFAULTS: [((u32, u32), &str, &str); 3] = [
     // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
     (OLDEST, "MEMTYPE_CACHE", "n"),
+    // Messages over several lanes could come in another order, and the tags of Sluice's messages are numbered.
+    (OLDEST, "MAX_EAGER_RAILS", "1"),
     // Otherwise memory that processes of a crashed machine were reading would stay pinned for the kernel's TCP timeout
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
