@@ -183,8 +183,8 @@ impl Ucx {
 fn warning_of_lanes(lanes: &str) -> Option<String> {
     (lanes.trim() != "1").then(|| {
         format!(
-            "sluice-ucx: UCX_MAX_EAGER_RAILS={lanes} in the environment: messages over several lanes may come in another \
-             order, and each that does ends its connection. Remove it, or set it to 1"
+            "sluice-ucx: UCX_MAX_EAGER_RAILS={lanes} in the environment: messages over several lanes may come in \
+             another order, and each that does ends its connection. Remove it, or set it to 1"
         )
     })
 }
