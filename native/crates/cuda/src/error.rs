@@ -148,16 +148,15 @@ fn advice(call: &str, kind: ErrorKind, status: Status) -> &'static str {
     match kind {
         ErrorKind::DeviceLost => "the device cannot be used by this process any more; look for Xid in the kernel's log",
         _ if call.starts_with("cuMemHostRegister") && status != sys::HOST_MEMORY_ALREADY_REGISTERED => {
-            "the memory could not be pinned: free memory, raise the container's memory limit or lower \
-             spark.sluice.gpu.pinned.limit (the limit on locked memory, ulimit -l, is not known to count)"
+            "the memory could not be pinned: free memory or raise the container's memory limit (the limit on locked \
+             memory, ulimit -l, is not known to count)"
         }
         ErrorKind::DriverFailed if status == sys::SYSTEM_NOT_READY => {
             "a service of NVIDIA's is not ready: on machines with NVSwitch, look whether nvidia-fabricmanager runs and \
              has the driver's version"
         }
         ErrorKind::OutOfMemory => {
-            "other users of the device leave too little: lower spark.sluice.gpu.memory.limit or RAPIDS' pool \
-             (spark.rapids.memory.gpu.allocFraction)"
+            "other users of the device leave too little: lower RAPIDS' pool (spark.rapids.memory.gpu.allocFraction)"
         }
         ErrorKind::DeviceBusy if status != sys::DEVICE_UNAVAILABLE => {
             "MPS takes no further process now: look whether its server runs, and how many clients it may have"
@@ -207,6 +206,6 @@ mod tests {
         let other = CudaError::of_status("cuMemHostRegister_v2", sys::NOT_SUPPORTED, "not supported").to_string();
         assert!(other.contains("could not be pinned"), "any refusal: {other}");
         let device = CudaError::of_status("cuMemAlloc_v2", sys::OUT_OF_MEMORY, "out of memory").to_string();
-        assert!(device.contains("spark.sluice.gpu.memory.limit"), "{device}");
+        assert!(device.contains("spark.rapids.memory.gpu.allocFraction"), "{device}");
     }
 }
