@@ -13,8 +13,10 @@ use crate::batch::Batch;
 use crate::error::{ColumnError, Result};
 use crate::rows::BatchRows;
 
-/// So many rows are transposed at a time: their words stay in the nearest cache.
+/// At most so many rows are transposed at a time: their words stay in the nearest cache.
 const CHUNK_ROWS: usize = 64;
+/// At most so many words of them, if that is more than one row.
+const CHUNK_WORDS: usize = 32 << 10;
 const WORD: usize = 8;
 const ENTRY: usize = 8;
 
@@ -63,7 +65,8 @@ impl<'p> PageRows<'p> {
     }
 }
 
-/// Copies rows of batches to pages; owns its scratch memory, a few hundred KiB at most. One thread at a time.
+/// Copies rows of batches to pages; owns its scratch memory: at most 260 KiB, or the words of a row if
+/// they are more. One thread at a time.
 #[derive(Default)]
 pub struct PageFiller {
     words: Vec<u64>,
@@ -91,7 +94,7 @@ impl PageFiller {
         let rows = BatchRows::all(&batches)?;
         let mut at = first;
         while at < ids.len() {
-            let chunk = CHUNK_ROWS.min(ids.len() - at);
+            let chunk = chunk_rows(words_of(&rows)).min(ids.len() - at);
             let copied = self.fill_chunk(&rows, &ids[at..at + chunk], at, page);
             at += copied;
             if copied < chunk {
@@ -170,7 +173,24 @@ impl PageFiller {
     }
 }
 
+/// How many rows of so many words are transposed at a time.
+fn chunk_rows(words: usize) -> usize {
+    (CHUNK_WORDS / words.max(1)).clamp(1, CHUNK_ROWS)
+}
+
 fn words_of(rows: &BatchRows<'_>) -> usize {
     let fields = rows.fields() as usize;
     bitset_words(fields) + fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_chunk_are_a_bounded_number_however_wide_rows_are() {
+        for (words, rows) in [(0, 64), (1, 64), (512, 64), (513, 63), (32 << 10, 1), (1 << 20, 1)] {
+            assert_eq!(chunk_rows(words), rows, "{words} words");
+        }
+    }
 }

@@ -1,18 +1,20 @@
 //! Batches whose columns come one by one, each with a schema of its own, as engines in the JVM hand them over.
 
-use std::ffi::{CString, c_void};
+use std::ffi::CString;
 use std::ptr::{null, null_mut};
+
+use sluice_codec::MAX_FIELDS;
 
 use crate::batch::Batch;
 use crate::error::{ColumnError, Result};
 use crate::ffi::{ArrowArray, ArrowSchema};
 use crate::format::Type;
-use crate::owned::{OwnedArray, OwnedSchema};
+use crate::owned::{self, OwnedArray, OwnedSchema};
 use crate::schema::{Field, Schema};
 
 impl Batch {
     /// The batch of these columns. `expected` are the types that the receiver has in mind: each column must have the
-    /// values of its type, in whatever layout.
+    /// values of its type, in whatever layout, and whether in a dictionary or not.
     ///
     /// # Errors
     /// `Unsupported` when a column has values of another type; else those of [`Batch::import`]. All arrays and schemas
@@ -24,17 +26,24 @@ impl Batch {
         arrays: Vec<OwnedArray>,
         schemas: Vec<OwnedSchema>,
         rows: usize,
-        expected: &Schema,
+        expected: &Formats,
     ) -> Result<Self> {
-        if arrays.len() != expected.fields.len() || schemas.len() != arrays.len() {
-            let (arrays, schemas, want) = (arrays.len(), schemas.len(), expected.fields.len());
+        let types = &expected.schema.fields;
+        if arrays.len() != types.len() || schemas.len() != arrays.len() {
+            let (arrays, schemas, want) = (arrays.len(), schemas.len(), types.len());
             return Err(ColumnError::invalid(format!("{arrays} arrays and {schemas} schemas for {want} columns")));
         }
-        let field = |(i, schema): (usize, &OwnedSchema)| {
+        let field = |(i, schema): (usize, &OwnedSchema)| -> Result<Field> {
             // SAFETY: as the caller promises.
-            unsafe { Field::read(&schema.0) }
-                .and_then(|field| check_values(&field, &expected.fields[i]).map(|()| field))
-                .map_err(|e| e.at(format_args!("column {i}")))
+            let field = unsafe { Field::read(&schema.0) }.map_err(|e| e.at(format_args!("column {i}")))?;
+            if same_values(field.ty, types[i].ty) {
+                return Ok(field);
+            }
+            // SAFETY: as above; `Field::read` has followed the same pointers.
+            let have = unsafe { values_format(&schema.0) };
+            let (place, want) = (field.place(i), &expected.formats[i]);
+            let what = format!("{place} has values of format '{have}', '{}' is expected", want.to_string_lossy());
+            Err(ColumnError::unsupported(what))
         };
         let fields = schemas.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
         // SAFETY: a struct of arrays that are as the caller promises.
@@ -42,12 +51,13 @@ impl Batch {
     }
 }
 
-fn check_values(field: &Field, expected: &Field) -> Result<()> {
-    if same_values(field.ty, expected.ty) {
-        return Ok(());
-    }
-    let what = format!("('{}') has values of type {:?}, {:?} was expected", field.name, field.ty, expected.ty);
-    Err(ColumnError::unsupported(what))
+/// The format of a column's values, not of its indices.
+///
+/// # Safety
+/// What the schema refers to is as the interface defines it.
+unsafe fn values_format(schema: &ArrowSchema) -> String {
+    // SAFETY: null or valid, by the interface; a format is null or a string that ends with 0.
+    unsafe { owned::text(schema.dictionary.as_ref().unwrap_or(schema).format).unwrap_or_default() }
 }
 
 /// Whether the values of both have the same place in a row and the same hash.
@@ -62,27 +72,23 @@ fn same_values(one: Type, other: Type) -> bool {
     }
 }
 
-/// What the struct around columns refers to; owned by it.
-struct Contents {
-    children: Vec<*mut ArrowArray>,
-    buffers: [*const c_void; 1],
-}
+/// The children of the struct around columns; owned by it.
+type Children = Vec<*mut ArrowArray>;
 
-/// A struct whose children are these arrays.
+/// A struct whose children are these arrays. It has no buffer, not even a null one for a mask: only `import` sees it.
 fn parent(arrays: Vec<OwnedArray>, rows: usize) -> OwnedArray {
-    let children = arrays.into_iter().map(|array| Box::into_raw(Box::new(array.into_raw())));
-    let mut contents = Box::new(Contents { children: children.collect(), buffers: [null()] });
+    let children: Children = arrays.into_iter().map(|array| Box::into_raw(Box::new(array.into_raw()))).collect();
+    let count = children.len() as i64;
+    let children = Box::into_raw(Box::new(children));
+    // SAFETY: just made. The pointer is taken where the vector stays until `release_parent`.
+    let first = unsafe { (*children).as_mut_ptr() };
     OwnedArray::made(ArrowArray {
         length: rows as i64,
-        null_count: 0,
-        offset: 0,
-        n_buffers: 1,
-        n_children: contents.children.len() as i64,
-        buffers: contents.buffers.as_mut_ptr(),
-        children: contents.children.as_mut_ptr(),
-        dictionary: null_mut(),
+        n_children: count,
+        children: first,
         release: Some(release_parent),
-        private_data: Box::into_raw(contents).cast(),
+        private_data: children.cast(),
+        ..ArrowArray::released()
     })
 }
 
@@ -91,11 +97,11 @@ fn parent(arrays: Vec<OwnedArray>, rows: usize) -> OwnedArray {
 /// # Safety
 /// `array` is such a struct, not released yet, and valid for reads and writes.
 unsafe extern "C" fn release_parent(array: *mut ArrowArray) {
-    // SAFETY: only `parent` sets this callback, and `private_data` with it to a box of `Contents`; it is freed once, as
+    // SAFETY: only `parent` sets this callback, and `private_data` with it to a box of `Children`; it is freed once, as
     // `release` is null afterwards. Each child is a box of `parent` too; dropping an `OwnedArray` releases it once.
     unsafe {
-        let contents = Box::from_raw((*array).private_data.cast::<Contents>());
-        for child in &contents.children {
+        let children = Box::from_raw((*array).private_data.cast::<Children>());
+        for child in children.iter() {
             drop(OwnedArray::made(*Box::from_raw(*child)));
         }
         (*array).release = None;
@@ -114,14 +120,22 @@ impl Formats {
     /// Of these format strings, which have no dictionaries.
     ///
     /// # Errors
-    /// `Unsupported` for nested types and others that are no columns here.
+    /// `Unsupported` for nested types and others that are no columns here; `Invalid` for what is no format, and for
+    /// more than [`MAX_FIELDS`].
     pub fn parse<'f>(formats: impl IntoIterator<Item = &'f str>) -> Result<Self> {
         let mut all = Self { formats: Vec::new(), schema: Schema { fields: Vec::new() } };
         for (i, format) in formats.into_iter().enumerate() {
+            if i >= MAX_FIELDS as usize {
+                return Err(ColumnError::invalid(format!("more than {MAX_FIELDS} columns")));
+            }
             let ty = Type::parse(format).map_err(|e| e.at(format_args!("column {i}")))?;
+            // Any text is a time zone as far as the type is concerned, but the interface's strings end with a 0.
+            let text = CString::new(format).map_err(|_| {
+                let format = format.escape_debug();
+                ColumnError::invalid(format!("column {i}: format '{format}' has a 0 in it"))
+            })?;
             all.schema.fields.push(Field { name: String::new(), ty, index: None });
-            // A format that was parsed has no 0 in it.
-            all.formats.push(CString::new(format).unwrap_or_default());
+            all.formats.push(text);
         }
         Ok(all)
     }

@@ -133,22 +133,32 @@ fn batch_open(
     partitioning: JLongArray<'_>,
 ) -> Result<i64, CallError> {
     let structs = Structs::at(arrays, schemas, number(columns, "number of columns")?)?;
-    // Before anything can fail: from here on the structs are released in any case.
-    let (arrays, schemas) = structs.take();
-    let types = formats(&call.text(&types)?)?;
-    let partitioning = call.longs(&partitioning)?;
-    open(arrays, schemas, number(rows, "number of rows")?, &types, &partitioning).map(|batch| BATCHES.insert(batch))
+    let arguments = call.text(&types).and_then(|types| Ok((types, call.longs(&partitioning)?)));
+    let (types, partitioning) = match arguments {
+        Ok(arguments) => arguments,
+        Err(e) => {
+            // The JVM may have thrown that it has no memory, and what releases the structs may call it.
+            call.with_nothing_thrown(|| drop(structs.take()))?;
+            return Err(e);
+        }
+    };
+    open(&structs, rows, &types, &partitioning).map(|batch| BATCHES.insert(batch))
 }
 
-fn open(
-    arrays: Vec<OwnedArray>,
-    schemas: Vec<OwnedSchema>,
-    rows: usize,
-    types: &Formats,
-    partitioning: &[i64],
-) -> Result<PartitionedBatch, CallError> {
+/// Takes the structs over before anything can fail: from there on they are released in any case.
+fn open(structs: &Structs, rows: i32, types: &str, partitioning: &[i64]) -> Result<PartitionedBatch, CallError> {
+    let (arrays, schemas) = structs.take();
+    let (rows, types) = (number(rows, "number of rows")?, formats(types)?);
+    let (columns, want) = (structs.columns, types.schema().fields.len());
+    // Which ones are released is not known any more: what is left must not be taken for neighbours.
+    if arrays.len() != columns || schemas.len() != columns || want != columns {
+        let (arrays, schemas) = (arrays.len(), schemas.len());
+        return Err(CallError::invalid(format!(
+            "{arrays} arrays and {schemas} schemas of {columns} are not released, and there are {want} types"
+        )));
+    }
     // SAFETY: the structs are as the interface defines them, by the contract of NativeColumns.batchOpen.
-    let batch = unsafe { Batch::of_columns(arrays, schemas, rows, types.schema())? };
+    let batch = unsafe { Batch::of_columns(arrays, schemas, rows, &types)? };
     let ids = ids(&batch, partitioning)?;
     Ok(PartitionedBatch { batch, ids })
 }
@@ -237,6 +247,7 @@ fn decoder_decode(
     let frames = unsafe { std::slice::from_raw_parts(source as *const u8, number(source_bytes, "bytes of frames")?) };
     let BatchDecoder { decoder, formats, share } = &mut *decoder;
     let structs = Structs::at(arrays, schemas, formats.schema().fields.len())?;
+    share.set(ColumnDecoder::scratch_bound(frames));
     let decoded = decoder.decode(formats.schema(), frames, usize::MAX);
     share.set(decoder.retained_bytes());
     let (batch, _) = decoded?;
@@ -246,4 +257,150 @@ fn decoder_decode(
 
 fn decoder_close(_: &mut Call<'_>, decoder: i64) -> Result<i32, CallError> {
     DECODERS.remove(decoder).map(|_| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{CStr, c_void};
+    use std::ptr::{null, null_mut};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::error::Reason;
+
+    /// How often the arrays and the schemas of a test were released.
+    #[derive(Default)]
+    struct Releases {
+        arrays: AtomicUsize,
+        schemas: AtomicUsize,
+    }
+
+    /// Of arrays, of schemas.
+    type Count = (usize, usize);
+
+    unsafe extern "C" fn release_array(array: *mut ArrowArray) {
+        // SAFETY: `columns` sets this callback, and `private_data` with it to counts that live as long as the test.
+        unsafe {
+            (*(*array).private_data.cast::<Releases>()).arrays.fetch_add(1, Ordering::SeqCst);
+            (*array).release = None;
+        }
+    }
+
+    unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
+        // SAFETY: as for arrays.
+        unsafe {
+            (*(*schema).private_data.cast::<Releases>()).schemas.fetch_add(1, Ordering::SeqCst);
+            (*schema).release = None;
+        }
+    }
+
+    fn schema(format: &CStr, releases: &Releases) -> ArrowSchema {
+        ArrowSchema {
+            format: format.as_ptr(),
+            name: null(),
+            metadata: null(),
+            flags: 2,
+            n_children: 0,
+            children: null_mut(),
+            dictionary: null_mut(),
+            release: Some(release_schema),
+            private_data: std::ptr::from_ref(releases).cast_mut().cast(),
+        }
+    }
+
+    /// Opens a batch of two columns of two longs each, after `change` has been at the structs. Says whether that went
+    /// well, and how many arrays and schemas had been released before and after the batch was dropped.
+    fn open_columns(
+        types: &str,
+        partitioning: &[i64],
+        change: impl FnOnce(&mut [ArrowArray], &mut [ArrowSchema]),
+    ) -> (Result<Vec<u32>, CallError>, [Count; 2]) {
+        let releases = Releases::default();
+        let values = [1i64, 2];
+        let mut buffers: [*const c_void; 2] = [null(), values.as_ptr().cast()];
+        let addresses = buffers.as_mut_ptr();
+        let array = || ArrowArray {
+            length: 2,
+            n_buffers: 2,
+            buffers: addresses,
+            release: Some(release_array),
+            private_data: std::ptr::from_ref(&releases).cast_mut().cast(),
+            ..ArrowArray::released()
+        };
+        let (mut arrays, mut schemas) = ([array(), array()], [schema(c"l", &releases), schema(c"l", &releases)]);
+        change(&mut arrays, &mut schemas);
+        let structs = Structs { arrays: arrays.as_mut_ptr(), schemas: schemas.as_mut_ptr(), columns: 2 };
+        let count = || (releases.arrays.load(Ordering::SeqCst), releases.schemas.load(Ordering::SeqCst));
+        let opened = open(&structs, 2, types, partitioning);
+        let before = count();
+        let opened = opened.map(|batch| batch.ids.clone());
+        assert!(arrays.iter().all(|a| a.release.is_none()) && schemas.iter().all(|s| s.release.is_none()));
+        (opened, [before, count()])
+    }
+
+    #[test]
+    fn a_batch_keeps_its_arrays_until_it_is_dropped_and_not_its_schemas() {
+        let (ids, releases) = open_columns("l\nl", &[ROUND_ROBIN, 3, i64::from(i32::MAX)], |_, _| {});
+        // Spark's counter goes on at -2^31, whose modulus by 3 is 1.
+        assert_eq!(ids.expect("a batch"), [1, 2]);
+        assert_eq!(releases, [(0, 2), (2, 2)]);
+    }
+
+    #[test]
+    fn whatever_is_refused_is_released_once() {
+        for (types, partitioning, reason) in [
+            ("l\nl", &[][..], Reason::Invalid),
+            ("l\nl", &[HASH, 0, 0], Reason::Invalid),
+            ("l\nl", &[HASH, 3, 2], Reason::Invalid),
+            ("l", &[SINGLE, 1], Reason::Invalid),
+            ("l\ntsu:a\0b", &[SINGLE, 1], Reason::Invalid),
+            ("l\ni", &[SINGLE, 1], Reason::Unsupported),
+            ("l\n+s", &[SINGLE, 1], Reason::Unsupported),
+        ] {
+            let (opened, releases) = open_columns(types, partitioning, |_, _| {});
+            assert_eq!(opened.map_err(|e| e.reason), Err(reason), "{types:?} {partitioning:?}");
+            assert_eq!(releases, [(2, 2); 2], "{types:?} {partitioning:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_when_others_are_released_already_is_no_batch() {
+        // The second array would get the first schema, and the types would be those of one column.
+        let (opened, releases) = open_columns("l", &[SINGLE, 1], |arrays, schemas| {
+            arrays[0].release = None;
+            schemas[1].release = None;
+        });
+        let error = opened.expect_err("no batch");
+        assert_eq!(error.reason, Reason::Invalid);
+        assert!(error.message.contains("1 arrays and 1 schemas of 2 are not released"), "{}", error.message);
+        assert_eq!(releases, [(1, 1); 2]);
+    }
+
+    #[test]
+    fn a_value_that_no_row_can_hold_sends_the_rows_another_way() {
+        let (opened, releases) = open_columns("l\nL", &[SINGLE, 1], |_, schemas| {
+            schemas[1].format = c"L".as_ptr();
+        });
+        assert!(opened.is_ok());
+        assert_eq!(releases, [(0, 2), (2, 2)]);
+        // One value of 16 bytes: 2^64 + 1.
+        let wide = [1i64, 1];
+        let mut buffers: [*const c_void; 2] = [null(), wide.as_ptr().cast()];
+        let addresses = buffers.as_mut_ptr();
+        let releases = Releases::default();
+        let mut array = ArrowArray {
+            length: 1,
+            n_buffers: 2,
+            buffers: addresses,
+            release: Some(release_array),
+            private_data: std::ptr::from_ref(&releases).cast_mut().cast(),
+            ..ArrowArray::released()
+        };
+        let mut schema = schema(c"d:18,2", &releases);
+        let structs = Structs { arrays: &mut array, schemas: &mut schema, columns: 1 };
+        let error = open(&structs, 1, "d:18,2", &[SINGLE, 1]).map(|_| ()).expect_err("no long");
+        assert_eq!(error.reason, Reason::Unsupported);
+        assert!(error.message.contains("column 0: row 0: the decimal has more than 18 digits"), "{}", error.message);
+        assert_eq!((releases.arrays.into_inner(), releases.schemas.into_inner()), (1, 1));
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) enum Reason {
     Busy = -14,
     /// A sealed frame is not the one that was sealed for where it lies, or that was written to a spill file.
     NotAuthentic = -15,
-    /// Columns for which there is no way here: their rows must go another way.
+    /// Columns or values for which there is no way here: their rows must go another way.
     Unsupported = -16,
 }
 
@@ -96,7 +96,8 @@ impl From<ColumnError> for CallError {
     fn from(e: ColumnError) -> Self {
         let reason = match e.kind {
             sluice_columns::ErrorKind::Invalid | sluice_columns::ErrorKind::Producer => Reason::Invalid,
-            sluice_columns::ErrorKind::Unsupported => Reason::Unsupported,
+            // Rows may have the value in another form: what Spark makes of it is Spark's to say.
+            sluice_columns::ErrorKind::Unsupported | sluice_columns::ErrorKind::Value => Reason::Unsupported,
             sluice_columns::ErrorKind::Corrupt => Reason::Corrupt,
             sluice_columns::ErrorKind::NoMemory => Reason::NoMemory,
         };

@@ -8,18 +8,27 @@ package io.sluice.nativebridge;
  * <p><b>Arrow's structs.</b> Columns come and go by Arrow's C Data Interface, each with an {@code ArrowArray} and an
  * {@code ArrowSchema}. The memory of the structs is the caller's: those of a batch lie behind each other, arrays from
  * one address on, schemas from another, both multiples of 8. What is passed in is taken over, so the structs in memory
- * count as released afterwards, and the producer's callback is called once, in the end or when the call fails. Structs
- * that are all zeros count as released. The buffers of what is given out are the native core's until the receiver calls
- * the callback, and are counted nowhere.
+ * count as released afterwards, and the producer's callback is called once, in the end or when the call fails; only
+ * where an address is 0 or no multiple of 8, or the number of columns is negative, is nothing taken over and no
+ * callback called. A callback must not throw. Structs that are all zeros count as released.
+ *
+ * <p><b>Memory that is counted nowhere.</b> The buffers of what is given out, which are the native core's until the
+ * receiver calls the callback. For an open batch 4 bytes a row, and for each value 8 or 16 bytes where a column has to
+ * be converted: dictionaries, decimals of up to 18 digits, times and dates in other units. For each thread that copies
+ * rows, 260 KiB, or the words of a row if they are more.
  *
  * <p><b>Types</b> are Arrow's format strings, one a line; {@code docs/engines.md} has those that there are.
  */
 public final class NativeColumns {
-  /** Partitions, for {@link #batchOpen}: all rows in partition 0. No numbers follow. */
+  /** Partitions, for {@link #batchOpen}: all rows in partition 0. Their number must not be negative; none follow. */
   public static final int SINGLE = 0;
   /** Partitions by Spark's hash; the numbers of the key columns follow. */
   public static final int HASH = 1;
-  /** Partitions in turn; the number follows that Spark's counter has before the first row. */
+  /**
+   * Partitions in turn; the number follows that Spark's counter has before the first row. The caller carries the
+   * counter from batch to batch: it grows by the rows of each and wraps as an int. A task that runs again must give
+   * each row the same partition, so its rows must come in the same order.
+   */
   public static final int ROUND_ROBIN = 2;
 
   private NativeColumns() {}
@@ -40,7 +49,8 @@ public final class NativeColumns {
    * @param rows of each column
    * @param types of which the columns' values must be; in which layout, and whether in a dictionary, is theirs
    * @param partitioning one of the kinds above, the number of partitions, and what follows for the kind
-   * @return a handle; {@link NativeCore#UNSUPPORTED} when the rows must go another way
+   * @return a handle; {@link NativeCore#UNSUPPORTED} when the rows must go another way, for their types or for a value
+   *     that no row can hold in this form; {@link NativeCore#INVALID} when structs and arguments contradict each other
    */
   public static native long batchOpen(
       long arrays, long schemas, int columns, int rows, String types, long[] partitioning);
@@ -50,7 +60,7 @@ public final class NativeColumns {
    *
    * @param first the batch's first row that is not copied yet
    * @param filled bytes of rows and number of entries that the page has; changed to what it has then
-   * @return how many rows were copied
+   * @return how many rows were copied; 0 when the next one does not fit: its {@link #batchRowBytes} and 8 must be free
    */
   public static native int batchToPage(long batch, int first, long page, long capacity, long[] filled);
 
@@ -68,8 +78,8 @@ public final class NativeColumns {
    *
    * @param arrays where the columns' arrays go; what is there is overwritten
    * @param schemas where their types go, nullable and without names
-   * @return number of rows; {@link NativeCore#CORRUPT}; {@link NativeCore#UNSUPPORTED} when strings are not UTF-8.
-   *     Nothing is written when it fails
+   * @return number of rows; {@link NativeCore#CORRUPT}; {@link NativeCore#UNSUPPORTED} when strings are not UTF-8, or
+   *     one column has more than 2 GiB of bytes. Nothing is written when it fails
    */
   public static native long decoderDecode(
       long decoder, long source, long sourceBytes, long arrays, long schemas);

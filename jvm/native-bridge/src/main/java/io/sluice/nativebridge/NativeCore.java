@@ -114,9 +114,10 @@ public final class NativeCore {
 
   /**
    * Bytes of heap outside the arenas that the native core holds now: the scratch memory of encoders and decoders of all
-   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs
-   * (16 bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition),
-   * and read buffers of commits where the arena was at its limit.
+   * threads and of {@link NativeColumns#decoderOpen} (between two calls at most 4 MiB each, 8 MiB for a decoder of
+   * {@link NativeColumns}; while a call runs, the most that it can need), the indexes of runs (16 bytes for each
+   * partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition), and read buffers
+   * of commits where the arena was at its limit. Not in it: what {@link NativeColumns} says is counted nowhere.
    */
   public static native long scratchBytes();
 

@@ -109,7 +109,7 @@ final class NativeColumnsTest {
   void whatIsRefusedIsReleasedAndSaysWhy() throws IOException {
     byte[] frames = encode(rows());
     decode(frames);
-    assertRefused(NativeCore.UNSUPPORTED, "column 1: ('') has values of type Int32", take("l\nl\nu", 0, 1));
+    assertRefused(NativeCore.UNSUPPORTED, "column 1 has values of format 'i', 'l' is expected", take("l\nl\nu", 0, 1));
     decode(frames);
     assertRefused(NativeCore.UNSUPPORTED, "column 2", take("l\ni\n+l", 0, 1));
     decode(frames);
@@ -120,10 +120,55 @@ final class NativeColumnsTest {
     assertRefused(NativeCore.INVALID, "1001", NativeColumns.batchOpen(arrays(), schemas(), COLUMNS, ROWS + 1, TYPES,
         new long[] {NativeColumns.SINGLE, 1}));
     // Released structs are no batch.
-    assertRefused(NativeCore.INVALID, "0 arrays", take(TYPES, NativeColumns.SINGLE, 1));
+    assertRefused(NativeCore.INVALID, "0 arrays and 0 schemas of 3", take(TYPES, NativeColumns.SINGLE, 1));
     frames[100] ^= 1;
     assertRefused(NativeCore.CORRUPT, "frame at byte 0", decode(frames));
     assertRefused(NativeCore.UNSUPPORTED, "column 0", NativeColumns.decoderOpen("+s"));
+  }
+
+  @Test
+  void aBatchIsReleasedWhereAnArgumentIsMissing() throws IOException {
+    byte[] frames = encode(rows());
+    decode(frames);
+    assertEquals(NativeCore.INVALID, take(null, NativeColumns.SINGLE, 1));
+    for (int column = 0; column < COLUMNS; column++) {
+      assertReleased(column);
+    }
+    decode(frames);
+    assertEquals(NativeCore.INVALID, take(TYPES, (long[]) null));
+    for (int column = 0; column < COLUMNS; column++) {
+      assertReleased(column);
+    }
+  }
+
+  @Test
+  void rowsInTurnGoOnInTheNextBatchWhereSparksCounterOverflows() throws IOException {
+    byte[] frames = encode(rows());
+    int counter = Integer.MAX_VALUE - ROWS - 10;
+    try (Lease page = Lease.tryTake(1 << 20)) {
+      for (int batches = 0; batches < 2; batches++) {
+        decode(frames);
+        long batch = NativeException.check(take(TYPES, NativeColumns.ROUND_ROBIN, 7, counter));
+        assertEquals(ROWS, NativeColumns.batchToPage(batch, 0, page.address(), page.bytes(), new long[2]));
+        for (int row = 0; row < ROWS; row++) {
+          // Spark: an int that is counted up before each row, and pmod.
+          counter++;
+          assertEquals(Math.floorMod(counter, 7), (int) (entry(page.address() + page.bytes(), row) >>> 32));
+        }
+        NativeColumns.batchClose(batch);
+      }
+    }
+    assertTrue(counter < 0, "it has wrapped");
+  }
+
+  @Test
+  void stringsThatAreNotUtf8AreNoColumnAndNothingIsWritten() throws IOException {
+    List<byte[]> rows = rows();
+    rows.get(ROWS / 2)[32] = (byte) 0xFF;
+    assertRefused(NativeCore.UNSUPPORTED, "column 2", decode(encode(rows)));
+    for (int column = 0; column < COLUMNS; column++) {
+      assertReleased(column);
+    }
   }
 
   @Test

@@ -23,13 +23,13 @@ class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, part
   override def nodeName: String = "SluicePartitions"
 
   /**
-   * Takes the tags of the exchange above it, which rules of other extensions may ask each node for; not those by which
-   * Spark finds the nodes of a logical operator.
+   * Takes the tags of the exchange above it, which rules of other extensions may ask each node for, and inherits the
+   * child's logical operator.
    */
   private[plan] def withTagsOf(exchange: SparkPlan): SluicePartitionsExec = {
     copyTagsFrom(exchange)
     unsetTagValue(SparkPlan.LOGICAL_PLAN_TAG)
-    unsetTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG)
+    child.logicalLink.foreach(operator => setTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG, operator))
     this
   }
 
