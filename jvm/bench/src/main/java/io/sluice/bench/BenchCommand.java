@@ -74,12 +74,16 @@ final class BenchCommand implements Callable<Integer> {
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
-          + "sluice-rdma, sluice-cache, no-network. "
+          + "sluice-rdma, sluice-cache, comet and comet+sluice (see --peer-jar), no-network. "
           + "Default: stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",
       description = "Another build of Sluice, the jar of the engine sluice-old, so that two builds are compared run by "
           + "run.") private Path oldJar;
+
+  @Option(names = "--peer-jar", paramLabel = "NAME=JAR",
+      description = "The jar of another library: comet=JAR, DataFusion Comet 0.12's for the Spark of --spark, for the "
+          + "engines comet and comet+sluice.") private Map<String, Path> peerJars = Map.of();
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
@@ -191,7 +195,7 @@ final class BenchCommand implements Callable<Integer> {
     if (eventLogs != null) {
       Files.createDirectories(eventLogs);
     }
-    Workplace workplace = Workplace.current().with(plan.oldJar);
+    Workplace workplace = Workplace.current().with(plan.oldJar, plan.peerJars);
     if (potential && chart == null) {
       chart = workplace.root().resolve("build/potential.svg");
     }
@@ -225,9 +229,10 @@ final class BenchCommand implements Callable<Integer> {
    *
    * @param hosts null if {@code master} is to be used as it is
    * @param oldJar null without the engine {@code sluice-old}
+   * @param peerJars of the engines' peers, by their names
    */
   private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
-      Hosts hosts, Path oldJar) {}
+      Hosts hosts, Path oldJar, Map<String, Path> peerJars) {}
 
   private Plan plan() {
     checkRounds();
@@ -242,7 +247,7 @@ final class BenchCommand implements Callable<Integer> {
     }
     return new Plan(sizings(), engines(), settings,
         Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
-        oldJar());
+        oldJar(), peerJars());
   }
 
   /** The jar of the engine {@code sluice-old}, where driver and executors find it from any folder; null without it. */
@@ -256,6 +261,28 @@ final class BenchCommand implements Callable<Integer> {
       throw new IllegalArgumentException("--old-jar " + oldJar + ": there is no such file");
     }
     return wanted ? oldJar.toAbsolutePath() : null;
+  }
+
+  /** The jars of the engines' peers, where driver and executors find them from any folder. */
+  private Map<String, Path> peerJars() {
+    Set<String> wanted = engines().stream().flatMap(engine -> engine.peer().stream()).collect(Collectors.toSet());
+    for (Map.Entry<String, Path> jar : peerJars.entrySet()) {
+      if (!wanted.contains(jar.getKey())) {
+        throw new IllegalArgumentException("--peer-jar " + jar.getKey() + " is for none of the engines");
+      }
+      if (!Files.isRegularFile(jar.getValue())) {
+        throw new IllegalArgumentException("--peer-jar " + jar.getKey() + "=" + jar.getValue()
+            + ": there is no such file");
+      }
+    }
+    Map<String, Path> jars = new LinkedHashMap<>();
+    for (String peer : wanted) {
+      if (!peerJars.containsKey(peer)) {
+        throw new IllegalArgumentException("the engine " + peer + " needs --peer-jar " + peer + "=JAR");
+      }
+      jars.put(peer, peerJars.get(peer).toAbsolutePath());
+    }
+    return jars;
   }
 
   private Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {

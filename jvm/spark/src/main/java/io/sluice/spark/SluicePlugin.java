@@ -5,8 +5,10 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.cleanup.EndedExecutions;
 import io.sluice.spark.cleanup.RemovalPoll;
 import io.sluice.spark.cleanup.RemovalRequest;
+import io.sluice.spark.comet.CometSession;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
+import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.conf.Store;
 import io.sluice.spark.events.ApplicationEvents;
@@ -31,6 +33,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -94,6 +97,7 @@ public final class SluicePlugin implements SparkPlugin {
         settings.memory().limit().warning().ifPresent(LOG::warn);
         if (settings.sqlExchange()) {
           SessionExtension.addTo(plugin.conf());
+          reportComet(settings, plugin.conf());
         }
         if (settings.sqlCleanup() != SqlCleanup.OFF) {
           removeShufflesOfEndedExecutions(context);
@@ -110,6 +114,12 @@ public final class SluicePlugin implements SparkPlugin {
         withTab = context;
       }
       return JarBuild.ofThisProcess().toSettings();
+    }
+
+    private static void reportComet(Settings settings, SparkConf conf) {
+      if (SessionExtension.isSqlThere()) {
+        CometSession.report(settings.enabled() && conf.getBoolean(SluiceSettings.COMET.key(), true));
+      }
     }
 
     private static void countRefusedExecutor() {

@@ -215,12 +215,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /**
    * Before a query of the session is planned on this thread: whether it may have Comet's exchanges. They are carried as
    * rows of SQL are, so what stands against those for a whole application stands against them.
-   *
-   * @param carried whether all columns of the query have types that Sluice carries for Comet
    */
-  public void prepareSession(boolean carried) {
+  public void prepareSession() {
     CometSession.prepare(
-        carried && SessionSettings.comet() && policy.fallbackOfApplication(conf).isEmpty(), getClass().getName());
+        SessionSettings.comet() && policy.fallbackOfApplication(conf).isEmpty(), getClass().getName());
   }
 
   /**

@@ -5,30 +5,41 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.apache.logging.log4j.Level;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** DataFusion Comet: its operators above Sluice's shuffle; with its own shuffle, Sluice's plugin leaves it alone. */
+/**
+ * DataFusion Comet: its operators above Sluice's shuffle, with exchanges of rows and with its own ones; with its own
+ * shuffle, Sluice's plugin leaves it alone.
+ */
 @InAll
-@Timeout(300)
+@Timeout(900)
 class CometTest {
   private static final String SHUFFLE_MANAGER = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager";
   private static final Map<String, String> SETTINGS = new TreeMap<>(Map.of(
       "spark.comet.enabled", "true", "spark.comet.exec.enabled", "true",
       "spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "1g",
       "spark.sql.adaptive.enabled", "true"));
+  private static final int QUERIES = Integer.getInteger("systemtests.queries", 40);
   private static final String JOIN = "SELECT e.name, count(*) AS n, sum(e.k) AS total FROM facts e JOIN facts o "
       + "ON e.id = o.k WHERE e.d < 200 GROUP BY e.name";
 
@@ -80,22 +91,167 @@ class CometTest {
     }
   }
 
+  /** Comet 0.12, whose exchanges Sluice carries; those of another Comet stay as they are, and so the test is skipped. */
+  private static Neighbour cometWithExchanges() {
+    Neighbour comet = Neighbour.load("comet");
+    if (!version().startsWith("0.12.")) {
+      comet.close();
+      assumeTrue(false, "Sluice does not carry the exchanges of Comet " + version());
+    }
+    return comet;
+  }
+
+  private static SparkApplication.Builder carried() {
+    return application(Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin");
+  }
+
+  private static boolean hasCometsExchange(String plan) {
+    return plan.contains("CometExchange") || plan.contains("CometColumnarExchange");
+  }
+
   @Test
   void cometsExchangesAreCarriedBySluice() {
     assumeTrue(Engine.UNDER_TEST.isSluice());
     Fingerprint expected = onStock();
     String[] plan = new String[1];
-    try (Neighbour comet = Neighbour.load("comet");
-        SparkApplication application = application(
-            Engine.UNDER_TEST, "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin").start()) {
-      assumeTrue(version().startsWith("0.12."), "the exchanges of another Comet stay as they are");
+    try (Neighbour comet = cometWithExchanges(); LogCapture log = LogCapture.open();
+        SparkApplication application = carried().start()) {
+      assertEquals(1, log.messages(Level.INFO, "Comet 0.12.0: its exchanges are carried by Sluice").size());
       assertEquals(expected, result(application, plan));
       assertTrue(plan[0].contains("CometExchange"), plan[0]);
       assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= 3);
       assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+      assertTrue(ProcessCounters.here(Counter.READ_DECODE_NANOS) > 0);
       application.session().conf().set("spark.sluice.comet", "false");
       assertEquals(expected, result(application, plan));
-      assertFalse(plan[0].contains("CometExchange") || plan[0].contains("CometColumnarExchange"), plan[0]);
+      assertFalse(hasCometsExchange(plan[0]), plan[0]);
+      application.session().conf().set("spark.sluice.comet", "true");
+      assertEquals(expected, result(application, plan));
+      assertTrue(plan[0].contains("CometExchange"), plan[0]);
+      application.session().conf().set("spark.sluice.enabled", "false");
+      assertEquals(expected, result(application, plan));
+      assertFalse(hasCometsExchange(plan[0]), plan[0]);
+      assertTrue(ProcessCounters.here(Counter.SHUFFLES_STOCK) > 0);
+      NativeMemory.assertAllReturned();
+    }
+  }
+
+  @Test
+  void theExchangesMetricsAreCometsAndSparks() {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Path folder = SparkApplication.workDir().resolve("comet-metrics");
+    try (Neighbour comet = cometWithExchanges(); SparkApplication application = carried().start()) {
+      facts(application.session(), folder);
+      Dataset<Row> rows = application.session().sql("SELECT /*+ REPARTITION(5, k) */ * FROM facts");
+      assertEquals(20_000, Fingerprint.of(rows).rows());
+      for (String name : List.of("dataSize", "decode_time", "input_batches", "repart_time", "shuffleBytesWritten",
+          "localBytesRead")) {
+        assertTrue(Plans.metric(rows, name).stream().anyMatch(value -> value > 0), name);
+      }
+      for (String name : List.of("shuffleRecordsWritten", "recordsRead")) {
+        assertTrue(Plans.metric(rows, name).contains(20_000L), name + ": " + Plans.metric(rows, name));
+      }
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  static List<Map<String, String>> clusters() {
+    return List.of(Map.of(), Map.of("spark.io.encryption.enabled", "true"),
+        Map.of("spark.executor.extraJavaOptions", "-D" + NativeLibrary.PROPERTY + "=/no/such/library.so"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("clusters")
+  void executorsInProcessesOfTheirOwn(Map<String, String> settings) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Fingerprint expected = onStock();
+    String[] plan = new String[1];
+    try (Neighbour comet = cometWithExchanges(); SparkApplication application = carried().setAll(settings)
+        .master(SparkApplication.CLUSTER).addToExecutorClassPath(comet.classPath()).start().awaitExecutors(2)) {
+      assertEquals(expected, result(application, plan));
+      assertTrue(plan[0].contains("CometExchange"), plan[0]);
+      Map<Counter, Long> executors = ProcessCounters.ofExecutors(application.context());
+      assertTrue(executors.get(Counter.READ_REMOTE_BLOCKS) > 0, executors::toString);
+      assertTrue(executors.get(Counter.READ_RECORDS) > 20_000, executors::toString);
+      assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+    }
+  }
+
+  @Test
+  void manyBatchesAreSpilled() {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    String query = "SELECT /*+ REPARTITION(40, id) */ *, sha2(CAST(id AS STRING), 512) AS t FROM facts";
+    Path folder = SparkApplication.workDir().resolve("comet-spills");
+    Fingerprint expected;
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      Tables.events(stock.session(), 600_000, 3).write().mode("overwrite").parquet(folder.toString());
+      stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+      expected = Fingerprint.of(stock.session().sql(query)).unordered();
+    }
+    try (Neighbour comet = cometWithExchanges();
+        SparkApplication application = carried().set("spark.memory.offHeap.size", "64m").start()) {
+      application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+      Dataset<Row> rows = application.session().sql(query);
+      assertEquals(expected, Fingerprint.of(rows).unordered());
+      assertTrue(Plans.shape(rows).toString().contains("CometExchange"), () -> Plans.shape(rows).toString());
+      assertTrue(ProcessCounters.here(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+      NativeMemory.assertAllReturned();
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  static List<Map<String, String>> readers() {
+    return List.of(Map.of(), Map.of("spark.io.encryption.enabled", "true"));
+  }
+
+  /**
+   * The rows that Comet gives with its own shuffle. A failure names the query's number; {@code
+   * -Dsystemtests.query=<number>} runs that one alone, {@code -Dsystemtests.queries=<count>} more of them.
+   */
+  @ParameterizedTest
+  @MethodSource("readers")
+  void generatedQueriesHaveTheResultsOfCometsOwnShuffle(Map<String, String> settings) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Integer one = Integer.getInteger("systemtests.query");
+    List<CometQuery> queries = one != null ? List.of(new CometQuery(one))
+        : IntStream.range(0, QUERIES).mapToObj(CometQuery::new).toList();
+    Path folder = SparkApplication.workDir().resolve("comet-queries");
+    try {
+      List<Fingerprint> comets = new ArrayList<>();
+      try (Neighbour comet = cometWithExchanges(); SparkApplication own = SparkApplication.on(Engine.STOCK)
+          .setAll(SETTINGS).set("spark.plugins", "org.apache.spark.CometPlugin").manager(SHUFFLE_MANAGER).start()) {
+        CometQuery.write(own.session(), folder.toString());
+        own.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> comets.add(results(query, own, new int[1])));
+      }
+      int[] exchanges = new int[1];
+      try (Neighbour comet = cometWithExchanges(); SparkApplication application = carried().setAll(settings).start()) {
+        application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        for (int i = 0; i < queries.size(); i++) {
+          CometQuery query = queries.get(i);
+          assertEquals(comets.get(i), results(query, application, exchanges), query::toString);
+          NativeMemory.assertAllReturned();
+        }
+        assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+      }
+      assertTrue(one != null || exchanges[0] > QUERIES / 2, () -> "too few plans with Comet's exchanges: "
+          + exchanges[0]);
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Fingerprint results(CometQuery query, SparkApplication application, int[] exchanges) {
+    Dataset<Row>[] ran = new Dataset[1];
+    try {
+      Fingerprint result = query.result(application.session(), ran);
+      exchanges[0] += hasCometsExchange(Plans.shape(ran[0]).toString()) ? 1 : 0;
+      return result;
+    } catch (RuntimeException e) {
+      throw new AssertionError(query.toString(), e);
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * A library that users run beside Sluice in one application. While it is open, applications that this thread starts
@@ -23,9 +24,11 @@ final class Neighbour implements AutoCloseable {
   /** Kept while the process runs: Spark keeps objects of their classes in static fields. */
   private static final Map<String, ClassLoader> LOADED = new HashMap<>();
 
+  private final List<URL> urls;
   private final ClassLoader before = Thread.currentThread().getContextClassLoader();
 
-  private Neighbour(ClassLoader classes) {
+  private Neighbour(ClassLoader classes, List<URL> urls) {
+    this.urls = urls;
     Thread.currentThread().setContextClassLoader(classes);
   }
 
@@ -36,8 +39,14 @@ final class Neighbour implements AutoCloseable {
         () -> "the neighbours' jars are not in " + home + "; ./sluice test --all puts them there");
     Path folder = home.resolve(name);
     assumeTrue(Files.isDirectory(folder), () -> name + " has no build for this Spark line: " + home.getFileName());
+    List<URL> urls = jars(folder);
     return new Neighbour(LOADED.computeIfAbsent(name,
-        key -> new URLClassLoader(jars(folder).toArray(new URL[0]), Neighbour.class.getClassLoader())));
+        key -> new URLClassLoader(urls.toArray(new URL[0]), Neighbour.class.getClassLoader())), urls);
+  }
+
+  /** Its jars, as in a class path. */
+  String classPath() {
+    return urls.stream().map(URL::getPath).collect(Collectors.joining(":"));
   }
 
   private static List<URL> jars(Path folder) {

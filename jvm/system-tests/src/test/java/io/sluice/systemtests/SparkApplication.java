@@ -146,6 +146,11 @@ final class SparkApplication implements AutoCloseable {
       return this;
     }
 
+    /** Libraries that executors in processes of their own load with Sluice's jar. */
+    Builder addToExecutorClassPath(String more) {
+      return set("spark.executor.extraClassPath", executorClassPath() + ":" + more);
+    }
+
     /** Sets those of the settings that the engine knows: stock gets no {@code spark.sluice.*} keys. */
     Builder setAll(Map<String, String> more) {
       more.forEach((key, value) -> {

@@ -128,8 +128,7 @@ public final class Application implements AutoCloseable {
   }
 
   private static List<Path> jars(Engine engine, Workplace workplace) {
-    List<Path> jars = new ArrayList<>();
-    workplace.jarOf(engine).ifPresent(jars::add);
+    List<Path> jars = workplace.jarsOf(engine);
     jars.add(workplace.benchJar());
     return jars;
   }

@@ -3,6 +3,7 @@ package io.sluice.bench.run;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** A way to shuffle, by its name on the command line. */
@@ -30,6 +31,14 @@ public enum Engine {
   /** Mode CACHE_ONLY: map output in memory while there is room, moved by Spark's block transfer. */
   SLUICE_CACHE("sluice-cache", Jar.CURRENT, mode("CACHE_ONLY")),
 
+  /** DataFusion Comet with its own shuffle. */
+  COMET("comet", Jar.NONE, comet(
+      "org.apache.spark.CometPlugin", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"), "comet"),
+
+  /** Comet's operators, with Comet's exchanges on Sluice's shuffle. */
+  COMET_SLUICE("comet+sluice", Jar.CURRENT, comet(
+      "io.sluice.spark.SluicePlugin,org.apache.spark.CometPlugin", "io.sluice.spark.SluiceShuffleManager"), "comet"),
+
   /** Spark's own shuffle with blocks that need no network, so with wrong results: what a network could give at most. */
   NO_NETWORK("no-network", Jar.NONE, Map.of(
       "spark.shuffle.manager", "io.sluice.bench.driver.NetworkBypass"));
@@ -40,11 +49,26 @@ public enum Engine {
   private final String label;
   private final Jar jar;
   private final Map<String, String> settings;
+  private final String peer;
 
   Engine(String label, Jar jar, Map<String, String> settings) {
+    this(label, jar, settings, null);
+  }
+
+  Engine(String label, Jar jar, Map<String, String> settings, String peer) {
     this.label = label;
     this.jar = jar;
     this.settings = settings;
+    this.peer = peer;
+  }
+
+  /** Comet wants Spark's off-heap memory, which Sluice then uses, too. */
+  private static Map<String, String> comet(String plugins, String manager) {
+    return Map.of(
+        "spark.plugins", plugins,
+        "spark.shuffle.manager", manager,
+        "spark.memory.offHeap.enabled", "true",
+        "spark.memory.offHeap.size", "2g");
   }
 
   private static Map<String, String> mode(String mode) {
@@ -67,6 +91,11 @@ public enum Engine {
   /** Which build of Sluice is on the class path. */
   public Jar jar() {
     return jar;
+  }
+
+  /** The library of others that the engine is, or is beside: its name in {@code --peer-jar}. */
+  public Optional<String> peer() {
+    return Optional.ofNullable(peer);
   }
 
   /** The Spark settings that choose this engine. */

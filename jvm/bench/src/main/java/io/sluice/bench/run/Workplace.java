@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * Where things are in a checkout. Everything that is written goes below {@code build/}.
@@ -16,8 +16,9 @@ import java.util.Optional;
  * @param root the checkout
  * @param sluiceJar the product
  * @param oldSluiceJar another build of it, for the engine {@code sluice-old}; null unless the user named one
+ * @param peerJars those of other libraries, by the name that {@link Engine#peer} has for them
  */
-public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar) {
+public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String, Path> peerJars) {
 
   /** The checkout whose {@code ./sluice} started this process; the script passes paths in the environment. */
   public static Workplace current() {
@@ -27,21 +28,24 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar) {
       throw new IllegalStateException(
           "SLUICE_ROOT and SLUICE_JAR are not set: start this with ./sluice bench or ./sluice demo");
     }
-    return new Workplace(Path.of(root), Path.of(jar), null);
+    return new Workplace(Path.of(root), Path.of(jar), null, Map.of());
   }
 
   /** The same with {@code oldJar} for the engine {@code sluice-old}; it may be null. */
-  public Workplace with(Path oldJar) {
-    return new Workplace(root, sluiceJar, oldJar);
+  public Workplace with(Path oldJar, Map<String, Path> ofPeers) {
+    return new Workplace(root, sluiceJar, oldJar, ofPeers);
   }
 
-  /** The build of Sluice that {@code engine} runs on, if it runs on any. */
-  Optional<Path> jarOf(Engine engine) {
-    return switch (engine.jar()) {
-      case NONE -> Optional.empty();
-      case CURRENT -> Optional.of(sluiceJar);
-      case OLD -> Optional.of(Objects.requireNonNull(oldSluiceJar, "no jar for " + engine.label()));
-    };
+  /** The jars of {@code engine}: the build of Sluice that it runs on, if any, and that of its peer. */
+  List<Path> jarsOf(Engine engine) {
+    List<Path> jars = new ArrayList<>();
+    switch (engine.jar()) {
+      case NONE -> { }
+      case CURRENT -> jars.add(sluiceJar);
+      case OLD -> jars.add(Objects.requireNonNull(oldSluiceJar, "no jar for " + engine.label()));
+    }
+    engine.peer().ifPresent(peer -> jars.add(Objects.requireNonNull(peerJars.get(peer), "no jar for " + peer)));
+    return jars;
   }
 
   public Path benchJar() {

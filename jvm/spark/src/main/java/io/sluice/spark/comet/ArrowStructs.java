@@ -14,6 +14,8 @@ final class ArrowStructs implements AutoCloseable {
   private final long[] arrays;
   private final long[] schemas;
   private final ReadMemory.Piece memory;
+  /** Where the format string of text is. */
+  private final long textFormat;
 
   ArrowStructs(int columns, ReadMemory source) {
     this.columns = columns;
@@ -21,9 +23,11 @@ final class ArrowStructs implements AutoCloseable {
     this.schemas = new long[columns];
     int arrayBytes = NativeColumns.arrayBytes();
     int schemaBytes = NativeColumns.schemaBytes();
-    long bytes = Math.max(1, (long) columns * (arrayBytes + schemaBytes));
+    long bytes = (long) columns * (arrayBytes + schemaBytes) + Long.BYTES;
     this.memory = source.take(bytes, "the structs of a batch of columns");
     Platform.setMemory(null, memory.address(), bytes, (byte) 0);
+    textFormat = memory.address() + bytes - Long.BYTES;
+    Platform.putByte(null, textFormat, (byte) 'u');
     for (int i = 0; i < columns; i++) {
       arrays[i] = memory.address() + (long) arrayBytes * i;
       schemas[i] = memory.address() + (long) arrayBytes * columns + (long) schemaBytes * i;
@@ -63,6 +67,14 @@ final class ArrowStructs implements AutoCloseable {
       Platform.copyMemory(null, schemas[i], null, otherSchemas[i], schemaBytes);
     }
     Platform.setMemory(null, memory.address(), (long) columns * (arrayBytes + schemaBytes), (byte) 0);
+  }
+
+  /**
+   * Makes a column of bytes one of text, which has the same buffers. The format string is this object's, so it must
+   * live until the schema has been read.
+   */
+  void callText(int column) {
+    Platform.putLong(null, schemas[column], textFormat);
   }
 
   /** Releases what nobody has taken over. */

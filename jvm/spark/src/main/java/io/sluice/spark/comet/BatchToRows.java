@@ -11,6 +11,7 @@ import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
@@ -29,6 +30,8 @@ public final class BatchToRows implements AutoCloseable {
   private final long[] numbers;
   private final CometVectors vectors;
   private final ArrowStructs structs;
+  private final Optional<SQLMetric> batches;
+  private final Optional<SQLMetric> nanos;
   /** Made for the first row that Spark's code makes. */
   private UnsafeProjection projection;
   private ToIntFunction<UnsafeRow> function;
@@ -48,6 +51,8 @@ public final class BatchToRows implements AutoCloseable {
    */
   public BatchToRows(CometDependency exchange, boolean nativeCore, ReadMemory memory) {
     this.schema = exchange.schema();
+    this.batches = exchange.writeMetric("input_batches");
+    this.nanos = exchange.writeMetric("repart_time");
     this.partitioning = new BatchPartitioning(exchange);
     Optional<String> known = nativeCore ? BatchTypes.of(schema) : Optional.empty();
     this.numbers = known.isPresent() ? partitioning.numbers() : null;
@@ -63,6 +68,13 @@ public final class BatchToRows implements AutoCloseable {
 
   /** Gives all rows of a batch to {@code sink}. */
   public void write(ColumnarBatch batch, Sink sink) throws IOException {
+    batches.ifPresent(metric -> metric.add(1));
+    long start = System.nanoTime();
+    divide(batch, sink);
+    nanos.ifPresent(metric -> metric.add(System.nanoTime() - start));
+  }
+
+  private void divide(ColumnarBatch batch, Sink sink) throws IOException {
     long handle = types == null || !vectors.canExport(batch) ? 0 : open(batch);
     if (handle == 0) {
       writeRows(batch, sink);

@@ -2,6 +2,7 @@ package io.sluice.spark.comet;
 
 import java.util.Optional;
 import java.util.StringJoiner;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.ByteType;
@@ -34,6 +35,20 @@ final class BatchTypes {
       formats.add(format);
     }
     return Optional.of(formats.toString());
+  }
+
+  /** The same with strings as bytes. Only of a schema that {@link #of} has formats for. */
+  static String decoded(StructType schema) {
+    StringJoiner formats = new StringJoiner("\n");
+    for (StructField field : schema.fields()) {
+      formats.add(field.dataType() instanceof StringType ? "z" : format(field.dataType()));
+    }
+    return formats.toString();
+  }
+
+  /** The columns that are strings. */
+  static int[] texts(StructType schema) {
+    return IntStream.range(0, schema.size()).filter(i -> schema.fields()[i].dataType() instanceof StringType).toArray();
   }
 
   private static String format(DataType type) {

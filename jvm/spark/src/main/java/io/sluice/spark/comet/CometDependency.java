@@ -3,9 +3,11 @@ package io.sluice.spark.comet;
 import io.sluice.spark.SluiceException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -65,6 +67,18 @@ public final class CometDependency {
   /** The columns, as the partitioning's keys name them. */
   Seq<?> attributes() {
     return (Seq<?>) get("outputAttributes");
+  }
+
+  /** The exchange's metric of decoding and decompression. */
+  SQLMetric decodeTime() {
+    return (SQLMetric) get("decodeTime");
+  }
+
+  /** A metric of Comet's writer by its name in the exchange; empty if the exchange has none of the name. */
+  @SuppressWarnings("unchecked")
+  Optional<SQLMetric> writeMetric(String name) {
+    Option<?> metric = ((scala.collection.Map<String, ?>) get("shuffleWriteMetrics")).get(name);
+    return metric.isDefined() ? Optional.of((SQLMetric) metric.get()) : Optional.empty();
   }
 
   ShuffleDependency<?, ?, ?> dependency() {

@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.Constructor;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
@@ -39,15 +38,13 @@ public final class CometReaders {
     }
   }
 
-  /** Pairs of 0 and batch, from frames; empty where batches must be made of rows. */
-  public static Optional<Iterator<Product2<Object, Object>>> decoded(CometDependency exchange, FrameGroup frames,
+  /** Pairs of 0 and batch, from frames whose columns {@link #decodes}; takes the frames over. */
+  public static Iterator<Product2<Object, Object>> decoded(CometDependency exchange, FrameGroup frames,
       ReadMemory memory, TaskContext context, ShuffleReadMetricsReporter metrics, FetchFailures failures) {
-    return BatchTypes.of(exchange.schema()).map(types -> new BatchIterator(
-        new FramesToBatches(frames, types, exchange.schema().size(), comets(exchange), memory), context, metrics,
-        failures));
+    return new BatchIterator(FramesToBatches.open(exchange, frames, memory), context, metrics, failures);
   }
 
-  /** Whether {@link #decoded} is not empty. */
+  /** Whether the native core has columns for all types of the exchange. */
   public static boolean decodes(CometDependency exchange) {
     return BatchTypes.of(exchange.schema()).isPresent();
   }
@@ -55,11 +52,7 @@ public final class CometReaders {
   /** Pairs of 0 and batch, from pairs of partition and row. */
   public static Iterator<Product2<Object, Object>> ofRows(
       CometDependency exchange, Iterator<? extends Product2<?, ?>> rows, TaskContext context) {
-    return RowsToBatches.of(rows, exchange.schema(), comets(exchange), context);
-  }
-
-  private static ClassLoader comets(CometDependency exchange) {
-    return exchange.dependency().getClass().getClassLoader();
+    return new RowsToBatches(rows, exchange.schema(), exchange.dependency().getClass().getClassLoader(), context);
   }
 
   private static Constructor<?> constructor(ClassLoader comets) {

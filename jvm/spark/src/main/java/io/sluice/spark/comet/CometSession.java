@@ -42,15 +42,27 @@ public final class CometSession {
     }
   }
 
+  /** When the application starts: says whose Comet's exchanges will be. Nothing without Comet. */
+  public static void report(boolean wanted) {
+    if (version() != null && isKnown()) {
+      LOG.info("Comet {}: {}", version(), wanted ? "its exchanges are carried by Sluice"
+          : "its operators run between Sluice's exchanges of rows, because spark.sluice.comet=false");
+    }
+  }
+
   /** Whether Comet is there, in the version that Sluice knows; warns once of another. */
   private static boolean isKnown() {
     String version = version();
-    boolean known = version != null && version.startsWith(KNOWN + ".");
+    boolean known = version != null && isKnown(version);
     if (version != null && !known && WARNED.compareAndSet(false, true)) {
-      LOG.warn("Comet's operators run between exchanges of rows: Sluice knows the exchanges of Comet {}, and this is "
-          + "Comet {}", KNOWN, version);
+      LOG.warn("Comet's operators run between Sluice's exchanges of rows, as with spark.sluice.comet=false: Sluice "
+          + "carries the exchanges of Comet {}, and this is Comet {}", KNOWN, version);
     }
     return known;
+  }
+
+  static boolean isKnown(String version) {
+    return version.startsWith(KNOWN + ".");
   }
 
   /** Null without Comet. */

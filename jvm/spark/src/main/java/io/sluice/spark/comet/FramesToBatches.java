@@ -5,6 +5,7 @@ import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.decode.FrameGroup;
 import io.sluice.spark.decode.ReadMemory;
 import java.io.IOException;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
@@ -15,18 +16,34 @@ final class FramesToBatches implements AutoCloseable {
   private final FrameGroup frames;
   private final CometVectors vectors;
   private final ArrowStructs structs;
+  private final SQLMetric decodeTime;
+  private final int[] texts;
   private final long decoder;
   private ColumnarBatch current;
 
-  /**
-   * @param types of the columns, as {@link BatchTypes} gives them
-   * @param comets the loader of Comet's classes
-   */
-  FramesToBatches(FrameGroup frames, String types, int columns, ClassLoader comets, ReadMemory memory) {
+  private FramesToBatches(CometDependency exchange, FrameGroup frames, ArrowStructs structs) {
     this.frames = frames;
-    this.vectors = new CometVectors(comets);
-    this.structs = new ArrowStructs(columns, memory);
-    this.decoder = NativeException.check(NativeColumns.decoderOpen(types));
+    this.structs = structs;
+    this.vectors = new CometVectors(exchange.dependency().getClass().getClassLoader());
+    this.decodeTime = exchange.decodeTime();
+    this.texts = BatchTypes.texts(exchange.schema());
+    this.decoder = NativeException.check(NativeColumns.decoderOpen(BatchTypes.decoded(exchange.schema())));
+  }
+
+  /** Takes the frames over: they are closed when this fails, too. */
+  static FramesToBatches open(CometDependency exchange, FrameGroup frames, ReadMemory memory) {
+    ArrowStructs structs = null;
+    try {
+      structs = new ArrowStructs(exchange.schema().size(), memory);
+      return new FramesToBatches(exchange, frames, structs);
+    } catch (RuntimeException | Error e) {
+      try (frames; ArrowStructs unused = structs) {
+        throw e;
+      } catch (IOException suppressed) {
+        e.addSuppressed(suppressed);
+        throw e;
+      }
+    }
   }
 
   /** The next batch; null at the end. */
@@ -35,7 +52,9 @@ final class FramesToBatches implements AutoCloseable {
     if (!frames.next()) {
       return null;
     }
+    long start = System.nanoTime();
     long rows = frames.decode(this::decode);
+    decodeTime.add(System.nanoTime() - start);
     current = vectors.importBatch(structs, rows);
     return current;
   }
@@ -43,8 +62,15 @@ final class FramesToBatches implements AutoCloseable {
   private long decode(long source, long sourceBytes) {
     // Of a frame that was decoded to find out which one is corrupt.
     structs.release();
-    return NativeColumns.decoderDecode(
+    long rows = NativeColumns.decoderDecode(
         decoder, source, sourceBytes, structs.arraysAddress(), structs.schemasAddress());
+    if (rows >= 0) {
+      // They were decoded as bytes: Spark has strings that are not UTF-8, and Comet's own shuffle passes them on.
+      for (int column : texts) {
+        structs.callText(column);
+      }
+    }
+    return rows;
   }
 
   private void closeCurrent() {

@@ -1,39 +1,87 @@
 package io.sluice.spark.comet;
 
-import io.sluice.spark.SluiceException;
-import java.lang.reflect.InvocationTargetException;
+import java.util.NoSuchElementException;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
 import scala.Product2;
 import scala.Tuple2;
+import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Comet's batches from rows, by Comet's own converter: for sealed frames, and executors without the native core. It has
- * no nested types: of a struct, Comet 0.12 makes a vector without children.
+ * The batches of a reduce task, made of rows: for nested types, sealed frames, and executors without the native core.
+ * Pairs of 0 and batch. Each batch is closed when the next one is asked for, and the last one when the task completes;
+ * methods of other threads wait for each other.
+ *
+ * <p>Every batch has vectors of its own. Comet's {@code CometArrowConverters} fills the same vectors again, which does
+ * not do here: Comet's native operators keep the buffers of what comes from an exchange ({@code arrow_ffi_safe}), a
+ * sort until all batches are there.
  */
-final class RowsToBatches {
-  private static final String CLASS = "org.apache.spark.sql.comet.execution.arrow.CometArrowConverters";
-  private static final long ROWS = 8192;
+final class RowsToBatches extends AbstractIterator<Product2<Object, Object>> {
+  private static final int MOST_ROWS = 8192;
+  /** Of rows; a batch ends with the row that reaches it. */
+  private static final long USUAL_BYTES = 16 << 20;
 
-  private RowsToBatches() {}
+  private final Iterator<? extends Product2<?, ?>> rows;
+  private final CometArrow arrow;
+  private ColumnarBatch current;
+  private boolean closed;
 
-  /** Pairs of 0 and batch, of pairs of partition and row. */
-  static Iterator<Product2<Object, Object>> of(
+  /**
+   * @param rows pairs of partition and {@code UnsafeRow}
+   * @param comets the loader of Comet's classes
+   */
+  RowsToBatches(
       Iterator<? extends Product2<?, ?>> rows, StructType schema, ClassLoader comets, TaskContext context) {
-    try {
-      Iterator<InternalRow> values = rows.map(pair -> (InternalRow) pair._2());
-      Iterator<?> batches = (Iterator<?>) Class.forName(CLASS, true, comets)
-          .getMethod("rowToArrowBatchIter", Iterator.class, StructType.class, long.class, String.class,
-              TaskContext.class)
-          .invoke(null, values, schema, ROWS, "UTC", context);
-      return batches.map(batch -> new Tuple2<>(0, batch));
-    } catch (InvocationTargetException e) {
-      throw new SluiceException("Comet's " + CLASS + " could not make batches of " + schema, e.getCause());
-    } catch (ReflectiveOperationException e) {
-      throw new SluiceException("Comet's " + CLASS + " is not as in Comet " + CometSession.KNOWN
-          + "; set spark.sluice.comet=false with another version", e);
+    this.rows = rows;
+    this.arrow = new CometArrow(comets, schema);
+    context.addTaskCompletionListener((TaskCompletionListener) done -> close());
+  }
+
+  /** As Comet's own reader it gives the batch before back: who asks has used it. */
+  @Override
+  public synchronized boolean hasNext() {
+    closeCurrent();
+    return !closed && rows.hasNext();
+  }
+
+  @Override
+  public synchronized Product2<Object, Object> next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException("no more batches in this shuffle partition");
     }
+    current = fill();
+    return new Tuple2<>(0, current);
+  }
+
+  private ColumnarBatch fill() {
+    try (CometArrow.Batch batch = arrow.newBatch()) {
+      int count = 0;
+      long bytes = 0;
+      while (count < MOST_ROWS && bytes < USUAL_BYTES && rows.hasNext()) {
+        InternalRow row = (InternalRow) rows.next()._2();
+        batch.add(row);
+        count++;
+        bytes += ((UnsafeRow) row).getSizeInBytes();
+      }
+      return batch.finish();
+    }
+  }
+
+  private void closeCurrent() {
+    if (current != null) {
+      ColumnarBatch done = current;
+      current = null;
+      done.close();
+    }
+  }
+
+  private synchronized void close() {
+    closed = true;
+    closeCurrent();
   }
 }

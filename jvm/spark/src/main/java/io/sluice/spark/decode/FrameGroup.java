@@ -18,6 +18,8 @@ public final class FrameGroup implements AutoCloseable {
   /** A batch ends before a frame with which it would have more rows; Comet's own batches have as many. */
   private static final int MOST_ROWS = 8192;
   private static final long USUAL_BYTES = 1 << 20;
+  /** Of rows: a batch ends before a frame with which it would have more. */
+  private static final long MOST_DECODED_BYTES = 32 << 20;
 
   /** Decodes frames. */
   public interface Decoder {
@@ -33,6 +35,7 @@ public final class FrameGroup implements AutoCloseable {
   private final ReusedMemory encoded = new ReusedMemory();
   private final List<Part> parts = new ArrayList<>();
   private long bytes;
+  private long decodedBytes;
   private long rows;
   /** Whether the current frame of {@link #frames} has not been read yet. */
   private boolean frameWaits;
@@ -51,6 +54,7 @@ public final class FrameGroup implements AutoCloseable {
   public boolean next() throws IOException {
     parts.clear();
     bytes = 0;
+    decodedBytes = 0;
     rows = 0;
     encoded.freeIfLarge();
     if (!frameWaits && !frames.next()) {
@@ -61,6 +65,7 @@ public final class FrameGroup implements AutoCloseable {
       read();
       frameWaits = frames.next();
     } while (frameWaits && rows + frames.header().records() <= MOST_ROWS
+        && decodedBytes + frames.header().decodedBytes() <= MOST_DECODED_BYTES
         && bytes + frames.frameBytes() <= encoded.bytes());
     return true;
   }
@@ -71,6 +76,7 @@ public final class FrameGroup implements AutoCloseable {
     counts.decoded(frames.header(), 0, false);
     parts.add(part);
     bytes += part.bytes();
+    decodedBytes += frames.header().decodedBytes();
     rows += frames.header().records();
   }
 
@@ -81,7 +87,9 @@ public final class FrameGroup implements AutoCloseable {
    * @throws BlockReadException naming the frame that is corrupt
    */
   public long decode(Decoder decoder) throws IOException {
+    long start = System.nanoTime();
     long found = decoder.decode(encoded.address(), bytes);
+    counts.decodedFor(System.nanoTime() - start);
     if (found == NativeCore.CORRUPT) {
       String message = NativeCore.lastErrorMessage();
       throw failure(firstCorrupt(decoder), message);

@@ -45,6 +45,11 @@ public final class ReadCounts {
     }
   }
 
+  /** Time of decoding frames that {@link #decoded} was told of without it. */
+  public void decodedFor(long nanos) {
+    decodeNanos += nanos;
+  }
+
   public void localBlock(long bytes) {
     localBlocks++;
     localBytes += bytes;

@@ -111,7 +111,7 @@ public final class SluiceShuffleReader<K, C> implements ShuffleReader<K, C> {
     }
     Opened opened = open();
     FrameGroup frames = new FrameGroup(opened.frames(), opened.memory(), opened.counts());
-    return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures()).orElseThrow();
+    return CometReaders.decoded(comets, frames, opened.memory(), context, metrics, opened.failures());
   }
 
   /** The blocks, the first of which have been asked for. */

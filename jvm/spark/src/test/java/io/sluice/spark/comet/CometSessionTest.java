@@ -1,0 +1,83 @@
+package io.sluice.spark.comet;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class CometSessionTest {
+  private static final String SLUICES = "io.sluice.spark.SluiceShuffleManager";
+  private static final String COMETS = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager";
+  private static final String MANAGER = "spark.shuffle.manager";
+
+  private final ClassLoader before = Thread.currentThread().getContextClassLoader();
+  private final SQLConf session = SQLConf$.MODULE$.get();
+
+  /** Comet as far as its version goes. */
+  private static final class Comet extends ClassLoader {
+    private final String build;
+
+    Comet(String build) {
+      super(CometSessionTest.class.getClassLoader());
+      this.build = build;
+    }
+
+    @Override
+    public InputStream getResourceAsStream(String name) {
+      return name.equals("comet-git-info.properties")
+          ? new ByteArrayInputStream(build.getBytes(StandardCharsets.ISO_8859_1)) : super.getResourceAsStream(name);
+    }
+  }
+
+  private static void load(String build) {
+    Thread.currentThread().setContextClassLoader(new Comet(build));
+  }
+
+  @BeforeEach
+  void sluicesManager() {
+    session.setConfString(MANAGER, SLUICES);
+  }
+
+  @AfterEach
+  void restore() {
+    Thread.currentThread().setContextClassLoader(before);
+    session.unsetConf(MANAGER);
+  }
+
+  @Test
+  void theSessionsManagerFollowsTheSetting() {
+    load("git.build.version=0.12.0");
+    for (int i = 0; i < 2; i++) {
+      CometSession.prepare(true, SLUICES);
+      assertEquals(COMETS, session.getConfString(MANAGER));
+    }
+    for (int i = 0; i < 2; i++) {
+      CometSession.prepare(false, SLUICES);
+      assertEquals(SLUICES, session.getConfString(MANAGER));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"git.build.version=0.13.0", "git.build.version=1.2.0", "git.build.version=0.120.0", "git.branch=main"})
+  void exchangesOfAnotherCometAreNotCarried(String build) {
+    load(build);
+    CometSession.prepare(true, SLUICES);
+    assertEquals(SLUICES, session.getConfString(MANAGER));
+  }
+
+  @Test
+  void withoutCometNothingIsChanged() {
+    session.unsetConf(MANAGER);
+    CometSession.prepare(true, SLUICES);
+    CometSession.prepare(false, SLUICES);
+    assertEquals("none", session.getConfString(MANAGER, "none"));
+  }
+}

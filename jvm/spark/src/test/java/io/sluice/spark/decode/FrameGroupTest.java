@@ -1,0 +1,133 @@
+package io.sluice.spark.decode;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.nativebridge.FrameHeader;
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeLibrary;
+import io.sluice.spark.SluiceException;
+import io.sluice.spark.fetch.BlockReadException;
+import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ReadCounts;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class FrameGroupTest {
+  private final List<Long> values = new ArrayList<>();
+
+  /** It has the message of an error. */
+  @BeforeAll
+  static void loadLibrary() {
+    assertTrue(NativeLibrary.load("").available());
+  }
+
+  /** Appends the values of frames that lie behind each other; corrupt if one has 13 rows. */
+  private long decode(long source, long sourceBytes) {
+    byte[] frames = PlainFrames.bytesAt(source, (int) sourceBytes);
+    ByteBuffer in = ByteBuffer.wrap(frames).order(ByteOrder.LITTLE_ENDIAN);
+    long rows = 0;
+    for (int at = 0; at < frames.length;) {
+      FrameHeader header = header(frames, at);
+      if (header.records() == 13) {
+        return NativeCore.CORRUPT;
+      }
+      int first = at + FrameHeader.BYTES + Integer.BYTES * header.records();
+      for (int i = 0; i < header.records(); i++) {
+        values.add(in.getLong(first + PlainFrames.ROW_BYTES * i + Long.BYTES));
+      }
+      rows += header.records();
+      at += FrameHeader.BYTES + (int) header.encodedBytes();
+    }
+    return rows;
+  }
+
+  private static FrameHeader header(byte[] frames, int at) {
+    try {
+      return FrameHeader.parse(frames, at);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static FrameGroup group(TestBlocks blocks, TestMemory memory, Counters counters) {
+    return new FrameGroup(new FrameReader(blocks, memory), memory, new ReadCounts(counters));
+  }
+
+  private List<Long> batches(TestBlocks blocks) throws Exception {
+    List<Long> rows = new ArrayList<>();
+    Counters counters = new Counters();
+    try (TestMemory memory = new TestMemory(); FrameGroup group = group(blocks, memory, counters)) {
+      while (group.next()) {
+        rows.add(group.decode(this::decode));
+      }
+    }
+    assertEquals(values.size(), counters.get(Counter.READ_RECORDS));
+    assertTrue(values.isEmpty() || counters.get(Counter.READ_DECODE_NANOS) > 0);
+    assertEquals(0, blocks.open(), "blocks left open");
+    return rows;
+  }
+
+  @Test
+  void framesOfManyBlocksBecomeBatchesOfAsManyRowsAsCometHas() throws Exception {
+    TestBlocks blocks = TestBlocks.of(PlainFrames.block(0, 50, 100), PlainFrames.block(5_000, 50, 100),
+        PlainFrames.block(10_000, 1, 9_000), PlainFrames.block(19_000, 1, 1));
+    assertEquals(List.of(8_100L, 1_900L, 9_000L, 1L), batches(blocks));
+    assertEquals(PlainFrames.range(0, 19_001), values);
+  }
+
+  @Test
+  void withoutBlocksThereAreNoBatches() throws Exception {
+    assertEquals(List.of(), batches(TestBlocks.of()));
+  }
+
+  @Test
+  void rowsThatAreLargerWhenTheyAreDecodedBecomeSmallerBatches() throws Exception {
+    // 12 MiB of rows each, as their headers say.
+    byte[] payload = new byte[Integer.BYTES + PlainFrames.ROW_BYTES];
+    payload[0] = PlainFrames.ROW_BYTES;
+    byte[] frame = PlainFrames.frame(PlainFrames.header(FrameHeader.PATH_ROWS, 1, 1, 12 << 20, payload), payload);
+    assertEquals(List.of(2L, 2L, 1L), batches(TestBlocks.of(frame, frame, frame, frame, frame)));
+  }
+
+  @Test
+  void theFrameThatIsCorruptIsNamed() throws Exception {
+    TestBlocks blocks = TestBlocks.of(PlainFrames.frame(0, 5),
+        concat(PlainFrames.frame(5, 5), PlainFrames.frame(10, 13), PlainFrames.frame(23, 5)));
+    try (TestMemory memory = new TestMemory(); FrameGroup group = group(blocks, memory, new Counters())) {
+      assertTrue(group.next());
+      BlockReadException error = assertThrows(BlockReadException.class, () -> group.decode(this::decode));
+      assertEquals("shuffle_3_101_5", error.block().id().name());
+      assertEquals(PlainFrames.frame(5, 5).length, error.offset());
+    }
+    assertEquals(0, blocks.open(), "blocks left open");
+  }
+
+  @Test
+  void framesThatColumnsCannotTakeAreAnErrorWithTheBlock() throws Exception {
+    TestBlocks blocks = TestBlocks.of(PlainFrames.frame(0, 5));
+    try (TestMemory memory = new TestMemory(); FrameGroup group = group(blocks, memory, new Counters())) {
+      assertTrue(group.next());
+      SluiceException error = assertThrows(
+          SluiceException.class, () -> group.decode((source, bytes) -> NativeCore.UNSUPPORTED));
+      assertTrue(error.getMessage().startsWith("decoding 1 frames from block shuffle_3_100_5 at byte 0 on failed"),
+          error.getMessage());
+    }
+  }
+
+  private static byte[] concat(byte[]... parts) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    for (byte[] part : parts) {
+      all.writeBytes(part);
+    }
+    return all.toByteArray();
+  }
+}
