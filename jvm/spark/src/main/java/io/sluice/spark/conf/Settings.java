@@ -54,8 +54,9 @@ public record Settings(
 
   static Settings from(SparkConf conf, ProcessGrant process) {
     rejectUnknownKeys(conf);
-    // Only checked here: sessions ask for its value.
+    // Only checked here: sessions ask for their values.
     value(conf, SluiceSettings.SQL_SORT);
+    value(conf, SluiceSettings.COMET);
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);

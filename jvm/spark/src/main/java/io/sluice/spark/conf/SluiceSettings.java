@@ -39,10 +39,10 @@ public final class SluiceSettings {
           + "started. It needs spark.plugins, and has no effect with spark.sluice.enabled=false.");
 
   public static final Setting<Boolean> COMET = Setting.flag("spark.sluice.comet", true, true,
-      "Whether exchanges of DataFusion Comet 0.12 are Sluice's, those between Comet's operators included: batches of "
-          + "columns are written as frames and read as batches. With false, or with another Comet, Comet's operators "
-          + "run between exchanges of rows. A session can change it for the plans that it makes from then on. It needs "
-          + "spark.plugins and Comet's plugin, and has no effect with spark.sluice.enabled=false or "
+      "Whether DataFusion Comet 0.12 puts its exchanges into plans, which Sluice then carries: batches of columns are "
+          + "written as frames and read as batches. With false, or with another Comet, Comet's operators run between "
+          + "exchanges of rows. A session can change it at run time for the plans that it makes from then on. It needs "
+          + "spark.plugins with Comet's plugin in it, and has no effect with spark.sluice.enabled=false or "
           + "spark.sluice.sql.exchange=false.");
 
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
@@ -235,7 +235,8 @@ public final class SluiceSettings {
       new SettingsGroup("What Sluice does",
           "To switch Sluice or a part of it off: for one session, to compare, or to find out which part a problem "
               + "comes from.",
-          List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, SQL_CLEANUP)),
+          List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, COMET,
+              SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
           "The mode is all that most applications need: it chooses the store and the transport, each of which can also "
               + "be set on its own. spark.sluice.cache.hostLimit has an effect only where map output is kept in "
