@@ -202,6 +202,41 @@ class CometTest {
     }
   }
 
+  /**
+   * Comet's sort keeps the buffers of all batches until the last one is there. With I/O encryption they are made of
+   * rows.
+   */
+  @ParameterizedTest
+  @MethodSource("readers")
+  void nativeOperatorsMayKeepTheBatches(Map<String, String> settings) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    List<String> queries = List.of("SELECT * FROM facts ORDER BY k, id", "SELECT id, array(k, d) AS a FROM facts "
+        + "ORDER BY k, id", "SELECT count(*) AS n FROM (SELECT /*+ REPARTITION(3) */ id FROM facts)");
+    Path folder = SparkApplication.workDir().resolve("comet-sorts");
+    try {
+      List<Fingerprint> expected = new ArrayList<>();
+      try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+        Tables.events(stock.session(), 60_000, 3).write().mode("overwrite").parquet(folder.toString());
+        stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        queries.forEach(query -> expected.add(Fingerprint.of(stock.session().sql(query))));
+      }
+      try (Neighbour comet = cometWithExchanges();
+          SparkApplication application = carried().set("spark.sql.shuffle.partitions", "1").setAll(settings).start()) {
+        application.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
+        for (int i = 0; i < queries.size(); i++) {
+          Dataset<Row> sorted = application.session().sql(queries.get(i));
+          assertEquals(expected.get(i), Fingerprint.of(sorted), queries.get(i));
+          String plan = Plans.shape(sorted).toString();
+          assertTrue(hasCometsExchange(plan), plan);
+          assertTrue(i == 2 || plan.contains("CometSort"), plan);
+        }
+        NativeMemory.assertAllReturned();
+      }
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
   static List<Map<String, String>> readers() {
     return List.of(Map.of(), Map.of("spark.io.encryption.enabled", "true"));
   }
