@@ -91,7 +91,7 @@ class CometTest {
     }
   }
 
-  /** Comet 0.12, whose exchanges Sluice carries; those of another Comet stay as they are, and so the test is skipped. */
+  /** Comet 0.12, whose exchanges Sluice carries; the test is skipped with another, whose exchanges stay as they are. */
   private static Neighbour cometWithExchanges() {
     Neighbour comet = Neighbour.load("comet");
     if (!version().startsWith("0.12.")) {

@@ -40,7 +40,7 @@ public record Workplace(Path root, Path sluiceJar, Path oldSluiceJar, Map<String
   List<Path> jarsOf(Engine engine) {
     List<Path> jars = new ArrayList<>();
     switch (engine.jar()) {
-      case NONE -> { }
+      case NONE -> {}
       case CURRENT -> jars.add(sluiceJar);
       case OLD -> jars.add(Objects.requireNonNull(oldSluiceJar, "no jar for " + engine.label()));
     }

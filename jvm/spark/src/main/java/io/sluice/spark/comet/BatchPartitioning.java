@@ -88,7 +88,7 @@ final class BatchPartitioning {
         + ", which Sluice does not know; set spark.sluice.comet=false");
   }
 
-  /** By reflection: Java cannot name a class of Scala's package object, whose constructor also differs by Scala line. */
+  /** By reflection: Java cannot name a class of Scala's package object, whose constructor differs by Scala line. */
   private Expression bind(Expression expression) {
     try {
       Class<?> columns = Class.forName(COLUMNS, true, Expression.class.getClassLoader());
