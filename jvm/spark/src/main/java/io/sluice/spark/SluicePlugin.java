@@ -118,7 +118,7 @@ public final class SluicePlugin implements SparkPlugin {
 
     private static void reportComet(Settings settings, SparkConf conf) {
       if (SessionExtension.isSqlThere()) {
-        CometSession.report(settings.enabled() && conf.getBoolean(SluiceSettings.COMET.key(), true));
+        CometSession.report(conf, settings.enabled() && conf.getBoolean(SluiceSettings.COMET.key(), true));
       }
     }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.slf4j.Logger;
@@ -23,6 +24,11 @@ public final class CometSession {
   private static final String BUILD = "comet-git-info.properties";
   private static final String VERSION = "git.build.version";
   private static final String MANAGER = "spark.shuffle.manager";
+  private static final String PLUGINS = "spark.plugins";
+  private static final String PLUGIN = "org.apache.spark.CometPlugin";
+  private static final String EXTENSIONS = "spark.sql.extensions";
+  /** Comet's plugin names it, or the user does. */
+  private static final String EXTENSION = "org.apache.comet.CometSparkSessionExtensions";
   private static final String COMETS = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager";
   private static final AtomicBoolean WARNED = new AtomicBoolean();
 
@@ -37,14 +43,16 @@ public final class CometSession {
   public static void prepare(boolean wanted, String sluices) {
     SQLConf session = SQLConf$.MODULE$.get();
     boolean prepared = COMETS.equals(session.getConfString(MANAGER, ""));
-    if (prepared != (wanted && isKnown())) {
+    boolean rulesRun = session.getConfString(EXTENSIONS, "").contains(EXTENSION);
+    if (prepared != (wanted && rulesRun && isKnown())) {
       session.setConfString(MANAGER, prepared ? sluices : COMETS);
     }
   }
 
   /** When the application starts: says whose Comet's exchanges will be. Nothing without Comet. */
-  public static void report(boolean wanted) {
-    if (version() != null && isKnown()) {
+  public static void report(SparkConf conf, boolean wanted) {
+    boolean named = conf.get(PLUGINS, "").contains(PLUGIN) || conf.get(EXTENSIONS, "").contains(EXTENSION);
+    if (named && isKnown()) {
       LOG.info("Comet {}: {}", version(), wanted ? "its exchanges are carried by Sluice"
           : "its operators run between Sluice's exchanges of rows, because spark.sluice.comet=false");
     }

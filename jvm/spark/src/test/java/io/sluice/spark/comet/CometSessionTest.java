@@ -17,6 +17,7 @@ class CometSessionTest {
   private static final String SLUICES = "io.sluice.spark.SluiceShuffleManager";
   private static final String COMETS = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager";
   private static final String MANAGER = "spark.shuffle.manager";
+  private static final String EXTENSIONS = "spark.sql.extensions";
 
   private final ClassLoader before = Thread.currentThread().getContextClassLoader();
   private final SQLConf session = SQLConf$.MODULE$.get();
@@ -44,12 +45,14 @@ class CometSessionTest {
   @BeforeEach
   void sluicesManager() {
     session.setConfString(MANAGER, SLUICES);
+    session.setConfString(EXTENSIONS, "a.b.C,org.apache.comet.CometSparkSessionExtensions");
   }
 
   @AfterEach
   void restore() {
     Thread.currentThread().setContextClassLoader(before);
     session.unsetConf(MANAGER);
+    session.unsetConf(EXTENSIONS);
   }
 
   @Test
@@ -69,6 +72,14 @@ class CometSessionTest {
   @CsvSource({"git.build.version=0.13.0", "git.build.version=1.2.0", "git.build.version=0.120.0", "git.branch=main"})
   void exchangesOfAnotherCometAreNotCarried(String build) {
     load(build);
+    CometSession.prepare(true, SLUICES);
+    assertEquals(SLUICES, session.getConfString(MANAGER));
+  }
+
+  @Test
+  void withoutItsExtensionCometIsNotThere() {
+    load("git.build.version=0.12.0");
+    session.setConfString(EXTENSIONS, "a.b.C");
     CometSession.prepare(true, SLUICES);
     assertEquals(SLUICES, session.getConfString(MANAGER));
   }
