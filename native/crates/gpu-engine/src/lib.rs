@@ -1,0 +1,37 @@
+//! The block format on a GPU: map batches to frames, frames to rows, and sorts of pairs.
+//!
+//! ```text
+//!  pages ─copy─► entries ─► sort by partition ─► cut ─► gather ─► predict ─► vars, columns ─► layout ─► frames ─copy─►
+//!  frames ─copy─► decode, a block a frame ─► rows ─copy─►        pairs ─copy─► radix sort ─► pairs ─copy─►
+//! ```
+//!
+//! The kernels are C++ (`kernels/`), one source for two compilers: NVIDIA's, which `./sluice build` has as a library
+//! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
+//!
+//! # Invariants
+//! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
+//!    (`docs/block-format.md`, "The reference encoder").
+//! 2. A GPU never judges what is corrupt: whatever fails a check is [`Declined`], and the CPU does it again.
+//! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
+//!
+//! # What it does not do
+//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays, and no self-test. General codecs
+//! (LZ4, Zstandard, Snappy) are the CPU's: where the encoder would ask one, the batch is declined. Nothing of this has
+//! run on a GPU.
+
+mod crc_tables;
+mod decode;
+mod declined;
+mod encode;
+mod encode_job;
+mod kernels;
+mod radix;
+mod scratch;
+mod sort;
+mod submit;
+
+pub use decode::decode;
+pub use declined::Declined;
+pub use encode::{Batch, EncodedBatch, EncodedFrame, RowHashes, encode};
+pub use kernels::Kernels;
+pub use sort::sort_pairs;

@@ -1,0 +1,51 @@
+//! The kernels' results do not depend on the order in which threads and blocks run.
+
+use crate::decode::decoded;
+use crate::setting::{ORDERS, Order, Setting, compile, long};
+use crate::tables::{FAST, table};
+use sluice_gpu_engine::sort_pairs;
+use sluice_testkit::xorshift;
+
+/// A bit of everything; panics when something differs from the CPU's.
+pub fn work(setting: &Setting) {
+    let rows = table(&[0, 1, 2, 3, 4, 6, 7, 8, 10, 11], 700, 5, 1, 9);
+    let frames = rows.check(setting, FAST);
+    let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame.1[..]).collect();
+    let rows = decoded(setting, &frames).unwrap();
+    assert_eq!(rows.len(), 700);
+    let cpu = table(&[0, 1, 2, 3, 4, 6, 7, 8, 10, 11], 700, 5, 1, 9);
+    let mut sorted = cpu.rows.clone();
+    sorted.sort_by_key(|row| row.0);
+    assert!(rows.iter().eq(sorted.iter().map(|row| &row.1)));
+    // Tails, and plain frames.
+    let mut odd = table(&[1, 1, 4], 300, 2, 0, 4);
+    odd.rows.iter_mut().enumerate().for_each(|(i, row)| row.1.extend(vec![i as u8; i % 11]));
+    let frames = odd.check(setting, FAST);
+    let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame.1[..]).collect();
+    assert!(decoded(setting, &frames).unwrap().iter().map(Vec::len).sum::<usize>() > 0);
+    table(&[2], 1, 1, 0, 1).check(setting, FAST);
+    let mut pairs: Vec<[u64; 2]> = (0..6000).map(|i| [xorshift(i) % 300, i]).collect();
+    let mut expected = pairs.clone();
+    expected.sort_by_key(|pair| pair[0]);
+    sort_pairs(&setting.kernels, &setting.stream, &mut pairs, long()).unwrap();
+    assert!(pairs == expected);
+}
+
+#[test]
+fn in_every_order() {
+    let Some(setting) = Setting::new() else { return };
+    for order in ORDERS.into_iter().chain((0..10).map(|seed| Order::Random(seed * 77 + 3))) {
+        setting.set_order(order);
+        work(&setting);
+    }
+    setting.finish();
+}
+
+#[test]
+fn without_undefined_behaviour() {
+    let flags = ["-fsanitize=undefined", "-fno-sanitize-recover=all"];
+    let Some(module) = compile("undefined", &flags) else { return };
+    let setting = Setting::with_module(&module, 1 << 30);
+    work(&setting);
+    setting.finish();
+}
