@@ -78,8 +78,8 @@ DEVICE u64 bits_at(const Values& values, u32 first, u32 step, u32 count, u32 end
   return bits;
 }
 
-// Packs `count` values of 1 to 63 bits: a thread makes a whole word of a lane, or a byte of a short rest, so that no two
-// threads write to the same byte.
+// Packs `count` values of 1 to 63 bits: a thread makes a whole word of a lane, or a byte of a short rest, so that no
+// two threads write to the same byte.
 template <class Values>
 __device__ void pack(const Values& values, u32 count, u32 width, u8* out) {
   for (u32 start = 0; start < count; start += PACK_TILE) {

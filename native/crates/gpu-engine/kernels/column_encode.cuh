@@ -235,9 +235,8 @@ ONCE u32 encode_column(Dictionary& d, const u64* values, u32 count, u8* out) {
   Choice c = choose(s, values[0], count);
   u32 bytes = 0;
   if (c.encoding != CONSTANT && count >= FEWEST_DICTIONARY_VALUES && c.narrow > 2) {
+    // All threads pass the barriers of the next column's statistics before the dictionary is used again.
     bytes = put_dictionary(d, values, count, c, out);
-    // The dictionary is used again.
-    BARRIER();
   }
   return bytes ? bytes : put_column(values, count, s, c, out);
 }

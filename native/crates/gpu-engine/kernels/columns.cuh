@@ -33,7 +33,6 @@ __device__ inline void encode_var_words(const EncodeJob& job, Dictionary& d, u32
     if (count == 0) break;
     bytes += encode_column(d, words, count, out + bytes);
     words += count;
-    BARRIER();
   }
   if (threadIdx.x == 0) *item_of(job, f, job.words + 2 + field) = bytes;
 }
@@ -50,6 +49,5 @@ KERNEL encode_columns(EncodeJob job) {
       if (item == job.words) encode_tail_bytes(job, dictionary, f, frame);
       if (item > job.words) encode_var_words(job, dictionary, f, frame, item - job.words - 1);
     }
-    BARRIER();
   }
 }

@@ -55,6 +55,6 @@ ONCE u32 block_crc(const u32* tables, const u8* bytes, u64 length) {
     BARRIER();
   }
   u32 crc = parts[0];
-  BARRIER();
+  QUIET_BARRIER();
   return crc;
 }

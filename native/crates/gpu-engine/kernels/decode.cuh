@@ -163,8 +163,6 @@ __device__ inline bool decode_var_words(const Decoding& d, const TargetSlots& sl
       if (has) store64(d.target + slots.at(i) + word, d.values[number]);
       before += total;
     }
-    // The values are read before the next ones come.
-    BARRIER();
   }
   return true;
 }
@@ -189,7 +187,6 @@ __device__ inline bool decode_var_bytes(const Decoding& d, const TargetSlots& sl
     }
     before += total;
   }
-  BARRIER();
   return true;
 }
 
@@ -199,7 +196,7 @@ ONCE u32 decode_var(const Decoding& d, const TargetSlots& slots) {
   BARRIER();
   u32 mode = shared_mode;
   bool bad = d.input->bad;
-  BARRIER();
+  QUIET_BARRIER();
   if (bad || (mode & 15) > 2) return CHECK_FAILED;
   if (mode >> 4) return (mode & 15) == 0 ? CHECK_FAILED : DECODE_NEEDS_CODEC;
   bool done = mode == 0 ? decode_var_words(d, slots) : decode_var_bytes(d, slots, mode == 1);
@@ -216,7 +213,6 @@ __device__ inline u32 decode_columnar(Decoding& d) {
   if (d.input->bad || !read_words(d)) return CHECK_FAILED;
   u32 tails = read_tail_lengths(d);
   if (tails > 1) return CHECK_FAILED;
-  BARRIER();
   if (!place_decoded_rows(d)) return CHECK_FAILED;
   put_row_words(d);
   u32 status = DECODED;
@@ -250,7 +246,7 @@ __device__ inline u32 decode_frame(const DecodeJob& job, const DecodeFrame& fram
     input.end = payload + frame.payload;
     input.bad = 0;
   }
-  BARRIER();
+  // Its barriers are those behind the input, too.
   if (block_crc(job.crc_tables, payload, frame.payload) != frame.crc) return CHECK_FAILED;
   if (frame.columnar) return decode_columnar(d);
   return decode_plain(d) ? DECODED : CHECK_FAILED;
@@ -262,6 +258,6 @@ KERNEL decode_frames(DecodeJob job) {
     DecodeFrame frame = job.frames[f];
     u32 status = decode_frame(job, frame, input);
     if (threadIdx.x == 0) job.status[f] = status;
-    BARRIER();
+    QUIET_BARRIER();
   }
 }

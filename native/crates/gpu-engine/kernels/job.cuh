@@ -71,8 +71,8 @@ struct EncodeJob {
   u32 row_count, page_count, partitions, fields, words, most_frames, codec, plain, hash_rows, unused;
 };
 
-// Items of a frame's payload behind the kinds, in this order: columns; the lengths of the tails; the tails; the var data
-// of each field.
+// Items of a frame's payload behind the kinds, in this order: columns; the lengths of the tails; the tails; the var
+// data of each field.
 DEVICE u32 items_of(const EncodeJob& job) { return job.words + 2 + job.fields; }
 DEVICE u32 stride_of(u32 rows) { return (rows + 7) / 8 * 8; }
 DEVICE u32 bitset_words(const EncodeJob& job) { return job.words - job.fields; }

@@ -14,6 +14,10 @@ typedef unsigned char u8;
 #define SHARED(type, name) __shared__ type name
 #define SHARED_ARRAY(type, name, count) __shared__ type name[count]
 #define BARRIER() __syncthreads()
+// The same where fibers cannot show that it is missing, because they wait elsewhere before anybody would notice: the
+// test that leaves barriers out does not leave these out.
+#define QUIET_BARRIER() __syncthreads()
+#define QUIET_WARP_BARRIER() __syncwarp()
 // Orders memory among a warp's threads; ballots and shuffles do not.
 #define WARP_BARRIER() __syncwarp()
 #define BALLOT(bit) __ballot_sync(0xffffffffu, bit)

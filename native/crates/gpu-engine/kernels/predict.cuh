@@ -1,5 +1,5 @@
-// Which fields' words say where a variable-length value lies (codec/src/layout.rs): a block goes through the fields of a
-// frame in their order, because each field's slots begin where those of the fields before end.
+// Which fields' words say where a variable-length value lies (codec/src/layout.rs): a block goes through the fields
+// of a frame in their order, because each field's slots begin where those of the fields before end.
 #pragma once
 #include "job.cuh"
 
@@ -96,6 +96,5 @@ KERNEL predict_fields(EncodeJob job) {
   for (u32 f = blockIdx.x; f < job.summary->frames; f += gridDim.x) {
     Frame frame = job.frames[f];
     if (!frame.plain) predict_frame(job, f, frame, ends);
-    BARRIER();
   }
 }

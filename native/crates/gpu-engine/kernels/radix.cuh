@@ -68,7 +68,7 @@ __device__ void radix_scatter(const Key* keys, const u32* references, u64 count,
     // All lanes have read the count before the last of those that are alike raises it.
     WARP_BARRIER();
     if (there && alike >> lane() == 1) counts[warp()][digit] += __popc(alike);
-    WARP_BARRIER();
+    QUIET_WARP_BARRIER();
     if (there) {
       u64 to = places[(u64)digit * gridDim.x + blockIdx.x] + rank;
       keys_out[to] = key;

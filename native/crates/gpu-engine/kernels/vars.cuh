@@ -1,5 +1,5 @@
-// Var data: a block for a field of a frame, or for its tails. Short slots are taken apart to columns of words; of longer
-// ones the bytes are put one after another. Of a field's column the size codes are left.
+// Var data: a block for a field of a frame, or for its tails. Short slots are taken apart to columns of words; of
+// longer ones the bytes are put one after another. Of a field's column the size codes are left.
 #pragma once
 #include "job.cuh"
 
@@ -66,9 +66,10 @@ DEVICE bool has_padding(const EncodeJob& job, u32 row, const Slot& slot) {
   return false;
 }
 
-// Puts the mode and the bytes of a frame's rows, of row i `bytes[i]` at `at[i]` of the row, both in shared memory. How
-// many bytes that is; none if a general codec has to look at them.
-__device__ inline u32 put_bytes(const EncodeJob& job, const Frame& frame, u32 mode, const u32* at, u32* bytes, u8* out) {
+// Puts the mode and the bytes of a frame's rows, of row i `bytes[i]` at `at[i]` of the row, both in shared memory,
+// where the thread of each row has put them. How many bytes that is; none if a general codec has to look at them.
+__device__ inline u32 put_bytes(const EncodeJob& job, const Frame& frame, u32 mode, const u32* at, u32* bytes,
+                                u8* out) {
   u32 all = 0;
   for (u32 start = 0; start < frame.rows; start += THREADS) {
     u32 i = start + threadIdx.x, total, here = block_scan(i < frame.rows ? bytes[i] : 0, total);
@@ -109,18 +110,18 @@ __device__ inline void encode_field(const EncodeJob& job, u32 f, const Frame& fr
     } else {
       counts = NO_WORDS;
       u32 padded = 0;
-      for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) padded |= has_padding(job, frame.first + i, field.slot(i));
+      for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
+        padded |= has_padding(job, frame.first + i, field.slot(i));
+      }
       padded = block_all(padded, AnyBits());
       for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
         Slot slot = field.slot(i);
         ranges.at[i] = slot.at;
         ranges.bytes[i] = padded ? slot.bytes : slot.size;
       }
-      BARRIER();
       u8* out = encoded_var_of(job, f, frame, number);
       item = put_bytes(job, frame, padded ? MODE_FULL : MODE_TRIMMED, ranges.at, ranges.bytes, out);
     }
-    BARRIER();
     for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
       column[i] = column[i] == 0 ? 0 : (column[i] & 0xffffffffull) + 1;
     }

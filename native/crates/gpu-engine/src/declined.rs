@@ -8,6 +8,8 @@ use sluice_cuda::{CudaError, ErrorKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Declined {
+    /// The build, or its folder, has no kernels for this device.
+    NoKernels,
     /// Rows of more fields, or longer ones, or more at a time, than the kernels take.
     TooLarge(&'static str),
     /// The input failed a check. Whether it is corrupt, and how, the CPU says.
@@ -46,6 +48,7 @@ impl From<sluice_gpu_mem::Declined> for Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoKernels => f.write_str("there are no kernels for this GPU"),
             Self::TooLarge(what) => write!(f, "more than the GPU's kernels take: {what}"),
             Self::CheckFailed(what) => write!(f, "the GPU's checks found the input wrong: {what}"),
             Self::NeedsCodec => f.write_str("a general codec is needed, which only the CPU has"),

@@ -174,12 +174,7 @@ unsafe fn copy_pages(
 ///
 /// # Safety
 /// The job's arrays are as the kernels need them until their work is done.
-unsafe fn submit(
-    kernels: &Kernels,
-    stream: &Stream,
-    job: &mut EncodeJob,
-    radix: RadixArrays,
-) -> Result<(), Declined> {
+unsafe fn submit(kernels: &Kernels, stream: &Stream, job: &mut EncodeJob, radix: RadixArrays) -> Result<(), Declined> {
     let (rows, partitions) = (job.row_count as usize, job.partitions as usize);
     let per_thread = |threads: usize| threads.div_ceil(THREADS) as u64;
     // SAFETY: the caller's promise; the parameters are those of each kernel.

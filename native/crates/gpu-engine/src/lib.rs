@@ -15,23 +15,31 @@
 //! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
 //!
 //! # What it does not do
-//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays, and no self-test. General codecs
+//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs
 //! (LZ4, Zstandard, Snappy) are the CPU's: where the encoder would ask one, the batch is declined. Nothing of this has
 //! run on a GPU.
 
+mod counts;
 mod crc_tables;
-mod decode;
 mod declined;
+mod decode;
 mod encode;
 mod encode_job;
+mod engine;
+mod images;
 mod kernels;
 mod radix;
 mod scratch;
+mod self_test;
 mod sort;
 mod submit;
 
-pub use decode::decode;
+pub use counts::Counts;
 pub use declined::Declined;
+pub use decode::decode;
 pub use encode::{Batch, EncodedBatch, EncodedFrame, RowHashes, encode};
+pub use engine::GpuEngine;
+pub use images::image_for;
 pub use kernels::Kernels;
+pub use self_test::self_test;
 pub use sort::sort_pairs;

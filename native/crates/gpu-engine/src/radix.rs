@@ -101,18 +101,7 @@ pub(crate) unsafe fn sort_by_digit(
         start!(stream, counting, blocks as u64, keys, n, shift, scratch.counts)?;
         scan(kernels, stream, scratch, scratch.counts, blocks * DIGITS)?;
         let blocks = blocks as u64;
-        start!(
-            stream,
-            scattering,
-            blocks,
-            keys,
-            references,
-            n,
-            shift,
-            scratch.counts,
-            other_keys,
-            other_references
-        )?;
+        start!(stream, scattering, blocks, keys, references, n, shift, scratch.counts, other_keys, other_references)?;
     }
     *arrays = KeyArrays {
         keys: other_keys,

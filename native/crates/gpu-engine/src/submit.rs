@@ -52,7 +52,8 @@ pub(crate) fn parameter<T: Parameter>(value: &mut T) -> *mut c_void {
 /// Copies a slice to the device.
 ///
 /// # Safety
-/// Until the stream's work is done the slice is not written to, and the target is allocated and used in this order only.
+/// Until the stream's work is done the slice is not written to, and the target is allocated and used in this order
+/// only.
 pub(crate) unsafe fn put<T: Copy>(stream: &Stream, target: u64, values: &[T]) -> Result<(), Declined> {
     if !values.is_empty() {
         // SAFETY: the caller's promise.

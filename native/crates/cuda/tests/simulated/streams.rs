@@ -305,7 +305,9 @@ fn compile(name: &str, source: &str) -> Option<Vec<u8>> {
 
 #[test]
 fn each_shared_object_that_is_loaded_is_a_module_of_its_own() {
-    let counting = IN_C.replace("+= addend;", "= counter += addend;").replace("static void", "static uint64_t counter;\nstatic void");
+    let counting = IN_C
+        .replace("+= addend;", "= counter += addend;")
+        .replace("static void", "static uint64_t counter;\nstatic void");
     let (Some(image), Some(other)) = (compile("counting", &counting), compile("adding", IN_C)) else { return };
     let simulator = Simulator::start("memory=4m");
     let context = context(&simulator);

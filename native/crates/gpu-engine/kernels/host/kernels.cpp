@@ -1,5 +1,6 @@
-// All kernels for the host, as a module of the simulated driver (native/crates/cuda-sim): one exported constant for each
-// kernel, and a few for tests, which choose the order of the threads, leave a barrier out, and ask what went wrong.
+// All kernels for the host, as a module of the simulated driver (native/crates/cuda-sim): one exported constant for
+// each kernel, and a few for tests, which choose the order of the threads, leave a barrier out, and ask what went
+// wrong.
 #include "sluice_cuda_sim.h"
 
 #include <utility>
@@ -41,7 +42,7 @@ void set_order(const sluice_kernel_call* call) {
 }
 
 void set_skipped(const sluice_kernel_call* call) {
-  memcpy(&sim::skipped_site, call->parameters[0], sizeof sim::skipped_site);
+  memcpy(&sim::skipped_hash, call->parameters[0], sizeof sim::skipped_hash);
 }
 
 // Writes text to device memory, up to its first 0: the fault, a line for each place where threads wait.

@@ -10,13 +10,9 @@ use crate::tables::{FAST, table};
 
 fn frames() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
-    for (kinds, rows) in [
-        (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12][..], 90),
-        (&[4, 6], 300),
-        (&[8, 8], 20),
-        (&[11, 0], 60),
-        (&[3], 1),
-    ] {
+    for (kinds, rows) in
+        [(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12][..], 90), (&[4, 6], 300), (&[8, 8], 20), (&[11, 0], 60), (&[3], 1)]
+    {
         all.extend(table(kinds, rows, 1, 0, 6).frames_of_cpu(FAST).into_iter().map(|frame| frame.1));
     }
     let tails: Vec<Vec<u8>> = (0..40u8).map(|i| vec![i; 16 + usize::from(i % 9)]).collect();
@@ -56,9 +52,14 @@ fn mutate(frame: &[u8], mut random: u64) -> Vec<u8> {
         2 => header.decoded_bytes = next(20_000) as u32,
         _ => {}
     }
+    frame_of(header, &payload)
+}
+
+/// A frame with another payload, and the checksums and the length of this one.
+pub fn frame_of(mut header: FrameHeader, payload: &[u8]) -> Vec<u8> {
     header.encoded_bytes = payload.len() as u32;
-    header.payload_crc = crc32c(&payload);
-    [&header.to_bytes()[..], &payload[..]].concat()
+    header.payload_crc = crc32c(payload);
+    [&header.to_bytes()[..], payload].concat()
 }
 
 /// Bit by bit, not as the kernels or the codec do.

@@ -124,13 +124,13 @@ fn without_memory_it_is_declined_and_nothing_is_left() {
 /// A call of the driver that fails in the middle: declined, whichever it is, and the next batch works.
 #[test]
 fn a_call_that_fails_is_declined() {
-    let Some(setting) = Setting::new() else { return };
+    let Some(setting) = Setting::simulated() else { return };
     let rows = table(&[0, 6, 8], 700, 3, 0, 4);
     for nth in [1, 2, 5, 9, 14] {
-        setting.simulator.configure(&format!("fail=cuLaunchKernel@{nth}:1"));
+        setting.simulator().configure(&format!("fail=cuLaunchKernel@{nth}:1"));
         assert!(matches!(rows.encode(&setting, FAST), Err(Declined::Device(_))), "launch {nth}");
     }
-    setting.simulator.configure("fail=cuMemcpyHtoDAsync_v2@2:1");
+    setting.simulator().configure("fail=cuMemcpyHtoDAsync_v2@2:1");
     assert!(matches!(rows.encode(&setting, FAST), Err(Declined::Device(_))));
     rows.check(&setting, FAST);
     setting.finish();

@@ -2,7 +2,7 @@
 
 use sluice_cuda::{Context, Driver, Launch, Module, Wait, Waited};
 use sluice_cuda_sim::Simulator;
-use sluice_gpu_engine::Kernels;
+use sluice_gpu_engine::{Declined, GpuEngine, Kernels, image_for};
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,7 +42,8 @@ pub fn module() -> Option<&'static Path> {
 pub fn compile(name: &str, flags: &[&str]) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (made, object) = (format!("kernels-{name}-{}.so", std::process::id()), target.join(format!("kernels-{name}.so")));
+    let (made, object) =
+        (format!("kernels-{name}-{}.so", std::process::id()), target.join(format!("kernels-{name}.so")));
     let new = target.join(made);
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let mut command = Command::new(&compiler);
@@ -61,6 +62,13 @@ pub fn compile(name: &str, flags: &[&str]) -> Option<PathBuf> {
     Some(object)
 }
 
+/// Whether tests that can run on a GPU do: with the kernels in the folder that `FOLDER` names.
+fn on_gpu() -> bool {
+    std::env::var_os("SLUICE_TEST_GPU").is_some()
+}
+
+const FOLDER: &str = "SLUICE_GPU_KERNELS";
+
 /// Fields are dropped in this order: what the context has is given back before it ends.
 pub struct Setting {
     pub kernels: Kernels,
@@ -68,24 +76,57 @@ pub struct Setting {
     pub arena: Arc<StreamArena>,
     context: Context,
     module: Module,
-    pub simulator: Simulator,
+    simulator: Option<Simulator>,
 }
 
 impl Setting {
-    /// None without a C++ compiler.
+    /// A GPU if tests run on one, else a simulated machine; none without a C++ compiler.
     pub fn new() -> Option<Self> {
+        if !on_gpu() {
+            return Self::simulated();
+        }
+        let context = Driver::open().unwrap().select(None).unwrap().context().unwrap();
+        let folder = std::env::var_os(FOLDER).unwrap_or_else(|| panic!("{FOLDER} must name a folder with kernels"));
+        let image = image_for(Path::new(&folder), context.device().facts().compute_capability).unwrap();
+        let image = image.expect("kernels for this device");
+        Some(Self::of(context, &image, None, 4 << 30))
+    }
+
+    /// None without a C++ compiler.
+    pub fn simulated() -> Option<Self> {
         Some(Self::with_module(module()?, 1 << 30))
     }
 
-    /// With another module, and so many bytes of the device's memory.
+    /// A simulated machine with another module, and so many bytes of the device's memory.
     pub fn with_module(module: &Path, bytes: usize) -> Self {
         let simulator = Simulator::start(&format!("memory=4g seed={}", std::process::id()));
         let context = Driver::open_at(&simulator.path()).unwrap().select(None).unwrap().context().unwrap();
-        let module = context.load(&std::fs::read(module).unwrap()).unwrap();
-        let kernels = Kernels::of(&context, &module, long()).unwrap().with_most_blocks(16);
+        Self::of(context, &std::fs::read(module).unwrap(), Some(simulator), bytes)
+    }
+
+    fn of(context: Context, image: &[u8], simulator: Option<Simulator>, bytes: usize) -> Self {
+        let module = context.load(image).unwrap();
+        let kernels = Kernels::of(&context, &module, long()).unwrap();
+        // Each block that finds nothing to do costs the host a while, too.
+        let kernels = if simulator.is_some() { kernels.with_most_blocks(5) } else { kernels };
         let arena = StreamArena::new(context.clone(), StreamArenaOptions::with_limit(bytes));
         let stream = arena.attach(context.thread_stream());
         Self { kernels, stream, arena, context, module, simulator }
+    }
+
+    /// The same with so many blocks a launch.
+    pub fn with_most_blocks(self, blocks: u64) -> Self {
+        Self { kernels: self.kernels.with_most_blocks(blocks), ..self }
+    }
+
+    /// An engine with these kernels, once they have passed its self-test.
+    pub fn engine(&self) -> Result<GpuEngine, Declined> {
+        GpuEngine::of(&self.context, &self.arena, &self.module, long())
+    }
+
+    /// The simulator, where there is one.
+    pub fn simulator(&self) -> &Simulator {
+        self.simulator.as_ref().unwrap()
     }
 
     pub fn set_order(&self, order: Order) {
@@ -97,9 +138,12 @@ impl Setting {
         self.for_tests("set_order", [order, seed]);
     }
 
-    /// Leaves one barrier out, by its number among the places where threads wait.
-    pub fn skip(&self, site: u64) {
-        self.for_tests("set_skipped", [site, 0]);
+    /// Leaves out the barriers at one place, as [`Self::told`] names it; before the first work.
+    pub fn skip(&self, site: &str) {
+        let hash = site
+            .bytes()
+            .fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+        self.for_tests("set_skipped", [hash, 0]);
     }
 
     /// What went wrong in the kernels, or nothing; and the places where threads wait.
@@ -127,13 +171,16 @@ impl Setting {
 
     /// Nothing went wrong in the kernels, and all memory is free again.
     pub fn finish(self) {
-        assert_eq!(self.told().0, "", "a fault of the kernels");
+        if self.simulator.is_some() {
+            assert_eq!(self.told().0, "", "a fault of the kernels");
+        }
         let Self { kernels, stream, arena, context, module, simulator } = self;
         // What was freed is in limbo until an event that somebody asks for.
         stream.flush();
         assert_eq!(arena.settle(long()).unwrap(), Waited::Done);
         drop((kernels, stream, arena, module));
         drop(context);
+        let Some(simulator) = simulator else { return };
         let counts = simulator.counts();
         assert_eq!((counts.allocations, counts.modules, counts.contexts), (0, 0, 0), "{counts:?}");
         assert_eq!(simulator.violations(), Vec::<String>::new());

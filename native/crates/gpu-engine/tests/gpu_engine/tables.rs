@@ -116,7 +116,7 @@ pub fn value(kind: u8, field: u64, seed: u64, i: u64) -> Value {
         7 => Value::Wide(Some(h.to_le_bytes().to_vec())),
         8 if h.is_multiple_of(3) => Value::Null,
         8 => Value::Bytes(vec![b'x'; (h % 100) as usize]),
-        9 => Value::Interval(h.is_multiple_of(3).then(|| [h as u8; 16])),
+        9 => Value::Interval(h.is_multiple_of(3).then_some([h as u8; 16])),
         10 => Value::Bytes(vec![h as u8; (h % 33) as usize]),
         11 if h.is_multiple_of(50) => Value::Bytes(vec![7; 3000]),
         11 => Value::Bytes(Vec::new()),
@@ -134,7 +134,7 @@ pub fn table(kinds: &[u8], rows: u64, partitions: u32, skew: u8, seed: u64) -> R
         let h = xorshift(seed ^ !i) as u32;
         let partition = match skew {
             0 => h % partitions,
-            1 if h % 10 > 0 => partitions / 2,
+            1 if !h.is_multiple_of(10) => partitions / 2,
             1 => h % partitions,
             _ => (i as u32 / 3) % partitions,
         };
