@@ -40,7 +40,7 @@ pub fn self_test(kernels: &Kernels, stream: &ArenaStream, wait: Wait<'_>) -> Res
     if !lengths_are_right || !target.iter().eq(sorted.iter().flat_map(|row| &row.1)) {
         return Err(Declined::CheckFailed("the self-test's rows do not come back"));
     }
-    let mut pairs: Vec<[u64; 2]> = (0..ROWS).map(|i| [mix(i) % 500 << (i % 3 * 20), i]).collect();
+    let mut pairs: Vec<[u64; 2]> = (0..ROWS).map(|i| [(mix(i) % 500) << (i % 3 * 20), i]).collect();
     let mut expected = pairs.clone();
     expected.sort_by_key(|pair| pair[0]);
     sort_pairs(kernels, stream, &mut pairs, wait)?;

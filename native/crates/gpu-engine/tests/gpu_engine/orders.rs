@@ -8,10 +8,10 @@ use sluice_codec::{FrameHeader, HEADER_BYTES};
 use sluice_gpu_engine::{Declined, sort_pairs};
 use sluice_testkit::xorshift;
 
-/// A frame whose payload ends at any of these places fails a check, in all threads.
-fn cut_off(setting: &Setting, frame: &[u8]) {
+/// A frame whose payload ends anywhere before its end fails a check, in all threads.
+fn cut_off(setting: &Setting, frame: &[u8], step: usize) {
     let (header, payload) = (FrameHeader::parse(frame).unwrap(), &frame[HEADER_BYTES..]);
-    for end in (0..payload.len()).filter(|end| *end < 6 || end % 397 == 0 || payload.len() - end < 3) {
+    for end in (0..payload.len()).step_by(step) {
         let cut = frame_of(header, &payload[..end]);
         assert!(matches!(decoded(setting, &[&cut]), Err(Declined::CheckFailed(_))), "cut at {end}");
     }
@@ -23,7 +23,6 @@ pub fn work(setting: &Setting) {
     let frames = rows.check(setting, FAST);
     let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame.1[..]).collect();
     let rows = decoded(setting, &frames).unwrap();
-    cut_off(setting, frames[0]);
     assert_eq!(rows.len(), 700);
     let cpu = table(&[0, 1, 2, 3, 4, 6, 7, 8, 10, 11], 700, 5, 1, 9);
     let mut sorted = cpu.rows.clone();
@@ -35,7 +34,13 @@ pub fn work(setting: &Setting) {
     let frames = odd.check(setting, FAST);
     let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame.1[..]).collect();
     assert!(decoded(setting, &frames).unwrap().iter().map(Vec::len).sum::<usize>() > 0);
-    frames.iter().take(2).for_each(|frame| cut_off(setting, frame));
+    cut_off(setting, frames[0], 397);
+    // Few rows, so that all places are few: tails, bytes behind the words, a dictionary.
+    let mut small = table(&[1], 5, 1, 0, 4);
+    small.rows.iter_mut().enumerate().for_each(|(i, row)| row.1.extend(vec![i as u8; i]));
+    cut_off(setting, &small.frames_of_cpu(FAST)[0].1, 1);
+    cut_off(setting, &table(&[8], 3, 1, 0, 4).frames_of_cpu(FAST)[0].1, 7);
+    cut_off(setting, &table(&[4], 64, 1, 0, 4).frames_of_cpu(FAST)[0].1, 5);
     table(&[2], 1, 1, 0, 1).check(setting, FAST);
     let mut pairs: Vec<[u64; 2]> = (0..6000).map(|i| [xorshift(i) % 300, i]).collect();
     let mut expected = pairs.clone();
