@@ -4,7 +4,7 @@
 #include "crc.cuh"
 
 // From lengths of items to their places in the payload; how long the payload is. Plain if columns are not shorter. The
-// frames beyond the last one get no bytes, so that all can be added up.
+// frames beyond the last one get no bytes, so that all can be added up, and so do those that the CPU makes.
 KERNEL lay_out_frames(EncodeJob job) {
   u32 items = items_of(job), frames = job.summary->frames, kinds = (job.fields + 3) / 4;
   for (u32 f = blockIdx.x; f <= job.most_frames; f += gridDim.x) {
@@ -13,6 +13,10 @@ KERNEL lay_out_frames(EncodeJob job) {
       continue;
     }
     Frame frame = job.frames[f];
+    if (frame.codec) {
+      if (threadIdx.x == 0) job.frame_bytes[f] = 0;
+      continue;
+    }
     u64 plain_bytes = frame.bytes + 4ull * frame.rows, payload = plain_bytes;
     if (!frame.plain) {
       u32 before = kinds;
@@ -77,6 +81,7 @@ KERNEL put_frames(EncodeJob job) {
   for (u32 f = blockIdx.x; f < frames; f += gridDim.x) {
     Frame frame = job.frames[f];
     u8* out = job.output + job.frame_bytes[f] + HEADER_BYTES;
+    if (frame.codec) continue;
     if (frame.plain) put_plain(job, frame, out); else put_columnar(job, f, frame, out);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) job.summary->bytes = job.frame_bytes[job.most_frames];
@@ -87,6 +92,7 @@ KERNEL put_headers(EncodeJob job) {
   for (u32 f = blockIdx.x; f < frames; f += gridDim.x) {
     Frame frame = job.frames[f];
     u8* out = job.output + job.frame_bytes[f];
+    if (frame.codec) continue;
     u32 crc = block_crc(job.crc_tables, out + HEADER_BYTES, frame.payload);
     if (threadIdx.x == 0) {
       store_short(out, 0x31464C53, 4);

@@ -44,7 +44,7 @@ KERNEL encode_columns(EncodeJob job) {
   for (u64 i = blockIdx.x; i < items; i += gridDim.x) {
     u32 f = (u32)(i / each), item = (u32)(i % each);
     Frame frame = job.frames[f];
-    if (!frame.plain) {
+    if (!frame.plain && !frame.codec) {
       if (item < job.words) encode_word_column(job, dictionary, f, frame, item);
       if (item == job.words) encode_tail_bytes(job, dictionary, f, frame);
       if (item > job.words) encode_var_words(job, dictionary, f, frame, item - job.words - 1);

@@ -44,6 +44,7 @@ struct WriteFrames {
     frame.rows = rows;
     frame.partition = partition;
     frame.plain = job.plain;
+    frame.codec = frame.unused = 0;
     frame.bytes = job.prefix[first + rows] - job.prefix[first];
     frame.payload = frame.place = frame.hash_xor = frame.hash_sum = 0;
   }

@@ -19,7 +19,6 @@
 // What went wrong; the batch is encoded by the CPU, which also says what is wrong with it.
 #define BAD_ENTRY 1u
 #define ROW_TOO_LONG 2u
-#define NEEDS_CODEC 4u
 
 // Rows of a page: `entries` of the batch's entries from number `first` on; its rows' bytes begin at `at`.
 struct Page {
@@ -30,6 +29,8 @@ struct Page {
 // Rows `first` to `first + rows` of the sorted order.
 struct Frame {
   u32 first, rows, partition, plain;
+  // Whether a general codec has to look at its bytes: then the CPU makes it.
+  u32 codec, unused;
   u64 bytes;    // of its rows
   u64 payload;  // bytes of the payload
   u64 place;    // where the frame begins in the output

@@ -68,7 +68,7 @@ DEVICE bool has_padding(const EncodeJob& job, u32 row, const Slot& slot) {
 
 // Puts the mode and the bytes of a frame's rows, of row i `bytes[i]` at `at[i]` of the row, both in shared memory,
 // where the thread of each row has put them. How many bytes that is; none if a general codec has to look at them.
-__device__ inline u32 put_bytes(const EncodeJob& job, const Frame& frame, u32 mode, const u32* at, u32* bytes,
+__device__ inline u32 put_bytes(const EncodeJob& job, u32 f, const Frame& frame, u32 mode, const u32* at, u32* bytes,
                                 u8* out) {
   u32 all = 0;
   for (u32 start = 0; start < frame.rows; start += THREADS) {
@@ -79,7 +79,7 @@ __device__ inline u32 put_bytes(const EncodeJob& job, const Frame& frame, u32 mo
   }
   BARRIER();
   if (job.codec && all >= FEWEST_CODEC_BYTES) {
-    if (threadIdx.x == 0) atomicOr(&job.summary->status, NEEDS_CODEC);
+    if (threadIdx.x == 0) atomicOr(&job.frames[f].codec, 1u);
     return 0;
   }
   if (threadIdx.x == 0) out[0] = (u8)mode;
@@ -120,7 +120,7 @@ __device__ inline void encode_field(const EncodeJob& job, u32 f, const Frame& fr
         ranges.bytes[i] = padded ? slot.bytes : slot.size;
       }
       u8* out = encoded_var_of(job, f, frame, number);
-      item = put_bytes(job, frame, padded ? MODE_FULL : MODE_TRIMMED, ranges.at, ranges.bytes, out);
+      item = put_bytes(job, f, frame, padded ? MODE_FULL : MODE_TRIMMED, ranges.at, ranges.bytes, out);
     }
     for (u32 i = threadIdx.x; i < frame.rows; i += THREADS) {
       column[i] = column[i] == 0 ? 0 : (column[i] & 0xffffffffull) + 1;
@@ -141,7 +141,7 @@ __device__ inline void encode_tails(const EncodeJob& job, u32 f, const Frame& fr
   }
   any = block_all(any, AnyBits());
   u8* out = encoded_var_of(job, f, frame, job.fields);
-  u32 bytes = any ? put_bytes(job, frame, MODE_FULL, ranges.at, ranges.bytes, out) : 0;
+  u32 bytes = any ? put_bytes(job, f, frame, MODE_FULL, ranges.at, ranges.bytes, out) : 0;
   if (threadIdx.x == 0) job.item_bytes[(u64)f * items_of(job) + job.words + 1] = bytes;
 }
 

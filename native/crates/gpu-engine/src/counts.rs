@@ -11,6 +11,8 @@ pub struct Counts {
     pub encoded_batches: u64,
     /// Bytes of their rows.
     pub encoded_bytes: u64,
+    /// Frames of these that the CPU made, for a general codec.
+    pub frames_by_cpu: u64,
     /// Calls of decode, each of any number of frames.
     pub decodes: u64,
     /// Sorts of pairs.
@@ -33,6 +35,7 @@ pub struct Counts {
 pub(crate) struct Counters {
     pub(crate) encoded_batches: AtomicU64,
     pub(crate) encoded_bytes: AtomicU64,
+    pub(crate) frames_by_cpu: AtomicU64,
     pub(crate) decodes: AtomicU64,
     pub(crate) sorts: AtomicU64,
     too_large: AtomicU64,
@@ -60,6 +63,7 @@ impl Counters {
         Counts {
             encoded_batches: self.encoded_batches.load(Relaxed),
             encoded_bytes: self.encoded_bytes.load(Relaxed),
+            frames_by_cpu: self.frames_by_cpu.load(Relaxed),
             decodes: self.decodes.load(Relaxed),
             sorts: self.sorts.load(Relaxed),
             too_large: self.too_large.load(Relaxed),

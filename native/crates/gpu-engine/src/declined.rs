@@ -14,7 +14,7 @@ pub enum Declined {
     TooLarge(&'static str),
     /// The input failed a check. Whether it is corrupt, and how, the CPU says.
     CheckFailed(&'static str),
-    /// The encoder has to ask a general codec, or the decoder to use one.
+    /// A frame was compressed by a general codec.
     NeedsCodec,
     /// No memory of the device, the device was lost, or the task is being killed.
     Memory(sluice_gpu_mem::Declined),

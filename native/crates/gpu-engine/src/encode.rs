@@ -1,12 +1,12 @@
 //! A map batch to frames.
 
-use sluice_codec::{Codec, CodecOptions, Level, bitset_words};
+use sluice_codec::{Codec, CodecOptions, Encoder, HEADER_BYTES, Level, bitset_words};
 use sluice_cuda::{Stream, Wait};
 use sluice_engine::Page;
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
-use crate::encode_job::{BAD_ENTRY, DeviceFrame, DevicePage, EncodeJob, NEEDS_CODEC, ROW_TOO_LONG, Shape, Summary};
+use crate::encode_job::{BAD_ENTRY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixArrays, scan, sort_by_digit};
 use crate::submit::{get, put, settled, start};
@@ -53,6 +53,8 @@ pub struct EncodedFrame {
     pub bytes: usize,
     /// Of its rows, if they were asked for.
     pub hashes: Option<RowHashes>,
+    /// Whether the CPU made it, because a general codec had to look at its bytes.
+    pub by_cpu: bool,
 }
 
 /// XOR and sum of the XXH64 hashes of a frame's rows.
@@ -65,11 +67,12 @@ pub struct RowHashes {
 }
 
 /// Encodes a batch: the frames that [`sluice_codec::Encoder::encode`] makes of each partition's rows, in the order of
-/// the partitions. It waits twice: for the length of the output, and for the output.
+/// the partitions. It waits twice: for the length of the output, and for the output. Frames at whose bytes a general
+/// codec has to look are made by the calling thread, and put between the others.
 ///
 /// # Errors
-/// The batch has more fields or longer rows than the kernels take, its pages fail a check, a general codec has to look
-/// at its bytes, there is no memory, or the device fails.
+/// The batch has more fields or longer rows than the kernels take, its pages fail a check, there is no memory, or the
+/// device fails.
 pub fn encode(
     kernels: &Kernels,
     stream: &ArenaStream,
@@ -82,7 +85,8 @@ pub fn encode(
         return Ok(EncodedBatch { bytes: Vec::new(), frames: Vec::new() });
     }
     let (places, bytes) = shape.lay_out()?;
-    let pages = device_pages(batch.pages);
+    let with_rows: Vec<Page> = batch.pages.iter().filter(|page| page.entries > 0).copied().collect();
+    let pages = device_pages(&with_rows);
     let lease = stream.lease(bytes, wait)?;
     let on = stream.stream();
     let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
@@ -95,13 +99,17 @@ pub fn encode(
     // is used on its own stream only. The pages are borrowed, and `pages` and `summary` live, until `get` or
     // `settled` has waited. Any bytes are a summary.
     let submitted = settled(on, wait, || unsafe {
-        copy_pages(on, &job, batch.pages, &pages)?;
+        copy_pages(on, &job, &with_rows, &pages)?;
         put(on, job.summary, &summary)?;
         submit(kernels, on, &mut job, radix)?;
         get(on, job.summary, &mut summary, wait)
     });
     let [summary] = summary;
     let encoded = submitted.and_then(|()| check(&summary, &shape)).and_then(|()| fetch(on, &job, &summary, wait));
+    let encoded = encoded.and_then(|(found, bytes)| {
+        let rows = Rows { job: &job, pages: &with_rows, places: &pages, stream: on, wait };
+        put_together(&found, bytes, &rows, options)
+    });
     stream.free(lease);
     encoded
 }
@@ -135,11 +143,10 @@ fn shape_of(batch: &Batch<'_, '_>) -> Result<Shape, Declined> {
     Ok(Shape { rows, bytes, pages, partitions, fields, words, most_frames })
 }
 
-/// Pages that have entries, as the kernels know them.
+/// Pages, each with entries, as the kernels know them.
 fn device_pages(pages: &[Page<'_>]) -> Vec<DevicePage> {
     let (mut at, mut first) = (0, 0);
-    let with_rows = pages.iter().filter(|page| page.entries > 0);
-    let place = with_rows.map(|page| {
+    let place = pages.iter().map(|page| {
         let (used, entries) = (page.used as u32, page.entries as u32);
         let device = DevicePage { at, used, entries, first, unused: 0 };
         at += page.used.next_multiple_of(PAGE_ALIGN) as u64;
@@ -161,7 +168,7 @@ unsafe fn copy_pages(
 ) -> Result<(), Declined> {
     // SAFETY: the caller's promise; the arrays have room for all rows and entries.
     unsafe {
-        for (page, place) in pages.iter().filter(|page| page.entries > 0).zip(places) {
+        for (page, place) in pages.iter().zip(places) {
             put(stream, job.rows + place.at, &page.memory[..page.used])?;
             let entries = &page.memory[page.memory.len() - page.entries * 8..];
             put(stream, job.entries + u64::from(place.first) * 8, entries)?;
@@ -240,13 +247,17 @@ fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
         0 => Err(Declined::CheckFailed("more frames than there can be")),
         status if status & BAD_ENTRY != 0 => Err(Declined::CheckFailed("an entry of a page")),
         status if status & ROW_TOO_LONG != 0 => Err(Declined::TooLarge("bytes of a row")),
-        status if status & NEEDS_CODEC != 0 => Err(Declined::NeedsCodec),
         _ => Err(Declined::CheckFailed("an unknown status")),
     }
 }
 
-/// Gets the frames and what there is to say of them.
-fn fetch(stream: &Stream, job: &EncodeJob, summary: &Summary, wait: Wait<'_>) -> Result<EncodedBatch, Declined> {
+/// Gets what there is to say of the frames, and the bytes of those that the device has made.
+fn fetch(
+    stream: &Stream,
+    job: &EncodeJob,
+    summary: &Summary,
+    wait: Wait<'_>,
+) -> Result<(Vec<DeviceFrame>, Vec<u8>), Declined> {
     let mut found = vec![DeviceFrame::default(); summary.frames as usize];
     let mut bytes = vec![0; summary.bytes as usize];
     // SAFETY: the arrays of the job have as many frames and bytes (`check`), any bytes are a frame, and both `get` wait
@@ -255,13 +266,77 @@ fn fetch(stream: &Stream, job: &EncodeJob, summary: &Summary, wait: Wait<'_>) ->
         get(stream, job.frames, &mut found, wait)?;
         get(stream, job.output, &mut bytes, wait)?;
     }
-    let frames = found.iter().map(|frame| EncodedFrame {
+    Ok((found, bytes))
+}
+
+/// All frames in their order; those that the device has left out are made here.
+fn put_together(
+    found: &[DeviceFrame],
+    bytes: Vec<u8>,
+    rows: &Rows<'_, '_>,
+    options: CodecOptions,
+) -> Result<EncodedBatch, Declined> {
+    let describe = |frame: &DeviceFrame, start, bytes| EncodedFrame {
         partition: frame.partition,
         rows: frame.rows,
-        start: frame.place as usize,
-        bytes: sluice_codec::HEADER_BYTES + frame.payload as usize,
-        hashes: (job.hash_rows != 0).then_some(RowHashes { xor: frame.hash_xor, sum: frame.hash_sum }),
-    });
-    let frames = frames.collect();
-    Ok(EncodedBatch { bytes, frames })
+        start,
+        bytes,
+        hashes: (rows.job.hash_rows != 0).then_some(RowHashes { xor: frame.hash_xor, sum: frame.hash_sum }),
+        by_cpu: frame.codec != 0,
+    };
+    let length = |frame: &DeviceFrame| HEADER_BYTES + frame.payload as usize;
+    if found.iter().all(|frame| frame.codec == 0) {
+        let frames = found.iter().map(|frame| describe(frame, frame.place as usize, length(frame))).collect();
+        return Ok(EncodedBatch { bytes, frames });
+    }
+    let mut encoder = Encoder::new(options);
+    let mut all = EncodedBatch { bytes: Vec::with_capacity(bytes.len()), frames: Vec::with_capacity(found.len()) };
+    let mut made = &bytes[..];
+    for frame in found {
+        let start = all.bytes.len();
+        if frame.codec == 0 {
+            let here = made.split_off(..length(frame)).ok_or(Declined::CheckFailed("the frames' lengths"))?;
+            all.bytes.extend_from_slice(here);
+        } else {
+            all.bytes.extend_from_slice(encoder.encode_frame(&rows.of(frame)?, rows.job.fields));
+        }
+        all.frames.push(describe(frame, start, all.bytes.len() - start));
+    }
+    Ok(all)
+}
+
+/// The rows of a batch in the order that the device has found.
+struct Rows<'r, 'a> {
+    job: &'r EncodeJob,
+    pages: &'r [Page<'a>],
+    places: &'r [DevicePage],
+    stream: &'r Stream,
+    wait: Wait<'r>,
+}
+
+impl<'a> Rows<'_, 'a> {
+    /// Those of a frame, in the host's pages.
+    fn of(&self, frame: &DeviceFrame) -> Result<Vec<&'a [u8]>, Declined> {
+        let (first, count) = (u64::from(frame.first), frame.rows as usize);
+        if first + count as u64 > u64::from(self.job.row_count) {
+            return Err(Declined::CheckFailed("the rows of a frame"));
+        }
+        let (mut at, mut prefix) = (vec![0u64; count], vec![0u64; count + 1]);
+        // SAFETY: the arrays have `row_count` elements, `prefix` one more; any bytes are numbers.
+        unsafe {
+            get(self.stream, self.job.sorted_at + first * 8, &mut at, self.wait)?;
+            get(self.stream, self.job.prefix + first * 8, &mut prefix, self.wait)?;
+        }
+        let row = |(at, ends): (&u64, &[u64])| self.row(*at, ends[1].wrapping_sub(ends[0]));
+        let rows = at.iter().zip(prefix.windows(2)).map(row);
+        rows.collect::<Option<_>>().ok_or(Declined::CheckFailed("the place of a row"))
+    }
+
+    /// A row by its place on the device.
+    fn row(&self, at: u64, bytes: u64) -> Option<&'a [u8]> {
+        let place = self.places.partition_point(|page| page.at <= at).checked_sub(1)?;
+        let page = self.pages.get(place)?;
+        let start = usize::try_from(at - self.places[place].at).ok()?;
+        page.memory[..page.used].get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
+    }
 }

@@ -17,7 +17,6 @@ const VAR_ROOM: usize = 64;
 
 pub(crate) const BAD_ENTRY: u32 = 1;
 pub(crate) const ROW_TOO_LONG: u32 = 2;
-pub(crate) const NEEDS_CODEC: u32 = 4;
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +35,8 @@ pub(crate) struct DeviceFrame {
     pub(crate) rows: u32,
     pub(crate) partition: u32,
     pub(crate) plain: u32,
+    pub(crate) codec: u32,
+    pub(crate) unused: u32,
     pub(crate) bytes: u64,
     pub(crate) payload: u64,
     pub(crate) place: u64,

@@ -78,6 +78,8 @@ impl GpuEngine {
         let bytes: usize = batch.pages.iter().map(|page| page.used).sum();
         self.counters.encoded_batches.fetch_add(1, Relaxed);
         self.counters.encoded_bytes.fetch_add(bytes as u64, Relaxed);
+        let by_cpu = made.frames.iter().filter(|frame| frame.by_cpu).count();
+        self.counters.frames_by_cpu.fetch_add(by_cpu as u64, Relaxed);
         Ok(made)
     }
 

@@ -16,8 +16,8 @@
 //!
 //! # What it does not do
 //! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs
-//! (LZ4, Zstandard, Snappy) are the CPU's: where the encoder would ask one, the batch is declined. Nothing of this has
-//! run on a GPU.
+//! (LZ4, Zstandard, Snappy) are the CPU's: frames at which the encoder would ask one are made by the calling thread, and
+//! frames that were compressed by one are declined. Nothing of this has run on a GPU.
 
 mod counts;
 mod crc_tables;

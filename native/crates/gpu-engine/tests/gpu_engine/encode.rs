@@ -82,10 +82,6 @@ fn what_the_kernels_do_not_take_is_declined() {
         let rows: Vec<Row> = (0..50u8).map(|i| (0, unsafe_row(&[Value::Bytes(vec![i; bytes])]))).collect();
         Rows { fields: 1, partitions: 1, rows, page_rows: 10 }.encode(&setting, options)
     };
-    let lz4 = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
-    assert_eq!(strings(100, lz4), Err(Declined::NeedsCodec));
-    assert!(strings(20, lz4).is_ok(), "words need no codec");
-    assert!(strings(100, CodecOptions { level: Level::Plain, ..lz4 }).is_ok(), "plain ones neither");
     assert!(strings((64 << 10) - 16, FAST).is_ok());
     assert_eq!(strings((64 << 10) - 8, FAST), Err(Declined::TooLarge("bytes of a row")));
     let wide = table(&[5; 1100], 3, 1, 0, 1);
@@ -103,6 +99,34 @@ fn what_the_kernels_do_not_take_is_declined() {
     assert!(matches!(batch(&good, 41, 2, 3), Err(Declined::CheckFailed(_))), "more than the page has");
     assert!(matches!(batch(&good, 40, usize::MAX / 4, 3), Err(Declined::CheckFailed(_))));
     assert!(matches!(batch(&good, 40, 2, 0), Err(Declined::CheckFailed(_))));
+    setting.finish();
+}
+
+/// Frames with long values go to a general codec, on the CPU, and lie between those of the GPU.
+#[test]
+fn frames_for_a_general_codec_are_made_by_the_cpu() {
+    let Some(setting) = Setting::new() else { return };
+    for codec in [Codec::Lz4, Codec::Zstd, Codec::Snappy] {
+        for level in [Level::Fast, Level::Small] {
+            let options = CodecOptions { codec, level };
+            of(&lineitem(1200), 3).check(&setting, options);
+            // Long values in some partitions only, one of them alone.
+            let mut rows = table(&[1, 6], 900, 6, 0, 2);
+            for (i, (partition, row)) in rows.rows.iter_mut().enumerate().filter(|(_, row)| row.0 % 3 == 1) {
+                let text = format!("row {i} of partition {partition}, again and again and again and again");
+                *row = unsafe_row(&[Value::Word(i as u64), Value::Bytes(text.into_bytes())]);
+            }
+            rows.rows.push((6, unsafe_row(&[Value::Word(1), Value::Bytes(vec![b'x'; 80])])));
+            rows.partitions = 7;
+            rows.check(&setting, options);
+            let made = rows.encode(&setting, options).unwrap();
+            let by_cpu: Vec<u32> =
+                made.frames.iter().filter(|frame| frame.by_cpu).map(|frame| frame.partition).collect();
+            assert_eq!(by_cpu, [1, 4, 6]);
+        }
+    }
+    let plain = CodecOptions { codec: Codec::Lz4, level: Level::Plain };
+    of(&lineitem(300), 2).check(&setting, plain);
     setting.finish();
 }
 

@@ -28,14 +28,19 @@ fn work_is_counted_and_so_is_what_is_declined() {
     engine.sort_pairs(&stream, &mut [[2, 0], [1, 1]], long()).unwrap();
     let text = [(0, unsafe_row(&[Value::Bytes(vec![b'a'; 100])]))];
     let lz4 = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
-    assert_eq!(encode(&text, 1, lz4), Err(Declined::NeedsCodec));
+    let by_cpu = encode(&text, 1, lz4).unwrap();
+    assert!(by_cpu.frames[0].by_cpu);
+    let (mut back, mut length) = (vec![0; text[0].1.len()], [0]);
+    let decoded = engine.decode(&stream, &[&by_cpu.bytes], &mut back, &mut length, long());
+    assert_eq!(decoded, Err(Declined::NeedsCodec));
     assert!(matches!(encode(&[(9, vec![0; 16])], 1, FAST), Err(Declined::CheckFailed(_))));
     assert!(matches!(encode(&[(0, vec![0; 70_000])], 1, FAST), Err(Declined::TooLarge(_))));
     let short = &frames[0][..frames[0].len() - 1];
     assert!(engine.decode(&stream, &[short], &mut [], &mut [], long()).is_err());
     let expected = Counts {
-        encoded_batches: 1,
-        encoded_bytes: bytes as u64,
+        encoded_batches: 2,
+        encoded_bytes: (bytes + text[0].1.len()) as u64,
+        frames_by_cpu: 1,
         decodes: 1,
         sorts: 1,
         too_large: 1,
