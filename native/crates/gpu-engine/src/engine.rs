@@ -32,7 +32,8 @@ impl GpuEngine {
     /// waits for.
     ///
     /// # Errors
-    /// There are no kernels for the device; they do not pass the self-test; the device fails. Then it is not to be used.
+    /// There are no kernels for the device; they do not pass the self-test; the device fails. Then it is not to be
+    /// used.
     pub fn start(context: &Context, arena: &Arc<StreamArena>, folder: &Path, wait: Wait<'_>) -> Result<Self, Declined> {
         let image = image_for(folder, context.device().facts().compute_capability);
         let Ok(Some(image)) = image else {

@@ -15,9 +15,9 @@
 //! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
 //!
 //! # What it does not do
-//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs
-//! (LZ4, Zstandard, Snappy) are the CPU's: frames at which the encoder would ask one are made by the calling thread, and
-//! frames that were compressed by one are declined. Nothing of this has run on a GPU.
+//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs (LZ4, Zstandard,
+//! Snappy) are the CPU's: frames at which the encoder would ask one are made by the calling thread, and frames that
+//! were compressed by one are declined. Nothing of this has run on a GPU.
 
 mod counts;
 mod crc_tables;

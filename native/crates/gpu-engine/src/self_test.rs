@@ -16,8 +16,8 @@ const PARTITIONS: u64 = 7;
 const FIELDS: u32 = 6;
 const OPTIONS: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
 
-/// Encodes, decodes and sorts what the CPU does too, and compares. For a thread that no task waits for: it takes as long
-/// as the CPU for some thousand rows, and longer where the driver loads code.
+/// Encodes, decodes and sorts what the CPU does too, and compares. For a thread that no task waits for: the driver may
+/// load code meanwhile.
 ///
 /// # Errors
 /// [`Declined::CheckFailed`]: something differs, so that this device, driver or build must not be used; or the work
