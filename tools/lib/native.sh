@@ -159,6 +159,53 @@ prepare_ucx() {
   done
 }
 
+# --- GPU kernels --------------------------------------------------------------------------------------------------
+
+# jar/: cubins, PTX and kernels.txt, which goes into the jar. They are the same on every machine.
+gpu_kernels_home=$build/gpu-kernels
+nvrtc_wheel=nvidia-cuda-nvrtc-cu12==12.9.86
+
+# NVIDIA's compiler as a library: 90 MB, which stay here.
+install_nvrtc() {
+  local wheel=$gpu_kernels_home/wheel download=$gpu_kernels_home/download
+  rm -rf "$wheel" "$download"
+  python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: --dest "$download" "$nvrtc_wheel" &&
+    python3 -m zipfile -e "$download"/*.whl "$wheel" &&
+    rm -r "$download" &&
+    printf '%s\n' "$nvrtc_wheel" >"$wheel/.complete"
+}
+
+# Whether the compiler is there; gets it if that was not done yet.
+prepare_nvrtc() {
+  local complete=$gpu_kernels_home/wheel/.complete
+  if [[ -e $complete && $(<"$complete") == "$nvrtc_wheel" ]]; then return; fi
+  has_pip && step install-nvrtc install_nvrtc
+}
+
+compile_gpu_kernels() {
+  rm -rf "$gpu_kernels_home/new"
+  "$root/tools/gpu-kernels" "$gpu_kernels_home/wheel/nvidia/cuda_nvrtc/lib/libnvrtc.so.12" "$gpu_kernels_home/new" &&
+    rm -rf "$gpu_kernels_home/jar" && mv "$gpu_kernels_home/new" "$gpu_kernels_home/jar"
+}
+
+# Compiles the GPU kernels if they are out of date. Sluice works without them, so what is missing is said, here and in
+# the jar, and no error; kernels that do not compile are one.
+prepare_gpu_kernels() {
+  local made=$gpu_kernels_home/jar/kernels.txt
+  if ! prepare_nvrtc; then
+    note "  The jar will have no GPU kernels: their compiler comes with python3 and pip ($nvrtc_wheel)."
+    rm -rf "$gpu_kernels_home/jar"
+    mkdir -p "$gpu_kernels_home/jar"
+    printf 'none: this jar was built without the compiler for GPUs\n' >"$made"
+    return
+  fi
+  if [[ -e $made && $(<"$made") == NVRTC* ]] &&
+    ! newer_than "$made" "$root/native/crates/gpu-engine/kernels" "$root/tools/gpu-kernels"; then
+    return
+  fi
+  step build-gpu-kernels compile_gpu_kernels || exit 1
+}
+
 # --- Tests for another machine --------------------------------------------------------------------------------------
 
 qemu_home=$build/qemu

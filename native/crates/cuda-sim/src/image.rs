@@ -2,9 +2,8 @@
 //! (`include/sluice_cuda_sim.h`).
 
 use std::ffi::c_void;
-use std::io::Write;
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libloading::Library;
 
@@ -97,16 +96,18 @@ fn object_bytes(start: *const u8) -> usize {
     at + short(SECTION_BYTES_AT) * short(SECTION_COUNT_AT)
 }
 
+/// Loads a shared object from a file of its own name: the loader takes a name that it has seen for the same library, so
+/// that each load has variables of its own only if no two have the same.
 fn load(bytes: &[u8]) -> Option<Library> {
-    // SAFETY: a name that ends with 0.
-    let file = unsafe { libc::memfd_create(c"sluice-cuda-sim-module".as_ptr(), libc::MFD_CLOEXEC) };
-    if file < 0 {
-        return None;
-    }
-    // SAFETY: a descriptor that nobody else has.
-    let mut file = unsafe { std::fs::File::from_raw_fd(file) };
-    file.write_all(bytes).ok()?;
+    static LOADED: AtomicUsize = AtomicUsize::new(0);
+    let number = LOADED.fetch_add(1, Ordering::Relaxed);
+    // Each simulator is a copy of this library and has a counter of its own.
+    let name = format!("sluice-cuda-sim-module-{}-{:p}-{number}.so", std::process::id(), &raw const LOADED);
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, bytes).ok()?;
     // SAFETY: a test's kernels, which have no initialisers that mind; a cubin is no object of this machine and is
     // refused by the loader.
-    unsafe { Library::new(format!("/proc/self/fd/{}", file.as_raw_fd())) }.ok()
+    let library = unsafe { Library::new(&path) };
+    let _ = std::fs::remove_file(&path);
+    library.ok()
 }

@@ -282,21 +282,50 @@ static const size_t sizes[] = {8, 8};
 const struct sluice_kernel sluice_kernel_add = {2, sizes, add, true};
 "#;
 
-#[test]
-fn a_shared_object_of_the_host_is_a_module() {
-    let folder = std::env::temp_dir().join(format!("sluice-kernels-{}", std::process::id()));
+/// Compiles a module; none if there is no compiler, which is said.
+fn compile(name: &str, source: &str) -> Option<Vec<u8>> {
+    let folder = std::env::temp_dir().join(format!("sluice-kernels-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("made");
-    let (source, object) = (folder.join("kernels.c"), folder.join("kernels.so"));
-    std::fs::write(&source, IN_C).expect("written");
+    let (file, object) = (folder.join("kernels.c"), folder.join("kernels.so"));
+    std::fs::write(&file, source).expect("written");
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../cuda-sim/include");
     let mut compiler = std::process::Command::new("cc");
-    compiler.args(["-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I", include, "-o"]).args([&object, &source]);
+    compiler.args(["-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-I", include, "-o"]).args([&object, &file]);
     match compiler.status() {
         Ok(status) => assert!(status.success(), "cc: {status}"),
-        Err(why) => return eprintln!("skipped: a_shared_object_of_the_host_is_a_module: no C compiler (cc): {why}"),
+        Err(why) => {
+            eprintln!("skipped: {name}: no C compiler (cc): {why}");
+            return None;
+        }
     }
     let image = std::fs::read(&object).expect("compiled");
     std::fs::remove_dir_all(&folder).expect("removed");
+    Some(image)
+}
+
+#[test]
+fn each_shared_object_that_is_loaded_is_a_module_of_its_own() {
+    let counting = IN_C
+        .replace("+= addend;", "= counter += addend;")
+        .replace("static void", "static uint64_t counter;\nstatic void");
+    let (Some(image), Some(other)) = (compile("counting", &counting), compile("adding", IN_C)) else { return };
+    let simulator = Simulator::start("memory=4m");
+    let context = context(&simulator);
+    let (memory, stream) = (allocate(&context, 1), context.thread_stream());
+    // Two of the same image, each with a counter of its own, and another one.
+    for (image, expected) in [(&image, 5), (&image, 5), (&other, 10)] {
+        let kernel = context.load(image).expect("loaded").kernel("add").expect("there");
+        let (mut address, mut addend) = (memory.address().0, 5u64);
+        let mut parameters = [(&raw mut address).cast(), (&raw mut addend).cast()];
+        // SAFETY: the kernel's parameters; memory and kernel are there until the stream has finished.
+        unsafe { stream.launch(&kernel, Launch::linear(1, 1), &mut parameters) }.expect("put");
+        assert_eq!(get(&stream, memory.address(), 1), [expected]);
+    }
+}
+
+#[test]
+fn a_shared_object_of_the_host_is_a_module() {
+    let Some(image) = compile("a_shared_object_of_the_host_is_a_module", IN_C) else { return };
     let simulator = Simulator::start("memory=4m");
     let context = context(&simulator);
     let module = context.load(&image).expect("loaded");

@@ -23,6 +23,7 @@ public final class CometSession {
   private static final Logger LOG = LoggerFactory.getLogger(CometSession.class);
   private static final String BUILD = "comet-git-info.properties";
   private static final String VERSION = "git.build.version";
+  private static final String UNKNOWN = "of an unknown version";
   private static final String MANAGER = "spark.shuffle.manager";
   private static final String PLUGINS = "spark.plugins";
   private static final String PLUGIN = "org.apache.spark.CometPlugin";
@@ -58,11 +59,11 @@ public final class CometSession {
     }
   }
 
-  /** Whether Comet is there, in the version that Sluice knows; warns once of another. */
+  /** Whether Comet has the version that Sluice knows; warns once of another. */
   private static boolean isKnown() {
     String version = version();
-    boolean known = version != null && isKnown(version);
-    if (version != null && !known && WARNED.compareAndSet(false, true)) {
+    boolean known = isKnown(version);
+    if (!known && WARNED.compareAndSet(false, true)) {
       LOG.warn("Comet's operators run between Sluice's exchanges of rows, as with spark.sluice.comet=false: Sluice "
           + "carries the exchanges of Comet {}, and this is Comet {}", KNOWN, version);
     }
@@ -73,20 +74,20 @@ public final class CometSession {
     return version.startsWith(KNOWN + ".");
   }
 
-  /** Null without Comet. */
+  /** As the file of Comet's build says. */
   private static String version() {
     ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
     ClassLoader classes = ofThread == null ? CometSession.class.getClassLoader() : ofThread;
     try (InputStream build = classes.getResourceAsStream(BUILD)) {
       if (build == null) {
-        return null;
+        return UNKNOWN;
       }
       Properties properties = new Properties();
       properties.load(build);
-      return properties.getProperty(VERSION, "unknown");
+      return properties.getProperty(VERSION, UNKNOWN);
     } catch (IOException e) {
       LOG.debug("reading {}", BUILD, e);
-      return "unknown";
+      return UNKNOWN;
     }
   }
 }

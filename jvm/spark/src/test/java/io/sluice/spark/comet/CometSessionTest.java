@@ -85,7 +85,7 @@ class CometSessionTest {
   }
 
   @Test
-  void withoutCometNothingIsChanged() {
+  void withoutItsVersionNothingIsChanged() {
     session.unsetConf(MANAGER);
     CometSession.prepare(true, SLUICES);
     CometSession.prepare(false, SLUICES);

@@ -1,0 +1,10 @@
+// All kernels, in one unit: for NVRTC as it is, for the host through host/kernels.cpp.
+#include "assemble.cuh"
+#include "cut.cuh"
+#include "decode.cuh"
+#include "entries.cuh"
+#include "gather.cuh"
+#include "predict.cuh"
+#include "radix.cuh"
+#include "row_hash.cuh"
+#include "scan.cuh"

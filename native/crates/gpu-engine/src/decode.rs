@@ -1,0 +1,160 @@
+//! Frames to rows.
+
+use sluice_codec::header::ENCODING_COLUMNAR;
+use sluice_codec::{FrameHeader, HEADER_BYTES, bitset_words};
+use sluice_cuda::Wait;
+use sluice_gpu_mem::ArenaStream;
+
+use crate::declined::Declined;
+use crate::kernels::Kernels;
+use crate::scratch::Layout;
+use crate::submit::{Parameter, get, put, settled, start};
+
+/// The most words before a row's variable region.
+const MOST_WORDS: usize = 1024;
+/// Payloads and rows of each frame begin at a multiple of this.
+const ALIGN: usize = 8;
+/// Arrays of a frame with one element a row, beside its columns.
+const ROW_ARRAYS: usize = 4;
+
+const DECODED: u32 = 0;
+const NEEDS_CODEC: u32 = 2;
+
+/// The structures of `kernels/decode.cuh`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct DecodeFrame {
+    at: u64,
+    target: u64,
+    lengths: u64,
+    scratch: u64,
+    rows: u32,
+    fields: u32,
+    bytes: u32,
+    payload: u32,
+    crc: u32,
+    columnar: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct DecodeJob {
+    input: u64,
+    frames: u64,
+    target: u64,
+    row_bytes: u64,
+    scratch: u64,
+    status: u64,
+    crc_tables: u64,
+    frame_count: u32,
+    unused: u32,
+}
+
+// SAFETY: the same members as the kernel's structure, in the same order, all aligned to their size.
+unsafe impl Parameter for DecodeJob {}
+
+/// Where the frames of a call are, and how much they need.
+#[derive(Debug, Default)]
+struct Plan {
+    frames: Vec<DecodeFrame>,
+    input: usize,
+    target: usize,
+    rows: usize,
+    scratch: usize,
+}
+
+impl Plan {
+    fn add(&mut self, frame: &[u8]) -> Result<(), Declined> {
+        let header = FrameHeader::parse(frame).map_err(|_| Declined::CheckFailed("a header"))?;
+        let (rows, fields, bytes) = (header.records as usize, header.fields as usize, header.decoded_bytes as usize);
+        if frame.len() - HEADER_BYTES != header.encoded_bytes as usize {
+            return Err(Declined::CheckFailed("the length of a frame"));
+        }
+        let words = bitset_words(fields) + fields;
+        let columnar = header.encoding == ENCODING_COLUMNAR;
+        if words > MOST_WORDS {
+            return Err(Declined::TooLarge("fields of a row"));
+        }
+        if columnar && rows * words * 8 > bytes {
+            return Err(Declined::CheckFailed("rows without room for their words"));
+        }
+        self.frames.push(DecodeFrame {
+            at: self.input as u64,
+            target: self.target as u64,
+            lengths: self.rows as u64,
+            scratch: self.scratch as u64,
+            rows: header.records,
+            fields: header.fields,
+            bytes: header.decoded_bytes,
+            payload: header.encoded_bytes,
+            crc: header.payload_crc,
+            columnar: columnar.into(),
+        });
+        self.input += (frame.len() - HEADER_BYTES).next_multiple_of(ALIGN);
+        self.target += bytes;
+        self.rows += rows;
+        self.scratch += if columnar { (words + ROW_ARRAYS) * rows.next_multiple_of(8) } else { 0 };
+        Ok(())
+    }
+}
+
+/// Decodes whole frames, one after another: their rows back to back into `target`, their rows' lengths into
+/// `row_bytes`, both as long as the frames say together. Of these nothing can be said if it is declined.
+///
+/// # Errors
+/// A check failed, the fields are more than the kernels take, a frame was compressed by a general codec, there is no
+/// memory, or the device fails.
+pub fn decode(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    frames: &[&[u8]],
+    target: &mut [u8],
+    row_bytes: &mut [u32],
+    wait: Wait<'_>,
+) -> Result<(), Declined> {
+    let mut plan = Plan::default();
+    frames.iter().try_for_each(|frame| plan.add(frame))?;
+    if plan.target != target.len() || plan.rows != row_bytes.len() {
+        return Err(Declined::CheckFailed("the room for rows"));
+    }
+    let count = u32::try_from(frames.len()).map_err(|_| Declined::TooLarge("frames of a call"))?;
+    let mut layout = Layout::default();
+    let input = layout.array::<u8>(plan.input);
+    let described = layout.array::<DecodeFrame>(frames.len());
+    let target_at = layout.array::<u8>(plan.target);
+    let row_bytes_at = layout.array::<u32>(plan.rows);
+    let scratch = layout.array::<u64>(plan.scratch);
+    let status_at = layout.array::<u32>(frames.len());
+    let lease = stream.lease(layout.bytes().ok_or(Declined::TooLarge("arrays of the frames"))?, wait)?;
+    let (base, on) = (lease.address(), stream.stream());
+    let job = DecodeJob {
+        input: input.in_lease(base),
+        frames: described.in_lease(base),
+        target: target_at.in_lease(base),
+        row_bytes: row_bytes_at.in_lease(base),
+        scratch: scratch.in_lease(base),
+        status: status_at.in_lease(base),
+        crc_tables: kernels.crc_tables().0,
+        frame_count: count,
+        unused: 0,
+    };
+    let mut status = vec![DECODED; frames.len()];
+    // SAFETY: the job's arrays are in the lease, with the lengths that the plan says, which is used on its own stream
+    // only; frames and plan are there until the first `get` has waited for all work; any bytes are numbers.
+    let decoded = settled(on, wait, || unsafe {
+        for (frame, place) in frames.iter().zip(&plan.frames) {
+            put(on, job.input + place.at, &frame[HEADER_BYTES..])?;
+        }
+        put(on, job.frames, &plan.frames)?;
+        start!(on, &kernels.decode_frames, kernels.blocks_for(u64::from(count)), job)?;
+        get(on, job.status, &mut status, wait)?;
+        if let Some(bad) = status.iter().find(|status| **status != DECODED) {
+            let codec = *bad == NEEDS_CODEC;
+            return Err(if codec { Declined::NeedsCodec } else { Declined::CheckFailed("a frame") });
+        }
+        get(on, job.row_bytes, row_bytes, wait)?;
+        get(on, job.target, target, wait)
+    });
+    stream.free(lease);
+    decoded
+}

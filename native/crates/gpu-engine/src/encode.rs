@@ -1,0 +1,342 @@
+//! A map batch to frames.
+
+use sluice_codec::{Codec, CodecOptions, Encoder, HEADER_BYTES, Level, bitset_words};
+use sluice_cuda::{Stream, Wait};
+use sluice_engine::Page;
+use sluice_gpu_mem::ArenaStream;
+
+use crate::declined::Declined;
+use crate::encode_job::{BAD_ENTRY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
+use crate::kernels::Kernels;
+use crate::radix::{KeyArrays, RadixArrays, scan, sort_by_digit};
+use crate::submit::{get, put, settled, start};
+
+/// The most words before a row's variable region.
+const MOST_WORDS: usize = 1024;
+/// Rows of a page begin at a multiple of this.
+const PAGE_ALIGN: usize = 16;
+const THREADS: usize = 256;
+const WARPS: u64 = 8;
+
+/// Rows in pages, as a map task's writer makes them.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'p, 'a> {
+    /// Fields of each row.
+    pub fields: u32,
+    /// Partitions of the map output.
+    pub partitions: u32,
+    /// The pages, in the order in which they were filled.
+    pub pages: &'p [Page<'a>],
+    /// Whether Spark's row checksums are asked for.
+    pub hash_rows: bool,
+}
+
+/// The frames of a batch, by partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedBatch {
+    /// All frames, one after another.
+    pub bytes: Vec<u8>,
+    /// Each of them; their partitions ascend.
+    pub frames: Vec<EncodedFrame>,
+}
+
+/// A frame of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodedFrame {
+    /// Whose rows it has.
+    pub partition: u32,
+    /// How many rows.
+    pub rows: u32,
+    /// Where it begins.
+    pub start: usize,
+    /// Its length.
+    pub bytes: usize,
+    /// Of its rows, if they were asked for.
+    pub hashes: Option<RowHashes>,
+    /// Whether the CPU made it, because a general codec had to look at its bytes.
+    pub by_cpu: bool,
+}
+
+/// XOR and sum of the XXH64 hashes of a frame's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowHashes {
+    /// All hashes, exclusively or'd.
+    pub xor: u64,
+    /// Their sum, wrapped.
+    pub sum: u64,
+}
+
+/// Encodes a batch: the frames that [`sluice_codec::Encoder::encode`] makes of each partition's rows, in the order of
+/// the partitions. It waits twice: for the length of the output, and for the output. Frames at whose bytes a general
+/// codec has to look are made by the calling thread, and put between the others.
+///
+/// # Errors
+/// The batch has more fields or longer rows than the kernels take, its pages fail a check, there is no memory, or the
+/// device fails.
+pub fn encode(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    batch: Batch<'_, '_>,
+    options: CodecOptions,
+    wait: Wait<'_>,
+) -> Result<EncodedBatch, Declined> {
+    let shape = shape_of(&batch)?;
+    if shape.rows == 0 {
+        return Ok(EncodedBatch { bytes: Vec::new(), frames: Vec::new() });
+    }
+    let (places, bytes) = shape.lay_out()?;
+    let with_rows: Vec<Page> = batch.pages.iter().filter(|page| page.entries > 0).copied().collect();
+    let pages = device_pages(&with_rows);
+    let lease = stream.lease(bytes, wait)?;
+    let on = stream.stream();
+    let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
+    job.codec = (options.codec != Codec::None).into();
+    job.plain = (options.level == Level::Plain).into();
+    job.hash_rows = batch.hash_rows.into();
+    let radix = places.radix.in_lease(lease.address());
+    let mut summary = [Summary::default()];
+    // SAFETY: all arrays of the job are in the lease, with the lengths that the kernels need (`Shape::lay_out`), which
+    // is used on its own stream only. The pages are borrowed, and `pages` and `summary` live, until `get` or
+    // `settled` has waited. Any bytes are a summary.
+    let submitted = settled(on, wait, || unsafe {
+        copy_pages(on, &job, &with_rows, &pages)?;
+        put(on, job.summary, &summary)?;
+        submit(kernels, on, &mut job, radix)?;
+        get(on, job.summary, &mut summary, wait)
+    });
+    let [summary] = summary;
+    let encoded = submitted.and_then(|()| check(&summary, &shape)).and_then(|()| fetch(on, &job, &summary, wait));
+    let encoded = encoded.and_then(|(found, bytes)| {
+        let rows = Rows { job: &job, pages: &with_rows, places: &pages, stream: on, wait };
+        put_together(&found, bytes, &rows, options)
+    });
+    stream.free(lease);
+    encoded
+}
+
+fn shape_of(batch: &Batch<'_, '_>) -> Result<Shape, Declined> {
+    let words = bitset_words(batch.fields as usize) + batch.fields as usize;
+    if words > MOST_WORDS {
+        return Err(Declined::TooLarge("fields of a row"));
+    }
+    let (mut rows, mut bytes, mut pages) = (0usize, 0usize, 0usize);
+    for page in batch.pages {
+        let taken = page.entries.checked_mul(8).and_then(|entries| entries.checked_add(page.used));
+        if taken.is_none_or(|taken| taken > page.memory.len()) {
+            return Err(Declined::CheckFailed("a page does not have the bytes that it says"));
+        }
+        if u32::try_from(page.used).is_err() {
+            return Err(Declined::TooLarge("bytes of a page"));
+        }
+        rows += page.entries;
+        bytes += page.used.next_multiple_of(PAGE_ALIGN);
+        pages += usize::from(page.entries > 0);
+    }
+    let most_frames = Shape::most_frames(rows, bytes, batch.partitions);
+    if u32::try_from(rows).is_err() || u32::try_from(most_frames).is_err() || batch.partitions == u32::MAX {
+        return Err(Declined::TooLarge("rows of a batch"));
+    }
+    if batch.partitions == 0 && rows > 0 {
+        return Err(Declined::CheckFailed("rows of no partition"));
+    }
+    let (partitions, fields, words) = (batch.partitions, batch.fields, words as u32);
+    Ok(Shape { rows, bytes, pages, partitions, fields, words, most_frames })
+}
+
+/// Pages, each with entries, as the kernels know them.
+fn device_pages(pages: &[Page<'_>]) -> Vec<DevicePage> {
+    let (mut at, mut first) = (0, 0);
+    let place = pages.iter().map(|page| {
+        let (used, entries) = (page.used as u32, page.entries as u32);
+        let device = DevicePage { at, used, entries, first, unused: 0 };
+        at += page.used.next_multiple_of(PAGE_ALIGN) as u64;
+        first += entries;
+        device
+    });
+    place.collect()
+}
+
+/// Copies rows and entries of the pages to the job's arrays.
+///
+/// # Safety
+/// As for [`put`], of the pages and of `places`, which are theirs.
+unsafe fn copy_pages(
+    stream: &Stream,
+    job: &EncodeJob,
+    pages: &[Page<'_>],
+    places: &[DevicePage],
+) -> Result<(), Declined> {
+    // SAFETY: the caller's promise; the arrays have room for all rows and entries.
+    unsafe {
+        for (page, place) in pages.iter().zip(places) {
+            put(stream, job.rows + place.at, &page.memory[..page.used])?;
+            let entries = &page.memory[page.memory.len() - page.entries * 8..];
+            put(stream, job.entries + u64::from(place.first) * 8, entries)?;
+        }
+        put(stream, job.pages, places)
+    }
+}
+
+/// Puts all kernels of an encode into the stream.
+///
+/// # Safety
+/// The job's arrays are as the kernels need them until their work is done.
+unsafe fn submit(kernels: &Kernels, stream: &Stream, job: &mut EncodeJob, radix: RadixArrays) -> Result<(), Declined> {
+    let (rows, partitions) = (job.row_count as usize, job.partitions as usize);
+    let per_thread = |threads: usize| threads.div_ceil(THREADS) as u64;
+    // SAFETY: the caller's promise; the parameters are those of each kernel.
+    unsafe {
+        start!(stream, &kernels.read_entries, per_thread(rows), *job)?;
+        sort_by_partition(kernels, stream, job, radix)?;
+        start!(stream, &kernels.place_rows, per_thread(rows + 1), *job)?;
+        scan(kernels, stream, radix, job.prefix, rows + 1)?;
+        let cutting = kernels.blocks_for((partitions as u64 + 1).div_ceil(WARPS));
+        start!(stream, &kernels.count_frames, cutting, *job)?;
+        scan(kernels, stream, radix, job.frames_before, partitions + 1)?;
+        start!(stream, &kernels.write_frames, cutting, *job)?;
+        let frames = u64::from(job.most_frames);
+        let per_frame = kernels.blocks_for(frames);
+        if job.hash_rows != 0 {
+            start!(stream, &kernels.hash_rows, per_frame, *job)?;
+        }
+        if job.plain == 0 {
+            start!(stream, &kernels.gather_words, per_frame, *job)?;
+            start!(stream, &kernels.predict_fields, per_frame, *job)?;
+            let vars = kernels.blocks_for(frames * (u64::from(job.fields) + 1));
+            start!(stream, &kernels.encode_vars, vars, *job)?;
+            let columns = kernels.blocks_for(frames * (u64::from(job.fields) + u64::from(job.words) + 1));
+            start!(stream, &kernels.encode_columns, columns, *job)?;
+        }
+        start!(stream, &kernels.lay_out_frames, kernels.blocks_for(frames + 1), *job)?;
+        scan(kernels, stream, radix, job.frame_bytes, frames as usize + 1)?;
+        start!(stream, &kernels.put_frames, per_frame, *job)?;
+        start!(stream, &kernels.put_headers, per_frame, *job)
+    }
+}
+
+/// Sorts the entries by partition, by as many digits as partitions have.
+///
+/// # Safety
+/// As for [`submit`].
+unsafe fn sort_by_partition(
+    kernels: &Kernels,
+    stream: &Stream,
+    job: &mut EncodeJob,
+    radix: RadixArrays,
+) -> Result<(), Declined> {
+    let mut arrays = KeyArrays {
+        keys: job.keys,
+        references: job.order,
+        other_keys: job.keys_other,
+        other_references: job.order_other,
+        count: job.row_count as usize,
+        wide: false,
+    };
+    let bits = u32::BITS - (job.partitions - 1).leading_zeros();
+    for shift in (0..bits).step_by(8) {
+        // SAFETY: the caller's promise.
+        unsafe { sort_by_digit(kernels, stream, radix, &mut arrays, shift)? };
+    }
+    (job.keys, job.order) = (arrays.keys, arrays.references);
+    Ok(())
+}
+
+fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
+    match summary.status {
+        0 if summary.frames as usize <= shape.most_frames => Ok(()),
+        0 => Err(Declined::CheckFailed("more frames than there can be")),
+        status if status & BAD_ENTRY != 0 => Err(Declined::CheckFailed("an entry of a page")),
+        status if status & ROW_TOO_LONG != 0 => Err(Declined::TooLarge("bytes of a row")),
+        _ => Err(Declined::CheckFailed("an unknown status")),
+    }
+}
+
+/// Gets what there is to say of the frames, and the bytes of those that the device has made.
+fn fetch(
+    stream: &Stream,
+    job: &EncodeJob,
+    summary: &Summary,
+    wait: Wait<'_>,
+) -> Result<(Vec<DeviceFrame>, Vec<u8>), Declined> {
+    let mut found = vec![DeviceFrame::default(); summary.frames as usize];
+    let mut bytes = vec![0; summary.bytes as usize];
+    // SAFETY: the arrays of the job have as many frames and bytes (`check`), any bytes are a frame, and both `get` wait
+    // for all work.
+    unsafe {
+        get(stream, job.frames, &mut found, wait)?;
+        get(stream, job.output, &mut bytes, wait)?;
+    }
+    Ok((found, bytes))
+}
+
+/// All frames in their order; those that the device has left out are made here.
+fn put_together(
+    found: &[DeviceFrame],
+    bytes: Vec<u8>,
+    rows: &Rows<'_, '_>,
+    options: CodecOptions,
+) -> Result<EncodedBatch, Declined> {
+    let describe = |frame: &DeviceFrame, start, bytes| EncodedFrame {
+        partition: frame.partition,
+        rows: frame.rows,
+        start,
+        bytes,
+        hashes: (rows.job.hash_rows != 0).then_some(RowHashes { xor: frame.hash_xor, sum: frame.hash_sum }),
+        by_cpu: frame.codec != 0,
+    };
+    let length = |frame: &DeviceFrame| HEADER_BYTES + frame.payload as usize;
+    if found.iter().all(|frame| frame.codec == 0) {
+        let frames = found.iter().map(|frame| describe(frame, frame.place as usize, length(frame))).collect();
+        return Ok(EncodedBatch { bytes, frames });
+    }
+    let mut encoder = Encoder::new(options);
+    let mut all = EncodedBatch { bytes: Vec::with_capacity(bytes.len()), frames: Vec::with_capacity(found.len()) };
+    let mut made = &bytes[..];
+    for frame in found {
+        let start = all.bytes.len();
+        if frame.codec == 0 {
+            let here = made.split_off(..length(frame)).ok_or(Declined::CheckFailed("the frames' lengths"))?;
+            all.bytes.extend_from_slice(here);
+        } else {
+            all.bytes.extend_from_slice(encoder.encode_frame(&rows.of(frame)?, rows.job.fields));
+        }
+        all.frames.push(describe(frame, start, all.bytes.len() - start));
+    }
+    Ok(all)
+}
+
+/// The rows of a batch in the order that the device has found.
+struct Rows<'r, 'a> {
+    job: &'r EncodeJob,
+    pages: &'r [Page<'a>],
+    places: &'r [DevicePage],
+    stream: &'r Stream,
+    wait: Wait<'r>,
+}
+
+impl<'a> Rows<'_, 'a> {
+    /// Those of a frame, in the host's pages.
+    fn of(&self, frame: &DeviceFrame) -> Result<Vec<&'a [u8]>, Declined> {
+        let (first, count) = (u64::from(frame.first), frame.rows as usize);
+        if first + count as u64 > u64::from(self.job.row_count) {
+            return Err(Declined::CheckFailed("the rows of a frame"));
+        }
+        let (mut at, mut prefix) = (vec![0u64; count], vec![0u64; count + 1]);
+        // SAFETY: the arrays have `row_count` elements, `prefix` one more; any bytes are numbers.
+        unsafe {
+            get(self.stream, self.job.sorted_at + first * 8, &mut at, self.wait)?;
+            get(self.stream, self.job.prefix + first * 8, &mut prefix, self.wait)?;
+        }
+        let row = |(at, ends): (&u64, &[u64])| self.row(*at, ends[1].wrapping_sub(ends[0]));
+        let rows = at.iter().zip(prefix.windows(2)).map(row);
+        rows.collect::<Option<_>>().ok_or(Declined::CheckFailed("the place of a row"))
+    }
+
+    /// A row by its place on the device.
+    fn row(&self, at: u64, bytes: u64) -> Option<&'a [u8]> {
+        let place = self.places.partition_point(|page| page.at <= at).checked_sub(1)?;
+        let page = self.pages.get(place)?;
+        let start = usize::try_from(at - self.places[place].at).ok()?;
+        page.memory[..page.used].get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
+    }
+}

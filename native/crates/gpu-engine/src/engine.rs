@@ -1,0 +1,117 @@
+//! A GPU that was tested and may be used.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use sluice_codec::CodecOptions;
+use sluice_cuda::{Context, Module, Wait};
+use sluice_gpu_mem::{ArenaStream, StreamArena};
+
+use crate::counts::{Counters, Counts};
+use crate::declined::Declined;
+use crate::decode::decode;
+use crate::encode::{Batch, EncodedBatch, encode};
+use crate::images::image_for;
+use crate::kernels::Kernels;
+use crate::self_test::self_test;
+use crate::sort::sort_pairs;
+
+/// The kernels of one device, which have passed the self-test, and what they did. Any thread may use it, each with a
+/// stream of its own ([`GpuEngine::attach`]).
+#[derive(Debug)]
+pub struct GpuEngine {
+    context: Context,
+    kernels: Kernels,
+    arena: Arc<StreamArena>,
+    counters: Counters,
+}
+
+impl GpuEngine {
+    /// Loads the kernels for the device from a folder of `tools/gpu-kernels` and tests them. For a thread that no task
+    /// waits for.
+    ///
+    /// # Errors
+    /// There are no kernels for the device; they do not pass the self-test; the device fails. Then it is not to be
+    /// used.
+    pub fn start(context: &Context, arena: &Arc<StreamArena>, folder: &Path, wait: Wait<'_>) -> Result<Self, Declined> {
+        let image = image_for(folder, context.device().facts().compute_capability);
+        let Ok(Some(image)) = image else {
+            return Err(Declined::NoKernels);
+        };
+        Self::of(context, arena, &context.load(&image)?, wait)
+    }
+
+    /// The same with a module that is loaded.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn of(context: &Context, arena: &Arc<StreamArena>, module: &Module, wait: Wait<'_>) -> Result<Self, Declined> {
+        let kernels = Kernels::of(context, module, wait)?;
+        let engine =
+            Self { context: context.clone(), kernels, arena: Arc::clone(arena), counters: Counters::default() };
+        self_test(&engine.kernels, &engine.attach(), wait)?;
+        Ok(engine)
+    }
+
+    /// The calling thread's stream, for all its calls.
+    pub fn attach(&self) -> ArenaStream {
+        self.arena.attach(self.context.thread_stream())
+    }
+
+    /// What it did and declined since it was started.
+    pub fn counts(&self) -> Counts {
+        self.counters.read()
+    }
+
+    /// As [`encode`], counted.
+    ///
+    /// # Errors
+    /// Those of [`encode`].
+    pub fn encode(
+        &self,
+        stream: &ArenaStream,
+        batch: Batch<'_, '_>,
+        options: CodecOptions,
+        wait: Wait<'_>,
+    ) -> Result<EncodedBatch, Declined> {
+        let made = self.counted(encode(&self.kernels, stream, batch, options, wait))?;
+        let bytes: usize = batch.pages.iter().map(|page| page.used).sum();
+        self.counters.encoded_batches.fetch_add(1, Relaxed);
+        self.counters.encoded_bytes.fetch_add(bytes as u64, Relaxed);
+        let by_cpu = made.frames.iter().filter(|frame| frame.by_cpu).count();
+        self.counters.frames_by_cpu.fetch_add(by_cpu as u64, Relaxed);
+        Ok(made)
+    }
+
+    /// As [`decode`], counted.
+    ///
+    /// # Errors
+    /// Those of [`decode`].
+    pub fn decode(
+        &self,
+        stream: &ArenaStream,
+        frames: &[&[u8]],
+        target: &mut [u8],
+        row_bytes: &mut [u32],
+        wait: Wait<'_>,
+    ) -> Result<(), Declined> {
+        self.counted(decode(&self.kernels, stream, frames, target, row_bytes, wait))?;
+        self.counters.decodes.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// As [`sort_pairs`], counted.
+    ///
+    /// # Errors
+    /// Those of [`sort_pairs`].
+    pub fn sort_pairs(&self, stream: &ArenaStream, pairs: &mut [[u64; 2]], wait: Wait<'_>) -> Result<(), Declined> {
+        self.counted(sort_pairs(&self.kernels, stream, pairs, wait))?;
+        self.counters.sorts.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn counted<T>(&self, answer: Result<T, Declined>) -> Result<T, Declined> {
+        answer.inspect_err(|why| self.counters.declined(why))
+    }
+}

@@ -1,0 +1,45 @@
+//! The block format on a GPU: map batches to frames, frames to rows, and sorts of pairs.
+//!
+//! ```text
+//!  pages ─copy─► entries ─► sort by partition ─► cut ─► gather ─► predict ─► vars, columns ─► layout ─► frames ─copy─►
+//!  frames ─copy─► decode, a block a frame ─► rows ─copy─►        pairs ─copy─► radix sort ─► pairs ─copy─►
+//! ```
+//!
+//! The kernels are C++ (`kernels/`), one source for two compilers: NVIDIA's, which `./sluice build` has as a library
+//! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
+//!
+//! # Invariants
+//! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
+//!    (`docs/block-format.md`, "The reference encoder").
+//! 2. A GPU never judges what is corrupt: whatever fails a check is [`Declined`], and the CPU does it again.
+//! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
+//!
+//! # What it does not do
+//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs (LZ4, Zstandard,
+//! Snappy) are the CPU's: frames at which the encoder would ask one are made by the calling thread, and frames that
+//! were compressed by one are declined. Nothing of this has run on a GPU.
+
+mod counts;
+mod crc_tables;
+mod declined;
+mod decode;
+mod encode;
+mod encode_job;
+mod engine;
+mod images;
+mod kernels;
+mod radix;
+mod scratch;
+mod self_test;
+mod sort;
+mod submit;
+
+pub use counts::Counts;
+pub use declined::Declined;
+pub use decode::decode;
+pub use encode::{Batch, EncodedBatch, EncodedFrame, RowHashes, encode};
+pub use engine::GpuEngine;
+pub use images::image_for;
+pub use kernels::Kernels;
+pub use self_test::self_test;
+pub use sort::sort_pairs;

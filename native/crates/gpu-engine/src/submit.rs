@@ -1,0 +1,107 @@
+//! Work for a stream, and the wait for it.
+
+use std::ffi::c_void;
+
+use sluice_cuda::{DeviceAddress, ErrorKind, Kernel, Launch, Stream, Wait};
+
+use crate::declined::Declined;
+
+/// Threads of every block.
+const THREADS: u32 = 256;
+
+/// A value that kernels take as a parameter.
+///
+/// # Safety
+/// It has the layout of the kernel's parameter.
+pub(crate) unsafe trait Parameter: Copy {}
+// SAFETY: `u64`, and every pointer of the kernels.
+unsafe impl Parameter for u64 {}
+// SAFETY: `u32`.
+unsafe impl Parameter for u32 {}
+
+/// Starts a kernel with so many blocks.
+///
+/// # Safety
+/// The parameters are the kernel's, and as it needs them until the stream's work is done.
+pub(crate) unsafe fn launch(
+    stream: &Stream,
+    kernel: &Kernel,
+    blocks: u64,
+    parameters: &mut [*mut c_void],
+) -> Result<(), Declined> {
+    let blocks = u32::try_from(blocks).map_err(|_| Declined::TooLarge("blocks of a launch"))?;
+    // SAFETY: the caller's promise.
+    unsafe { stream.launch(kernel, Launch::linear(blocks, THREADS), parameters)? };
+    Ok(())
+}
+
+/// Starts a kernel with values as its parameters, which the driver copies before the call returns. To be called in
+/// `unsafe`, with the promise of [`launch`].
+macro_rules! start {
+    ($stream:expr, $kernel:expr, $blocks:expr, $($value:expr),+) => {
+        // The values are temporaries of this one expression, so they are there during the call.
+        $crate::submit::launch($stream, $kernel, $blocks, &mut [$($crate::submit::parameter(&mut { $value })),+])
+    };
+}
+pub(crate) use start;
+
+pub(crate) fn parameter<T: Parameter>(value: &mut T) -> *mut c_void {
+    std::ptr::from_mut(value).cast()
+}
+
+/// Copies a slice to the device.
+///
+/// # Safety
+/// Until the stream's work is done the slice is not written to, and the target is allocated and used in this order
+/// only.
+pub(crate) unsafe fn put<T: Copy>(stream: &Stream, target: u64, values: &[T]) -> Result<(), Declined> {
+    if !values.is_empty() {
+        // SAFETY: the caller's promise.
+        unsafe { stream.copy_to_device(DeviceAddress(target), values.as_ptr().cast(), size_of_val(values))? };
+    }
+    Ok(())
+}
+
+/// Copies from the device to `target`, and waits for all work of the stream.
+///
+/// # Safety
+/// Any bytes are a `T`; the source is allocated and has that many values.
+pub(crate) unsafe fn get<T: Copy>(
+    stream: &Stream,
+    source: u64,
+    target: &mut [T],
+    wait: Wait<'_>,
+) -> Result<(), Declined> {
+    if !target.is_empty() {
+        // SAFETY: the caller's promise; `finish` below waits whether or not the task is being killed, so that the
+        // target is there until the copy is done. If the device is lost, no copy comes any more.
+        unsafe {
+            stream.copy_to_host(target.as_mut_ptr().cast(), DeviceAddress(source), size_of_val(target))?;
+        }
+    }
+    finish(stream, wait)
+}
+
+/// Does `work`, which puts work into the stream and waits for it. If it fails halfway, waits for what is in the stream,
+/// since that may use memory of the host.
+pub(crate) fn settled<T>(
+    stream: &Stream,
+    wait: Wait<'_>,
+    work: impl FnOnce() -> Result<T, Declined>,
+) -> Result<T, Declined> {
+    work().inspect_err(|_| {
+        // Why the work failed says more than why the wait did.
+        let _ = finish(stream, wait);
+    })
+}
+
+/// Waits for the stream's work, also when the task is being killed: the host's memory is in use until then.
+pub(crate) fn finish(stream: &Stream, wait: Wait<'_>) -> Result<(), Declined> {
+    match stream.finish(wait) {
+        Err(error) if error.kind() == ErrorKind::Killed => {
+            stream.finish(Wait::at_most(wait.limit()))?;
+            Err(error.into())
+        }
+        answer => Ok(answer?),
+    }
+}

@@ -1,0 +1,18 @@
+//! The kernels, compiled for the host, on the simulated driver: frames are those of the CPU's encoder, byte for byte,
+//! and the other way round. With the environment variable `SLUICE_TEST_GPU` they run on the machine's GPU instead, as
+//! far as they need no simulator, with the kernels that `tools/gpu-kernels` has put into the folder
+//! `SLUICE_GPU_KERNELS`.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod columns;
+mod corrupt;
+mod decode;
+mod encode;
+mod engine;
+mod faults;
+mod orders;
+mod setting;
+mod sort;
+mod tables;
+mod vectors;
