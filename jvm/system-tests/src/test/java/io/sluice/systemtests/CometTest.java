@@ -296,7 +296,7 @@ class CometTest {
     try (InputStream file = Thread.currentThread().getContextClassLoader()
         .getResourceAsStream("comet-git-info.properties")) {
       if (file == null) {
-        // Spark 4.1 has closed the loader with the application before, and only 0.12 is of interest.
+        // So it is on Spark 4.1 after an application has ended. Only 0.12 is of interest.
         return "unknown";
       }
       build.load(file);
