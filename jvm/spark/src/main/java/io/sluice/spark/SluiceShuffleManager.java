@@ -140,7 +140,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** Whether executors that can read the blocks of Spark's writers one-sidedly. */
+  /** Whether executors read the blocks of Spark's writers one-sidedly, where they can. */
   private boolean readsSparksFormat() {
     return capabilities.oneSided() && !(isDriver && runsTasks());
   }

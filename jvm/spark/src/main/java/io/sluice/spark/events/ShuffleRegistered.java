@@ -12,8 +12,8 @@ public final class ShuffleRegistered extends SluiceEvent {
   /** {@link #path}: Spark's own sort shuffle; {@link #reason} says why. */
   public static final String SPARK = "SPARK";
   /**
-   * {@link #path}: Spark's own writers, in Spark's format, which {@link #reason} says why; executors that can read the
-   * blocks one-sidedly, as with {@code spark.sluice.mode=RDMA}.
+   * {@link #path}: Spark's own writers, in Spark's format, and {@link #reason} says why; executors read the blocks
+   * one-sidedly where they can, as with {@code spark.sluice.mode=RDMA}.
    */
   public static final String SPARK_ONE_SIDED = "SPARK_ONE_SIDED";
   /** {@link #sqlExecution} of a shuffle that no SQL execution began. */
@@ -72,7 +72,7 @@ public final class ShuffleRegistered extends SluiceEvent {
 
   /**
    * {@link #SQL_ROWS} or {@link #RDD_RECORDS}: Sluice writes and reads it; {@link #SPARK}: Spark does; {@link
-   * #SPARK_ONE_SIDED}: Spark writes it, executors that can read it one-sidedly. Later versions may have others.
+   * #SPARK_ONE_SIDED}: Spark writes it, and executors read it one-sidedly where they can. Later versions may have others.
    */
   public String path() {
     return path;

@@ -100,7 +100,7 @@ public enum Counter {
       "time that readers waited for Spark's fetch iterator to give a block"),
   READ_FRAMES("read.frames", Unit.COUNT, "frames verified and decoded"),
   READ_RECORDS("read.records", Unit.COUNT,
-      "rows decoded, and records of Spark's format that Sluice's reader read, as it does with one-sided reads"),
+      "rows decoded, and records of Spark's format that were read where executors read it one-sidedly"),
   READ_ENCODED_BYTES("read.encodedBytes", Unit.BYTES, "bytes of frames decoded"),
   READ_DECODED_BYTES("read.decodedBytes", Unit.BYTES, "bytes of the decoded rows"),
   READ_PARTITIONS_SORTED_AS_ROWS("read.partitionsSortedAsRows", Unit.COUNT,
