@@ -72,7 +72,8 @@ public final class ShuffleRegistered extends SluiceEvent {
 
   /**
    * {@link #SQL_ROWS} or {@link #RDD_RECORDS}: Sluice writes and reads it; {@link #SPARK}: Spark does; {@link
-   * #SPARK_ONE_SIDED}: Spark writes it, and executors read it one-sidedly where they can. Later versions may have others.
+   * #SPARK_ONE_SIDED}: Spark writes it, and executors read it one-sidedly where they can. Later versions may have
+   * others.
    */
   public String path() {
     return path;
