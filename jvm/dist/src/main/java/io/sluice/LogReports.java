@@ -1,6 +1,7 @@
 package io.sluice;
 
 import io.sluice.advisor.Progress;
+import io.sluice.advisor.Terminal;
 import io.sluice.advisor.log.EventLog;
 import io.sluice.advisor.log.EventLogFiles;
 import io.sluice.advisor.log.EventLogLines;
@@ -74,8 +75,7 @@ public final class LogReports {
       }
     }
     long bytes = logs.stream().flatMap(log -> log.files().stream()).mapToLong(file -> file.toFile().length()).sum();
-    try (Progress progress = new Progress(err, "1".equals(System.getenv("SLUICE_TERMINAL")), bytes,
-        Progress.QUIET_NANOS)) {
+    try (Progress progress = new Progress(err, Terminal.isStandardError(), bytes, Progress.QUIET_NANOS)) {
       logs.forEach(log -> read(log, progress));
     }
     problems.forEach(problem -> err.println("error: " + problem));

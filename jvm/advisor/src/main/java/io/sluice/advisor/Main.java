@@ -20,8 +20,6 @@ import java.util.Optional;
 public final class Main {
   private static final int UNREADABLE = 1;
   private static final int WRONG_ARGUMENTS = 2;
-  /** Set by {@code ./sluice}: 1 if standard error is a terminal, 0 if not. */
-  private static final String TERMINAL = "SLUICE_TERMINAL";
 
   private Main() {}
 
@@ -29,9 +27,7 @@ public final class Main {
   public static void main(String[] arguments) throws IOException {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8.name());
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8.name());
-    String terminal = System.getenv(TERMINAL);
-    boolean isTerminal = terminal == null ? System.console() != null : terminal.equals("1");
-    System.exit(run(Arrays.asList(arguments), out, err, isTerminal));
+    System.exit(run(Arrays.asList(arguments), out, err, Terminal.isStandardError()));
   }
 
   /** Returns the exit code. */

@@ -10,6 +10,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.conf.Store;
 import io.sluice.spark.events.ApplicationEvents;
+import io.sluice.spark.events.PlanNodesListener;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
@@ -104,6 +105,7 @@ public final class SluicePlugin implements SparkPlugin {
       }
       if (settings.ui().events()) {
         postSettings(context, settings);
+        followPlans(context);
       }
       if (settings.ui().tab()) {
         SluiceTab.followEvents(context, settings.ui().retainedShuffles());
@@ -138,6 +140,18 @@ public final class SluicePlugin implements SparkPlugin {
             .on(context.version(), System.getProperty("java.version")));
       } catch (RuntimeException | LinkageError e) {
         LOG.warn("Sluice's settings are not in the event log and the UI, because they could not be posted", e);
+      }
+    }
+
+    /** Reasons for which nodes of plans stay Spark's; the manager may be made later, but before the first plan. */
+    private static void followPlans(SparkContext context) {
+      try {
+        context.listenerBus().addToQueue(
+            new PlanNodesListener(() -> currentManager() == null ? null : currentManager().planNodes(),
+                context.listenerBus()::post),
+            ApplicationEvents.QUEUE);
+      } catch (RuntimeException | LinkageError e) {
+        LOG.warn("Which nodes of plans stay Spark's is not in the event log and the UI", e);
       }
     }
 

@@ -15,6 +15,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.events.ApplicationEvents;
+import io.sluice.spark.events.PlanNodes;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.exchange.ExchangeInput;
 import io.sluice.spark.executor.ExecutorReports;
@@ -22,6 +23,8 @@ import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportPace;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.metrics.TaskFigures;
 import io.sluice.spark.policy.Capabilities;
 import io.sluice.spark.policy.CarriedHandle;
 import io.sluice.spark.policy.FallbackReason;
@@ -102,6 +105,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final OutputRemovals removals = new OutputRemovals();
   private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
+  private final PlanNodes planNodes = new PlanNodes();
   private final IdleCores idleCores;
   private ExecutorState executor;
   /** On the driver: what {@link SluiceCache} has set, for executors to ask. */
@@ -139,6 +143,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
   }
 
+  /** Whether executors read the blocks of Spark's writers one-sidedly, where they can. */
+  private boolean readsSparksFormat() {
+    return capabilities.oneSided() && !(isDriver && runsTasks());
+  }
+
   /** A driver does in local mode. */
   private boolean runsTasks() {
     return !isDriver || LocalMode.of(conf);
@@ -174,8 +183,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
     Optional<FallbackReason> reason = policy.fallback(conf, dependency);
     logIgnoredSettings();
     if (reason.isPresent()) {
-      events.shuffleRegistered(
-          shuffleId, dependency, ShuffleRegistered.SPARK, reason.get().name(), reason.get().text());
+      boolean oneSided = reason.get() != FallbackReason.DISABLED && readsSparksFormat();
+      events.shuffleRegistered(shuffleId, dependency,
+          oneSided ? ShuffleRegistered.SPARK_ONE_SIDED : ShuffleRegistered.SPARK, reason.get().name(),
+          reason.get().text());
       fallbacks.get(reason.get()).increment();
       if (reason.get() == FallbackReason.CODEC_SPARK) {
         counters.increment(Counter.SHUFFLES_SPARK_CODEC);
@@ -187,7 +198,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
         noteSqlShuffle(shuffleId, dependency);
       }
       ShuffleHandle sparks = super.registerShuffle(shuffleId, dependency);
-      return reason.get() == FallbackReason.DISABLED ? sparks : new CarriedHandle<>(shuffleId, dependency, sparks);
+      return reason.get() == FallbackReason.DISABLED ? sparks
+          : new CarriedHandle<>(shuffleId, dependency, sparks, oneSided ? events.figures(dependency) : null);
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
@@ -247,6 +259,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      reportExecutor(carried.figures());
       return tracked(super.getWriter(carried.sparks(), mapId, context, metrics), handle.shuffleId(), mapId);
     }
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
@@ -254,7 +267,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
-    reportExecutor(ours, state);
+    reportExecutor(ours.figures());
     return tracked(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
         handle.shuffleId(), mapId);
   }
@@ -278,17 +291,21 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, C> ShuffleReader<K, C> getReader(
       ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
       TaskContext context, ShuffleReadMetricsReporter metrics) {
-    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      if (!(handle instanceof CarriedHandle<?, ?, ?>) || transport().isEmpty()) {
-        return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+    if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      reportExecutor(carried.figures());
+      if (transport().isPresent()) {
+        return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
+            new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
+            executorState().blockClient(SparkEnv.get().blockManager()),
+            new ReadCounts(carried.counters(counters, context)));
       }
-      return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
-          new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
-          executorState().blockClient(SparkEnv.get().blockManager()));
+    }
+    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
+      return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
-    reportExecutor(ours, state);
+    reportExecutor(ours.figures());
     state.cache().ifPresent(cache -> cache.read(handle.shuffleId(), stage(context)));
     return new SluiceShuffleReader<>((SluiceShuffleHandle<K, ?, C>) ours, startMapIndex, endMapIndex,
         startPartition, endPartition, context, metrics, state, localShuffles);
@@ -304,11 +321,16 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return (long) context.stageId() << Integer.SIZE | context.stageAttemptNumber();
   }
 
-  /** With the results of some tasks the driver gets the executor's state. */
-  private void reportExecutor(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
-    if (handle.figures() != null && reportPace.isDue(System.nanoTime())) {
+  /**
+   * With the results of some tasks the driver gets the executor's state.
+   *
+   * @param figures what takes it there; null for nothing
+   */
+  private void reportExecutor(TaskFigures figures) {
+    if (figures != null && reportPace.isDue(System.nanoTime())) {
+      ExecutorState state = executorState();
       SparkEnv env = SparkEnv.get();
-      handle.figures().reportExecutor(() -> ExecutorReports.of(
+      figures.reportExecutor(() -> ExecutorReports.of(
           state, env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
     }
   }
@@ -474,6 +496,31 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The counters of this process; there from the start. */
   public Counters counters() {
     return counters;
+  }
+
+  /**
+   * Counts a sort in a SQL plan that stays Spark's; on the driver.
+   *
+   * @param reason completes "because …"
+   */
+  public void countSortLeft(String reason) {
+    counters.increment(Counter.PLANS_SORTS_BY_SPARK);
+    planNodes.sortLeft(reason);
+  }
+
+  /**
+   * Counts an exchange in a SQL plan whose partitions Spark's function finds; on the driver.
+   *
+   * @param reason completes "because …"
+   */
+  public void countExchangeLeft(String reason) {
+    counters.increment(Counter.PLANS_EXCHANGES_BY_SPARK);
+    planNodes.exchangeLeft(reason);
+  }
+
+  /** The nodes of SQL plans that stay Spark's, by the reason. */
+  PlanNodes planNodes() {
+    return planNodes;
   }
 
   /** The cores of this process that no task's thread occupies. */

@@ -6,6 +6,7 @@ import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.metrics.Counter.Unit;
 import io.sluice.spark.metrics.LatencyHistogram;
 import io.sluice.spark.store.OutputCache;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
@@ -165,12 +166,39 @@ public enum ExecutorGauge {
     this.value = value;
   }
 
+  /** A figure of the transport; 0 where there is none. */
+  private record OfTransport(ToLongFunction<TransportStatistics> figure) implements ToLongFunction<ExecutorState> {
+    @Override
+    public long applyAsLong(ExecutorState state) {
+      return state.transportStatistics().map(figure::applyAsLong).orElse(0L);
+    }
+  }
+
+  /** A figure of the arena. */
+  private record OfArena(ToLongFunction<ArenaFigures> figure) implements ToLongFunction<ExecutorState> {
+    @Override
+    public long applyAsLong(ExecutorState state) {
+      return figure.applyAsLong(state.arenaFigures());
+    }
+  }
+
   private static ToLongFunction<ExecutorState> transport(ToLongFunction<TransportStatistics> figure) {
-    return state -> state.transportStatistics().map(figure::applyAsLong).orElse(0L);
+    return new OfTransport(figure);
   }
 
   private static ToLongFunction<ExecutorState> arena(ToLongFunction<ArenaFigures> figure) {
-    return state -> figure.applyAsLong(state.arenaFigures());
+    return new OfArena(figure);
+  }
+
+  /** Which of these figures it shows; empty for none of them. */
+  OptionalLong of(TransportStatistics statistics) {
+    return value instanceof OfTransport shown ? OptionalLong.of(shown.figure().applyAsLong(statistics))
+        : OptionalLong.empty();
+  }
+
+  /** Which of these figures it shows; empty for none of them. */
+  OptionalLong of(ArenaFigures figures) {
+    return value instanceof OfArena shown ? OptionalLong.of(shown.figure().applyAsLong(figures)) : OptionalLong.empty();
   }
 
   private static ToLongFunction<ExecutorState> fetches(ToLongFunction<LatencyHistogram> figure) {

@@ -45,6 +45,11 @@ public final class ReadCounts {
     }
   }
 
+  /** A record of Spark's format, which has no frames. */
+  public void record() {
+    records++;
+  }
+
   public void localBlock(long bytes) {
     localBlocks++;
     localBytes += bytes;

@@ -145,6 +145,8 @@ final class ShufflesContent implements PageContent {
         return "Sluice, records of an RDD";
       case ShuffleRegistered.SPARK :
         return "Spark's sort shuffle, because " + row.reasonText();
+      case ShuffleRegistered.SPARK_ONE_SIDED :
+        return "Spark's format, read one-sidedly, because " + row.reasonText();
       default :
         return row.path().equals(ShuffleRow.UNKNOWN) ? "not known" : row.path();
     }
