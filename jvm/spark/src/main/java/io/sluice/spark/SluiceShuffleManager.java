@@ -328,10 +328,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
    */
   private void reportExecutor(TaskFigures figures) {
     if (figures != null && reportPace.isDue(System.nanoTime())) {
-      ExecutorState state = executorState();
       SparkEnv env = SparkEnv.get();
+      // Not before: a task of a shuffle in Spark's format may need no state, and a failure here must not be the task's.
       figures.reportExecutor(() -> ExecutorReports.of(
-          state, env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
+          executorState(), env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
     }
   }
 

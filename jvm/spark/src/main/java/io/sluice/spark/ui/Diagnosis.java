@@ -17,6 +17,7 @@ import java.util.function.Predicate;
 /** Sentences made from counters: what keeps Sluice from doing more, the most costly first within each kind. */
 final class Diagnosis {
   /** Of each kind, the worst so many are named. */
+  private static final long NANOS_OF_A_BLOCK = 5_000_000;
   private static final int EACH_KIND = 5;
   /** Shuffles below this size are not worth a sentence. */
   private static final long MIN_BYTES = 1 << 20;
@@ -48,8 +49,7 @@ final class Diagnosis {
         && row.of(Counter.WRITE_BLOCK_BYTES) > NO_SMALLER * row.of(Counter.WRITE_STOCK_BYTES), Diagnosis::noSmaller);
     each(Counter.WRITE_SPILLED_BYTES, row -> row.of(Counter.WRITE_SPILLED_BYTES) > 0, Diagnosis::spilled);
     each(Counter.READ_FETCH_WAIT_NANOS,
-        row -> row.of(Counter.READ_FETCH_WAIT_NANOS) > Math.max(MIN_NANOS, row.of(Counter.READ_DECODE_NANOS)),
-        Diagnosis::waited);
+        row -> row.of(Counter.READ_FETCH_WAIT_NANOS) > Math.max(MIN_NANOS, workWhileReading(row)), Diagnosis::waited);
     each(Counter.COMBINED_BY_SPARK, row -> row.of(Counter.COMBINED_BY_SPARK) > 0, Diagnosis::combined);
     each(Counter.READ_RUNS_REFUTED, row -> row.of(Counter.READ_RUNS_REFUTED) > 0, Diagnosis::refuted);
     each(Counter.WRITE_PARTITIONS_REFUTED, row -> row.of(Counter.WRITE_PARTITIONS_REFUTED) > 0,
@@ -63,6 +63,12 @@ final class Diagnosis {
     return sentences;
   }
 
+  /** What waits are held against: decoding, or, where Spark decodes, some milliseconds a block. */
+  private static long workWhileReading(ShuffleRow row) {
+    return row.isWrittenBySpark() ? row.of(Counter.READ_REMOTE_BLOCKS) * NANOS_OF_A_BLOCK
+        : row.of(Counter.READ_DECODE_NANOS);
+  }
+
   private void fallbacks() {
     application.shufflesByReason().forEach((reason, count) -> {
       Optional<ShuffleRow> remembered =
@@ -70,7 +76,8 @@ final class Diagnosis {
       Optional<FallbackReason> known = known(remembered, reason);
       // Within an application all shuffles with a reason have the same path.
       boolean oneSided = remembered.map(row -> ShuffleRegistered.SPARK_ONE_SIDED.equals(row.path())).orElseGet(
-          () -> application.shuffles(ShuffleRegistered.SPARK) == 0);
+          () -> known.filter(each -> each != FallbackReason.DISABLED).isPresent()
+              && application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED) > 0);
       if (oneSided && known.filter(each -> each == FallbackReason.CODEC_SPARK).isPresent()) {
         // As the mode asks for: nothing went another way.
         return;

@@ -77,10 +77,14 @@ final class OverviewContent implements PageContent {
         .raw("estimates.</p>");
   }
 
-  /** Blocks that travelled are taken to be as much smaller as those that were written. */
+  /**
+   * Blocks that travelled are taken to be as much smaller as those that were written; not said where some of them are
+   * in Spark's format.
+   */
   private static void fetchSaving(Html html, ApplicationRow application, long ours, long stock) {
     long remote = application.total(Counter.READ_REMOTE_BYTES);
-    if (remote > 0 && ours > 0 && ours < stock) {
+    boolean allOurs = application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED) == 0;
+    if (allOurs && remote > 0 && ours > 0 && ours < stock) {
       long saved = (long) ((double) remote * (stock - ours) / ours);
       html.text(
           " Executors fetched " + Amounts.bytes(remote) + " from each other; if these blocks are as much smaller as "
