@@ -3,6 +3,7 @@
 mod connections;
 mod messages;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ use crate::statistics::Statistic;
 use crate::wire::{Event, Wire, WireError};
 
 pub use crate::options::TransportOptions;
-pub(crate) use crate::shared::{Command, PeerState, Shared};
+pub(crate) use crate::shared::{Command, PeerNews, PeerState, Shared};
 
 /// Both roles of one process: it serves its own map outputs to readers and reads those of other processes.
 ///
@@ -43,6 +44,10 @@ pub(crate) struct Agent<W: Wire> {
     checked: Option<Instant>,
     turns: u64,
     malformed: MalformedSenders,
+    /// What has become of peers and was not told to callers yet.
+    news: Vec<PeerNews>,
+    /// Commands of callers that are still to be carried out, in their order.
+    commands: VecDeque<Command>,
 }
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
@@ -50,6 +55,9 @@ const LONGEST_TURN: Duration = Duration::from_millis(200);
 /// Owners are told which batches have been read (DONE) with the next question, when there is nothing else to do, or
 /// after this many turns.
 const TURNS_BEFORE_DONE: u64 = 64;
+/// Connections that one turn opens at most. A thousand peers that are connected again after a pause of the network then
+/// hold up neither reads under way nor the answers to other peers: opening one takes UCX some 100 us.
+const MAX_OPENED: usize = 16;
 /// How often the agent looks for peers that have sent nothing for too long.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -93,7 +101,7 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, checked, turns, malformed) = Default::default();
+        let (events, checked, turns, malformed, news, commands) = Default::default();
         Ok(Self {
             wire,
             shared,
@@ -107,6 +115,8 @@ impl<W: Wire> Agent<W> {
             checked,
             turns,
             malformed,
+            news,
+            commands,
         })
     }
 
@@ -119,7 +129,6 @@ impl<W: Wire> Agent<W> {
         &mut self.wire
     }
 
-    #[cfg(test)]
     pub(crate) fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -129,26 +138,25 @@ impl<W: Wire> Agent<W> {
         self.owner.locator.regions()
     }
 
-    /// Does the work that there is; returns whether there was any.
+    /// Does the work that there is; returns whether there was any. Waits for nothing: neither for a disk nor for a lock
+    /// that another thread may hold.
     pub(crate) fn turn(&mut self, now: Instant) -> bool {
         let start = Instant::now();
         let mut events = std::mem::take(&mut self.events);
         self.wire.progress(&mut events);
         // After the wire's turn, because a peer can ask for an output only after it was published.
-        let commands = self.shared.inbox.take();
-        let mut worked = !events.is_empty() || !commands.is_empty();
+        self.commands.extend(self.shared.inbox.take());
+        let mut worked = !events.is_empty() || !self.commands.is_empty();
         self.excuse_pause(now);
-        for command in commands {
-            self.shared.step();
-            self.command(command, now);
-        }
+        self.carry_out(now);
         for event in events.drain(..) {
             self.shared.step();
             self.event(event, now);
         }
         self.events = events;
         worked |= self.take_disk_jobs(now);
-        self.reader.start_gets(&mut self.wire);
+        self.reader.start_gets(&mut self.wire, now);
+        self.owner.locator.unmap_withdrawn();
         self.shared.step();
         self.turns += 1;
         if !worked || self.turns.is_multiple_of(TURNS_BEFORE_DONE) {
@@ -159,17 +167,30 @@ impl<W: Wire> Agent<W> {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
             self.close_idle(now);
+            self.owner.locator.refresh();
             self.owner.locator.expire(&mut self.wire, now);
             self.send_answers();
             self.note_statistics(now);
         }
-        self.reader.deliver();
+        worked |= !self.reader.deliver();
+        self.shared.tell(&mut self.news);
+        worked |= !self.news.is_empty();
         if worked {
             self.note_statistics(now);
         }
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.statistics().raise(Statistic::LongestTurnNanos, nanos);
         worked
+    }
+
+    /// Carries out commands, but for those after the last connection that this turn may open.
+    fn carry_out(&mut self, now: Instant) {
+        let most = self.shared.statistics().value(Statistic::ConnectionsOpened) + MAX_OPENED as u64;
+        while self.shared.statistics().value(Statistic::ConnectionsOpened) < most {
+            let Some(command) = self.commands.pop_front() else { break };
+            self.shared.step();
+            self.command(command, now);
+        }
     }
 
     /// Processes the jobs that the disks' threads have done; returns whether there was any.
@@ -227,6 +248,11 @@ impl<W: Wire> Agent<W> {
     /// Whether something is waited for that may come at any moment.
     pub(crate) fn expects(&self) -> bool {
         self.reader.expects()
+    }
+
+    /// Whether blocks wait until other threads give memory back: nothing wakes the agent then.
+    pub(crate) fn waits_for_memory(&self) -> bool {
+        self.reader.waits_for_memory()
     }
 
     /// Ends everything; no block is completed any more.

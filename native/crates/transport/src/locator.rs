@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answers::{BlockOf, Question, QuestionNumber};
-use crate::catalog::{Catalog, Extent, PublishedOutput};
+use crate::catalog::{Catalog, CatalogView, Extent, PublishedOutput};
 use crate::disk::{Disk, Ended, Job, MapWork, Outcome, Work};
 use crate::mapping::Mapping;
 use crate::message::{Block, InstanceId, Missing};
@@ -22,9 +22,14 @@ const MAX_POPULATED_BYTES: usize = 256 << 20;
 
 /// What a job is for.
 enum JobFor {
-    Extent { block: BlockOf, output: Arc<PublishedOutput> },
+    Extent {
+        block: BlockOf,
+        output: Arc<PublishedOutput>,
+    },
     Map(RegionNumber),
     Piece(BlockOf),
+    /// Of withdrawn outputs.
+    Unmap,
 }
 
 /// Blocks that were left to Netty though they may be here, by reason; since the start.
@@ -42,7 +47,7 @@ pub(crate) struct Refusals {
 
 /// All questions of all readers that were not answered yet.
 pub(crate) struct Locator {
-    catalog: Arc<Catalog>,
+    catalog: CatalogView,
     regions: MappedRegions,
     disk: Box<dyn Disk>,
     /// How long a question waits for disks.
@@ -61,6 +66,7 @@ pub(crate) struct Locator {
 impl Locator {
     pub(crate) fn new(catalog: Arc<Catalog>, regions: MappedRegions, disk: Box<dyn Disk>, patience: Duration) -> Self {
         let (questions, decided, jobs, mapping, next, refusals) = Default::default();
+        let catalog = CatalogView::new(catalog);
         Self { catalog, regions, disk, patience, questions, decided, jobs, mapping, next, refusals }
     }
 
@@ -101,7 +107,7 @@ impl Locator {
 
     /// A block's first step.
     fn seek<W: Wire>(&mut self, wire: &mut W, block: BlockOf, wanted: &Block, now: Instant) {
-        let Some(output) = self.catalog.find(wanted.shuffle, wanted.map) else {
+        let Some(output) = self.catalog.find(wanted.shuffle, wanted.map).cloned() else {
             return self.miss(wire, block, Missing::NotFound);
         };
         match output.extent(wanted) {
@@ -197,11 +203,26 @@ impl Locator {
 
     fn submit(&mut self, work: Work, job: JobFor) -> bool {
         self.next += 1;
-        let is_accepted = self.disk.submit(Job { number: self.next, work });
+        let is_accepted = self.disk.submit(Job { number: self.next, work }).is_ok();
         if is_accepted {
             self.jobs.insert(self.next, job);
         }
         is_accepted
+    }
+
+    /// Has the disk's threads unmap what withdrawn outputs had mapped. What they do not take now stays mapped, within
+    /// the limits, until the next call.
+    pub(crate) fn unmap_withdrawn(&mut self) {
+        let mappings = self.regions.take_withdrawn();
+        if mappings.is_empty() {
+            return;
+        }
+        self.next += 1;
+        match self.disk.submit(Job { number: self.next, work: Work::Unmap(mappings) }) {
+            Ok(()) => _ = self.jobs.insert(self.next, JobFor::Unmap),
+            Err(Job { work: Work::Unmap(mappings), .. }) => self.regions.keep_withdrawn(mappings),
+            Err(_) => {}
+        }
     }
 
     fn miss_for_disk<W: Wire>(&mut self, wire: &mut W, block: BlockOf) {
@@ -244,6 +265,7 @@ impl Locator {
             (JobFor::Map(region), Outcome::Mapped(Err(error))) => self.not_mapped(wire, region, &error),
             (JobFor::Map(region), _) => self.give_up(wire, region, Missing::NotFound),
             (JobFor::Piece(block), Outcome::Populated(Ok(()))) => self.piece_ready(block),
+            (JobFor::Unmap, _) => {}
             (JobFor::Extent { block, .. } | JobFor::Piece(block), _) => self.miss(wire, block, Missing::NotFound),
         }
     }
@@ -301,6 +323,11 @@ impl Locator {
     /// Whether nothing more is to be done for a block.
     fn is_decided(&self, block: BlockOf) -> bool {
         self.questions.get(&block.question).is_none_or(|question| question.is_block_decided(block.index))
+    }
+
+    /// Makes itself familiar with what was published and withdrawn.
+    pub(crate) fn refresh(&mut self) {
+        self.catalog.refresh();
     }
 
     /// Answers what has waited for disks too long without the blocks concerned.

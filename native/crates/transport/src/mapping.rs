@@ -110,16 +110,28 @@ impl Mapping {
         Ok(Self { address, bytes, filesystem, way, untried, is_exception, _reservation: reservation })
     }
 
-    /// Maps the same bytes anew as a copy, if this filesystem was untried; whether it was. Where pages are in memory,
-    /// waits for no disk. The mapping must not be registered.
+    /// Maps the same bytes anew as a copy, if this filesystem is untried and they are shared; whether that is so. Where
+    /// pages are in memory, waits for no disk. The mapping must not be registered.
     ///
     /// # Errors
     /// It cannot be mapped: nothing has changed.
     pub(crate) fn become_copy(&mut self) -> io::Result<bool> {
-        let Some((file, start)) = &self.untried else { return Ok(false) };
-        let address = map(file, Way::Copy, *start, self.bytes)?;
+        self.become_other(Way::Writable, Way::Copy)
+    }
+
+    /// Takes [`Mapping::become_copy`] back.
+    ///
+    /// # Errors
+    /// It cannot be mapped: nothing has changed.
+    pub(crate) fn become_shared(&mut self) -> io::Result<bool> {
+        self.become_other(Way::Copy, Way::Writable)
+    }
+
+    fn become_other(&mut self, from: Way, to: Way) -> io::Result<bool> {
+        let Some((file, start)) = self.untried.as_ref().filter(|_| self.way == from) else { return Ok(false) };
+        let address = map(file, to, *start, self.bytes)?;
         unmap(std::mem::replace(&mut self.address, address), self.bytes);
-        (self.way, self.untried) = (Way::Copy, None);
+        self.way = to;
         Ok(true)
     }
 
@@ -251,7 +263,7 @@ fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
 fn unmap(address: usize, bytes: usize) {
     // SAFETY: `map` mapped exactly this range, and its `Mapping` unmaps it once. No reference into it exists: no code
     // of this process reads mapped bytes. Other processes read them through the wire, and `MappedRegions` unregisters a
-    // mapping there before it drops its `Arc`, and registers none that becomes a copy; disk threads keep theirs for
+    // mapping there before it drops its `Arc`, and none that is mapped anew is registered; disk threads keep theirs for
     // `populate` only.
     unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), bytes) };
 }

@@ -3,6 +3,7 @@
 
 mod broken_owner;
 mod connections;
+mod crowds;
 mod handshake;
 mod limits;
 mod numbers;

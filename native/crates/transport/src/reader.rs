@@ -20,6 +20,7 @@ use sluice_mem::Arena;
 
 use self::batches::Batches;
 use self::schedule::Schedule;
+pub use self::schedule::Waits;
 use self::session::{Identity, Session, SessionId};
 pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
@@ -30,6 +31,8 @@ use crate::proof::Secret;
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
 
+/// The part of the timeout for which blocks wait for memory before they are fetched in another way: 2 s as a rule.
+const MEMORY_PATIENCE: u32 = 10;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
@@ -87,7 +90,8 @@ impl Reader {
     ) -> Self {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
-        let (sessions, by_owner, idle, schedule, probes, last, last_session) = Default::default();
+        let schedule = Schedule::new(timeout / MEMORY_PATIENCE);
+        let (sessions, by_owner, idle, probes, last, last_session) = Default::default();
         Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
     }
 
@@ -254,14 +258,14 @@ impl Reader {
         Ok(())
     }
 
-    /// Hands the blocks that have ended to the callers.
-    pub(crate) fn deliver(&mut self) {
-        self.completions.append(&mut self.batches.ended);
+    /// Hands the blocks that have ended to the callers; whether that could be done without waiting for one of them.
+    pub(crate) fn deliver(&mut self) -> bool {
+        self.completions.append(&mut self.batches.ended)
     }
 
     /// Starts as many reads as may be under way.
-    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
-        let over = self.schedule.begin(wire, &mut self.batches, &mut self.last);
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) {
+        let over = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));
     }
 
@@ -269,7 +273,8 @@ impl Reader {
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
         let Some((started, peer)) = self.schedule.ended(token) else { return };
         peer.into_iter().for_each(|peer| self.watch.heard(peer, now));
-        self.batches.end_get(started.batch, started.part, started.bytes, ok);
+        let held = self.batches.end_get(started.batch, started.part, started.bytes, ok);
+        self.schedule.let_go(started.session, held);
         self.finish(started.batch);
     }
 
@@ -359,7 +364,10 @@ impl Reader {
     }
 
     /// Peers from which something is expected and nothing has come for too long.
-    pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
+    pub(crate) fn silent(&mut self, now: Instant) -> Vec<Broken> {
+        // Of these it is this process that wants nothing now.
+        let held_up: Vec<PeerNumber> = self.schedule.held_up().collect();
+        held_up.into_iter().for_each(|peer| self.watch.heard(peer, now));
         let broken = |peer: PeerNumber| {
             let ready = self.sessions.get(&peer).is_some_and(Session::is_ready);
             let what = if ready { "answered" } else { "greeted back" };
@@ -372,6 +380,16 @@ impl Reader {
     /// Whether an answer or a read is waited for.
     pub(crate) fn expects(&self) -> bool {
         !self.watch.is_empty()
+    }
+
+    /// Whether blocks wait for memory that other threads give back.
+    pub(crate) fn waits_for_memory(&self) -> bool {
+        self.schedule.waits_for_memory()
+    }
+
+    /// What waiting for memory has cost.
+    pub(crate) fn waits(&self) -> Waits {
+        self.schedule.waits()
     }
 
     /// Reads of blocks under way.

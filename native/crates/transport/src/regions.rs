@@ -72,6 +72,9 @@ pub(crate) struct MappedRegions {
     budget: Arc<MappedBudget>,
     filesystems: Filesystems,
     copies: Copies,
+    /// Of withdrawn outputs, unregistered, to be unmapped by another thread: their files may have been deleted, and
+    /// then it may take a while.
+    withdrawn: Vec<Arc<Mapping>>,
 }
 
 /// Regions that are copies of their files' parts.
@@ -86,11 +89,11 @@ pub(crate) struct Copies {
 impl MappedRegions {
     /// `pins`: whether registering may pin memory for writing ([`Wire::wants_writable`]).
     pub(crate) fn new(limits: RegionLimits, pins: bool) -> Self {
-        let (regions, outputs, idle, copies) = Default::default();
+        let (regions, outputs, idle, copies, withdrawn) = Default::default();
         let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
         let (idle_bytes, clock, next) = (0, 0, 0);
         let filesystems = Filesystems::new(pins);
-        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, filesystems, copies }
+        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, filesystems, copies, withdrawn }
     }
 
     /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
@@ -262,16 +265,39 @@ impl MappedRegions {
             shared = Some(error.clone());
             // Without making more room: a copy that had more than the shared mapping would tell nothing about the
             // filesystem, only that memory was short.
-            registered = Self::register_once(wire, mapping);
+            registered =
+                Self::register_once(wire, mapping).and_then(|copy| Self::try_shared_again(wire, mapping, copy));
         }
         mapping.keep_way();
         match &registered {
             Ok(_) if mapping.is_exception() => {}
             Err(_) if mapping.is_exception() => self.filesystems.exception_failed(),
-            Ok(_) => self.filesystems.registered(filesystem, mapping.way(), shared.as_ref()),
+            Ok(_) => {
+                let shared = shared.filter(|_| mapping.way() == Way::Copy);
+                self.filesystems.registered(filesystem, mapping.way(), shared.as_ref());
+            }
             Err(error) => self.filesystems.failed(filesystem, error, now),
         }
         registered
+    }
+
+    /// A copy could be registered where the shared mapping could not. Tries the shared one once more, in place of the
+    /// copy: if it can be registered now, its error had another cause than the filesystem (memory that was short for a
+    /// moment, a device that was busy), and it is to decide nothing for the filesystem's other files.
+    fn try_shared_again<W: Wire>(
+        wire: &mut W,
+        mapping: &mut Mapping,
+        copy: (Region, Vec<u8>),
+    ) -> Result<(Region, Vec<u8>), WireError> {
+        // First: a registration beside the copy's could fail because of the memory that the copy takes.
+        wire.unregister(copy.0);
+        if mapping.become_shared().unwrap_or(false) {
+            match Self::register_once(wire, mapping) {
+                Err(_) if mapping.become_copy().unwrap_or(false) => {}
+                registered => return registered,
+            }
+        }
+        Self::register_once(wire, mapping)
     }
 
     /// Registers a mapping as it is. If that fails, just as many idle bytes make room, and it is tried once more.
@@ -380,7 +406,7 @@ impl MappedRegions {
         oldest.is_some_and(|region| self.remove(wire, region))
     }
 
-    /// Unregisters and unmaps a region.
+    /// Unregisters a region, and unmaps it unless its output was withdrawn ([`MappedRegions::take_withdrawn`]).
     fn remove<W: Wire>(&mut self, wire: &mut W, number: RegionNumber) -> bool {
         let Some(known) = self.regions.remove(&number) else { return false };
         if self.idle.get(&known.used) == Some(&number) {
@@ -402,15 +428,28 @@ impl MappedRegions {
             if mapping.way() == Way::Copy {
                 self.copies.bytes -= mapping.bytes();
             }
-            drop(mapping);
+            if known.withdrawn {
+                self.withdrawn.push(mapping);
+            }
         }
         true
+    }
+
+    /// What is to be unmapped of withdrawn outputs; dropping it does.
+    pub(crate) fn take_withdrawn(&mut self) -> Vec<Arc<Mapping>> {
+        std::mem::take(&mut self.withdrawn)
+    }
+
+    /// Takes back what cannot be unmapped now.
+    pub(crate) fn keep_withdrawn(&mut self, mappings: Vec<Arc<Mapping>>) {
+        self.withdrawn.extend(mappings);
     }
 
     /// Unmaps everything, pinned or not: no peer can read any more.
     pub(crate) fn clear<W: Wire>(&mut self, wire: &mut W) {
         let regions: Vec<RegionNumber> = self.regions.keys().copied().collect();
         regions.into_iter().for_each(|region| _ = self.remove(wire, region));
+        drop(self.take_withdrawn());
     }
 
     pub(crate) fn budget(&self) -> &Arc<MappedBudget> {

@@ -97,8 +97,8 @@ impl Statistics {
         self.0[statistic as usize].fetch_max(value, Ordering::Relaxed);
     }
 
-    #[cfg(test)]
-    pub(crate) fn get(&self, statistic: Statistic) -> u64 {
+    /// One of them.
+    pub(crate) fn value(&self, statistic: Statistic) -> u64 {
         self.0[statistic as usize].load(Ordering::Relaxed)
     }
 

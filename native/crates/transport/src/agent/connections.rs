@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{Agent, split_address};
+use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId};
 use crate::reader::{Broken, PeerAddress, PeerNumber};
@@ -13,8 +13,7 @@ use crate::wire::{Opened, Wire};
 impl<W: Wire> Agent<W> {
     pub(super) fn connect(&mut self, peer: PeerNumber, attempt: u64, address: &[u8], now: Instant) {
         let Some((instance, _)) = split_address(address) else {
-            self.shared.failed(peer, attempt, "its address is malformed");
-            return;
+            return self.tell_failed(peer, attempt, "its address is malformed");
         };
         if self.reader.owner_of(peer).is_some() {
             self.disconnect(peer);
@@ -26,10 +25,15 @@ impl<W: Wire> Agent<W> {
                 self.send(link.endpoint, hello);
             }
             Err(why) => {
-                self.shared.failed(peer, attempt, &why);
+                self.tell_failed(peer, attempt, &why);
                 self.reader.give_up(peer, Failure::Peer);
             }
         }
+    }
+
+    /// Callers are told, at the end of this turn, how a peer has failed.
+    fn tell_failed(&mut self, peer: PeerNumber, attempt: u64, why: &str) {
+        self.news.push(PeerNews { peer, attempt, error: Some(why.to_string()) });
     }
 
     /// Connects to a peer whose connection was closed because it was idle.
@@ -119,7 +123,7 @@ impl<W: Wire> Agent<W> {
     pub(super) fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         self.drop_link(other);
         if let Some(peer) = self.reader.peer_of(other) {
-            self.shared.failed(peer, self.reader.attempt_of(peer), why);
+            self.tell_failed(peer, self.reader.attempt_of(peer), why);
             self.reader.give_up(peer, failure);
         }
     }

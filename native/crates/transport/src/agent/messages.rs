@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::{Agent, split_address};
+use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId, Malformed, Message, VERSION};
 use crate::owner::Answer;
@@ -36,7 +36,7 @@ impl<W: Wire> Agent<W> {
                 Some(Ok(tested)) => {
                     self.send_all(tested.messages);
                     if let Some(peer) = tested.ready {
-                        self.shared.ready(peer, self.reader.attempt_of(peer));
+                        self.news.push(PeerNews { peer, attempt: self.reader.attempt_of(peer), error: None });
                     }
                 }
                 Some(Err(broken)) => self.give_up(broken),

@@ -34,6 +34,18 @@ struct Part {
     ended: bool,
 }
 
+/// What comes of a get that is to begin.
+pub(super) enum Begun {
+    /// The block's memory, and how many bytes were leased for it now.
+    Memory { local: *mut u8, leased: usize },
+    /// The block has ended.
+    Ended,
+    /// There is memory, and its connection has its share already.
+    OverShare,
+    /// There is no memory for it now.
+    NoMemory,
+}
+
 impl Batch {
     /// Ends a part that has not ended.
     fn end(&mut self, index: usize, result: Result<Option<Lease>, Failure>, ended: &mut Vec<Completion>) {
@@ -97,44 +109,66 @@ impl Batches {
         }
     }
 
-    /// A get of this block begins: its memory, leased if it is not yet. None when the block has ended, which it has
-    /// when there is no room for it.
-    pub(super) fn begin_get(&mut self, number: u64, part: usize) -> Option<*mut u8> {
-        let batch = self.open.get_mut(&number)?;
+    /// A get of this block begins. Unless it has memory, it `may_lease` some: if its connection, whose blocks have
+    /// `held` bytes, has none yet, or if that and the block are together no more than what is free. A block that never
+    /// fits ends.
+    pub(super) fn begin_get(&mut self, number: u64, part: usize, may_lease: bool, held: usize) -> Begun {
+        let Some(batch) = self.open.get_mut(&number).filter(|batch| !batch.parts[part].ended) else {
+            return Begun::Ended;
+        };
         let known = &mut batch.parts[part];
-        if known.ended {
-            return None;
-        }
+        let mut leased = 0;
         if known.lease.is_none() {
-            known.lease = self.arena.lease(known.bytes).ok();
-        }
-        match &known.lease {
-            Some(lease) => {
-                let memory = lease.as_ptr();
-                batch.gets += 1;
-                Some(memory)
-            }
-            None => {
+            let limit = self.arena.limit_bytes();
+            if known.bytes > limit {
                 batch.end(part, Err(Failure::NoMemory), &mut self.ended);
-                None
+                return Begun::Ended;
             }
+            if held > 0 && held.saturating_add(known.bytes) > limit.saturating_sub(self.arena.leased_bytes()) {
+                return Begun::OverShare;
+            }
+            known.lease = if may_lease { self.arena.lease(known.bytes).ok() } else { None };
+            leased = known.bytes;
         }
+        let Some(lease) = &known.lease else { return Begun::NoMemory };
+        batch.gets += 1;
+        Begun::Memory { local: lease.as_ptr(), leased }
     }
 
-    /// A get that was begun has ended.
-    pub(super) fn end_get(&mut self, number: u64, part: usize, bytes: usize, ok: bool) {
-        let Some(batch) = self.open.get_mut(&number) else { return };
+    /// Whether a get of this block can begin, or it has ended, without memory being leased.
+    pub(super) fn has_memory(&self, number: u64, part: usize) -> bool {
+        let batch = self.open.get(&number);
+        batch.is_none_or(|batch| batch.parts[part].ended || batch.parts[part].lease.is_some())
+    }
+
+    /// A block that has no memory ends so; whether it had none.
+    pub(super) fn give_up_waiting(&mut self, number: u64, part: usize) -> bool {
+        let Some(batch) = self.open.get_mut(&number) else { return true };
+        let has_none = batch.parts[part].lease.is_none();
+        if has_none {
+            batch.end(part, Err(Failure::NoMemory), &mut self.ended);
+        }
+        has_none
+    }
+
+    /// A get that was begun has ended. If its block has, too: the bytes of memory that it had.
+    pub(super) fn end_get(&mut self, number: u64, part: usize, bytes: usize, ok: bool) -> usize {
+        let Some(batch) = self.open.get_mut(&number) else { return 0 };
         batch.gets -= 1;
-        if !ok {
-            // Its lease stays with the batch: other gets may be filling it.
-            return batch.end(part, Err(Failure::NotRead), &mut self.ended);
-        }
         let known = &mut batch.parts[part];
-        known.read += bytes;
-        if known.read == known.bytes && !known.ended {
-            let lease = known.lease.take();
-            batch.end(part, Ok(lease), &mut self.ended);
+        known.read += if ok { bytes } else { 0 };
+        if known.ended || ok && known.read < known.bytes {
+            return 0;
         }
+        let held = known.bytes;
+        let result = if ok {
+            Ok(known.lease.take())
+        } else {
+            // Its lease stays with the batch: other gets may be filling it.
+            Err(Failure::NotRead)
+        };
+        batch.end(part, result, &mut self.ended);
+        held
     }
 
     /// All blocks of a batch that have not ended end so.

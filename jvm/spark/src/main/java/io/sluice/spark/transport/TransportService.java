@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.slf4j.Logger;
@@ -50,10 +52,11 @@ public final class TransportService implements AutoCloseable {
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> {};
 
-  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos) {
+  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos,
+      DoubleSupplier spread) {
     this.transport = transport;
     this.counters = counters;
-    this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos);
+    this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos, spread);
     this.publisher = new Publisher(transport, counters);
     this.poller = new Thread(this::pollUntilClosed, "sluice-transport");
     poller.setDaemon(true);
@@ -72,7 +75,8 @@ public final class TransportService implements AutoCloseable {
     try {
       NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes, directories);
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
-      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
+      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime,
+          () -> ThreadLocalRandom.current().nextDouble()));
     } catch (NativeException | LinkageError e) {
       counters.increment(Counter.TRANSPORT_UNAVAILABLE);
       String reason = e instanceof NativeException ? e.getMessage() : "the native library has no transport: " + e;
