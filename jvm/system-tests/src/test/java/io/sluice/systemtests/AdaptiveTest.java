@@ -13,6 +13,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 
 /**
@@ -28,16 +29,19 @@ class AdaptiveTest {
     return compare(AdaptiveQueries::all, Map.of());
   }
 
+  @Tag("once")
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithZstd() {
     return compare(AdaptiveQueries::some, Map.of("spark.io.compression.codec", "zstd"));
   }
 
+  @InAll
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithSnappy() {
     return compare(AdaptiveQueries::some, Map.of("spark.io.compression.codec", "snappy"));
   }
 
+  @InAll
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithoutCompression() {
     return compare(AdaptiveQueries::some, Map.of("spark.shuffle.compress", "false"));

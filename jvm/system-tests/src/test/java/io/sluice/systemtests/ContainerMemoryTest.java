@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.SluiceShuffleManager;
 import java.io.IOException;
@@ -40,6 +41,7 @@ class ContainerMemoryTest {
   @ParameterizedTest
   @EnumSource
   void defaultSettingsStayWithinTheDefaultContainersMemory(Job job) throws IOException {
+    assumeTrue(job == Job.REPARTITION || Boolean.getBoolean("systemtests.inAll"), "runs with ./sluice test --all");
     Run sluice = run(Engine.UNDER_TEST, job);
     Run stock = run(Engine.STOCK, job);
     System.out.printf(

@@ -131,7 +131,7 @@ class ExecutorsWithoutLibraryTest {
   }
 
   /** Frames that one side has sealed in Java are opened by the native core of the other, and the reverse. */
-  @Tag("once")
+  @InAll
   @Test
   void oneOfTwoHasItAndBlocksAreEncrypted() throws IOException {
     try (SparkApplication application =
@@ -144,6 +144,7 @@ class ExecutorsWithoutLibraryTest {
   }
 
   /** With one-sided reads and map outputs in memory, neither of which the executor without the library uses. */
+  @Tag("once")
   @Test
   void oneOfTwoHasItInModeUcx() throws IOException {
     try (SparkApplication application = mixed().set("spark.sluice.mode", "UCX").start().awaitExecutors(2)) {
@@ -178,6 +179,7 @@ class ExecutorsWithoutLibraryTest {
   }
 
   /** The driver registers job 0's shuffles before any executor exists that could report that it lacks the library. */
+  @InAll
   @Test
   void dynamicAllocationFromNoExecutor() {
     try (SparkApplication application = cluster("/absent/libsluice_jni.so")

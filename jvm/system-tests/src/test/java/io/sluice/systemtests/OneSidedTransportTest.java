@@ -106,6 +106,7 @@ class OneSidedTransportTest {
         "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
   }
 
+  @InAll
   @Tag("once")
   @Test
   void encryptedBlocksAreReadOneSidedlyFromMemory() {

@@ -61,6 +61,7 @@ class SpeculationTest {
 
   /** The same with map outputs in memory. */
   @Nested
+  @InAll
   @Tag("once")
   class OneSidedFromMemory extends OneSidedSpeculation {
     @BeforeAll

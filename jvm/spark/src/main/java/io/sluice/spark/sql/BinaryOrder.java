@@ -84,6 +84,11 @@ public final class BinaryOrder implements RowOrder {
   }
 
   @Override
+  public int end(Part part) {
+    return 0;
+  }
+
+  @Override
   public int length(Part part, Object base, long row) {
     return 0;
   }

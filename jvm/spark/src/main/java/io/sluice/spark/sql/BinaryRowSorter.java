@@ -55,6 +55,8 @@ public final class BinaryRowSorter extends MemoryConsumer {
   private final UnsafeProjection keys;
   private final int fields;
   private final RowOrder.Part firstPart;
+  /** What is known of all rows that were inserted; null where it makes no difference. */
+  private final SeenValues seen;
   private final int mostRows;
   private final long mostBytes;
   /** Whether rows without a value of the only column are kept before the others: Spark's radix sort does. */
@@ -88,6 +90,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     this.mostBytes = mostBytes;
     this.nullsApart = radixSort && order.isOneNumber();
     this.firstPart = nullsApart ? new RowOrder.Part(0, 0, false) : order.first();
+    this.seen = order.seenValues().orElse(null);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> cleanupResources());
   }
 
@@ -173,6 +176,9 @@ public final class BinaryRowSorter extends MemoryConsumer {
     Platform.copyMemory(
         row.getBaseObject(), row.getBaseOffset(), base, start + keyBytes, row.getSizeInBytes());
     free += bytes + Long.BYTES;
+    if (seen != null) {
+      seen.add(base, start);
+    }
     if (nullsApart && order.isNull(base, start)) {
       references.addAt(nulls, address, 0);
       nulls++;
@@ -273,7 +279,7 @@ public final class BinaryRowSorter extends MemoryConsumer {
     long start = System.nanoTime();
     if (references.size() - nulls > 1) {
       RowReferenceSort sort = new RowReferenceSort(context, memory, order, references);
-      sort.sort(nulls, references.size(), firstPart);
+      sort.sort(nulls, references.size(), firstPart, seen);
       comparedRows += sort.comparedRows();
     }
     sortedRows += references.size();

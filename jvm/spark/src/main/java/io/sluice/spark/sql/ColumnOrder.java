@@ -1,6 +1,7 @@
 package io.sluice.spark.sql;
 
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
@@ -33,10 +34,19 @@ public final class ColumnOrder implements RowOrder {
 
   /** @param fields of the rows, also those that are no columns of the order */
   public ColumnOrder(List<SortColumn> columns, int fields) {
-    this.columns = columns.toArray(new SortColumn[0]);
+    this(columns.toArray(new SortColumn[0]), fields);
+  }
+
+  ColumnOrder(SortColumn[] columns, int fields) {
+    this.columns = columns;
     this.fields = fields;
     this.bitSetBytes = UnsafeRow.calculateBitSetWidthInBytes(fields);
-    this.packs = columns.size() > 1;
+    this.packs = columns.length > 1;
+  }
+
+  @Override
+  public Optional<SeenValues> seenValues() {
+    return packs ? SeenValues.of(columns, fields) : Optional.empty();
   }
 
   @Override
@@ -133,7 +143,17 @@ public final class ColumnOrder implements RowOrder {
     int bytes = (withMarker ? equalBits - 1 : equalBits) / Byte.SIZE;
     boolean areNull = withMarker && number >>> Long.SIZE - 1 == column.marker(true);
     return column.hasBytes() && bytes >= FEWEST_SKIPPED && !areNull
-        ? new Part(part.column(), part.from() + bytes, false) : part;
+        ? new Part(part.column(), begin(part, column) + bytes, false) : part;
+  }
+
+  @Override
+  public int end(Part part) {
+    return begin(part, columns[part.column()]) + Long.BYTES;
+  }
+
+  /** The first byte of a part that begins with a column of bytes. */
+  private static int begin(Part part, SortColumn column) {
+    return part.from() > 0 ? part.from() : column.skipped();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.sluice.spark.sql;
 
 import java.io.Serializable;
+import java.util.Optional;
 
 /**
  * An order of binary rows, and numbers of 64 bits that stand for parts of it: rows with a lower number (unsigned) come
@@ -14,7 +15,7 @@ public interface RowOrder extends Serializable {
    * A part of the order; all rows that it is asked of are equal in the columns and bytes before it.
    *
    * @param column the first of the columns
-   * @param from the first of the bytes, in a column of bytes
+   * @param from the first of the bytes, in a column of bytes; 0 for the first one that is not known to be equal
    * @param marked whether the column's null marker is in the number; if not, all rows have a value or none has
    */
   record Part(int column, int from, boolean marked) {}
@@ -68,8 +69,19 @@ public interface RowOrder extends Serializable {
   /** Whether the column is one of bytes of which {@code part} has some, without the marker. */
   boolean isOfBytes(Part part);
 
+  /** The byte behind those of {@code part}, for which {@link #isOfBytes} holds. */
+  int end(Part part);
+
   /** Bytes of a row's value in the first column of a part; 0 of null. */
   int length(Part part, Object base, long row);
+
+  /**
+   * Collects what can be known of the rows of one sorter, for numbers that tell more of them apart; empty where that
+   * makes no difference.
+   */
+  default Optional<SeenValues> seenValues() {
+    return Optional.empty();
+  }
 
   /** Compares two rows, which are equal in the columns before {@code from}. */
   int compare(Object leftBase, long left, int leftBytes, Object rightBase, long right, int rightBytes, int from);

@@ -24,12 +24,14 @@ final class RowReferenceSort {
   private static final int SPARE_BYTES = 2;
   /** Pieces that are sorted by insertion before they are merged. */
   private static final int PIECE = 16;
+  /** Numbers that are looked at to know whether they tell rows apart. */
+  private static final int SAMPLE = 1024;
   private static final int VALUES = 1 << Byte.SIZE;
   private static final int REFERENCE_BYTES = References.LONGS * Long.BYTES;
 
   private final TaskContext context;
   private final TaskMemoryManager memory;
-  private final RowOrder order;
+  private RowOrder order;
   private final References references;
   private final Object base;
   private final long start;
@@ -54,12 +56,21 @@ final class RowReferenceSort {
   /**
    * Sorts some references, whose numbers are those of {@code part}; afterwards numbers mean nothing. Rows lie in the
    * memory in the order of their references, so numbers of another part cost little: where all rows begin with the same
-   * bytes, so that too few bits of the numbers are left, they are sorted by those behind them.
+   * bytes, so that too few bits of the numbers are left, they are sorted by those behind them; where many rows have the
+   * same number, by numbers that tell more of these rows apart.
+   *
+   * @param seen what is known of the rows; null for nothing
    */
-  void sort(int from, int until, Part part) {
+  void sort(int from, int until, Part part, SeenValues seen) {
     if (until - from <= FEW) {
       sortFew(from, until, part, MOST_PARTS);
       return;
+    }
+    if (seen != null && areOftenEqual(from, until)) {
+      seen.order().ifPresent(known -> {
+        order = known;
+        number(from, until, part);
+      });
     }
     Part telling = differingPart(from, until, part, MOST_PARTS);
     if (telling == null) {
@@ -73,6 +84,21 @@ final class RowReferenceSort {
       differing = differing(from, until);
     }
     sortByNumber(from, until, behind, MOST_PARTS);
+  }
+
+  /** Whether a sixteenth of some numbers are those of other references too. */
+  private boolean areOftenEqual(int from, int until) {
+    int count = Math.min(SAMPLE, until - from);
+    long[] sample = new long[count];
+    for (int i = 0; i < count; i++) {
+      sample[i] = references.number(from + (int) ((long) (until - from) * i / count));
+    }
+    Arrays.sort(sample);
+    int equal = 0;
+    for (int i = 1; i < count; i++) {
+      equal += sample[i] == sample[i - 1] ? 1 : 0;
+    }
+    return equal > count / 16;
   }
 
   /** @param depth how many more parts may be looked at, one within the other; beyond them rows are compared */
@@ -248,7 +274,7 @@ final class RowReferenceSort {
 
   /** The next bytes of the column, or the next column if these were the last; null if comparing must tell. */
   private Part afterBytes(int from, int until, Part part) {
-    int end = part.from() + Long.BYTES;
+    int end = order.end(part);
     int first = length(from, part);
     boolean same = true;
     boolean more = false;

@@ -12,7 +12,8 @@ import org.apache.spark.unsafe.bitset.BitSetMethods;
  * <p>A value is seen as unsigned bits, the highest first, that compare as Spark compares the values: for numbers as
  * many bits as the type has, or packed ({@link PackedInteger}), for strings, binary values and long decimals their
  * bytes. In descending order all bits are inverted. A null has no bits; it is told apart by a marker of its own, whose
- * order does not depend on the direction.
+ * order does not depend on the direction. What is known of some rows' values makes the bits fewer for those rows
+ * ({@link SeenValues}).
  */
 public final class SortColumn implements Serializable {
   private static final long serialVersionUID = 1;
@@ -24,13 +25,18 @@ public final class SortColumn implements Serializable {
   private final boolean nullable;
   private final boolean descending;
   private final boolean nullsFirst;
+  private final int bits;
+  private final int skipped;
 
-  private SortColumn(PhysicalType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
+  private SortColumn(
+      PhysicalType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst, int bits, int skipped) {
     this.type = type;
     this.ordinal = ordinal;
     this.nullable = nullable;
     this.descending = descending;
     this.nullsFirst = nullsFirst;
+    this.bits = bits;
+    this.skipped = skipped;
   }
 
   /**
@@ -43,16 +49,36 @@ public final class SortColumn implements Serializable {
   public static Optional<SortColumn> of(
       DataType type, int ordinal, boolean nullable, boolean descending, boolean nullsFirst) {
     return PhysicalType.of(type)
-        .map(stored -> new SortColumn(stored, ordinal, nullable, descending, nullsFirst));
+        .map(stored -> new SortColumn(stored, ordinal, nullable, descending, nullsFirst, stored.bits(), 0));
+  }
+
+  /**
+   * A column of bytes for values that are equal in the first {@code skipped} bytes: their numbers begin behind those.
+   */
+  SortColumn skipping(int skipped) {
+    return new SortColumn(type, ordinal, nullable, descending, nullsFirst, 0, skipped);
+  }
+
+  /**
+   * As {@link #skipping}, for values of which the next {@code bytes} bytes, with zeros behind shorter values, tell all
+   * apart that are different: it is a column of numbers for them.
+   */
+  SortColumn asNumber(int skipped, int bytes) {
+    return new SortColumn(type, ordinal, nullable, descending, nullsFirst, bytes * Byte.SIZE, skipped);
   }
 
   /** Bits of a value; 0 for bytes, of which there are {@link #length}. */
   int bits() {
-    return type.bits();
+    return bits;
   }
 
   boolean hasBytes() {
-    return type.bits() == 0;
+    return bits == 0;
+  }
+
+  /** Bytes that lie before those of {@link #number}. */
+  int skipped() {
+    return skipped;
   }
 
   boolean isNullable() {
@@ -87,7 +113,7 @@ public final class SortColumn implements Serializable {
       case LONG -> Platform.getLong(base, at) ^ Long.MIN_VALUE;
       case FLOAT -> (long) ordered(Platform.getFloat(base, at)) << 32;
       case DOUBLE -> ordered(Platform.getDouble(base, at));
-      case BYTES, LONG_DECIMAL -> bytes(base, row, Platform.getLong(base, at), 0);
+      case BYTES, LONG_DECIMAL -> bytes(base, row, Platform.getLong(base, at), skipped);
     };
     return descending ? ~number & mask() : number;
   }
@@ -119,7 +145,7 @@ public final class SortColumn implements Serializable {
   }
 
   private long mask() {
-    return type.bits() == 0 ? -1L : -1L << Long.SIZE - type.bits();
+    return bits == 0 ? -1L : -1L << Long.SIZE - bits;
   }
 
   /** As an unsigned number. Spark's order: zeros are equal, all NaNs are equal and the greatest. */
@@ -145,20 +171,48 @@ public final class SortColumn implements Serializable {
         : (int) Platform.getLong(base, fields + (long) ordinal * Long.BYTES);
   }
 
-  private long bytes(Object base, long row, long offsetAndLength, int from) {
-    long at = row + (offsetAndLength >>> Integer.SIZE);
+  /**
+   * Whether the value ends with a zero, so that it may be another one with zeros behind it. It is not null. Decimals,
+   * which have the same length, count as ending with something else.
+   */
+  boolean endsWithZero(Object base, long row, long fields) {
+    long offsetAndLength = Platform.getLong(base, fields + (long) ordinal * Long.BYTES);
     int length = (int) offsetAndLength;
-    return type == PhysicalType.LONG_DECIMAL ? decimalBytes(base, at, length, from)
-        : word(base, at + from, length - from);
+    return type != PhysicalType.LONG_DECIMAL && length > 0
+        && Platform.getByte(base, row + (offsetAndLength >>> Integer.SIZE) + length - 1) == 0;
   }
 
-  /** Up to eight bytes, the first one the highest; zeros where there are fewer. */
-  private static long word(Object base, long at, int length) {
-    if (length >= Long.BYTES) {
-      return Long.reverseBytes(Platform.getLong(base, at));
+  private long bytes(Object base, long row, long offsetAndLength, int from) {
+    long offset = offsetAndLength >>> Integer.SIZE;
+    int length = (int) offsetAndLength;
+    if (type == PhysicalType.LONG_DECIMAL) {
+      return decimalBytes(base, row + offset, length, from);
     }
+    int left = length - from;
+    if (left >= Long.BYTES) {
+      return Long.reverseBytes(Platform.getLong(base, row + offset + from));
+    }
+    return left <= 0 ? 0 : offset % Long.BYTES == 0 ? lastBytesOfWords(base, row + offset, from, left)
+        : lastBytes(base, row + offset + from, left);
+  }
+
+  /**
+   * The last bytes of a value, fewer than eight, the first one the highest, with zeros behind them. The row has whole
+   * words from the value's start at {@code at} on.
+   */
+  private static long lastBytesOfWords(Object base, long at, int from, int left) {
+    int into = from % Long.BYTES;
+    long word = Long.reverseBytes(Platform.getLong(base, at + from - into)) << Byte.SIZE * into;
+    if (into + left > Long.BYTES) {
+      word |= Long.reverseBytes(Platform.getLong(base, at + from - into + Long.BYTES))
+          >>> Long.SIZE - Byte.SIZE * into;
+    }
+    return word & -1L << Long.SIZE - Byte.SIZE * left;
+  }
+
+  private static long lastBytes(Object base, long at, int left) {
     long word = 0;
-    for (int i = 0; i < length; i++) {
+    for (int i = 0; i < left; i++) {
       word |= (Platform.getByte(base, at + i) & 0xFFL) << Long.SIZE - Byte.SIZE * (i + 1);
     }
     return word;

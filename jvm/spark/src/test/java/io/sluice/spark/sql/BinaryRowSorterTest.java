@@ -70,7 +70,13 @@ class BinaryRowSorterTest {
         // Many begin with the same bytes, some end with them.
         "concat('customers/name_', pmod(xxhash64(id), 700L)) AS c8",
         "IF(id % 4 = 0, NULL, concat('0123456789abcdefghi', "
-            + "IF(id % 3 = 0, '', CAST(pmod(hash(id, 6), 300) AS STRING)))) AS c9");
+            + "IF(id % 3 = 0, '', CAST(pmod(hash(id, 6), 300) AS STRING)))) AS c9",
+        // Short ones; some are others with zeros behind them.
+        "IF(id % 5 = 0, NULL, concat('item-', pmod(hash(id, 7), 40))) AS c10",
+        "IF(id % 6 = 0, NULL, concat('ab', repeat(decode(X'00', 'utf-8'), pmod(hash(id, 8), 4)))) AS c11",
+        "element_at(array('AT', 'CH', 'DE', 'FR'), CAST(pmod(hash(id, 9), 4) + 1 AS INT)) AS c12",
+        "unhex(concat('00', lpad(hex(pmod(hash(id, 10), 20)), 2, '0'), '0000')) AS c13",
+        "CAST(pmod(hash(id, 11), 30) - 9 AS DECIMAL(30, 2)) AS c14");
   }
 
   @AfterAll
@@ -102,7 +108,7 @@ class BinaryRowSorterTest {
 
   static Stream<Arguments> narrowOrders() {
     Random random = new Random(8);
-    return severalColumns(random, () -> "c" + random.nextInt(10));
+    return severalColumns(random, () -> "c" + random.nextInt(15));
   }
 
   private static Stream<Arguments> severalColumns(Random random, Supplier<String> name) {
