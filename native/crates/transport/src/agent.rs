@@ -212,6 +212,7 @@ impl<W: Wire> Agent<W> {
         let (statistics, locator) = (self.shared.statistics(), &self.owner.locator);
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
         let (idle, idle_bytes) = locator.regions().idle();
+        let waits = self.reader.waits();
         let (regions, bytes) = (budget.regions(), budget.bytes());
         let (filesystems, copies) = (locator.regions().filesystems(), locator.regions().copies());
         let failed_registrations = filesystems.failures() + self.wire.failed_registrations();
@@ -233,6 +234,8 @@ impl<W: Wire> Agent<W> {
             (Statistic::CopiedBytes, copies.bytes as u64),
             (Statistic::CopiedFilesystems, filesystems.copied() as u64),
             (Statistic::RefusedFilesystems, filesystems.refused(now) as u64),
+            (Statistic::ReceiveWaits, waits.waits),
+            (Statistic::ReceiveWaitNanos, u64::try_from(waits.time.as_nanos()).unwrap_or(u64::MAX)),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }

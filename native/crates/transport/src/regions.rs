@@ -15,6 +15,7 @@
 //! room, those used longest ago first; where that is not enough, the block is not shown.
 
 mod region;
+mod shortage;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use self::region::{MappedRegion, OutputRegions, State, is_large};
+use self::shortage::{Shortage, can_register_page};
 use crate::catalog::{OutputId, PublishedOutput};
 use crate::filesystems::{Filesystems, Verdict};
 use crate::mapped_budget::{MappedBudget, Reservation};
@@ -75,6 +77,7 @@ pub(crate) struct MappedRegions {
     /// Of withdrawn outputs, unregistered, to be unmapped by another thread: their files may have been deleted, and
     /// then it may take a while.
     withdrawn: Vec<Arc<Mapping>>,
+    shortage: Shortage,
 }
 
 /// Regions that are copies of their files' parts.
@@ -89,11 +92,24 @@ pub(crate) struct Copies {
 impl MappedRegions {
     /// `pins`: whether registering may pin memory for writing ([`Wire::wants_writable`]).
     pub(crate) fn new(limits: RegionLimits, pins: bool) -> Self {
-        let (regions, outputs, idle, copies, withdrawn) = Default::default();
+        let (regions, outputs, idle, copies, withdrawn, shortage) = Default::default();
         let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
         let (idle_bytes, clock, next) = (0, 0, 0);
         let filesystems = Filesystems::new(pins);
-        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, filesystems, copies, withdrawn }
+        Self {
+            regions,
+            outputs,
+            idle,
+            idle_bytes,
+            clock,
+            next,
+            limits,
+            budget,
+            filesystems,
+            copies,
+            withdrawn,
+            shortage,
+        }
     }
 
     /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
@@ -242,8 +258,8 @@ impl MappedRegions {
     }
 
     /// Registers a mapping; if its filesystem is untried and a shared mapping cannot be registered, as a copy. What
-    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while. A file that is an
-    /// exception decides nothing for the others.
+    /// works is remembered for the filesystem; if nothing does, and not because of the mapping's size, its files are
+    /// left alone for a while. A file that is an exception decides nothing for the others.
     fn register<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -256,6 +272,9 @@ impl MappedRegions {
             // Chosen after the file was mapped.
             Verdict::Chosen(Way::Copy) => _ = mapping.become_copy().unwrap_or(false),
             _ => {}
+        }
+        if self.idle.is_empty() && self.shortage.refuses(mapping.bytes(), now) {
+            return Err(WireError("so much memory could not be registered a moment ago".into()));
         }
         let mut shared = None;
         let mut registered = self.register_mapped(wire, mapping);
@@ -275,6 +294,10 @@ impl MappedRegions {
             Ok(_) => {
                 let shared = shared.filter(|_| mapping.way() == Way::Copy);
                 self.filesystems.registered(filesystem, mapping.way(), shared.as_ref());
+            }
+            Err(error) if can_register_page(wire) => {
+                self.shortage.begin(mapping.bytes(), now);
+                self.filesystems.short_of_memory(mapping.bytes(), error);
             }
             Err(error) => self.filesystems.failed(filesystem, error, now),
         }
@@ -425,6 +448,7 @@ impl MappedRegions {
         }
         if let State::Open { region, mapping, .. } = known.state {
             wire.unregister(region);
+            self.shortage.end();
             if mapping.way() == Way::Copy {
                 self.copies.bytes -= mapping.bytes();
             }

@@ -72,6 +72,10 @@ statistics! {
     ConnectionsClosedIdle = "connectionsClosedIdle",
     /// Times that there was no room for another one.
     ConnectionsRefused = "connectionsRefused",
+    /// Times that a connection's blocks had to wait for memory to be received into.
+    ReceiveWaits = "receiveWaits",
+    /// How long they have waited, all together, in nanoseconds.
+    ReceiveWaitNanos = "receiveWaitNanos",
 }
 
 /// The numbers.

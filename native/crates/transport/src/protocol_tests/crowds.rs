@@ -94,6 +94,9 @@ fn blocks_wait_for_memory_and_the_peer_is_not_taken_for_silent() {
     assert_eq!(read, 30);
     let waits = crowd.waits();
     assert!(waits.waits >= 20 && waits.time >= Duration::from_secs(15) && waits.given_up == 0, "{waits:?}");
+    (0..100).for_each(|_| _ = crowd.turn_for(Duration::from_millis(1)));
+    assert_eq!(crowd.statistic(Statistic::ReceiveWaits), waits.waits);
+    assert_eq!(u128::from(crowd.statistic(Statistic::ReceiveWaitNanos)), waits.time.as_nanos());
     assert_eq!(crowd.arena().leased_bytes(), 0);
 }
 

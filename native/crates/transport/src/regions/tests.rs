@@ -273,13 +273,13 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     files.wire.room = 0;
     let attempts = files.wire.attempts;
     assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
-    assert_eq!(files.wire.attempts, attempts + 2);
+    assert_eq!(files.wire.attempts, attempts + 3, "twice, and a page");
     assert_eq!((files.regions.idle().0, files.regions.filesystems().failures()), (1, 1));
     assert_eq!(files.regions.filesystems().refused(files.now), 1, "it is not mapped in vain");
     for _ in 0..10 {
         assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     }
-    assert_eq!((files.wire.attempts, files.regions.idle().0), (attempts + 2, 1), "and not tried");
+    assert_eq!((files.wire.attempts, files.regions.idle().0), (attempts + 3, 1), "and not tried");
     assert_eq!(files.regions.pins(), 0);
     assert!(files.touch(&output, 4 * MIB, 4 * MIB), "what is registered is read on");
     files.wire.room = 64 * MIB;
@@ -309,23 +309,41 @@ fn a_region_that_is_withdrawn_while_it_is_read_goes_with_its_last_reader() {
     assert_eq!(files.mapped(), (0, 0));
 }
 
-/// An error that goes by, of the first registration or of the first two, says nothing about the filesystem.
+/// A limit of pinned memory is reached: smaller parts are registered on, larger ones are tried when there may be room.
+#[test]
+fn a_registration_that_is_too_large_is_no_reason_to_leave_its_filesystem_alone() {
+    let mut files = Files::new(6 * MIB, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 40 * MIB);
+    let read = files.pin(&output, 0, 4 * MIB).expect("room");
+    assert!(!files.touch(&output, 4 * MIB, 4 * MIB), "the device has no room, and nothing is idle");
+    assert_eq!((files.wire.attempts, files.regions.filesystems().failures()), (3, 1), "and a page was tried");
+    assert_eq!(files.regions.filesystems().refused(files.now), 0);
+    assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
+    assert_eq!(files.wire.attempts, 3, "not tried in vain");
+    assert!(files.touch(&output, 12 * MIB, 10), "a small one is");
+    assert_eq!((files.wire.attempts, files.wire.registered.len()), (4, 2));
+    files.unpin(read);
+    assert!(files.touch(&output, 8 * MIB, 4 * MIB), "idle ones make room");
+    assert_eq!(files.wire.registered.values().sum::<usize>(), 4 * MIB);
+}
+
+/// An error that goes by, of the first registration or of all that are tried, says nothing about the filesystem.
 #[test]
 fn an_error_that_goes_by_is_no_reason_to_copy() {
-    for errors in [1, 2] {
+    for (errors, attempts) in [(1, 3), (3, 4)] {
         let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
         let output = files.publish(1, 8 * MIB);
         files.wire.refuses_next = errors;
-        if errors == 2 {
-            assert!(!files.touch(&output, 0, 4 * MIB), "neither way");
+        if errors == 3 {
+            assert!(!files.touch(&output, 0, 4 * MIB), "neither way, and no page");
             assert_eq!(files.regions.filesystems().failures(), 1);
             files.now += REGISTRATION_RETRY;
         }
         assert!(files.touch(&output, 0, 4 * MIB), "shared");
         assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0));
-        assert_eq!((files.wire.attempts, files.wire.registered.len()), (3, 1));
+        assert_eq!((files.wire.attempts, files.wire.registered.len()), (attempts, 1));
         assert!(files.touch(&output, 4 * MIB, 4 * MIB));
-        assert_eq!(files.wire.attempts, 4, "the way is known");
+        assert_eq!(files.wire.attempts, attempts + 1, "the way is known");
     }
 }
 
@@ -354,12 +372,12 @@ fn a_wire_without_room_is_no_reason_to_copy() {
     let mut files = Files::registering(0, limits(64 * MIB, 100, 64 * MIB), true);
     let output = files.publish(1, 8 * MIB);
     assert!(!files.touch(&output, 0, 4 * MIB));
-    assert_eq!((files.wire.attempts, files.regions.filesystems().copied()), (2, 0));
+    assert_eq!((files.wire.attempts, files.regions.filesystems().copied()), (3, 0), "both ways, and a page");
     assert_eq!((files.regions.filesystems().failures(), files.mapped()), (1, (0, 0)));
     files.wire.room = usize::MAX;
     files.now += REGISTRATION_RETRY;
     assert!(files.touch(&output, 0, 4 * MIB), "shared");
-    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 0));
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (4, 0));
 }
 
 /// Idle regions make room for the shared mapping, and not once more for the copy: a copy that had more room would make
@@ -431,7 +449,7 @@ fn a_directory_whose_files_can_be_registered_shared_is_no_warning_and_one_that_c
     let trials = try_directories(&mut files.wire, &mut files.regions, &[here.clone(), here]);
     assert!(trials.ways.iter().all(|way| way.contains("by Netty")) && trials.ways.len() == 2, "{trials:?}");
     assert!(trials.warnings.len() == 1 && trials.warnings[0].contains("ulimit -l"), "{trials:?}");
-    assert_eq!(files.wire.attempts, 2, "the second directory is not tried");
+    assert_eq!(files.wire.attempts, 3, "both ways, and a page; the second directory is not tried");
 }
 
 /// The first question after a map stage has many files mapped before the first of them is registered.

@@ -34,6 +34,8 @@ import java.util.List;
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
  * others
  * @param connectionsRefused times that there was no room for another one
+ * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
+ * @param receiveWaitNanos how long they have waited, all together, in nanoseconds
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -60,7 +62,9 @@ public record TransportStatistics(
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
-    long connectionsRefused) {
+    long connectionsRefused,
+    long receiveWaits,
+    long receiveWaitNanos) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -68,7 +72,8 @@ public record TransportStatistics(
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
-      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
+      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
+      "receiveWaits", "receiveWaitNanos");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -77,7 +82,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i]);
   }
 
   /**
