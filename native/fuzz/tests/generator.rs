@@ -15,6 +15,7 @@ const ROWS: u64 = 2_000;
 const MESSAGES: u64 = 20_000;
 const INDEX_FILES: u64 = 5_000;
 const SPILL_FILES: u64 = 1_000;
+const SEALED_FRAMES: u64 = 20_000;
 const MEMORY_FILES: u64 = 3_000;
 
 /// Bytes to choose from.
@@ -75,6 +76,11 @@ fn blocks_of_damaged_index_files_are_refused_or_where_the_file_says() {
 #[test]
 fn damaged_spill_files_fail_the_commit_or_change_nothing_else() {
     run("spill", SPILL_FILES);
+}
+
+#[test]
+fn only_frames_as_they_were_sealed_open() {
+    run("sealed", SEALED_FRAMES);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::reader::Reader;
 use crate::regions::MappedRegions;
 use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
+use crate::tags::Tags;
 use crate::wire::{Event, Wire, WireError};
 
 pub use crate::options::TransportOptions;
@@ -39,6 +40,7 @@ pub(crate) struct Agent<W: Wire> {
     owner: Owner,
     reader: Reader,
     links: Links,
+    tags: Tags,
     connection_idle: Duration,
     events: Vec<Event>,
     checked: Option<Instant>,
@@ -110,6 +112,7 @@ impl<W: Wire> Agent<W> {
             owner,
             reader,
             links,
+            tags: Tags::default(),
             connection_idle,
             events,
             checked,

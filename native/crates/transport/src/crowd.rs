@@ -15,9 +15,10 @@ use crate::completions::Completion;
 use crate::disk::{Disk, Ended, Job};
 use crate::loopback::NoWaker;
 use crate::message::{Block, Body, InstanceId, Key, Message, Range, SAMPLE_BYTES, VERSION};
-use crate::proof::{Handshake, Role, Secret};
+use crate::proof::{Greeting, Handshake, Role, Secret};
 pub use crate::reader::Waits;
 use crate::statistics::Statistic;
+use crate::tags::Tags;
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
 
 /// As long as a packed key of UCX over TCP and InfiniBand.
@@ -52,7 +53,9 @@ impl Crowd {
     ) -> Result<Self, WireError> {
         let shared = Arc::new(Shared::default());
         let wire = CrowdWire::new(peers, block_bytes);
-        let agent = Agent::with_disk(wire, Arc::clone(&arena), Arc::clone(&shared), options, Box::new(NoDisk))?;
+        let mut agent = Agent::with_disk(wire, Arc::clone(&arena), Arc::clone(&shared), options, Box::new(NoDisk))?;
+        let instance = agent.address().first_chunk().map(|instance| InstanceId(u64::from_le_bytes(*instance)));
+        agent.wire().agent = instance.ok_or_else(|| WireError("an agent without an instance".into()))?;
         let (start, elapsed, requests) = (Instant::now(), Duration::ZERO, 0);
         Ok(Self { agent, shared, arena, start, elapsed, requests })
     }
@@ -193,6 +196,7 @@ struct Peer {
     /// What it may serve beyond this turn's bytes, because earlier turns were not used up by whole reads.
     saved: usize,
     gets: VecDeque<Reading>,
+    tags: Tags,
 }
 
 /// The wire of the agent: the peers' messages and reads, without any network.
@@ -207,26 +211,44 @@ struct CrowdWire {
     next: u64,
     greetings: usize,
     address: Vec<u8>,
+    agent: InstanceId,
 }
 
 impl CrowdWire {
     fn new(peers: usize, block_bytes: usize) -> Self {
-        let peer =
-            |_| Peer { endpoint: None, openings: 0, bytes_in_a_turn: usize::MAX, saved: 0, gets: VecDeque::new() };
+        let peer = |_| Peer {
+            endpoint: None,
+            openings: 0,
+            bytes_in_a_turn: usize::MAX,
+            saved: 0,
+            gets: VecDeque::new(),
+            tags: Tags::default(),
+        };
         let (endpoints, busy, events, next, greetings) = Default::default();
         let (peers, bytes_in_a_turn) = ((0..peers).map(peer).collect(), usize::MAX);
-        let address = vec![1; ADDRESS_BYTES];
-        Self { peers, endpoints, busy, events, block_bytes, bytes_in_a_turn, next, greetings, address }
+        let (address, agent) = (vec![1; ADDRESS_BYTES], InstanceId(0));
+        Self { peers, endpoints, busy, events, block_bytes, bytes_in_a_turn, next, greetings, address, agent }
     }
 
     /// A peer's message arrives.
     fn say(&mut self, peer: usize, body: Body) {
-        self.events.push(Event::Message(Message { sender: instance_of(peer), body }.encode()));
+        let bytes = self.peers[peer].tags.encode(self.agent, Message::of(instance_of(peer), body));
+        self.events.extend(bytes.map(Event::Message));
     }
 
     fn greet(&mut self, peer: usize) {
         let number = self.peers[peer].openings.max(1);
-        self.say(peer, Body::Hello { version: VERSION, number, nonce: NONCE, address: address_of(peer) });
+        let address = address_of(peer);
+        let greeting = Greeting {
+            owner: self.agent,
+            reader: instance_of(peer),
+            version: VERSION,
+            number,
+            nonce: NONCE,
+            reader_address: &address,
+        };
+        let proof = Some(Secret::new(b"").prove_greeting(&greeting));
+        self.say(peer, Body::Hello { version: VERSION, number, nonce: NONCE, address, proof });
     }
 
     /// What a peer answers to a message of the agent's.
@@ -242,7 +264,9 @@ impl CrowdWire {
                     owner_nonce: NONCE,
                     reader_nonce,
                 };
-                let proof = Secret::new(b"").prove(Role::Owner, &about);
+                let secret = Secret::new(b"");
+                let proof = secret.prove(Role::Owner, &about);
+                self.peers[peer].tags.serve(agent, secret.session_keys(&about));
                 Some(Body::Challenge { reader_nonce, nonce: NONCE, proof })
             }
             Body::Proof { .. } => Some(Body::Sample { address: 1, content: SAMPLE, key: vec![1; KEY_BYTES] }),
@@ -255,7 +279,10 @@ impl CrowdWire {
                     owner_nonce: nonce,
                     reader_nonce: NONCE,
                 };
-                Some(Body::Proof { proof: Secret::new(b"").prove(Role::Reader, &about) })
+                let secret = Secret::new(b"");
+                let proof = secret.prove(Role::Reader, &about);
+                self.peers[peer].tags.read_from(agent, secret.session_keys(&about));
+                Some(Body::Proof { proof })
             }
             Body::Locate { batch, blocks, .. } => {
                 let keys = vec![Key { region: 1, bytes: vec![1; KEY_BYTES] }];

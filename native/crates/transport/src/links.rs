@@ -46,8 +46,8 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that each process has sent, of about [`MAX_HEARD`], because anybody can send in the name of
-    /// ever new ones. Kept after a connection is closed, because the wire's count of openings goes on too.
+    /// The greatest number that each process has sent, of about [`MAX_HEARD`], because an application may have ever new
+    /// executors. Kept after a connection is closed, because the wire's count of openings goes on too.
     heard: HashMap<InstanceId, u32>,
     refusals: VecDeque<(Instant, Endpoint)>,
 }

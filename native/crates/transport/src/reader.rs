@@ -27,7 +27,7 @@ use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
 use crate::plan::plan;
-use crate::proof::Secret;
+use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
 
@@ -103,6 +103,11 @@ impl Reader {
         self.sessions.get(&peer).map(|session| session.owner.instance)
     }
 
+    /// Whether this process has greeted an owner that has not accepted its proof yet.
+    pub(crate) fn greets(&self, owner: InstanceId) -> bool {
+        self.peer_of(owner).and_then(|peer| self.sessions.get(&peer)).is_some_and(Session::greets)
+    }
+
     pub(crate) fn attempt_of(&self, peer: PeerNumber) -> u64 {
         self.sessions.get(&peer).map_or(0, |session| session.owner.attempt)
     }
@@ -155,7 +160,11 @@ impl Reader {
         unasked.into_iter().filter_map(ask).collect()
     }
 
-    /// The owner's proof and challenge; what to answer, or why the owner is not to be trusted.
+    /// The owner's proof and challenge: the answer, after which messages have tags of these keys; none when it answers
+    /// another greeting.
+    ///
+    /// # Errors
+    /// The owner's proof is wrong. It may come from somebody else, so the owner's own is waited for.
     pub(crate) fn challenge(
         &mut self,
         owner: InstanceId,
@@ -163,17 +172,14 @@ impl Reader {
         owner_nonce: Nonce,
         proof: &Proof,
         now: Instant,
-    ) -> Result<Vec<Outgoing>, Broken> {
+    ) -> Result<Option<(Body, SessionKeys)>, Unproven> {
         let known = self.peer_of(owner).and_then(|peer| Some((peer, self.sessions.get_mut(&peer)?)));
-        let Some((peer, session)) = known else { return Ok(Vec::new()) };
-        let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof);
-        match answer.map_err(|why| Broken::peer(peer, why))? {
-            Some(answer) => {
-                self.watch.heard(peer, now);
-                Ok(vec![(owner, answer)])
-            }
-            None => Ok(Vec::new()),
+        let Some((peer, session)) = known else { return Ok(None) };
+        let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof)?;
+        if answer.is_some() {
+            self.watch.heard(peer, now);
         }
+        Ok(answer)
     }
 
     /// The owner has accepted the proof and tells what to read first.

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
-use crate::message::{Body, InstanceId, Malformed, Message, VERSION};
+use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
+use crate::proof::Unproven;
 use crate::reader::Outgoing;
 use crate::statistics::Statistic;
 use crate::wire::{Endpoint, Event, Wire};
@@ -25,11 +26,21 @@ impl MalformedSenders {
     }
 }
 
+/// A reader's first message.
+struct Hello<'a> {
+    version: u16,
+    number: u32,
+    nonce: Nonce,
+    address: &'a [u8],
+    proof: Option<Proof>,
+}
+
 impl<W: Wire> Agent<W> {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Message(bytes) => match Message::decode(&bytes) {
-                Ok(message) => self.message(message, now),
+                Ok(message) if self.is_of_its_sender(&message, &bytes) => self.message(message, now),
+                Ok(_) => self.unproven(),
                 Err(Malformed) => self.malformed(&bytes),
             },
             Event::Got { token, result } => match self.reader.tested(token, &result, now) {
@@ -58,29 +69,33 @@ impl<W: Wire> Agent<W> {
         let sender = message.sender;
         self.links.touch(sender, now);
         match message.body {
-            Body::Hello { version, number, nonce, address } => {
-                self.hello(sender, version, number, nonce, &address, now);
+            Body::Hello { version, number, nonce, address, proof } => {
+                self.hello(sender, Hello { version, number, nonce, address: &address, proof }, now);
             }
             Body::Challenge { reader_nonce, nonce, proof } => {
                 match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
-                    Ok(messages) => self.send_all(messages),
-                    Err(broken) => self.give_up(broken),
+                    Ok(Some((proof, keys))) => {
+                        self.answer(sender, Ok(proof));
+                        self.tags.read_from(sender, keys);
+                    }
+                    Ok(None) => {}
+                    Err(Unproven) => self.unproven(),
                 }
             }
-            Body::Proof { proof } => {
-                let answer = self.owner.proof(&mut self.wire, sender, &proof);
-                self.answer(sender, answer);
-            }
+            Body::Proof { proof } => match self.owner.proof(&mut self.wire, sender, &proof) {
+                Ok((keys, answer)) => {
+                    self.tags.serve(sender, keys);
+                    self.answer(sender, answer);
+                }
+                Err(Unproven) => self.unproven(),
+            },
             Body::Sample { address, content, key } => {
                 self.reader.sample(&mut self.wire, sender, address, content, &key, now);
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);
-                let asked = self.owner.locate(&mut self.wire, sender, batch, &blocks, now, || self.shared.step());
-                match asked {
-                    Ok(()) => self.send_answers(),
-                    Err(why) => self.answer(sender, Some(Err(why))),
-                }
+                self.owner.locate(&mut self.wire, sender, batch, &blocks, now, || self.shared.step());
+                self.send_answers();
             }
             Body::Located { batch, keys, found } => {
                 if let Err(broken) = self.reader.located(sender, batch, &keys, &found, now) {
@@ -97,42 +112,76 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
-    /// there a session: closing another one here would not end the reads.
-    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8], now: Instant) {
+    /// Whether a message comes from the process that it names, as far as its kind and that process's session can tell.
+    /// A process that refuses this one, or closes a connection, may have no session for a tag.
+    fn is_of_its_sender(&mut self, message: &Message, bytes: &[u8]) -> bool {
+        let sender = message.sender;
+        match (&message.tag, message.body.tagged_by()) {
+            (Some(tag), _) => self.tags.accepts(sender, tag, bytes),
+            (None, TaggedBy::Nobody) => true,
+            (None, _) => self.links.get(sender).is_some() && (!self.tags.knows(sender) || self.reader.greets(sender)),
+        }
+    }
+
+    fn unproven(&self) {
+        self.shared.statistics().add(Statistic::UnprovenMessages, 1);
+    }
+
+    /// A reader's first message. No connection is opened for who does not know the secret, but for a few that carry a
+    /// refusal.
+    fn hello(&mut self, reader: InstanceId, hello: Hello<'_>, now: Instant) {
+        let Hello { version, number, nonce, address, proof } = hello;
         if split_address(address).map(|(instance, _)| instance) != Some(reader) {
             return;
         }
-        if version == VERSION {
-            self.links.hear(reader, number);
-            if self.links.get(reader).is_some_and(|link| link.number < number) {
-                if self.reader.expects_nothing_of(reader) {
-                    self.set_idle(reader, now);
-                } else {
-                    self.close_link(reader, Failure::Peer, "it has connected again");
-                }
+        let Some(proof) = proof else {
+            let why = format!("it speaks version {VERSION} of Sluice's protocol, not {version}");
+            return self.refuse_stranger(reader, number, why, address, now);
+        };
+        if !self.owner.knows_secret(reader, number, nonce, address, &proof) {
+            self.unproven();
+            let why = "its greeting was proven with another secret than this application's".to_string();
+            return self.refuse_stranger(reader, number, why, address, now);
+        }
+        self.greeted(reader, number, nonce, address, now);
+    }
+
+    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
+    /// there a session: closing another one here would not end the reads.
+    fn greeted(&mut self, reader: InstanceId, number: u32, nonce: Nonce, address: &[u8], now: Instant) {
+        self.links.hear(reader, number);
+        if self.links.get(reader).is_some_and(|link| link.number < number) {
+            if self.reader.expects_nothing_of(reader) {
+                self.set_idle(reader, now);
+            } else {
+                self.close_link(reader, Failure::Peer, "it has connected again");
             }
         }
         let link = match self.link(reader, address, now) {
             Ok(link) => link,
             Err(why) => return self.refuse(number, why, address, now),
         };
-        let refusal = |why| Body::Refused { number: link.number, refused: number, why };
-        let answer = if version != VERSION {
-            refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
-        } else if link.number != number {
-            refusal(format!("it knows connection {} where this is connection {number}", link.number))
+        let answer = if link.number != number {
+            let why = format!("it knows connection {} where this is connection {number}", link.number);
+            Body::Refused { number: link.number, refused: number, why }
         } else {
-            self.owner.hello(&mut self.wire, reader, nonce, address)
+            self.owner.hello(reader, nonce, address)
         };
-        self.send(link.endpoint, answer);
+        self.send(reader, link.endpoint, answer);
+    }
+
+    /// Refuses who may be somebody else than the process that it names: if that one is connected, it gets no message.
+    fn refuse_stranger(&mut self, named: InstanceId, number: u32, why: String, address: &[u8], now: Instant) {
+        if self.links.get(named).is_none() {
+            self.refuse(number, why, address, now);
+        }
     }
 
     /// Tells a process to which there is no connection that there will be none.
     fn refuse(&mut self, number: u32, why: String, address: &[u8], now: Instant) {
-        let Some((_, wire_address)) = split_address(address) else { return };
+        let Some((other, wire_address)) = split_address(address) else { return };
         if let Some(link) = self.links.open_refusal(&mut self.wire, wire_address, now) {
-            self.send(link.endpoint, Body::Refused { number: link.number, refused: number, why });
+            self.send(other, link.endpoint, Body::Refused { number: link.number, refused: number, why });
         }
     }
 
@@ -146,10 +195,10 @@ impl<W: Wire> Agent<W> {
     }
 
     /// Sends an answer over the open connection. If it is a refusal, it ends this connection.
-    fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
-        let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
+    fn answer(&mut self, to: InstanceId, answer: Answer) {
+        let Some(link) = self.links.get(to) else { return };
         let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, refused: link.number, why });
-        self.send(link.endpoint, body);
+        self.send(to, link.endpoint, body);
     }
 
     /// A malformed message: counted, and logged once for each sender that it names.
@@ -171,16 +220,20 @@ impl<W: Wire> Agent<W> {
     /// Sends the answers that the owner has completed.
     pub(super) fn send_answers(&mut self) {
         for (reader, answer) in self.owner.answers() {
-            self.answer(reader, Some(Ok(answer)));
+            self.answer(reader, Ok(answer));
         }
     }
 
     pub(super) fn send_all(&mut self, messages: impl IntoIterator<Item = Outgoing>) {
-        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(Ok(body))));
+        messages.into_iter().for_each(|(to, body)| self.answer(to, Ok(body)));
     }
 
-    pub(super) fn send(&mut self, endpoint: Endpoint, body: Body) {
-        self.wire.send(endpoint, Message { sender: self.instance, body }.encode());
+    /// Sends a message to a process over this endpoint. One that needs a tag and has no session any more is dropped:
+    /// the connection that it was for is closed.
+    pub(super) fn send(&mut self, to: InstanceId, endpoint: Endpoint, body: Body) {
+        if let Some(bytes) = self.tags.encode(to, Message::of(self.instance, body)) {
+            self.wire.send(endpoint, bytes);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::completions::Failure;
 use crate::loopback::Loopback;
 use crate::message::{Body, InstanceId, Message};
 use crate::proof::{Handshake, Role, Secret};
+use crate::tags::Tags;
 use crate::wire::{Event, Wire};
 
 /// An owner whose messages the test writes. Its reader is process 0 of the world, which knows it as peer 7. The
@@ -15,6 +16,8 @@ pub(super) struct ScriptedOwner {
     pub(super) world: World,
     pub(super) wire: CmaWire<Loopback>,
     endpoint: crate::wire::Endpoint,
+    reader: InstanceId,
+    tags: Tags,
 }
 
 const SCRIPTED_OWNER: InstanceId = InstanceId(99);
@@ -33,7 +36,7 @@ impl ScriptedOwner {
         let mut heard = Vec::new();
         wire.progress(&mut heard);
         let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
-        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
+        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. }, .. } =
             Message::decode(hello).expect("good")
         else {
             panic!("{heard:?}")
@@ -41,15 +44,19 @@ impl ScriptedOwner {
         let owner_nonce = [2; 16];
         let about =
             Handshake { owner: SCRIPTED_OWNER, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
-        let proof = Secret::new(b"").prove(Role::Owner, &about);
-        let mut owner = Self { world, wire, endpoint };
+        let secret = Secret::new(b"");
+        let proof = secret.prove(Role::Owner, &about);
+        let keys = secret.session_keys(&about);
+        let mut owner = Self { world, wire, endpoint, reader, tags: Tags::default() };
         owner.say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
+        owner.tags.serve(reader, keys);
         owner.world.run(2);
         owner
     }
 
     pub(super) fn say(&mut self, body: Body) {
-        self.wire.send(self.endpoint, Message { sender: SCRIPTED_OWNER, body }.encode());
+        let bytes = self.tags.encode(self.reader, Message::of(SCRIPTED_OWNER, body)).expect("a session");
+        self.wire.send(self.endpoint, bytes);
     }
 
     /// Shows `memory` as what the reader is to read first, and says that it is `content`.

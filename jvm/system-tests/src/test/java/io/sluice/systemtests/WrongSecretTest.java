@@ -60,7 +60,7 @@ class WrongSecretTest {
       assertEquals(0, reader.counted(Counter.TRANSPORT_BLOCKS));
       assertEquals(2, reader.counted(Counter.TRANSPORT_NETTY_PEER_FAILED));
       assertEquals(1, reader.counted(Counter.TRANSPORT_PEER_FAILURES));
-      assertEquals(1, log.messages(Level.WARN, "it does not know this application's secret").size());
+      assertEquals(1, log.messages(Level.WARN, "with another secret than this application's").size());
     }
   }
 
