@@ -70,6 +70,16 @@ class DenyJavaTest(unittest.TestCase):
         self.assertEqual(self.faults(*twice), [])
         self.assert_refused("has one version", pom(named("library")))
 
+    def test_extensions_and_annotation_processors_are_looked_at(self):
+        what = "<groupId>org.example</groupId><artifactId>strange</artifactId><version>1.0</version>"
+        for part in (f"<build><extensions><extension>{what}</extension></extensions></build>",
+                     f"<annotationProcessorPaths><path>{what}</path></annotationProcessorPaths>"):
+            self.assert_refused("org.example:strange: its licence is not known", pom(part))
+
+    def test_an_empty_version_is_none(self):
+        empty = named("library").replace("1.0", "")
+        self.assert_refused("not one fixed number", pom(empty))
+
     def test_a_pom_names_no_repository_and_no_file(self):
         for name in ("repositories", "pluginRepositories"):
             self.assert_refused(f"{name} of its own", pom(), pom(f"<profile><{name}/></profile>"))

@@ -14,8 +14,8 @@ pub fn run(data: &[u8]) {
     assert!(again.is_none_or(|again| again == data), "a message that is encoded in another way than it was read");
 }
 
-/// The bits of the first byte that say what a message is, and those that say whose tag ends it.
-const KIND: u8 = 0x3F;
+/// The bits of the first byte that say what a message is; the others say whose tag ends it.
+pub const KIND: u8 = 0x3F;
 const TAG_OF_OWNER: u8 = 0x80;
 const TAG_OF_READER: u8 = 0x40;
 const VERSION: u64 = 6;
@@ -31,7 +31,7 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
     input.take(8)?;
     let (kind, tags) = (first & KIND, first & !KIND);
     let may_have = match kind {
-        1..=3 => tags == 0,
+        1..=3 | 10 => tags == 0,
         4 | 6 => tags == TAG_OF_READER,
         5 | 8 => tags == TAG_OF_OWNER,
         7 | 9 => tags != TAG_OF_READER | TAG_OF_OWNER,
@@ -65,8 +65,9 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
         }
         5 => located(input),
         6 => repeated(input, 8),
-        7 => {
-            input.take(4 + 4)?;
+        7 | 10 => {
+            // Two numbers, and of 10 a nonce and a proof.
+            input.take(if kind == 7 { 4 + 4 } else { 4 + 4 + 16 + 32 })?;
             let why = input.take(input.0.len())?;
             std::str::from_utf8(why).ok().map(drop)
         }
@@ -112,7 +113,7 @@ fn located(input: &mut Bytes<'_>) -> Option<()> {
 
 /// The bytes of a message of any kind; of every second one some are changed, and once in a while a rule is broken.
 pub fn generate(c: &mut Choices<'_>) -> Vec<u8> {
-    let kind = 1 + c.below(9) as u8;
+    let kind = 1 + c.below(10) as u8;
     let changes = if c.one_in(2) { 1 + c.below(2) } else { 0 };
     let tag = match kind {
         4 | 6 => TAG_OF_READER,
@@ -129,7 +130,8 @@ pub fn generate(c: &mut Choices<'_>) -> Vec<u8> {
         4 => put_locate(c, &mut message),
         5 => put_located(c, &mut message),
         6 => (0..c.below(5)).for_each(|_| put(c, &mut message, &[8], 0)),
-        7 => put_refused(c, &mut message),
+        7 => put_refused(c, &mut message, &[4, 4]),
+        10 => put_refused(c, &mut message, &[4, 4, 16, 32]),
         8 => put(c, &mut message, &[8, 64], 40),
         _ => put(c, &mut message, &[4], 0),
     }
@@ -197,8 +199,8 @@ fn put_located(c: &mut Choices<'_>, message: &mut Vec<u8>) {
 }
 
 /// Once in a while with text that is no UTF-8.
-fn put_refused(c: &mut Choices<'_>, message: &mut Vec<u8>) {
-    put(c, message, &[4, 4], 0);
+fn put_refused(c: &mut Choices<'_>, message: &mut Vec<u8>, parts: &[usize]) {
+    put(c, message, parts, 0);
     for _ in 0..c.below(6) {
         message.extend(c.pick(&["a", "wrong version", "\u{E9}", "\u{1F980}"]).as_bytes());
     }
@@ -217,6 +219,6 @@ fn change(c: &mut Choices<'_>, message: &mut Vec<u8>) {
             let at = c.below(message.len());
             message[at] = c.pick(&[0, 1, 2, 3, 0x7F, 0x80, 0xFF]);
         }
-        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 0x49, 0x86, 0xFF]),
+        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 11, 0x49, 0x86, 0xFF]),
     }
 }

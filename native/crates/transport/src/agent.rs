@@ -19,6 +19,7 @@ use crate::options::Machine;
 use crate::owner::Owner;
 use crate::proof::{Secret, random_instance};
 use crate::reader::Reader;
+use crate::refusals::Refusals;
 use crate::regions::MappedRegions;
 use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
@@ -50,6 +51,9 @@ pub(crate) struct Agent<W: Wire> {
     news: Vec<PeerNews>,
     /// Commands of callers that are still to be carried out, in their order.
     commands: VecDeque<Command>,
+    refusals: Refusals,
+    /// Whether a greeting with a wrong proof has been logged.
+    wrong_proof_told: bool,
 }
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
@@ -103,7 +107,7 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, checked, turns, malformed, news, commands) = Default::default();
+        let (events, checked, turns, malformed, refusals, wrong_proof_told, news, commands) = Default::default();
         Ok(Self {
             wire,
             shared,
@@ -120,6 +124,8 @@ impl<W: Wire> Agent<W> {
             malformed,
             news,
             commands,
+            refusals,
+            wrong_proof_told,
         })
     }
 
@@ -267,7 +273,7 @@ impl<W: Wire> Agent<W> {
         for other in self.links.others() {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
-        self.links.close_refusals(&mut self.wire);
+        self.refusals.close(&mut self.wire);
         // Reads must end before their leases are released.
         let end = Instant::now() + Duration::from_secs(1);
         let mut events = Vec::new();

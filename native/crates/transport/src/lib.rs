@@ -54,6 +54,7 @@ mod owner;
 mod plan;
 mod proof;
 mod reader;
+mod refusals;
 mod regions;
 mod registration_trial;
 mod sample;

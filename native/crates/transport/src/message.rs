@@ -5,7 +5,8 @@
 //!                 kind: 0x80 is set where an owner's tag ends the message, 0x40 where a reader's does
 //!                 tag: number u64 · HMAC of all before it 32, as tags.rs says
 //! HELLO           version u16 · number u32 · nonce 16 · address … · proof 32
-//!                 reader → owner: the first message of a connection; no tag. Older versions have no proof
+//!                 reader → owner: the first message of a connection; no tag. Older versions have no proof. The nonce
+//!                 begins with the number of the reader's greeting, u64
 //! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32   no tag
 //! PROOF           proof 32                              reader → owner; no tag
 //! SAMPLE          address u64 · content 64 · key …
@@ -23,6 +24,8 @@
 //!                 a session, and so is CLOSING
 //! CLOSING         number u32
 //!                 either way: connection `number` was idle and is closed; it may be opened again
+//! TURNED_AWAY     number u32 · refused u32 · reader's nonce 16 · proof 32 · why, UTF-8
+//!                 owner → reader: as REFUSED, in answer to a greeting; no tag
 //! ```
 
 use std::fmt;
@@ -39,6 +42,8 @@ const TAG_BYTES: usize = 8 + TAG_MAC_BYTES;
 /// Bits of a message's first byte: whose tag it has.
 const TAG_OF_OWNER: u8 = 0x80;
 const TAG_OF_READER: u8 = 0x40;
+const REFUSED: u8 = 7;
+const CLOSING: u8 = 9;
 
 /// A random number that is part of a proof, so that the proof is of no use for another connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
@@ -132,6 +137,13 @@ pub(crate) enum Body {
     Closing {
         number: u32,
     },
+    TurnedAway {
+        number: u32,
+        refused: u32,
+        reader_nonce: Nonce,
+        proof: Proof,
+        why: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,8 +206,18 @@ impl Message {
         input.u8().and_then(|_| input.u64()).ok().map(InstanceId)
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut input = Input(bytes);
+    /// The sender that a message names and its tag, so that the tag can be checked before anything else is read.
+    pub(crate) fn tag_of(bytes: &[u8]) -> Result<(InstanceId, Option<Tag>), Malformed> {
+        Self::ends(&mut Input(bytes)).map(|(_, sender, tag)| (sender, tag))
+    }
+
+    /// Whether a message ends a connection, REFUSED or CLOSING, by its first byte.
+    pub(crate) fn is_an_end(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|kind| matches!(kind & !(TAG_OF_OWNER | TAG_OF_READER), REFUSED | CLOSING))
+    }
+
+    /// Takes what is before and behind the body: kind, sender and tag.
+    fn ends(input: &mut Input<'_>) -> Result<(u8, InstanceId, Option<Tag>), Malformed> {
         let kind = input.u8()?;
         let sender = InstanceId(input.u64()?);
         let tag = match kind & (TAG_OF_OWNER | TAG_OF_READER) {
@@ -204,7 +226,13 @@ impl Message {
             TAG_OF_READER => Some(input.tag(Role::Reader)?),
             _ => return Err(Malformed),
         };
-        let body = Body::decode(kind & !(TAG_OF_OWNER | TAG_OF_READER), &mut input)?;
+        Ok((kind & !(TAG_OF_OWNER | TAG_OF_READER), sender, tag))
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut input = Input(bytes);
+        let (kind, sender, tag) = Self::ends(&mut input)?;
+        let body = Body::decode(kind, &mut input)?;
         let may_be = match body.tagged_by() {
             TaggedBy::Nobody => tag.is_none(),
             TaggedBy::Side(side) => tag.is_some_and(|tag| tag.by == side),
@@ -218,7 +246,9 @@ impl Body {
     /// Whose tag it must have.
     pub(crate) fn tagged_by(&self) -> TaggedBy {
         match self {
-            Self::Hello { .. } | Self::Challenge { .. } | Self::Proof { .. } => TaggedBy::Nobody,
+            Self::Hello { .. } | Self::Challenge { .. } | Self::Proof { .. } | Self::TurnedAway { .. } => {
+                TaggedBy::Nobody
+            }
             Self::Locate { .. } | Self::Done { .. } => TaggedBy::Side(Role::Reader),
             Self::Located { .. } | Self::Sample { .. } => TaggedBy::Side(Role::Owner),
             Self::Refused { .. } | Self::Closing { .. } => TaggedBy::AnySide,
@@ -233,9 +263,10 @@ impl Body {
             Self::Locate { .. } => 4,
             Self::Located { .. } => 5,
             Self::Done { .. } => 6,
-            Self::Refused { .. } => 7,
+            Self::Refused { .. } => REFUSED,
             Self::Sample { .. } => 8,
-            Self::Closing { .. } => 9,
+            Self::Closing { .. } => CLOSING,
+            Self::TurnedAway { .. } => 10,
         }
     }
 
@@ -268,6 +299,13 @@ impl Body {
                 out.extend(why.as_bytes());
             }
             Self::Closing { number } => out.extend(number.to_le_bytes()),
+            Self::TurnedAway { number, refused, reader_nonce, proof, why } => {
+                out.extend(number.to_le_bytes());
+                out.extend(refused.to_le_bytes());
+                out.extend(reader_nonce);
+                out.extend(proof);
+                out.extend(why.as_bytes());
+            }
             Self::Sample { address, content, key } => {
                 out.extend(address.to_le_bytes());
                 out.extend(content);
@@ -302,13 +340,16 @@ impl Body {
                 }
                 Self::Done { batches }
             }
-            7 => Self::Refused {
+            REFUSED => Self::Refused { number: input.u32()?, refused: input.u32()?, why: input.text()? },
+            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
+            CLOSING => Self::Closing { number: input.u32()? },
+            10 => Self::TurnedAway {
                 number: input.u32()?,
                 refused: input.u32()?,
-                why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)?,
+                reader_nonce: input.array()?,
+                proof: input.array()?,
+                why: input.text()?,
             },
-            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
-            9 => Self::Closing { number: input.u32()? },
             _ => return Err(Malformed),
         })
     }
@@ -407,6 +448,10 @@ impl<'a> Input<'a> {
         let (head, tail) = self.0.split_last_chunk::<N>().ok_or(Malformed)?;
         self.0 = head;
         Ok(*tail)
+    }
+
+    fn text(&mut self) -> Result<String, Malformed> {
+        String::from_utf8(self.rest().to_vec()).map_err(|_| Malformed)
     }
 
     /// Takes the tag that ends a message.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::answers::{Question, QuestionNumber};
 use crate::locator::Locator;
 use crate::message::{Block, Body, InstanceId, Nonce, Proof, VERSION};
-use crate::proof::{Greeting, Handshake, Role, Secret, SessionKeys, Unproven, random_nonce};
+use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, random_nonce};
 use crate::regions::RegionNumber;
 use crate::sample::Sample;
 use crate::wire::Wire;
@@ -32,6 +32,8 @@ struct Pending {
 struct Session {
     /// A session stays as it is until the reader has proven that the greeting is its own.
     pending: Option<Pending>,
+    /// Whether a proof has come.
+    proven: bool,
     /// By batch: what its answer told of.
     pins: HashMap<u64, Vec<RegionNumber>>,
     /// In the order in which they were asked.
@@ -57,8 +59,9 @@ impl Owner {
         Self { instance, secret, locator, sample: Sample::new(), sessions: HashMap::new(), answers_in_use: 0 }
     }
 
+    /// Whether a reader has proven itself.
     pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
-        self.sessions.contains_key(&reader)
+        self.sessions.get(&reader).is_some_and(|session| session.proven)
     }
 
     /// Whether a reader waits for an answer, or was told of something that it may still be reading.
@@ -85,10 +88,34 @@ impl Owner {
     /// it is there now. One that greets again over the same connection may still be reading what it was told of before.
     pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
         let pending = Pending { address: address.to_vec(), reader_nonce, owner_nonce: random_nonce() };
-        let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &pending));
-        let nonce = pending.owner_nonce;
+        let challenge = self.challenge(reader, &pending);
         self.sessions.entry(reader).or_default().pending = Some(pending);
-        Body::Challenge { reader_nonce, nonce, proof }
+        challenge
+    }
+
+    /// The answer to a greeting that comes once more: the same one, as long as its PROOF is waited for.
+    pub(crate) fn hello_again(&self, reader: InstanceId, reader_nonce: Nonce) -> Option<Body> {
+        let pending = self.sessions.get(&reader)?.pending.as_ref()?;
+        (pending.reader_nonce == reader_nonce).then(|| self.challenge(reader, pending))
+    }
+
+    fn challenge(&self, reader: InstanceId, pending: &Pending) -> Body {
+        let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, pending));
+        Body::Challenge { reader_nonce: pending.reader_nonce, nonce: pending.owner_nonce, proof }
+    }
+
+    /// What tells a reader whose greeting was right that it is refused.
+    pub(crate) fn turn_away(
+        &self,
+        reader: InstanceId,
+        reader_nonce: Nonce,
+        number: u32,
+        refused: u32,
+        why: String,
+    ) -> Body {
+        let refusal = Refusal { owner: self.instance, reader, reader_nonce, number, refused, why: &why };
+        let proof = self.secret.prove_refusal(&refusal);
+        Body::TurnedAway { number, refused, reader_nonce, proof, why }
     }
 
     /// The reader's proof; if it is right, a session begins with these keys, and the reader is told what to read first.
@@ -103,6 +130,7 @@ impl Owner {
             .pending
             .take_if(|pending| self.secret.verify(Role::Reader, &handshake(self.instance, reader, pending), proof));
         let keys = self.secret.session_keys(&handshake(self.instance, reader, &pending.ok_or(Unproven)?));
+        session.proven = true;
         std::mem::take(&mut session.questions).into_iter().for_each(|question| self.locator.cancel(wire, question));
         let sample = self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}"));
         Ok((keys, sample))

@@ -32,6 +32,17 @@ pub(crate) struct Greeting<'a> {
     pub(crate) reader_address: &'a [u8],
 }
 
+/// What an owner says that refuses a greeting: there is no session yet whose keys could prove it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refusal<'a> {
+    pub(crate) owner: InstanceId,
+    pub(crate) reader: InstanceId,
+    pub(crate) reader_nonce: Nonce,
+    pub(crate) number: u32,
+    pub(crate) refused: u32,
+    pub(crate) why: &'a str,
+}
+
 /// What a proof is about: one connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Handshake<'a> {
@@ -62,6 +73,15 @@ impl Secret {
     /// Whether the proof is right; takes the same time for every wrong one.
     pub(crate) fn verify_greeting(&self, greeting: &Greeting<'_>, proof: &Proof) -> bool {
         hmac::verify(&self.0, &greeting.bytes(), proof).is_ok()
+    }
+
+    pub(crate) fn prove_refusal(&self, refusal: &Refusal<'_>) -> Proof {
+        self.mac(&refusal.bytes())
+    }
+
+    /// Whether the proof is right; takes the same time for every wrong one.
+    pub(crate) fn verify_refusal(&self, refusal: &Refusal<'_>, proof: &Proof) -> bool {
+        hmac::verify(&self.0, &refusal.bytes(), proof).is_ok()
     }
 
     pub(crate) fn prove(&self, role: Role, about: &Handshake<'_>) -> Proof {
@@ -109,6 +129,19 @@ impl Greeting<'_> {
     }
 }
 
+impl Refusal<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = b"sluice refusal1\0".to_vec();
+        bytes.extend(self.owner.0.to_le_bytes());
+        bytes.extend(self.reader.0.to_le_bytes());
+        bytes.extend(self.reader_nonce);
+        bytes.extend(self.number.to_le_bytes());
+        bytes.extend(self.refused.to_le_bytes());
+        bytes.extend(self.why.as_bytes());
+        bytes
+    }
+}
+
 impl Handshake<'_> {
     fn bytes(&self, label: &Label) -> Vec<u8> {
         let mut bytes = label.to_vec();
@@ -126,6 +159,19 @@ pub(crate) fn random_nonce() -> Nonce {
     let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).expect("the system has random numbers");
     nonce
+}
+
+/// The nonce of a reader's greeting: its number, then random bytes.
+pub(crate) fn greeting_nonce(greeting: u64) -> Nonce {
+    let mut nonce = random_nonce();
+    nonce[..8].copy_from_slice(&greeting.to_le_bytes());
+    nonce
+}
+
+/// The number of the greeting that has this nonce.
+pub(crate) fn greeting_of(nonce: Nonce) -> u64 {
+    let (greeting, _) = nonce.split_at(8);
+    u64::from_le_bytes(greeting.try_into().expect("8 bytes"))
 }
 
 /// A random number for this process's life.
@@ -182,6 +228,28 @@ mod tests {
             Greeting { reader_address: b"there", ..greeting },
         ] {
             assert!(!secret.verify_greeting(&other, &proof), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusals_proof_is_right_for_one_secret_and_one_refusal() {
+        let secret = Secret::new(b"s");
+        let reader_nonce = greeting_nonce(7);
+        assert_eq!(greeting_of(reader_nonce), 7);
+        let (owner, reader) = (InstanceId(1), InstanceId(2));
+        let refusal = Refusal { owner, reader, reader_nonce, number: 3, refused: 4, why: "no" };
+        let proof = secret.prove_refusal(&refusal);
+        assert!(secret.verify_refusal(&refusal, &proof));
+        assert!(!Secret::new(b"t").verify_refusal(&refusal, &proof));
+        for other in [
+            Refusal { owner: InstanceId(2), ..refusal },
+            Refusal { reader: InstanceId(1), ..refusal },
+            Refusal { reader_nonce: greeting_nonce(7), ..refusal },
+            Refusal { number: 4, ..refusal },
+            Refusal { refused: 3, ..refusal },
+            Refusal { why: "now", ..refusal },
+        ] {
+            assert!(!secret.verify_refusal(&other, &proof), "{other:?}");
         }
     }
 

@@ -60,6 +60,11 @@ suite! {
     a_reader_without_the_secret_gets_no_location
     messages_before_a_valid_proof_are_dropped
     messages_in_the_name_of_others_end_no_session
+    refusals_in_the_name_of_others_end_no_session_of_the_other_direction
+    numbers_without_a_proof_cost_no_openings
+    messages_in_the_name_of_others_keep_no_connection_open
+    a_lost_message_ends_its_connection_at_once
+    a_greeting_alone_keeps_no_connection
     an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost
     a_lost_answer_is_detected_by_the_next_answer
     an_owner_whose_sample_reads_wrong_gets_no_question

@@ -103,9 +103,17 @@ impl Reader {
         self.sessions.get(&peer).map(|session| session.owner.instance)
     }
 
-    /// Whether this process has greeted an owner that has not accepted its proof yet.
-    pub(crate) fn greets(&self, owner: InstanceId) -> bool {
-        self.peer_of(owner).and_then(|peer| self.sessions.get(&peer)).is_some_and(Session::greets)
+    /// Whether it is the owner that refuses this process's greeting: nobody else has the proof.
+    pub(crate) fn is_turned_away(
+        &self,
+        owner: InstanceId,
+        reader_nonce: Nonce,
+        numbers: (u32, u32),
+        why: &str,
+        proof: &Proof,
+    ) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        session.is_some_and(|session| session.is_turned_away(&self.identity, reader_nonce, numbers, why, proof))
     }
 
     pub(crate) fn attempt_of(&self, peer: PeerNumber) -> u64 {
@@ -376,8 +384,11 @@ impl Reader {
         held_up.into_iter().for_each(|peer| self.watch.heard(peer, now));
         let broken = |peer: PeerNumber| {
             let ready = self.sessions.get(&peer).is_some_and(Session::is_ready);
-            let what = if ready { "answered" } else { "greeted back" };
-            let why = format!("it has not {what} within {} ms", self.watch.timeout.as_millis());
+            let (what, hint) = match ready {
+                true => ("answered", ""),
+                false => ("greeted back", ": it hangs, or was greeted with another secret than this application's"),
+            };
+            let why = format!("it has not {what} within {} ms{hint}", self.watch.timeout.as_millis());
             Broken { peer, failure: Failure::Timeout, why }
         };
         self.watch.silent(now).map(broken).collect()

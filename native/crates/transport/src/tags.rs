@@ -7,6 +7,10 @@
 //! repeated or left out, or comes from another session, has the wrong number or tag. It is dropped, and the number that
 //! comes next stays the same: a message that somebody else sends ends no session.
 //!
+//! A message with a right tag and a later number is the other side's own, and one before it is lost or late: the
+//! connection ends at once, because nothing after it could be accepted either. Only REFUSED and CLOSING are accepted
+//! then, which end it themselves.
+//!
 //! **When keys change.** Two processes may hold two sessions over one connection, one in each direction of reading, and
 //! a reader may greet again over the same connection. A reader's messages have tags of the new session after its PROOF.
 //! An owner's have them after it has accepted the PROOF; the reader sees that by the first tag of the new session that
@@ -18,6 +22,17 @@ use ring::hmac;
 
 use crate::message::{InstanceId, Message, TAG_MAC_BYTES, Tag, TaggedBy};
 use crate::proof::{Role, SessionKeys};
+
+/// What a message's tag says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is the other side's next message, or its last one.
+    Right,
+    /// It is the other side's, and one before it has not come.
+    Early,
+    /// It is somebody else's, or was changed or sent again.
+    Wrong,
+}
 
 /// The messages of one direction of a session.
 struct Stream {
@@ -31,11 +46,16 @@ impl Stream {
     }
 
     /// Counts the message if its tag is right.
-    fn accepts(&mut self, bytes: &[u8], tag: &Tag) -> bool {
+    fn judge(&mut self, bytes: &[u8], tag: &Tag) -> Verdict {
         let tagged = &bytes[..bytes.len() - TAG_MAC_BYTES];
-        let right = tag.number == self.count && hmac::verify(&self.key, tagged, &tag.mac).is_ok();
-        self.count += u64::from(right);
-        right
+        if tag.number < self.count || hmac::verify(&self.key, tagged, &tag.mac).is_err() {
+            return Verdict::Wrong;
+        }
+        if tag.number > self.count && !Message::is_an_end(bytes) {
+            return Verdict::Early;
+        }
+        self.count = tag.number.saturating_add(1);
+        Verdict::Right
     }
 }
 
@@ -116,20 +136,29 @@ impl Tags {
         Some(bytes)
     }
 
-    /// Whether a message's tag is right; `bytes` are the message's.
-    pub(crate) fn accepts(&mut self, sender: InstanceId, tag: &Tag, bytes: &[u8]) -> bool {
-        let Some(sessions) = self.0.get_mut(&sender) else { return false };
+    /// What a message's tag says; `bytes` are the message's, of which nothing else need be well-formed.
+    pub(crate) fn judge(&mut self, sender: InstanceId, tag: &Tag, bytes: &[u8]) -> Verdict {
+        let Some(sessions) = self.0.get_mut(&sender) else { return Verdict::Wrong };
         match (tag.by, &mut sessions.reading, &mut sessions.serving) {
-            (Role::Reader, _, Some(serving)) => serving.received.accepts(bytes, tag),
+            (Role::Reader, _, Some(serving)) => serving.received.judge(bytes, tag),
             (Role::Owner, Some(reading), _) => {
-                if reading.next.as_mut().is_some_and(|next| next.accepts(bytes, tag)) {
+                let of_next = reading.next.as_mut().map_or(Verdict::Wrong, |next| next.judge(bytes, tag));
+                if of_next == Verdict::Right {
                     reading.received = reading.next.take();
-                    return true;
                 }
-                reading.received.as_mut().is_some_and(|received| received.accepts(bytes, tag))
+                match &mut reading.received {
+                    Some(received) if of_next == Verdict::Wrong => received.judge(bytes, tag),
+                    _ => of_next,
+                }
             }
-            _ => false,
+            _ => Verdict::Wrong,
         }
+    }
+
+    /// Whether a message's tag is right.
+    #[cfg(test)]
+    pub(crate) fn accepts(&mut self, sender: InstanceId, tag: &Tag, bytes: &[u8]) -> bool {
+        self.judge(sender, tag, bytes) == Verdict::Right
     }
 }
 
@@ -187,6 +216,26 @@ mod tests {
         }
         assert!(accepts(&mut owner, &second), "what was refused changes nothing");
         assert!(accepts(&mut owner, &third));
+    }
+
+    #[test]
+    fn a_right_tag_with_a_later_number_is_known_and_accepted_of_an_end_only() {
+        let judge = |tags: &mut Tags, bytes: &[u8]| {
+            let (sender, tag) = Message::tag_of(bytes).expect("a message's ends");
+            tags.judge(sender, &tag.expect("a tag"), bytes)
+        };
+        let (mut owner, mut reader) = session();
+        let (first, second) = (asks(&mut reader, 1), asks(&mut reader, 2));
+        assert_eq!(judge(&mut owner, &second), Verdict::Early);
+        let mut forged = second.clone();
+        *forged.last_mut().expect("bytes") ^= 1;
+        assert_eq!(judge(&mut owner, &forged), Verdict::Wrong);
+        for body in [Body::Closing { number: 1 }, Body::Refused { number: 1, refused: 1, why: "no".into() }] {
+            let end = reader.encode(OWNER, Message::of(READER, body)).expect("a session");
+            assert_eq!(judge(&mut owner, &end), Verdict::Right);
+            assert_eq!(judge(&mut owner, &end), Verdict::Wrong, "a second time");
+        }
+        assert_eq!(judge(&mut owner, &first), Verdict::Wrong, "it is before the end");
     }
 
     #[test]

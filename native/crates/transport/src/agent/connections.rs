@@ -88,7 +88,7 @@ impl<W: Wire> Agent<W> {
             let Some(other) = links.idle_for(*connection_idle, now, may_close) else { break };
             self.close_idle_link(other, now);
         }
-        self.links.end_refusals(&mut self.wire, now);
+        self.refusals.end(&mut self.wire, now);
     }
 
     fn close_idle_link(&mut self, other: InstanceId, now: Instant) {

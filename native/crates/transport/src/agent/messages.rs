@@ -7,13 +7,20 @@ use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
-use crate::proof::Unproven;
+use crate::proof::{Unproven, greeting_of};
 use crate::reader::Outgoing;
+use crate::refusals::Refused;
 use crate::statistics::Statistic;
+use crate::tags::Verdict;
 use crate::wire::{Endpoint, Event, Wire};
 
 /// How many senders of malformed messages are logged; messages of others are only counted.
 const MAX_MALFORMED_SENDERS: usize = 64;
+/// The longest address that is accepted. UCX's have some 100 bytes for each device; a wire may keep each that it has
+/// opened.
+const MAX_ADDRESS_BYTES: usize = 8 << 10;
+/// The most characters of a refusal's reason that are repeated in logs.
+const MAX_WHY: usize = 300;
 
 /// Senders of malformed messages, as named in the messages.
 #[derive(Default)]
@@ -24,6 +31,11 @@ impl MalformedSenders {
     fn is_news(&mut self, sender: Option<InstanceId>) -> bool {
         self.0.len() < MAX_MALFORMED_SENDERS && self.0.insert(sender)
     }
+}
+
+/// The reason of a refusal, which anybody may have written, as it is logged: cut, and without control characters.
+fn readable(why: &str) -> String {
+    why.chars().take(MAX_WHY).map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 /// A reader's first message.
@@ -38,11 +50,7 @@ struct Hello<'a> {
 impl<W: Wire> Agent<W> {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Message(bytes) => match Message::decode(&bytes) {
-                Ok(message) if self.is_of_its_sender(&message, &bytes) => self.message(message, now),
-                Ok(_) => self.unproven(),
-                Err(Malformed) => self.malformed(&bytes),
-            },
+            Event::Message(bytes) => self.received(&bytes, now),
             Event::Got { token, result } => match self.reader.tested(token, &result, now) {
                 Some(Ok(tested)) => {
                     self.send_all(tested.messages);
@@ -65,9 +73,25 @@ impl<W: Wire> Agent<W> {
         }
     }
 
+    /// A message's bytes. Those of a tagged one are read further only if the tag is right.
+    fn received(&mut self, bytes: &[u8], now: Instant) {
+        let tagged = Message::tag_of(bytes);
+        if let Ok((sender, Some(tag))) = tagged {
+            match self.tags.judge(sender, &tag, bytes) {
+                Verdict::Right => self.links.touch(sender, now),
+                Verdict::Early => return self.end_link(sender, Failure::Peer, "a message of it was lost or came late"),
+                Verdict::Wrong => return self.unproven(),
+            }
+        }
+        match tagged.and_then(|_| Message::decode(bytes)) {
+            Ok(message) if message.tag.is_some() || self.may_have_no_tag(&message) => self.message(message, now),
+            Ok(_) => self.unproven(),
+            Err(Malformed) => self.malformed(bytes),
+        }
+    }
+
     fn message(&mut self, message: Message, now: Instant) {
         let sender = message.sender;
-        self.links.touch(sender, now);
         match message.body {
             Body::Hello { version, number, nonce, address, proof } => {
                 self.hello(sender, Hello { version, number, nonce, address: &address, proof }, now);
@@ -75,6 +99,7 @@ impl<W: Wire> Agent<W> {
             Body::Challenge { reader_nonce, nonce, proof } => {
                 match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
                     Ok(Some((proof, keys))) => {
+                        self.links.touch(sender, now);
                         self.answer(sender, Ok(proof));
                         self.tags.read_from(sender, keys);
                     }
@@ -84,6 +109,7 @@ impl<W: Wire> Agent<W> {
             }
             Body::Proof { proof } => match self.owner.proof(&mut self.wire, sender, &proof) {
                 Ok((keys, answer)) => {
+                    self.links.touch(sender, now);
                     self.tags.serve(sender, keys);
                     self.answer(sender, answer);
                 }
@@ -103,7 +129,16 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
-            Body::Refused { number, refused, why } => self.refused(sender, number, refused, &why),
+            Body::Refused { number, refused, why } => {
+                self.refused(sender, message.tag.map(|_| number), refused, &why);
+            }
+            Body::TurnedAway { number, refused, reader_nonce, proof, why } => {
+                if self.reader.is_turned_away(sender, reader_nonce, (number, refused), &why, &proof) {
+                    self.refused(sender, Some(number), refused, &why);
+                } else {
+                    self.unproven();
+                }
+            }
             Body::Closing { number } => {
                 if self.links.get(sender).is_some_and(|link| link.number == number) {
                     self.set_idle(sender, now);
@@ -112,14 +147,13 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// Whether a message comes from the process that it names, as far as its kind and that process's session can tell.
-    /// A process that refuses this one, or closes a connection, may have no session for a tag.
-    fn is_of_its_sender(&mut self, message: &Message, bytes: &[u8]) -> bool {
+    /// Whether a message that came without a tag may be what it says. A process that refuses this one, or closes a
+    /// connection, has no keys where there is no session, in either direction.
+    fn may_have_no_tag(&self, message: &Message) -> bool {
         let sender = message.sender;
-        match (&message.tag, message.body.tagged_by()) {
-            (Some(tag), _) => self.tags.accepts(sender, tag, bytes),
-            (None, TaggedBy::Nobody) => true,
-            (None, _) => self.links.get(sender).is_some() && (!self.tags.knows(sender) || self.reader.greets(sender)),
+        match message.body.tagged_by() {
+            TaggedBy::Nobody => true,
+            _ => self.links.get(sender).is_some() && !self.tags.knows(sender),
         }
     }
 
@@ -127,29 +161,47 @@ impl<W: Wire> Agent<W> {
         self.shared.statistics().add(Statistic::UnprovenMessages, 1);
     }
 
-    /// A reader's first message. No connection is opened for who does not know the secret, but for a few that carry a
-    /// refusal.
+    /// A reader's first message. Who does not know the secret gets no answer, and no connection is opened for it; of
+    /// those who speak another version a few are told so.
     fn hello(&mut self, reader: InstanceId, hello: Hello<'_>, now: Instant) {
         let Hello { version, number, nonce, address, proof } = hello;
-        if split_address(address).map(|(instance, _)| instance) != Some(reader) {
-            return;
+        let instance = split_address(address).map(|(instance, _)| instance);
+        if instance != Some(reader) || address.len() > MAX_ADDRESS_BYTES {
+            return self.unproven();
         }
         let Some(proof) = proof else {
+            self.unproven();
             let why = format!("it speaks version {VERSION} of Sluice's protocol, not {version}");
             return self.refuse_stranger(reader, number, why, address, now);
         };
-        if !self.owner.knows_secret(reader, number, nonce, address, &proof) {
-            self.unproven();
-            let why = "its greeting was proven with another secret than this application's".to_string();
-            return self.refuse_stranger(reader, number, why, address, now);
+        if self.owner.knows_secret(reader, number, nonce, address, &proof) {
+            self.greeted(reader, number, nonce, address, now);
+        } else {
+            self.wrong_proof(reader);
         }
-        self.greeted(reader, number, nonce, address, now);
+    }
+
+    /// Counted, and logged once.
+    fn wrong_proof(&mut self, reader: InstanceId) {
+        self.unproven();
+        if !std::mem::replace(&mut self.wrong_proof_told, true) {
+            eprintln!(
+                "sluice-transport: a greeting in the name of {:#018x} was proven with another secret than this \
+                 application's, and was dropped. Another application, or something that is not Sluice, sends to this \
+                 port; further ones are only counted",
+                reader.0
+            );
+        }
     }
 
     /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
     /// there a session: closing another one here would not end the reads.
     fn greeted(&mut self, reader: InstanceId, number: u32, nonce: Nonce, address: &[u8], now: Instant) {
+        if !self.links.hear_greeting(reader, greeting_of(nonce)) {
+            return self.greeted_again(reader, nonce);
+        }
         self.links.hear(reader, number);
+        self.links.touch(reader, now);
         if self.links.get(reader).is_some_and(|link| link.number < number) {
             if self.reader.expects_nothing_of(reader) {
                 self.set_idle(reader, now);
@@ -159,38 +211,51 @@ impl<W: Wire> Agent<W> {
         }
         let link = match self.link(reader, address, now) {
             Ok(link) => link,
-            Err(why) => return self.refuse(number, why, address, now),
+            Err(why) => return self.refuse(reader, number, nonce, why, address, now),
         };
         let answer = if link.number != number {
             let why = format!("it knows connection {} where this is connection {number}", link.number);
-            Body::Refused { number: link.number, refused: number, why }
+            self.owner.turn_away(reader, nonce, link.number, number, why)
         } else {
             self.owner.hello(reader, nonce, address)
         };
         self.send(reader, link.endpoint, answer);
     }
 
+    /// A greeting that is not later than the last one was recorded and sent again, perhaps by somebody else: it is
+    /// dropped. If it is the one whose PROOF is waited for, it gets the same answer.
+    fn greeted_again(&mut self, reader: InstanceId, nonce: Nonce) {
+        match (self.links.get(reader), self.owner.hello_again(reader, nonce)) {
+            (Some(link), Some(challenge)) => self.send(reader, link.endpoint, challenge),
+            _ => self.unproven(),
+        }
+    }
+
     /// Refuses who may be somebody else than the process that it names: if that one is connected, it gets no message.
     fn refuse_stranger(&mut self, named: InstanceId, number: u32, why: String, address: &[u8], now: Instant) {
-        if self.links.get(named).is_none() {
-            self.refuse(number, why, address, now);
+        let Some((_, wire_address)) = split_address(address).filter(|_| self.links.get(named).is_none()) else {
+            return;
+        };
+        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Stranger, wire_address, now) {
+            self.send(named, link.endpoint, Body::Refused { number: link.number, refused: number, why });
         }
     }
 
-    /// Tells a process to which there is no connection that there will be none.
-    fn refuse(&mut self, number: u32, why: String, address: &[u8], now: Instant) {
-        let Some((other, wire_address)) = split_address(address) else { return };
-        if let Some(link) = self.links.open_refusal(&mut self.wire, wire_address, now) {
-            self.send(other, link.endpoint, Body::Refused { number: link.number, refused: number, why });
+    /// Tells a reader to which there is no connection that there will be none.
+    fn refuse(&mut self, reader: InstanceId, number: u32, nonce: Nonce, why: String, address: &[u8], now: Instant) {
+        let Some((_, wire_address)) = split_address(address) else { return };
+        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Proven, wire_address, now) {
+            let refusal = self.owner.turn_away(reader, nonce, link.number, number, why);
+            self.send(reader, link.endpoint, refusal);
         }
     }
 
-    /// The other side has closed a connection, or waits at another one.
-    fn refused(&mut self, sender: InstanceId, number: u32, refused: u32, why: &str) {
-        self.links.hear(sender, number);
+    /// The other side has closed a connection, or waits at another one. Its `number` is believed if it is proven.
+    fn refused(&mut self, sender: InstanceId, number: Option<u32>, refused: u32, why: &str) {
+        number.into_iter().for_each(|number| self.links.hear(sender, number));
         // It may come late, when there is another connection.
         if self.links.get(sender).is_some_and(|link| link.number <= refused) {
-            self.close_link(sender, Failure::Peer, &format!("it refuses: {why}"));
+            self.close_link(sender, Failure::Peer, &format!("it refuses: {}", readable(why)));
         }
     }
 
@@ -240,6 +305,12 @@ impl<W: Wire> Agent<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_cut_and_breaks_no_line() {
+        assert_eq!(readable("no\r\n\u{1B}[2J at é"), "no\u{FFFD}\u{FFFD}\u{FFFD}[2J at é");
+        assert_eq!(readable(&"é".repeat(10_000)), "é".repeat(MAX_WHY));
+    }
 
     #[test]
     fn a_sender_of_malformed_messages_is_told_of_once_and_a_flood_of_names_ends() {

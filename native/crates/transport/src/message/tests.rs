@@ -51,6 +51,15 @@ fn body() -> impl Strategy<Value = Body> {
         }),
         vec(any::<u64>(), 1..4).prop_map(|batches| Body::Done { batches }),
         (any::<u32>(), any::<u32>(), ".*").prop_map(|(number, refused, why)| Body::Refused { number, refused, why }),
+        (any::<u32>(), any::<u32>(), any::<Nonce>(), any::<Proof>(), ".*").prop_map(
+            |(number, refused, reader_nonce, proof, why)| Body::TurnedAway {
+                number,
+                refused,
+                reader_nonce,
+                proof,
+                why
+            }
+        ),
         (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
             address,
             content: [byte; SAMPLE_BYTES],

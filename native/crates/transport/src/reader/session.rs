@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
-use crate::proof::{Greeting, Handshake, Role, Secret, SessionKeys, Unproven, random_nonce};
+use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, greeting_nonce};
 use crate::wire::{Endpoint, Opened};
 
 /// The caller's number for a peer.
@@ -63,7 +63,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
-        Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
+        let nonce = greeting_nonce(id.0);
+        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying }
     }
 
     /// The first message.
@@ -105,6 +106,20 @@ impl Session {
         Ok(Some((Body::Proof { proof }, identity.secret.session_keys(&about))))
     }
 
+    /// Whether the owner refuses this session's greeting.
+    pub(super) fn is_turned_away(
+        &self,
+        identity: &Identity,
+        reader_nonce: Nonce,
+        (number, refused): (u32, u32),
+        why: &str,
+        proof: &Proof,
+    ) -> bool {
+        let (owner, reader) = (self.owner.instance, identity.instance);
+        let refusal = Refusal { owner, reader, reader_nonce, number, refused, why };
+        self.stage == Stage::Greeted && self.nonce == reader_nonce && identity.secret.verify_refusal(&refusal, proof)
+    }
+
     /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this
     /// token is to read it.
     pub(super) fn test(&mut self, token: u64) -> bool {
@@ -113,11 +128,6 @@ impl Session {
             self.stage = Stage::Tested(token);
         }
         expected
-    }
-
-    /// Whether the owner has not accepted the proof yet.
-    pub(super) fn greets(&self) -> bool {
-        matches!(self.stage, Stage::Greeted | Stage::Proven)
     }
 
     pub(super) fn is_tested_by(&self, token: u64) -> bool {

@@ -1,6 +1,7 @@
 package io.sluice.bench;
 
 import io.sluice.bench.page.ReportPage;
+import io.sluice.bench.protocol.JobTimes;
 import io.sluice.bench.protocol.Json;
 import io.sluice.bench.report.AccountingText;
 import io.sluice.bench.report.BenchResult;
@@ -8,6 +9,7 @@ import io.sluice.bench.report.BenchTableText;
 import io.sluice.bench.report.BuildsText;
 import io.sluice.bench.report.Comparison;
 import io.sluice.bench.report.Environment;
+import io.sluice.bench.report.JobPotential;
 import io.sluice.bench.report.PotentialText;
 import io.sluice.bench.report.BenchmarkSummary;
 import io.sluice.bench.report.Verdict;
@@ -18,6 +20,7 @@ import io.sluice.bench.run.EngineFailure;
 import io.sluice.bench.run.Experiment;
 import io.sluice.bench.run.FirstQueryExperiment;
 import io.sluice.bench.run.Hosts;
+import io.sluice.bench.run.JobRun;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
 import io.sluice.bench.run.Site;
@@ -64,10 +67,10 @@ final class BenchCommand implements Callable<Integer> {
   private static final String DEFAULT_MASTER = "local-cluster[2,1]";
   private static final long MIB = 1024 * 1024;
 
-  @Parameters(arity = "1..*", paramLabel = "WORKLOAD",
+  @Parameters(arity = "0..*", paramLabel = "WORKLOAD",
       description = "What to run: names from the list below; all is every one but tpch and tpcds, which read tables of "
           + "their own.",
-      completionCandidates = WorkloadNames.class) private List<String> workloads;
+      completionCandidates = WorkloadNames.class) private List<String> workloads = List.of();
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
@@ -80,8 +83,11 @@ final class BenchCommand implements Callable<Integer> {
 
   @Option(names = "--potential",
       description = "What could a faster network give at most? Adds the engine no-network, which is stock with "
-          + "blocks of the own executor in place of remote ones, and a chart in "
-          + "build/potential.svg.") private boolean potential;
+          + "blocks of the own executor in place of remote ones, and a chart in build/potential.svg. With --class or "
+          + "--sql: runs that program once on stock and predicts what it would take if bytes, the network or the whole "
+          + "shuffle cost nothing.") private boolean potential;
+
+  @Mixin private JobOptions job;
 
   @Option(names = "--check",
       description = "Measure nothing: only compare the engines' results.") private boolean check;
@@ -173,6 +179,11 @@ final class BenchCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Plan plan;
     try {
+      job.check(potential, workloads);
+      if (workloads.isEmpty() && !job.given()) {
+        throw new IllegalArgumentException(
+            "Missing required parameter: WORKLOAD, or with --potential a program (--class, --sql)");
+      }
       plan = plan();
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
@@ -186,8 +197,27 @@ final class BenchCommand implements Callable<Integer> {
     }
     SparkHome home = workplace.sparkHome(spark);
     try (Cluster cluster = plan.hosts == null ? null : clusterUp(plan, home, workplace)) {
-      return measure(plan, home, workplace, cluster == null ? Site.of(plan.master) : cluster.site());
+      Site site = cluster == null ? Site.of(plan.master) : cluster.site();
+      return job.given() ? predict(plan, home, workplace, site) : measure(plan, home, workplace, site);
     }
+  }
+
+  /** Runs the user's program and says what parts of its shuffles cost; returns the exit status. */
+  private int predict(Plan plan, SparkHome home, Workplace workplace, Site site) throws IOException {
+    JobTimes times;
+    try {
+      times = new JobRun(job.jars(), job.arguments(), plan.settings, job.minutes()).run(home, workplace, site);
+    } catch (EngineFailure e) {
+      System.err.println("error: " + e.getMessage());
+      return 1;
+    }
+    boolean shared = site.hosts() != null || site.master().url().startsWith("local");
+    JobPotential result = JobPotential.of(times, shared ? Runtime.getRuntime().availableProcessors() : 0);
+    System.out.println(result.render());
+    if (json != null) {
+      Files.writeString(json, Json.pretty(result) + "\n");
+    }
+    return 0;
   }
 
   /**
@@ -228,9 +258,9 @@ final class BenchCommand implements Callable<Integer> {
     return wanted ? oldJar.toAbsolutePath() : null;
   }
 
-  private static Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {
+  private Cluster clusterUp(Plan plan, SparkHome home, Workplace workplace) {
     long memoryMib = Math.max(EXECUTOR_MIB, Environment.physicalMemory() / MIB);
-    return Cluster.up(plan.hosts, plan.engines.size(), EXECUTOR_MIB, memoryMib, home, workplace);
+    return Cluster.up(plan.hosts, job.given() ? 1 : plan.engines.size(), EXECUTOR_MIB, memoryMib, home, workplace);
   }
 
   private int measure(Plan plan, SparkHome home, Workplace workplace, Site site) throws IOException {

@@ -12,8 +12,8 @@ final class ClusterOptions {
   private static final Set<String> OWN_KEYS = Set.of("spark.master", "spark.executor.cores", "spark.cores.max");
 
   @Option(names = "--cluster", paramLabel = "N[,CORES]",
-      description = "Instead of --master: N workers as hosts of their own on this machine, each with an executor of "
-          + "CORES cores (1) and a heap of 4096 MiB for every engine. Linux, as root; see "
+      description = "Instead of executors on this host: N workers as hosts of their own on this machine, each with an "
+          + "executor of CORES cores (1) for every engine. Linux, as root; see "
           + "./sluice cluster help.") private String cluster;
 
   @Option(names = "--rate", paramLabel = "RATE",

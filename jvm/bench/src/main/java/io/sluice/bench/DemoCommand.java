@@ -7,9 +7,11 @@ import io.sluice.bench.report.DemoText;
 import io.sluice.bench.report.Environment;
 import io.sluice.bench.report.Verdict;
 import io.sluice.bench.run.Applications;
+import io.sluice.bench.run.Cluster;
 import io.sluice.bench.run.DataSize;
 import io.sluice.bench.run.Engine;
 import io.sluice.bench.run.Experiment;
+import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkHome;
@@ -24,6 +26,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -51,17 +54,27 @@ final class DemoCommand implements Callable<Integer> {
   @Option(names = "--json", paramLabel = "FILE",
       description = "Write the results to FILE, as bench does.") private Path json;
 
+  @Mixin private ClusterOptions clusterOptions;
+
   @Spec private CommandSpec spec;
 
   @Override
   public Integer call() throws IOException {
     long bytes = bytes();
-    Site site = Site.of(Master.parse("local-cluster[2,1]", EXECUTOR_MIB));
+    Hosts hosts = hosts();
     Workplace workplace = Workplace.current();
     SparkHome home = workplace.sparkHome(spark);
+    try (Cluster cluster = hosts == null ? null
+        : Cluster.up(hosts, ENGINES.size(), EXECUTOR_MIB, EXECUTOR_MIB, home, workplace)) {
+      Site site = cluster == null ? Site.of(Master.parse("local-cluster[2,1]", EXECUTOR_MIB)) : cluster.site();
+      return run(bytes, site, home, workplace);
+    }
+  }
+
+  private int run(long bytes, Site site, SparkHome home, Workplace workplace) throws IOException {
     Environment environment = Environment.here(spec.commandLine().getParent().getParseResult().originalArgs(), site,
         Map.of(), Sizing.DEFAULT_MAPS, 0, null);
-    System.out.println(DemoText.introduction(JOBS, bytes, home.sparkVersion()));
+    System.out.println(DemoText.introduction(JOBS, bytes, home.sparkVersion(), site));
     List<BenchResult> results = new ArrayList<>();
     try (Applications.Running running = new Applications(home, workplace, site, Map.of()).startAll(ENGINES)) {
       Experiment experiment = new Experiment(running.all(), WARM_UPS, RUNS);
@@ -88,6 +101,15 @@ final class DemoCommand implements Callable<Integer> {
   private long bytes() {
     try {
       return DataSize.parse(size).bytes();
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+  }
+
+  /** Null for executors of this host. */
+  private Hosts hosts() {
+    try {
+      return clusterOptions.hosts(null, Map.of());
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }

@@ -35,7 +35,14 @@ class MainTest {
     "bench sort --cluster 3,x           | --cluster takes N or N,CORES",
     "bench sort --cluster 3 --master local[2] | --cluster brings its own master",
     "bench sort --cluster 3 --conf spark.cores.max=2 | leave out --conf spark.cores.max",
+    "bench --class a.Job                | --class is for --potential",
+    "bench sort --potential --sql pom.xml | give one of --class, --sql and names of workloads",
+    "bench --potential --sql no.sql     | there is no file no.sql",
+    "bench --potential --class a.Job --jar no.jar | there is no file no.jar",
+    "bench sort --jar pom.xml           | --jar and --arg are for --class",
     "demo --size big                     | 'big' is not a size",
+    "demo --rate 1gbit                   | are for the links of --cluster",
+    "demo --cluster x                    | --cluster takes N or N,CORES",
   })
   void wrongArgumentsAreNamed(String arguments, String message) {
     StringWriter output = new StringWriter();

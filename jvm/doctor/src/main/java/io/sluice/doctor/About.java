@@ -22,6 +22,8 @@ final class About {
 
         Does this machine have what Sluice needs?
           java -jar %2$s doctor          (--help: its options)
+        Can it read another machine's memory, and how fast?
+          java -jar %2$s perftest --listen, there; perftest --connect HOST, here
 
         Is it worth it for my jobs? From event logs of jobs that ran without Sluice:
           java -jar %2$s advise LOG…     (--help: its options)

@@ -21,6 +21,7 @@ import io.sluice.doctor.mode.ModeVerdict;
 import io.sluice.doctor.rdma.GpuCheck;
 import io.sluice.doctor.rdma.RdmaCheck;
 import io.sluice.doctor.rdma.RegistrationCheck;
+import io.sluice.doctor.rdma.RoceQualityCheck;
 import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.spark.SparkCheck;
@@ -63,7 +64,7 @@ final class Doctor {
     return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
         new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
         new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
-        new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new VerbsCheck(),
+        new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new RoceQualityCheck(), new VerbsCheck(),
         new RegistrationCheck(localDirs), new GpuCheck(),
         new InterfacesCheck(), new TcpCheck());
   }

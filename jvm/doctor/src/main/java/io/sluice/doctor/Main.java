@@ -1,6 +1,7 @@
 package io.sluice.doctor;
 
 import io.sluice.doctor.host.LocalHost;
+import io.sluice.doctor.perftest.PerfTest;
 import io.sluice.doctor.report.JsonReport;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.report.TextReport;
@@ -14,7 +15,8 @@ import java.util.Optional;
 
 /**
  * {@code java -jar sluice-VERSION.jar}: prints the jar's version and usage; with {@code doctor}, checks whether Sluice
- * works on this machine. The jar's own main class sends every command but {@code advise} here.
+ * works on this machine, with {@code perftest}, whether it can read another's memory. The jar's own main class sends
+ * these commands here.
  */
 public final class Main {
   private static final int WRONG_ARGUMENTS = 2;
@@ -33,8 +35,12 @@ public final class Main {
       out.print(About.text(version(), jar()));
       return 0;
     }
+    if (arguments.get(0).equals("perftest")) {
+      return PerfTest.run(arguments.subList(1, arguments.size()), out, err);
+    }
     if (!arguments.get(0).equals("doctor")) {
-      err.println("error: unknown command '" + arguments.get(0) + "'; there are: doctor, advise");
+      err.println(
+          "error: unknown command '" + arguments.get(0) + "'; there are: doctor, perftest, advise, report, conf");
       return WRONG_ARGUMENTS;
     }
     Options options;

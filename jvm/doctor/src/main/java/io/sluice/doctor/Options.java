@@ -34,7 +34,8 @@ record Options(boolean json, boolean help, List<Mode> modes, String ucxLibrary, 
 
       Exit code: 0 the modes asked for are usable here, 1 one is not, 2 wrong arguments.
 
-      The jar's other commands, each with --help: advise (what Sluice would save, from event logs),
+      The jar's other commands, each with --help: perftest (one-sided reads between two machines),
+      advise (what Sluice would save, from event logs),
       report (what it did, from event logs), conf KEY=VALUE… (the memory that executors will use with
       these settings), conf --from FILE (settings of another shuffle manager).
       """;

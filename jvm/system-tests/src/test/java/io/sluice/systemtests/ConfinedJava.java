@@ -9,11 +9,13 @@ import java.util.List;
 
 /**
  * A Java home whose {@code java} has the limits that containers have by default, for executors: 64 KiB of locked
- * memory, without the capability that lifts this limit, and 64 MiB of shared memory. Needs root.
+ * memory, without the capability that lifts this limit, and 64 MiB of shared memory, which somebody else has filled.
+ * Needs root.
  */
 final class ConfinedJava {
   private static final String CONFINE =
       "mount -t tmpfs -o size=64m sluice-system-tests /dev/shm"
+          + " && head -c 64m /dev/zero > /dev/shm/full"
           + " && exec setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock prlimit --memlock=65536 \"$@\"";
 
   private ConfinedJava() {}
@@ -24,13 +26,17 @@ final class ConfinedJava {
    * @param lockedBytes as {@code /proc/self/limits} says
    * @param capabilities as {@code /proc/self/status} says, in hexadecimal
    * @param sharedBytes size of {@code /dev/shm}
+   * @param freeSharedBytes what is free of it
    */
-  record Limits(String lockedBytes, String capabilities, long sharedBytes) implements java.io.Serializable {
+  record Limits(String lockedBytes, String capabilities, long sharedBytes, long freeSharedBytes)
+      implements
+        java.io.Serializable {
     private static final int IPC_LOCK = 14;
 
     static Limits ofThisProcess() throws IOException {
       return new Limits(field("/proc/self/limits", "Max locked memory").split(" +")[0],
-          field("/proc/self/status", "CapEff:"), Path.of("/dev/shm").toFile().getTotalSpace());
+          field("/proc/self/status", "CapEff:"), Path.of("/dev/shm").toFile().getTotalSpace(),
+          Path.of("/dev/shm").toFile().getUsableSpace());
     }
 
     private static String field(String file, String name) throws IOException {

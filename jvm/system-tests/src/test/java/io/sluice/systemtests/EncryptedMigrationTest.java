@@ -59,6 +59,7 @@ class EncryptedMigrationTest {
   }
 
   @Test
+  @InAll
   void mapOutputsAreReadFromTheFallbackStorage() throws IOException {
     assertReadFromFallbackStorage(true);
     Marker.assertInNone(ShuffleFiles.named(fallback, DATA_FILES));

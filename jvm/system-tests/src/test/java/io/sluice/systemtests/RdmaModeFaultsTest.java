@@ -35,12 +35,13 @@ class RdmaModeFaultsTest extends OneSidedFaults {
 
   /** UCX works, because its TCP transport needs neither locked nor shared memory. */
   @Test
-  void smallLimitsOfLockedAndSharedMemory() {
+  void littleLockedMemoryAndNoFreeSharedMemory() {
     assumeTrue(confined, "confining executors needs root, unshare, setpriv and prlimit");
     ExecutorSurvey.ask(application().context(), ConfinedJava.Limits::ofThisProcess).forEach((id, limits) -> {
       assertEquals(Long.toString(LOCKED_BYTES), limits.lockedBytes());
       assertFalse(limits.mayLockMore(), limits::toString);
       assertEquals(SHARED_BYTES, limits.sharedBytes());
+      assertEquals(0, limits.freeSharedBytes());
     });
     Dataset<Row> texts = application().session().range(0, ROWS, 1, 4)
         .selectExpr("id", "sha2(CAST(id AS STRING), 512) AS text");

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
@@ -20,8 +21,11 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("once")
 class SocketTrafficTest {
-  /** Rows have it the other way round, so that plans and closures, which go to executors too, do not. */
-  private static final String REVERSED = "REKRAM-T3RC3S";
+  /**
+   * Rows have it the other way round, so that plans and closures, which go to executors too, do not. Another one in
+   * each run, which no other test sends meanwhile.
+   */
+  private static final String REVERSED = UUID.randomUUID().toString();
   private static final String MARKER = new StringBuilder(REVERSED).reverse().toString();
   private static final Path CAPTURE = Path.of("traffic.py").toAbsolutePath();
   private static final long ROWS = 20_000;
@@ -85,6 +89,7 @@ class SocketTrafficTest {
 
   /** What the next tests look for is found where nothing is encrypted. */
   @Test
+  @InAll
   void withoutEncryptionTheRowsAreInTheTraffic() throws Exception {
     Traffic traffic = trafficOf(BY_NETTY, false);
     assertTrue(traffic.found() > 0, traffic::toString);
@@ -98,6 +103,7 @@ class SocketTrafficTest {
   }
 
   @Test
+  @InAll
   void withEncryptionNoRowIsInTheTraffic() throws Exception {
     assertNoRowIsIn(trafficOf(BY_NETTY, true));
   }

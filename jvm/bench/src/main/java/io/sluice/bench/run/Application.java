@@ -153,7 +153,7 @@ public final class Application implements AutoCloseable {
     return builder;
   }
 
-  private static void delete(Path folder) {
+  static void delete(Path folder) {
     try (Stream<Path> paths = Files.walk(folder)) {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(path);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.protocol.RunMetrics;
 import io.sluice.bench.run.Engine;
+import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
 import io.sluice.bench.run.Site;
@@ -41,11 +42,22 @@ class DemoTextTest {
 
   @Test
   void theIntroductionSaysWhatEachJobDoesAndWhatWarmsUp() {
-    String text = DemoText.introduction(List.of("terasort", "repartition", "join"), 500_000_000, "4.2.0");
+    String text = introduction(null);
     for (String part : List.of("terasort     RDD of", "repartition  DataFrame of", "join         the same", "500 MB",
-        "Warm-up: each job first runs once")) {
+        "with two executor processes of one core for", "Warm-up: each job first runs once")) {
       assertTrue(text.contains(part), text);
     }
+  }
+
+  @Test
+  void onAClusterItSaysHowManyHosts() {
+    String text = introduction(Hosts.parse("3", "1gbit", null, null));
+    assertTrue(text.contains("with an executor of 1 core(s) on each of 3 hosts for"), text);
+  }
+
+  private static String introduction(Hosts hosts) {
+    Site site = new Site(Master.parse("local[2]", 1), hosts, Map.of(), List.of(), null, null);
+    return DemoText.introduction(List.of("terasort", "repartition", "join"), 500_000_000, "4.2.0", site);
   }
 
   private static List<BenchResult> job(String name, Digest onSluice, double stockS, double sluiceS) {

@@ -8,10 +8,15 @@ import io.sluice.doctor.host.Text;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** How much memory there is, a container's limit of it, and whether large pages can be had. */
 public final class MemoryCheck implements Check {
   private static final String TRANSPARENT = "/sys/kernel/mm/transparent_hugepage/enabled";
+  private static final Pattern HEAP = Pattern.compile("(\\d{1,7})([mMgG])");
+  /** As Spark's least overhead: 384 MiB. */
+  private static final long LEAST_BEYOND_HEAP = 384 * Amount.MIB;
 
   @Override
   public Subject subject() {
@@ -32,8 +37,32 @@ public final class MemoryCheck implements Check {
     OptionalLong limit = containerLimit(host);
     String text = Amount.text(total.getAsLong()) + ", "
         + kilobytes(info, "MemAvailable").stream().mapToObj(Amount::text).findFirst().orElse("unknown") + " available";
-    return Finding.ok(MEMORY, limit.isPresent() && limit.getAsLong() < total.getAsLong()
-        ? text + "; this control group may use " + Amount.text(limit.getAsLong()) : text);
+    if (limit.isEmpty() || limit.getAsLong() >= total.getAsLong()) {
+      return Finding.ok(MEMORY, text);
+    }
+    String limited = text + "; this control group may use " + Amount.text(limit.getAsLong());
+    return heap(host).stream().mapToObj(heap -> beyond(limited, heap, limit.getAsLong() - heap)).findFirst()
+        .orElse(Finding.ok(MEMORY, limited));
+  }
+
+  /** The heap that Spark gives the executor of this pod: on Kubernetes it is in the container's environment. */
+  private static OptionalLong heap(Host host) {
+    Matcher size = HEAP.matcher(host.environment("SPARK_EXECUTOR_MEMORY").orElse(""));
+    if (!size.matches()) {
+      return OptionalLong.empty();
+    }
+    long unit = size.group(2).equalsIgnoreCase("g") ? Amount.MIB * Amount.KIB : Amount.MIB;
+    return OptionalLong.of(Long.parseLong(size.group(1)) * unit);
+  }
+
+  /** Whether what a container may use beyond the executor's heap holds the JVM itself and Sluice's least. */
+  private static Finding beyond(String limited, long heap, long beyond) {
+    String text = limited + ", of which the executor's heap is " + Amount.text(heap);
+    return beyond >= LEAST_BEYOND_HEAP ? Finding.ok(MEMORY, text)
+        : Finding.warning(MEMORY, text + ": " + (beyond < 0 ? "nothing" : Amount.text(beyond))
+            + " is left for the JVM itself and for Sluice's memory outside the heap; the container may be killed",
+            "Raise spark.executor.memoryOverhead to at least " + Amount.text(LEAST_BEYOND_HEAP)
+                + "; java -jar JAR conf KEY=VALUE… says how much your settings need");
   }
 
   /** The limit that a container sees at the top of its own hierarchy; version 2, then version 1. */

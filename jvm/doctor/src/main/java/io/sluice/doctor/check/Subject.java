@@ -25,6 +25,7 @@ public enum Subject {
   SHARED_MEMORY(Group.UCX, "shared memory"),
   CROSS_MEMORY(Group.UCX, "CMA"),
   RDMA_PORT(Group.RDMA, "RDMA port"),
+  ROCE(Group.RDMA, "RoCE network"),
   RDMA_FILES(Group.RDMA, "RDMA device files"),
   VERBS(Group.RDMA, "verbs library"),
   LOCKED_MEMORY(Group.RDMA, "locked memory"),

@@ -67,6 +67,23 @@ class MachineChecksTest {
   }
 
   @Test
+  void aPodsLimitMustHoldMoreThanTheExecutorsHeap() {
+    host.with("/sys/fs/cgroup/memory.max", "4294967296\n").environment("SPARK_EXECUTOR_MEMORY", "3072m");
+    Finding enough = new MemoryCheck().look(host).get(0);
+    assertEquals(Verdict.OK, enough.verdict(), enough::toString);
+    assertTrue(enough.text().endsWith("may use 4 GiB, of which the executor's heap is 3 GiB"), enough.text());
+    host.environment("SPARK_EXECUTOR_MEMORY", "3900m");
+    Finding tooLittle = new MemoryCheck().look(host).get(0);
+    assertEquals(Verdict.WARNING, tooLittle.verdict(), tooLittle::toString);
+    assertTrue(tooLittle.text().contains("196 MiB is left"), tooLittle.text());
+    assertTrue(tooLittle.next().contains("spark.executor.memoryOverhead"), tooLittle.next());
+    host.environment("SPARK_EXECUTOR_MEMORY", "5g");
+    assertTrue(new MemoryCheck().look(host).get(0).text().contains("nothing is left"));
+    host.environment("SPARK_EXECUTOR_MEMORY", "much");
+    assertEquals(Verdict.OK, new MemoryCheck().look(host).get(0).verdict());
+  }
+
+  @Test
   void switchedOffHugePagesAreAWarning() {
     host.with("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
     Finding finding = new MemoryCheck().look(host).get(1);

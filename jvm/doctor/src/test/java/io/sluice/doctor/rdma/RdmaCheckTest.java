@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * RDMA devices and GPUs as the kernel shows them. The trees are written after the kernel's documentation, not copied
+ * RDMA devices as the kernel shows them. The trees are written after the kernel's documentation, not copied
  * from cards.
  */
 class RdmaCheckTest {
@@ -122,6 +122,35 @@ class RdmaCheckTest {
   }
 
   @Test
+  void trustCongestionControlAndLossesOfARocePort() {
+    assertEquals(List.of(), new RoceQualityCheck().look(host), "no RDMA device");
+    roce();
+    Finding unknown = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.NOTE, unknown.verdict(), unknown::toString);
+    host.with("/sys/class/net/ens1f0/qos/trust", "dscp\n")
+        .with("/sys/class/net/ens1f0/ecn/roce_np/enable/3", "1\n")
+        .with("/sys/class/net/ens1f0/ecn/roce_rp/enable/3", "1\n")
+        .with(DEVICE + "/ports/1/hw_counters/out_of_sequence", "0\n");
+    Finding good = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.OK, good.verdict(), good::toString);
+    assertEquals("mlx5_0:1: ens1f0 trusts dscp, ECN roce_np on priority 3 on, ECN roce_rp on priority 3 on, "
+        + "no packet lost since the driver was loaded", good.text());
+    host.with("/sys/class/net/ens1f0/qos/trust", "pcp\n").with("/sys/class/net/ens1f0/ecn/roce_rp/enable/3", "0\n")
+        .with(DEVICE + "/ports/1/hw_counters/out_of_sequence", "17\n");
+    Finding bad = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.WARNING, bad.verdict(), bad::toString);
+    assertTrue(bad.text().endsWith("ens1f0 trusts pcp, ECN roce_rp on priority 3 off, out_of_sequence 17"), bad.text());
+    assertTrue(bad.next().contains("mlnx_qos -i INTERFACE --trust dscp") && bad.next().contains("drop and pause"),
+        bad.next());
+  }
+
+  @Test
+  void infinibandPortsHaveNoRoceNetwork() {
+    infiniband("4: ACTIVE");
+    assertEquals(List.of(), new RoceQualityCheck().look(host));
+  }
+
+  @Test
   void verbsLibraryIsCheckedOnlyWithDevices() {
     assertEquals(List.of(), new VerbsCheck().look(host));
     roce();
@@ -130,20 +159,6 @@ class RdmaCheckTest {
     assertTrue(new VerbsCheck().look(host).get(0).text().contains("no driver for mlx5"));
     host.with("/etc/libibverbs.d/mlx5.driver", "driver mlx5\n");
     assertEquals(Verdict.OK, new VerbsCheck().look(host).get(0).verdict());
-  }
-
-  @Test
-  void gpusAndTheirModulesAreNamed() {
-    assertTrue(new GpuCheck().look(host).get(0).text().startsWith("none"));
-    host.with("/dev/nvidia0", "").with("/dev/nvidiactl", "")
-        .with("/proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n")
-        .with("/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 1\n")
-        .with("/proc/driver/nvidia/version",
-            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
-    assertTrue(new GpuCheck().look(host).get(0).text()
-        .startsWith("1 × NVIDIA H100, driver 535.104.05, GPUDirect RDMA: nvidia_peermem;"));
-    host.without("/dev/nvidia0");
-    assertEquals(Verdict.NOTE, new GpuCheck().look(host).get(0).verdict());
   }
 
   private void roce() {

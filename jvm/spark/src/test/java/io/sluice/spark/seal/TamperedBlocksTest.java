@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 /** Random sealed blocks that were tampered with at random: only what the map task wrote, in its order, is accepted. */
 @Timeout(120)
 class TamperedBlocksTest {
-  private static final int BLOCKS = 4_000;
+  private static final int BLOCKS = 1_000;
   private static final int MOST_CHANGES = 3;
   private static final int ENCODED_BYTES_OFFSET = 20;
   private static final int PAYLOAD_CRC_OFFSET = 24;

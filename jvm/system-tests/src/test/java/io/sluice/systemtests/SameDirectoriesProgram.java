@@ -1,0 +1,27 @@
+package io.sluice.systemtests;
+
+import java.io.IOException;
+
+/**
+ * The other application of {@link SameDirectoriesTest}. Argument: its local directory. Prints a line when it is up and
+ * waits for a line of input; then shuffles again and again, and prints what each round has come to.
+ */
+final class SameDirectoriesProgram {
+  static final String UP = "up";
+  static final String ROUND = "round: ";
+  static final int ROUNDS = 5;
+
+  private SameDirectoriesProgram() {}
+
+  public static void main(String[] arguments) throws IOException {
+    try (SparkApplication application =
+        SparkApplication.on(Engine.UNDER_TEST).set("spark.local.dir", arguments[0]).start()) {
+      System.out.println(UP);
+      System.in.read();
+      for (int round = 0; round < ROUNDS; round++) {
+        System.out.println(ROUND + SameDirectoriesTest.shuffled(application));
+      }
+    }
+    System.exit(0);
+  }
+}
