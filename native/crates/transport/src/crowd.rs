@@ -60,6 +60,11 @@ impl Crowd {
         Ok(Self { agent, shared, arena, start, elapsed, requests })
     }
 
+    /// How many bytes each block of a peer has.
+    pub fn set_block_bytes(&mut self, peer: usize, bytes: usize) {
+        self.agent.wire().peers[peer].block_bytes = bytes;
+    }
+
     /// How many bytes of reads each peer serves in one turn of the agent; usually all.
     pub fn set_rate(&mut self, peer: usize, bytes: usize) {
         self.agent.wire().peers[peer].bytes_in_a_turn = bytes;
@@ -80,7 +85,13 @@ impl Crowd {
 
     /// Has a peer connect to the agent, as a reader does.
     pub fn greet(&mut self, peer: usize) {
-        self.agent.wire().greet(peer);
+        let number = self.agent.wire().peers[peer].openings.max(1);
+        self.agent.wire().greet(peer, number);
+    }
+
+    /// The same, of a peer that has tried in vain before: it names its connection with this number.
+    pub fn greet_with(&mut self, peer: usize, number: u32) {
+        self.agent.wire().greet(peer, number);
     }
 
     /// Has a peer ask the agent for blocks, as a reader does.
@@ -152,6 +163,21 @@ impl Crowd {
         std::mem::take(&mut self.agent.wire().greetings)
     }
 
+    /// The questions that the agent has asked since the last call.
+    pub fn take_questions(&mut self) -> usize {
+        std::mem::take(&mut self.agent.wire().questions)
+    }
+
+    /// The endpoints that the agent has opened since the last call, those that it has closed again included.
+    pub fn take_openings(&mut self) -> usize {
+        std::mem::take(&mut self.agent.wire().openings)
+    }
+
+    /// What callers and peers want done and the agent has not done.
+    pub fn queued(&self) -> usize {
+        self.shared.queued()
+    }
+
     /// The memory that is received into.
     pub fn arena(&self) -> &Arena {
         &self.arena
@@ -192,6 +218,7 @@ struct Reading {
 struct Peer {
     endpoint: Option<Endpoint>,
     openings: u32,
+    block_bytes: usize,
     bytes_in_a_turn: usize,
     /// What it may serve beyond this turn's bytes, because earlier turns were not used up by whole reads.
     saved: usize,
@@ -206,10 +233,11 @@ struct CrowdWire {
     /// Peers with reads under way, each once.
     busy: VecDeque<usize>,
     events: Vec<Event>,
-    block_bytes: usize,
     bytes_in_a_turn: usize,
     next: u64,
     greetings: usize,
+    questions: usize,
+    openings: usize,
     address: Vec<u8>,
     agent: InstanceId,
 }
@@ -219,15 +247,16 @@ impl CrowdWire {
         let peer = |_| Peer {
             endpoint: None,
             openings: 0,
+            block_bytes,
             bytes_in_a_turn: usize::MAX,
             saved: 0,
             gets: VecDeque::new(),
             tags: Tags::default(),
         };
-        let (endpoints, busy, events, next, greetings) = Default::default();
+        let (endpoints, busy, events, next, greetings, questions, openings) = Default::default();
         let (peers, bytes_in_a_turn) = ((0..peers).map(peer).collect(), usize::MAX);
         let (address, agent) = (vec![1; ADDRESS_BYTES], InstanceId(0));
-        Self { peers, endpoints, busy, events, block_bytes, bytes_in_a_turn, next, greetings, address, agent }
+        Self { peers, endpoints, busy, events, bytes_in_a_turn, next, greetings, questions, openings, address, agent }
     }
 
     /// A peer's message arrives.
@@ -236,8 +265,7 @@ impl CrowdWire {
         self.events.extend(bytes.map(Event::Message));
     }
 
-    fn greet(&mut self, peer: usize) {
-        let number = self.peers[peer].openings.max(1);
+    fn greet(&mut self, peer: usize, number: u32) {
         let address = address_of(peer);
         let greeting = Greeting {
             owner: self.agent,
@@ -285,8 +313,9 @@ impl CrowdWire {
                 Some(Body::Proof { proof })
             }
             Body::Locate { batch, blocks, .. } => {
+                self.questions += 1;
                 let keys = vec![Key { region: 1, bytes: vec![1; KEY_BYTES] }];
-                let range = Range { key: 0, address: 1, bytes: self.block_bytes as u64 };
+                let range = Range { key: 0, address: 1, bytes: self.peers[peer].block_bytes as u64 };
                 Some(Body::Located { batch, keys, found: blocks.iter().map(|_| Ok(vec![range])).collect() })
             }
             _ => None,
@@ -318,6 +347,7 @@ impl Wire for CrowdWire {
         let peer = address.first_chunk().map(|peer| u64::from_le_bytes(*peer) as usize);
         let peer = peer.filter(|peer| *peer < self.peers.len()).ok_or_else(|| WireError("no such peer".into()))?;
         self.next += 1;
+        self.openings += 1;
         let endpoint = Endpoint(self.next);
         self.endpoints.insert(endpoint, peer);
         let known = &mut self.peers[peer];

@@ -15,7 +15,7 @@ use crate::catalog::PublishedOutput;
 use crate::filesystems::Verdicts;
 use crate::inbox::Inbox;
 use crate::mapped_budget::Reservation;
-use crate::mapping::Mapping;
+use crate::mapping::{Discarded, Mapping};
 use crate::message::Block;
 use crate::wire::{Waker, WireError};
 
@@ -36,9 +36,9 @@ pub(crate) enum Work {
     Map(MapWork),
     /// Bring a part of a mapping into memory.
     Populate { mapping: Arc<Mapping>, part: Range<usize> },
-    /// Unmap what a withdrawn output had mapped. Of a file that is deleted already, the kernel frees pages and disk
-    /// blocks then, for which it may wait for the disk.
-    Unmap(Vec<Arc<Mapping>>),
+    /// Unmap what is not needed any more. Of a file that is deleted already, the kernel frees pages and disk blocks
+    /// then, for which it may wait for the disk.
+    Unmap(Discarded),
 }
 
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub(crate) struct MapWork {
     /// How files of each filesystem are mapped.
     pub(crate) verdicts: Verdicts,
     pub(crate) reservation: Reservation,
+    /// What has made room for it, and is unmapped first.
+    pub(crate) evicted: Vec<Arc<Mapping>>,
 }
 
 /// What came of it.
@@ -83,8 +85,8 @@ impl Job {
             Work::Extent { output, block } => Outcome::Extent(output.extent_in_file(&block)),
             Work::Map(work) => Outcome::Mapped(work.run()),
             Work::Populate { mapping, part } => Outcome::Populated(mapping.populate(&part)),
-            Work::Unmap(mappings) => {
-                drop(mappings);
+            Work::Unmap(discarded) => {
+                drop(discarded);
                 Outcome::Unmapped
             }
         };
@@ -94,7 +96,8 @@ impl Job {
 
 impl MapWork {
     fn run(self) -> io::Result<Mapping> {
-        let Self { output, part, needed, verdicts, reservation } = self;
+        let Self { output, part, needed, verdicts, reservation, evicted } = self;
+        drop(evicted);
         let verdict = |filesystem| verdicts.of(filesystem);
         let mapping = Mapping::of(&output.path, output.bytes(), part, verdict, reservation)?;
         mapping.populate(&needed)?;
@@ -114,8 +117,9 @@ pub(crate) trait Disk: Send {
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 }
 
-/// Threads that do jobs. The agent's thread never waits for one of them: jobs go to them and come back by queues
-/// without locks, and a lock that they have among themselves is theirs alone.
+/// Threads that do jobs. The agent's thread takes no lock that one of them may hold: jobs go to them and come back by
+/// queues without locks, and only the threads use the lock of the jobs that they have taken. To wake one that sleeps is
+/// a call of the system (futex), which does not wait.
 pub(crate) struct DiskThreads {
     queue: Arc<Queue>,
     threads: Vec<Thread>,
@@ -188,11 +192,10 @@ impl Disk for DiskThreads {
 }
 
 impl Drop for DiskThreads {
-    /// The threads end when they have done their present job. One that hangs in a disk access is not waited for.
+    /// The threads end when they have done their present job, and drop those that none has begun. One that hangs in a
+    /// disk access is not waited for.
     fn drop(&mut self) {
         self.queue.closed.store(true, Ordering::Release);
-        drop(self.queue.arrived.take());
-        drop(std::mem::take(&mut *self.queue.taken()));
         self.threads.iter().for_each(Thread::unpark);
     }
 }
@@ -227,6 +230,8 @@ impl Queue {
                 self.ended.push(ended, &*self.waker);
             }
         }
+        drop(self.arrived.take());
+        drop(std::mem::take(&mut *self.taken()));
     }
 
     fn next(&self) -> Option<Job> {

@@ -1,8 +1,9 @@
 //! What other threads tell the agent's thread: a queue that never makes the agent wait.
 //!
 //! Threads that append link an item before the newest one (`AtomicPtr`, compare and swap). The agent takes all items
-//! with one swap and turns their order round. It never meets a lock, so a thread that is suspended in the middle of an
-//! append, or is slow at it, delays nothing but its own item.
+//! with one swap and turns their order round. It never meets a lock: a thread that is suspended in the middle of an
+//! append delays nothing but its own item. Only the thread whose item finds the queue empty wakes the agent; if it is
+//! suspended between the two, an agent that sleeps finds the items when its sleep ends by itself.
 
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -34,8 +35,8 @@ impl<T> Default for Inbox<T> {
 }
 
 impl<T> Inbox<T> {
-    /// Appends an item.
-    pub(crate) fn append(&self, item: T) {
+    /// Appends an item; whether the queue was empty before.
+    pub(crate) fn append(&self, item: T) -> bool {
         // Before the item can be taken, so that the length never falls below zero.
         self.length.fetch_add(1, Ordering::Relaxed);
         let node = Box::into_raw(Box::new(Node { item, before: null_mut() }));
@@ -46,17 +47,19 @@ impl<T> Inbox<T> {
             unsafe { (*node).before = before };
             // Release: the thread that takes the node sees what was written to it.
             match self.newest.compare_exchange_weak(before, node, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
+                Ok(before) => return before.is_null(),
                 Err(now) => before = now,
             }
         }
     }
 
     /// Appends an item, then ends the agent's wait. In this order: an agent that is woken first may find nothing, and
-    /// wait again.
+    /// wait again. If the queue was not empty, the thread whose item came first wakes the agent for both, so that many
+    /// items at once cost one call of the system.
     pub(crate) fn push(&self, item: T, waker: &dyn Waker) {
-        self.append(item);
-        waker.wake();
+        if self.append(item) {
+            waker.wake();
+        }
     }
 
     /// Takes all items, in the order in which they were appended.
@@ -103,7 +106,7 @@ mod tests {
         let inbox = Arc::new(Inbox::default());
         let append = |thread: usize| {
             let inbox = Arc::clone(&inbox);
-            std::thread::spawn(move || (0..ITEMS).for_each(|item| inbox.append((thread, Box::new(item)))))
+            std::thread::spawn(move || (0..ITEMS).for_each(|item| _ = inbox.append((thread, Box::new(item)))))
         };
         let threads: Vec<_> = (0..THREADS).map(append).collect();
         let mut next = [0; THREADS];
@@ -118,9 +121,24 @@ mod tests {
     }
 
     #[test]
+    fn the_first_item_since_the_last_take_wakes_the_agent_and_the_others_do_not() {
+        struct Counting(AtomicUsize);
+        impl Waker for Counting {
+            fn wake(&self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (inbox, waker) = (Inbox::default(), Counting(AtomicUsize::new(0)));
+        for round in 1..=3 {
+            (0..100).for_each(|item| inbox.push(item, &waker));
+            assert_eq!((inbox.take().len(), waker.0.load(Ordering::Relaxed)), (100, round));
+        }
+    }
+
+    #[test]
     fn what_is_not_taken_is_dropped_with_the_queue() {
         let (inbox, item) = (Inbox::default(), Arc::new(()));
-        (0..3).for_each(|_| inbox.append(Arc::clone(&item)));
+        (0..3).for_each(|_| _ = inbox.append(Arc::clone(&item)));
         assert_eq!((inbox.len(), Arc::strong_count(&item)), (3, 4));
         drop(inbox);
         assert_eq!(Arc::strong_count(&item), 1);

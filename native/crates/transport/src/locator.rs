@@ -22,13 +22,9 @@ const MAX_POPULATED_BYTES: usize = 256 << 20;
 
 /// What a job is for.
 enum JobFor {
-    Extent {
-        block: BlockOf,
-        output: Arc<PublishedOutput>,
-    },
+    Extent { block: BlockOf, output: Arc<PublishedOutput> },
     Map(RegionNumber),
     Piece(BlockOf),
-    /// Of withdrawn outputs.
     Unmap,
 }
 
@@ -56,6 +52,8 @@ pub(crate) struct Locator {
     /// Readers of questions that have been decided since they were last asked for.
     decided: Vec<InstanceId>,
     jobs: HashMap<u64, JobFor>,
+    /// Those of them that only unmap something.
+    unmapping: usize,
     /// By region that is being mapped: the blocks that need it.
     mapping: HashMap<RegionNumber, Vec<BlockOf>>,
     /// Of questions and jobs.
@@ -65,9 +63,9 @@ pub(crate) struct Locator {
 
 impl Locator {
     pub(crate) fn new(catalog: Arc<Catalog>, regions: MappedRegions, disk: Box<dyn Disk>, patience: Duration) -> Self {
-        let (questions, decided, jobs, mapping, next, refusals) = Default::default();
+        let (questions, decided, jobs, unmapping, mapping, next, refusals) = Default::default();
         let catalog = CatalogView::new(catalog);
-        Self { catalog, regions, disk, patience, questions, decided, jobs, mapping, next, refusals }
+        Self { catalog, regions, disk, patience, questions, decided, jobs, unmapping, mapping, next, refusals }
     }
 
     /// Begins to look for blocks. `step` is called for each.
@@ -115,7 +113,7 @@ impl Locator {
             Extent::Known(None) => self.miss(wire, block, Missing::NotFound),
             Extent::InFile => {
                 let work = Work::Extent { output: Arc::clone(&output), block: *wanted };
-                if !self.submit(work, JobFor::Extent { block, output }) {
+                if self.submit(work, JobFor::Extent { block, output }).is_err() {
                     self.miss_for_disk(wire, block);
                 }
             }
@@ -133,7 +131,7 @@ impl Locator {
         now: Instant,
     ) {
         let mut to_map = Vec::new();
-        let Ok(pieces) = self.regions.pin(wire, output, extent, &mut to_map) else {
+        let Ok(pieces) = self.regions.pin(wire, output, extent, &mut to_map, now) else {
             self.refusals.mapped += 1;
             return self.miss(wire, block, Missing::Busy);
         };
@@ -150,11 +148,15 @@ impl Locator {
         for map in to_map {
             let needed = pieces.iter().find(|piece| piece.region == map.region).map(|piece| piece.part.clone());
             let region = map.region;
-            is_accepted = is_accepted && self.map(wire, block, output, needed.unwrap_or_default(), map, now);
-            if !is_accepted {
+            let refused = match is_accepted {
+                true => self.map(wire, block, output, needed.unwrap_or_default(), map, now).err(),
+                false => Some(map),
+            };
+            if let Some(map) = refused {
+                is_accepted = false;
                 // No other block waits for a new region.
                 self.mapping.remove(&region);
-                self.regions.failed(wire, region);
+                self.regions.not_mapped(wire, map);
             }
         }
         let Some(question) = self.questions.get_mut(&block.question) else { return };
@@ -170,7 +172,10 @@ impl Locator {
         }
     }
 
-    /// Has a region mapped, for a block that needs a part of it; whether that can be done.
+    /// Has a region mapped, for a block that needs a part of it.
+    ///
+    /// # Errors
+    /// That cannot be done: what was to be mapped.
     fn map<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -179,20 +184,28 @@ impl Locator {
         needed: Range<usize>,
         map: ToMap,
         now: Instant,
-    ) -> bool {
-        let ToMap { region, part, reservation } = map;
+    ) -> Result<(), ToMap> {
+        let ToMap { region, part, reservation, evicted } = map;
         // A device that wants memory to be writable may pin all of it when it is registered: then all of it must be in
         // memory, or registering would wait for the disk.
         let needed = if wire.wants_writable() { 0..(part.end - part.start) as usize } else { needed };
         let (output, verdicts) = (Arc::clone(output), self.regions.filesystems().verdicts(now));
-        let is_allowed = self.may_populate(block, needed.len());
-        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation });
-        is_allowed && self.submit(work, JobFor::Map(region))
+        if !self.may_populate(block, needed.len()) {
+            return Err(ToMap { region, part, reservation, evicted });
+        }
+        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation, evicted });
+        match self.submit(work, JobFor::Map(region)) {
+            Err(Work::Map(MapWork { part, reservation, evicted, .. })) => {
+                Err(ToMap { region, part, reservation, evicted })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Has a part of a region read from the disk; whether that can be done.
     fn populate(&mut self, block: BlockOf, mapping: Arc<Mapping>, part: Range<usize>) -> bool {
-        self.may_populate(block, part.len()) && self.submit(Work::Populate { mapping, part }, JobFor::Piece(block))
+        self.may_populate(block, part.len())
+            && self.submit(Work::Populate { mapping, part }, JobFor::Piece(block)).is_ok()
     }
 
     fn may_populate(&mut self, block: BlockOf, bytes: usize) -> bool {
@@ -201,26 +214,25 @@ impl Locator {
         question.populated_bytes <= MAX_POPULATED_BYTES
     }
 
-    fn submit(&mut self, work: Work, job: JobFor) -> bool {
+    /// # Errors
+    /// The disk's threads do not take it: the work.
+    fn submit(&mut self, work: Work, job: JobFor) -> Result<(), Work> {
         self.next += 1;
-        let is_accepted = self.disk.submit(Job { number: self.next, work }).is_ok();
-        if is_accepted {
-            self.jobs.insert(self.next, job);
-        }
-        is_accepted
+        self.disk.submit(Job { number: self.next, work }).map_err(|job| job.work)?;
+        self.jobs.insert(self.next, job);
+        Ok(())
     }
 
-    /// Has the disk's threads unmap what withdrawn outputs had mapped. What they do not take now stays mapped, within
-    /// the limits, until the next call.
-    pub(crate) fn unmap_withdrawn(&mut self) {
-        let mappings = self.regions.take_withdrawn();
-        if mappings.is_empty() {
+    /// Has the disk's threads unmap what is not needed any more. What they do not take now stays mapped, within the
+    /// limits, until the next call.
+    pub(crate) fn unmap_discarded(&mut self) {
+        let discarded = self.regions.take_discarded();
+        if discarded.is_empty() {
             return;
         }
-        self.next += 1;
-        match self.disk.submit(Job { number: self.next, work: Work::Unmap(mappings) }) {
-            Ok(()) => _ = self.jobs.insert(self.next, JobFor::Unmap),
-            Err(Job { work: Work::Unmap(mappings), .. }) => self.regions.keep_withdrawn(mappings),
+        match self.submit(Work::Unmap(discarded), JobFor::Unmap) {
+            Ok(()) => self.unmapping += 1,
+            Err(Work::Unmap(discarded)) => self.regions.keep_discarded(discarded),
             Err(_) => {}
         }
     }
@@ -265,7 +277,7 @@ impl Locator {
             (JobFor::Map(region), Outcome::Mapped(Err(error))) => self.not_mapped(wire, region, &error),
             (JobFor::Map(region), _) => self.give_up(wire, region, Missing::NotFound),
             (JobFor::Piece(block), Outcome::Populated(Ok(()))) => self.piece_ready(block),
-            (JobFor::Unmap, _) => {}
+            (JobFor::Unmap, _) => self.unmapping -= 1,
             (JobFor::Extent { block, .. } | JobFor::Piece(block), _) => self.miss(wire, block, Missing::NotFound),
         }
     }
@@ -378,8 +390,13 @@ impl Locator {
         self.questions.len()
     }
 
-    /// Jobs that wait for a disk.
+    /// Jobs of readers' questions that wait for a disk.
     pub(crate) fn disk_jobs(&self) -> usize {
-        self.jobs.len()
+        self.jobs.len() - self.unmapping
+    }
+
+    /// Whether any job has not ended.
+    pub(crate) fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
     }
 }

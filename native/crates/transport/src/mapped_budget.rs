@@ -2,7 +2,7 @@
 //! mapped or about to be, whether or not it is in use; it is counted until it is unmapped.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The limits, and what is taken of them. Any thread may reserve and give back; none waits for another. Nothing else is
 /// ordered by these numbers.
@@ -29,7 +29,7 @@ impl MappedBudget {
             return None;
         };
         self.peak_bytes.fetch_max(total, Ordering::Relaxed);
-        Some(Reservation { budget: Arc::clone(self), bytes })
+        Some(Reservation { budget: Arc::clone(self), bytes, is_given_back: AtomicBool::new(false) })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -52,17 +52,27 @@ fn add_within(number: &AtomicUsize, more: usize, most: usize) -> Option<usize> {
     number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).ok().map(|before| before + more)
 }
 
-/// One mapping's share of the budget; dropping it gives it back.
+/// One mapping's share of the budget; dropping it gives it back, unless that was done before.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<MappedBudget>,
     bytes: usize,
+    is_given_back: AtomicBool,
+}
+
+impl Reservation {
+    /// Gives it back before it is dropped; once.
+    pub(crate) fn give_back(&self) {
+        if !self.is_given_back.swap(true, Ordering::Relaxed) {
+            self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget.regions.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.budget.regions.fetch_sub(1, Ordering::Relaxed);
+        self.give_back();
     }
 }
 
@@ -87,6 +97,9 @@ mod tests {
         assert!(budget.reserve(0).is_none(), "too many mappings");
         drop(first);
         assert_eq!((budget.bytes(), budget.regions(), budget.peak_bytes()), (40, 2, 100));
+        others[0].give_back();
+        others[0].give_back();
+        assert_eq!((budget.bytes(), budget.regions()), (20, 1), "once");
         drop(others);
         assert!(budget.reserve(100).is_some());
     }

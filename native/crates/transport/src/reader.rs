@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use sluice_mem::Arena;
 
 use self::batches::Batches;
-use self::schedule::Schedule;
 pub use self::schedule::Waits;
+use self::schedule::{Schedule, Turn};
 use self::session::{Identity, Session, SessionId};
 pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
@@ -31,7 +31,8 @@ use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
 
-/// The part of the timeout for which blocks wait for memory before they are fetched in another way: 2 s as a rule.
+/// The part of the timeout for which a block waits for memory at most before it is fetched in another way: 2 s as a
+/// rule.
 const MEMORY_PATIENCE: u32 = 10;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
@@ -144,19 +145,23 @@ impl Reader {
         if session.is_unused() {
             self.watch.expect(peer, now);
         }
+        let (accepted, of) = (self.schedule.waited(session.id, now), (peer, session.owner.instance));
         for (chunk, blocks) in blocks.chunks(BATCH_BLOCKS).enumerate() {
             self.last += 1;
             let first = (chunk * BATCH_BLOCKS) as u32;
-            self.batches.add(self.last, peer, session.owner.instance, request, first, blocks);
+            self.batches.add(self.last, of, request, first, blocks, accepted);
             session.add(self.last);
         }
         self.settle(peer);
         self.ask(peer)
     }
 
-    /// The questions that may be asked now.
+    /// The questions that may be asked now. None over a connection that waits for memory: what an answer tells of stays
+    /// registered at its owner until it has been read.
     fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
-        let Some(session) = self.sessions.get_mut(&peer).filter(|session| session.is_ready()) else {
+        let schedule = &self.schedule;
+        let may_ask = |session: &&mut Session| session.is_ready() && !schedule.is_waiting(session.id);
+        let Some(session) = self.sessions.get_mut(&peer).filter(may_ask) else {
             return Vec::new();
         };
         let (owner, unasked) = (session.owner.instance, session.ask());
@@ -277,10 +282,11 @@ impl Reader {
         self.completions.append(&mut self.batches.ended)
     }
 
-    /// Starts as many reads as may be under way.
-    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) {
-        let over = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
+    /// Starts as many reads as may be under way; what is asked of the peers whose connections wait for memory no longer.
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) -> Vec<Outgoing> {
+        let Turn { over, resumed } = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));
+        resumed.into_iter().flat_map(|peer| self.ask(peer)).collect()
     }
 
     /// A read has ended.
@@ -342,11 +348,17 @@ impl Reader {
     }
 
     /// Asks for batches again over the connection that was opened for them; if there is none, their blocks end.
-    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>) {
-        match self.sessions.get_mut(&peer) {
-            Some(session) => session.retry(batches),
-            None => self.fail(batches.into_iter(), Failure::Peer),
+    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>, now: Instant) -> Vec<Outgoing> {
+        let Some(session) = self.sessions.get_mut(&peer) else {
+            self.fail(batches.into_iter(), Failure::Peer);
+            return Vec::new();
+        };
+        batches.iter().for_each(|batch| self.batches.move_to_new_connection(*batch));
+        if session.is_ready() && session.is_unused() {
+            self.watch.expect(peer, now);
         }
+        session.retry(batches);
+        self.ask(peer)
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.

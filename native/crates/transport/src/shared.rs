@@ -1,7 +1,7 @@
 //! What the agent's thread shares with the threads of its callers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 use crate::catalog::{Catalog, PublishedOutput};
@@ -13,10 +13,39 @@ use crate::statistics::Statistics;
 
 /// What the callers' threads want done.
 pub(crate) enum Command {
-    Connect { peer: PeerNumber, attempt: u64, address: Vec<u8> },
-    Disconnect { peer: PeerNumber },
-    Fetch { request: u64, peer: PeerNumber, blocks: Vec<Block> },
+    Connect {
+        peer: PeerNumber,
+        attempt: u64,
+        address: Vec<u8>,
+    },
+    Disconnect {
+        peer: PeerNumber,
+    },
+    Fetch {
+        request: u64,
+        peer: PeerNumber,
+        blocks: Vec<Block>,
+    },
+    /// The agent's own: connect a peer again, and ask it once more for what the connection that was closed as idle has
+    /// not answered.
+    Retry {
+        peer: PeerNumber,
+        batches: Vec<u64>,
+    },
     Withdraw(Vec<Arc<PublishedOutput>>),
+}
+
+impl Command {
+    /// The peer that it is for: commands for one peer are carried out in their order.
+    pub(crate) fn peer(&self) -> Option<PeerNumber> {
+        match self {
+            Self::Connect { peer, .. }
+            | Self::Disconnect { peer }
+            | Self::Fetch { peer, .. }
+            | Self::Retry { peer, .. } => Some(*peer),
+            Self::Withdraw(_) => None,
+        }
+    }
 }
 
 /// What an agent shares with its callers.
@@ -25,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) completions: Arc<Completions>,
     pub(crate) inbox: Inbox<Command>,
+    /// Commands and greetings that the agent has taken up and puts off to a later turn.
+    pub(crate) put_off: AtomicUsize,
     /// Grows with every small step of the agent; it does not grow while a system call or a call of the library hangs.
     pub(crate) steps: AtomicU64,
     /// The peers that were connected and not disconnected since.
@@ -57,6 +88,11 @@ pub(crate) struct PeerNews {
 }
 
 impl Shared {
+    /// What callers and peers want done and the agent has not done.
+    pub(crate) fn queued(&self) -> usize {
+        self.inbox.len() + self.put_off.load(Ordering::Relaxed)
+    }
+
     /// The agent has come one step on.
     pub(crate) fn step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);

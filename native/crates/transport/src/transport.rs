@@ -256,7 +256,7 @@ impl Transport {
 
     /// What this transport says of itself, in the order of [`Statistic::NAMES`].
     pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
-        self.shared.statistics().set(Statistic::QueuedCommands, self.shared.inbox.len() as u64);
+        self.shared.statistics().set(Statistic::QueuedCommands, self.shared.queued() as u64);
         self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
         self.shared.statistics().snapshot()
     }

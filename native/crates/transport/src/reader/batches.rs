@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_mem::{Arena, Lease};
 
@@ -17,6 +18,8 @@ struct Batch {
     /// The place of its first block in the fetch.
     first: u32,
     blocks: Vec<Block>,
+    /// What its connection's clock of waits for memory said when it was accepted ([`super::schedule`]).
+    accepted: Duration,
     parts: Vec<Part>,
     /// Parts that have not ended.
     open: usize,
@@ -34,12 +37,18 @@ struct Part {
     ended: bool,
 }
 
+/// A block is leased memory if it is free, but waits for it only if it takes no more than this part of all: while it
+/// waits, smaller ones are served, and so much would hardly ever become free at once.
+const LARGEST_THAT_WAITS: usize = 4;
+
 /// What comes of a get that is to begin.
 pub(super) enum Begun {
     /// The block's memory, and how many bytes were leased for it now.
     Memory { local: *mut u8, leased: usize },
-    /// The block has ended.
+    /// The block had ended before.
     Ended,
+    /// There is no memory for the block, and it is not to wait for some: it has ended now.
+    GivenUp,
     /// There is memory, and its connection has its share already.
     OverShare,
     /// There is no memory for it now.
@@ -78,15 +87,25 @@ impl Batches {
     pub(super) fn add(
         &mut self,
         number: u64,
-        peer: PeerNumber,
-        owner: InstanceId,
+        (peer, owner): (PeerNumber, InstanceId),
         request: u64,
         first: u32,
         blocks: &[Block],
+        accepted: Duration,
     ) {
         let parts = blocks.iter().map(|_| Part::default()).collect();
         let (open, blocks) = (blocks.len(), blocks.to_vec());
-        self.open.insert(number, Batch { peer, owner, request, first, blocks, parts, open, gets: 0 });
+        self.open.insert(number, Batch { peer, owner, request, first, blocks, accepted, parts, open, gets: 0 });
+    }
+
+    /// The batch goes to another connection, whose clock of waits for memory begins at 0.
+    pub(super) fn move_to_new_connection(&mut self, number: u64) {
+        self.open.get_mut(&number).into_iter().for_each(|batch| batch.accepted = Duration::ZERO);
+    }
+
+    /// What its connection's clock of waits for memory said when the batch was accepted.
+    pub(super) fn accepted(&self, number: u64) -> Duration {
+        self.open.get(&number).map_or(Duration::ZERO, |batch| batch.accepted)
     }
 
     pub(super) fn blocks(&self, number: u64) -> Option<Vec<Block>> {
@@ -109,10 +128,9 @@ impl Batches {
         }
     }
 
-    /// A get of this block begins. Unless it has memory, it `may_lease` some: if its connection, whose blocks have
-    /// `held` bytes, has none yet, or if that and the block are together no more than what is free. A block that never
-    /// fits ends.
-    pub(super) fn begin_get(&mut self, number: u64, part: usize, may_lease: bool, held: usize) -> Begun {
+    /// A get of this block begins. Unless it has memory, some is leased: if its connection, whose blocks have `held`
+    /// bytes, has none yet, or if that and the block are together no more than what is free.
+    pub(super) fn begin_get(&mut self, number: u64, part: usize, held: usize) -> Begun {
         let Some(batch) = self.open.get_mut(&number).filter(|batch| !batch.parts[part].ended) else {
             return Begun::Ended;
         };
@@ -120,14 +138,17 @@ impl Batches {
         let mut leased = 0;
         if known.lease.is_none() {
             let limit = self.arena.limit_bytes();
-            if known.bytes > limit {
-                batch.end(part, Err(Failure::NoMemory), &mut self.ended);
-                return Begun::Ended;
-            }
-            if held > 0 && held.saturating_add(known.bytes) > limit.saturating_sub(self.arena.leased_bytes()) {
+            if known.bytes <= limit
+                && held > 0
+                && held.saturating_add(known.bytes) > limit.saturating_sub(self.arena.leased_bytes())
+            {
                 return Begun::OverShare;
             }
-            known.lease = if may_lease { self.arena.lease(known.bytes).ok() } else { None };
+            known.lease = self.arena.lease(known.bytes).ok();
+            if known.lease.is_none() && known.bytes > limit / LARGEST_THAT_WAITS {
+                batch.end(part, Err(Failure::NoMemory), &mut self.ended);
+                return Begun::GivenUp;
+            }
             leased = known.bytes;
         }
         let Some(lease) = &known.lease else { return Begun::NoMemory };
@@ -141,14 +162,12 @@ impl Batches {
         batch.is_none_or(|batch| batch.parts[part].ended || batch.parts[part].lease.is_some())
     }
 
-    /// A block that has no memory ends so; whether it had none.
-    pub(super) fn give_up_waiting(&mut self, number: u64, part: usize) -> bool {
-        let Some(batch) = self.open.get_mut(&number) else { return true };
-        let has_none = batch.parts[part].lease.is_none();
-        if has_none {
+    /// A block that has no memory ends so.
+    pub(super) fn give_up_waiting(&mut self, number: u64, part: usize) {
+        let Some(batch) = self.open.get_mut(&number) else { return };
+        if batch.parts[part].lease.is_none() {
             batch.end(part, Err(Failure::NoMemory), &mut self.ended);
         }
-        has_none
     }
 
     /// A get that was begun has ended. If its block has, too: the bytes of memory that it had.

@@ -1,15 +1,20 @@
 //! Which gets are begun when: of each connection as many as may be under way, in the order in which they were planned,
 //! as far as there is memory for what they bring.
 //!
-//! **Memory.** A block's memory is leased when its first get begins. Where there is none, the connection waits until
-//! memory is given back: its owner is asked for nothing meanwhile, and no block is lost. Connections that wait are
-//! served in turn. So that slow peers do not keep all memory while their reads are under way, a connection that has
-//! memory gets more only as long as it has less than what is free ([`Batches::begin_get`]): with n peers that want as
-//! much as they can get, each has 1/(n + 1), and as much is free for a peer that comes. (This is how switches share
-//! packet buffers: A. Choudhury and E. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
-//! 1998.)
+//! **Memory.** A block's memory is leased when its first get begins. Where there is none, the connection waits: its
+//! other reads go on, and nothing more is asked for over it. The connections that wait are looked at in turn, and each
+//! gets memory if its next block fits into what is free: none is kept for one whose block does not fit, so a large
+//! block holds up no other connection. So that slow peers do not keep all memory while their reads are under way, a
+//! connection that has memory gets more only as long as it has less than what is free ([`Batches::begin_get`]): with n
+//! peers that want as much as they can get, each has 1/(n + 1), and as much is free for a peer that comes. (This is how
+//! switches share packet buffers: A. Choudhury and E. Hahne, "Dynamic queue length thresholds for shared-memory packet
+//! switches", 1998.)
 //!
-//! What has waited too long is given up: its blocks are fetched in another way.
+//! **How long a block waits.** Each connection has a clock that runs while there is no memory for its next block. A
+//! block that finds no memory when that clock has run for `patience` since the block was accepted is given up: it is
+//! fetched in another way. So the waits of a block for memory, together with those of the blocks before it, are never
+//! longer than `patience`. Time in which the connection's own reads use up its share does not count: it ends with them.
+//! A block that needs more than a quarter of all memory does not wait.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -35,8 +40,29 @@ struct Queue {
     held: usize,
     /// Whether it stands among the runnable ones.
     runnable: bool,
-    /// Since when it stands among those that wait for memory.
-    waiting: Option<Instant>,
+    /// Whether it stands among those that wait for memory.
+    waiting: bool,
+    /// Since when there is no memory for its next block.
+    short_since: Option<Instant>,
+    /// How long there was none before.
+    short: Duration,
+}
+
+impl Queue {
+    /// Its clock of waits for memory.
+    fn waited(&self, now: Instant) -> Duration {
+        self.short + self.short_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Starts or stops the clock.
+    fn set_short(&mut self, is_short: bool, now: Instant) {
+        if is_short {
+            self.short_since.get_or_insert(now);
+        } else {
+            self.short = self.waited(now);
+            self.short_since = None;
+        }
+    }
 }
 
 /// A get under way.
@@ -52,9 +78,9 @@ pub(super) struct Started {
 pub struct Waits {
     /// Times that a connection had to wait.
     pub waits: u64,
-    /// How long all of them have waited together.
+    /// How long all of them have waited together, those that wait now included.
     pub time: Duration,
-    /// Blocks that were given up after a wait.
+    /// Blocks that were given up, after a wait or because they are too large to wait.
     pub given_up: u64,
 }
 
@@ -71,6 +97,15 @@ enum Filled {
     NoMemory,
 }
 
+/// What came of a turn, beside the gets that were begun.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// The batches of which a block has ended, because there is no memory for it, or had ended before.
+    pub(super) over: Vec<u64>,
+    /// Peers whose connections wait no longer.
+    pub(super) resumed: Vec<PeerNumber>,
+}
+
 /// The gets of all connections. A connection is looked at when something was planned for it or one of its gets has
 /// ended, so a turn costs nothing for those that have nothing to do.
 pub(super) struct Schedule {
@@ -79,31 +114,33 @@ pub(super) struct Schedule {
     runnable: VecDeque<SessionId>,
     /// Connections that wait for memory, each once; some may have been closed.
     waiting: VecDeque<SessionId>,
+    /// How many of those are open.
+    waiters: u32,
     /// By token.
     under_way: HashMap<u64, Started>,
-    /// How long a connection waits for memory.
+    /// How long a block waits for memory.
     patience: Duration,
-    /// Whether there was no memory for a connection that has none, when that was last looked at: no other connection
-    /// is to get some before it.
-    is_short: bool,
+    /// Until when the time of waits has been counted.
+    counted: Option<Instant>,
     waits: Waits,
 }
 
 impl Schedule {
     pub(super) fn new(patience: Duration) -> Self {
-        let (queues, runnable, waiting, under_way, is_short, waits) = Default::default();
-        Self { queues, runnable, waiting, under_way, patience, is_short, waits }
+        let (queues, runnable, waiting, waiters, under_way, counted, waits) = Default::default();
+        Self { queues, runnable, waiting, waiters, under_way, patience, counted, waits }
     }
 
     pub(super) fn open(&mut self, session: SessionId, peer: PeerNumber, endpoint: Endpoint) {
-        let planned = VecDeque::new();
-        let queue = Queue { peer, endpoint, planned, gets: 0, bytes: 0, held: 0, runnable: false, waiting: None };
+        let (planned, gets, bytes, held, runnable, waiting, short_since, short) = Default::default();
+        let queue = Queue { peer, endpoint, planned, gets, bytes, held, runnable, waiting, short_since, short };
         self.queues.insert(session, queue);
     }
 
     /// Begins no more gets of this connection. Those under way go on.
     pub(super) fn close(&mut self, session: SessionId) {
-        self.queues.remove(&session);
+        let closed = self.queues.remove(&session);
+        self.waiters -= u32::from(closed.is_some_and(|queue| queue.waiting));
     }
 
     /// Lets the caller append what is to be read.
@@ -118,102 +155,112 @@ impl Schedule {
         Some(appended)
     }
 
+    /// A connection's clock of waits for memory.
+    pub(super) fn waited(&self, session: SessionId, now: Instant) -> Duration {
+        self.queues.get(&session).map_or(Duration::ZERO, |queue| queue.waited(now))
+    }
+
+    /// Whether a connection waits for memory.
+    pub(super) fn is_waiting(&self, session: SessionId) -> bool {
+        self.queues.get(&session).is_some_and(|queue| queue.waiting)
+    }
+
     /// The connection is looked at in this turn if it has planned gets. One that waits for memory keeps its place.
     fn wake(&mut self, session: SessionId) {
         let Some(queue) = self.queues.get_mut(&session).filter(|queue| !queue.planned.is_empty()) else { return };
-        if queue.waiting.is_none() && !std::mem::replace(&mut queue.runnable, true) {
+        if !queue.waiting && !std::mem::replace(&mut queue.runnable, true) {
             self.runnable.push_back(session);
         }
     }
 
-    /// Begins as many gets as may be under way; the batches of which a block has ended, because there is no memory for
-    /// it, or had ended before. `token` is the last one given; it is counted on.
+    /// Begins as many gets as may be under way. `token` is the last one given; it is counted on.
     pub(super) fn begin<W: Wire>(
         &mut self,
         wire: &mut W,
         batches: &mut Batches,
         token: &mut u64,
         now: Instant,
-    ) -> Vec<u64> {
-        let mut over = Vec::new();
-        self.resume(wire, batches, token, now, &mut over);
+    ) -> Turn {
+        let last = self.counted.replace(now).unwrap_or(now);
+        self.waits.time += now.saturating_duration_since(last) * self.waiters;
+        let mut turn = Turn::default();
+        self.resume(wire, batches, token, now, &mut turn);
         while let Some(session) = self.runnable.pop_front() {
             let Some(queue) = self.queues.get_mut(&session) else { continue };
             queue.runnable = false;
-            let may_lease = !self.is_short;
-            let filled = self.fill(session, may_lease, wire, batches, token, &mut over);
-            self.is_short |= filled == Filled::NoMemory;
-            match filled {
+            match self.fill_or_give_up(session, wire, batches, token, now, &mut turn.over) {
                 Filled::Yes => {}
                 Filled::Partly => self.wake(session),
-                Filled::OverShare | Filled::NoMemory => self.wait(session, now),
+                Filled::OverShare | Filled::NoMemory => self.wait(session),
             }
         }
-        over
+        turn
     }
 
-    /// Goes on with connections that wait for memory, in their order, until there is none or enough were looked at.
-    fn resume<W: Wire>(
+    /// Goes on with connections that wait for memory, in their order, until enough were looked at.
+    fn resume<W: Wire>(&mut self, wire: &mut W, batches: &mut Batches, token: &mut u64, now: Instant, turn: &mut Turn) {
+        for _ in 0..self.waiting.len().min(WAITING_A_TURN) {
+            let Some(session) = self.waiting.pop_front() else { break };
+            if !self.queues.contains_key(&session) {
+                continue;
+            }
+            match self.fill_or_give_up(session, wire, batches, token, now, &mut turn.over) {
+                Filled::Yes | Filled::Partly => turn.resumed.extend(self.end_wait(session)),
+                Filled::OverShare | Filled::NoMemory => self.waiting.push_back(session),
+            }
+        }
+    }
+
+    fn wait(&mut self, session: SessionId) {
+        let Some(queue) = self.queues.get_mut(&session) else { return };
+        queue.waiting = true;
+        self.waiters += 1;
+        self.waits.waits += 1;
+        self.waiting.push_back(session);
+    }
+
+    /// The connection waits no longer; its peer.
+    fn end_wait(&mut self, session: SessionId) -> Option<PeerNumber> {
+        let queue = self.queues.get_mut(&session)?;
+        queue.waiting = false;
+        let peer = queue.peer;
+        self.waiters -= 1;
+        self.wake(session);
+        Some(peer)
+    }
+
+    /// Begins gets of one connection as [`Schedule::fill`] does, and gives up its blocks in front for which there is no
+    /// memory and that have waited long enough.
+    fn fill_or_give_up<W: Wire>(
         &mut self,
+        session: SessionId,
         wire: &mut W,
         batches: &mut Batches,
         token: &mut u64,
         now: Instant,
         over: &mut Vec<u64>,
-    ) {
-        self.is_short = false;
-        for _ in 0..self.waiting.len().min(WAITING_A_TURN) {
-            let Some(session) = self.waiting.pop_front() else { break };
-            let Some(since) = self.queues.get(&session).and_then(|queue| queue.waiting) else { continue };
-            match self.fill(session, true, wire, batches, token, over) {
-                Filled::Yes | Filled::Partly => self.end_wait(session, now),
-                Filled::OverShare => self.waiting.push_back(session),
-                Filled::NoMemory if now.saturating_duration_since(since) > self.patience => {
-                    self.end_wait(session, now);
-                    self.give_up(session, batches, over);
-                }
-                Filled::NoMemory => {
-                    self.waiting.push_front(session);
-                    self.is_short = true;
-                    break;
-                }
+    ) -> Filled {
+        loop {
+            let filled = self.fill(session, wire, batches, token, over);
+            let Some(queue) = self.queues.get_mut(&session) else { return Filled::Yes };
+            queue.set_short(filled == Filled::NoMemory, now);
+            let Some(front) = queue.planned.front().filter(|_| filled == Filled::NoMemory) else { return filled };
+            let (batch, part) = (front.batch, front.part);
+            if queue.waited(now).saturating_sub(batches.accepted(batch)) < self.patience {
+                return filled;
             }
+            batches.give_up_waiting(batch, part);
+            queue.planned.pop_front();
+            over.push(batch);
+            self.waits.given_up += 1;
         }
     }
 
-    fn wait(&mut self, session: SessionId, now: Instant) {
-        let Some(queue) = self.queues.get_mut(&session) else { return };
-        queue.waiting = Some(now);
-        self.waits.waits += 1;
-        self.waiting.push_back(session);
-    }
-
-    fn end_wait(&mut self, session: SessionId, now: Instant) {
-        let since = self.queues.get_mut(&session).and_then(|queue| queue.waiting.take());
-        self.waits.time += since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.wake(session);
-    }
-
-    /// The blocks of a connection that have no memory end without. Those that have some go on.
-    fn give_up(&mut self, session: SessionId, batches: &mut Batches, over: &mut Vec<u64>) {
-        let Some(queue) = self.queues.get_mut(&session) else { return };
-        let before = over.len();
-        queue.planned.retain(|planned| {
-            let is_given_up = batches.give_up_waiting(planned.batch, planned.part);
-            if is_given_up {
-                over.push(planned.batch);
-            }
-            !is_given_up
-        });
-        self.waits.given_up += (over.len() - before) as u64;
-    }
-
-    /// Begins gets of one connection: those of blocks that have memory and, if it `may_lease`, of one more. So
-    /// connections that are looked at together get memory in turn, a block at a time.
+    /// Begins gets of one connection: those of blocks that have memory, and of one more. So connections that are looked
+    /// at together get memory in turn, a block at a time.
     fn fill<W: Wire>(
         &mut self,
         session: SessionId,
-        may_lease: bool,
         wire: &mut W,
         batches: &mut Batches,
         token: &mut u64,
@@ -227,13 +274,14 @@ impl Schedule {
             if has_leased && !batches.has_memory(batch, part) {
                 return Filled::Partly;
             }
-            let memory = match batches.begin_get(batch, part, may_lease, queue.held) {
+            let memory = match batches.begin_get(batch, part, queue.held) {
                 Begun::Memory { local, leased } => {
                     queue.held += leased;
                     has_leased |= leased > 0;
                     local
                 }
-                Begun::Ended => {
+                ended @ (Begun::Ended | Begun::GivenUp) => {
+                    self.waits.given_up += u64::from(matches!(ended, Begun::GivenUp));
                     queue.planned.pop_front();
                     over.push(batch);
                     continue;

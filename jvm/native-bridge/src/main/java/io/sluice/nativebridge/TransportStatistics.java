@@ -15,7 +15,7 @@ import java.util.List;
  * @param openQuestions questions of readers that were not answered, or whose answers are in use
  * @param diskJobs jobs that wait for a disk
  * @param getsInFlight reads of other processes' blocks under way
- * @param queuedCommands commands that the agent has not taken from its queue yet
+ * @param queuedCommands commands and greetings that the agent has not taken up yet, or puts off to a later turn
  * @param queuedCompletions blocks that have ended and that no caller has taken
  * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
  * @param malformedMessages messages that could not be understood
@@ -36,7 +36,8 @@ import java.util.List;
  * others
  * @param connectionsRefused times that there was no room for another one
  * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
- * @param receiveWaitNanos how long they have waited, all together, in nanoseconds
+ * @param receiveWaitNanos how long they have waited, all together, in nanoseconds, those that wait now included
+ * @param receiveGivenUp blocks that were left to Netty because there was no memory for them in time
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -66,7 +67,8 @@ public record TransportStatistics(
     long connectionsClosedIdle,
     long connectionsRefused,
     long receiveWaits,
-    long receiveWaitNanos) {
+    long receiveWaitNanos,
+    long receiveGivenUp) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -75,7 +77,7 @@ public record TransportStatistics(
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
-      "receiveWaits", "receiveWaitNanos");
+      "receiveWaits", "receiveWaitNanos", "receiveGivenUp");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -85,7 +87,7 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

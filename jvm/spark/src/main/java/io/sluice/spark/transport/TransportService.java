@@ -44,6 +44,8 @@ public final class TransportService implements AutoCloseable {
   private final PeerTable peers;
   private final Publisher publisher;
   private final NettyFetches nettyFetches = new NettyFetches();
+  private final MissedBlocks missedBlocks = new MissedBlocks();
+  private final LongSupplier clockNanos;
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
@@ -56,6 +58,7 @@ public final class TransportService implements AutoCloseable {
       DoubleSupplier spread) {
     this.transport = transport;
     this.counters = counters;
+    this.clockNanos = clockNanos;
     this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos, spread);
     this.publisher = new Publisher(transport, counters);
     this.poller = new Thread(this::pollUntilClosed, "sluice-transport");
@@ -181,7 +184,7 @@ public final class TransportService implements AutoCloseable {
     long[] completions = new long[COMPLETIONS_PER_POLL * NativeTransport.COMPLETION_LONGS];
     try {
       while (!closed) {
-        int count = transport.poll(completions, POLL_MILLIS);
+        int count = transport.poll(completions, missedBlocks.millisUntilDue(clockNanos.getAsLong(), POLL_MILLIS));
         if (count < 0) {
           logEnd(count);
           return;
@@ -189,6 +192,7 @@ public final class TransportService implements AutoCloseable {
         for (int i = 0; i < count; i++) {
           complete(completions, i * NativeTransport.COMPLETION_LONGS);
         }
+        missedBlocks.takeDue(clockNanos.getAsLong()).forEach(this::leaveMissedToSpark);
         countCmaBytes();
       }
     } finally {
@@ -250,6 +254,9 @@ public final class TransportService implements AutoCloseable {
     noteFailure(fetch, reason);
     if (fetch.missed(index)) {
       count(reason, 1);
+      if (fetch.missedCount() == 1) {
+        missedBlocks.add(fetch, clockNanos.getAsLong());
+      }
     }
   }
 
