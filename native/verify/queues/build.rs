@@ -32,7 +32,7 @@ fn copy(name: &str, places: &[&str]) {
             copied += "\n";
         }
     }
-    assert!(replaced, "{} has no line `use std::sync::{{…}};` or `use std::sync::atomic::…;` to replace", path.display());
+    assert!(replaced, "{} has no line `use std::sync::{{…}};` or `use std::sync::atomic::…;`", path.display());
     let out = env::var("OUT_DIR").expect("set by cargo");
     fs::write(Path::new(&out).join(name), copied).expect("a writable folder");
 }

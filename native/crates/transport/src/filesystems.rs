@@ -157,8 +157,8 @@ fn copied(filesystem: &str, error: &WireError) -> String {
 fn short(bytes: usize, error: &WireError) -> String {
     format!(
         "parts of files of {bytes} bytes cannot be registered, and as much of this process's own memory cannot either: \
-         so much may not be pinned now. Their blocks travel by Netty until as much is given back: {error}. See `ulimit -l` and \
-         spark.sluice.transport.maxMappedBytes"
+         so much may not be pinned now. Their blocks travel by Netty until as much is given back: \
+         {error}. See `ulimit -l` and spark.sluice.transport.maxMappedBytes"
     )
 }
 

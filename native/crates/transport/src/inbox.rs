@@ -40,6 +40,8 @@ impl<T> Inbox<T> {
         // Before the item can be taken, so that the length never falls below zero.
         self.length.fetch_add(1, Ordering::Relaxed);
         let node = Box::into_raw(Box::new(Node { item, before: null_mut() }));
+        // See `take`.
+        node.expose_provenance();
         let mut before = self.newest.load(Ordering::Relaxed);
         loop {
             // SAFETY: `node` comes from `Box::into_raw` above, and no other thread knows it before the exchange below
@@ -70,10 +72,13 @@ impl<T> Inbox<T> {
         let mut node = self.newest.swap(null_mut(), Ordering::Acquire);
         let mut items = Vec::new();
         while !node.is_null() {
+            // By its address: an `append` may have read the pointer to an earlier node, which had this address and has
+            // been taken since, before its exchange found this one there.
+            let known = std::ptr::with_exposed_provenance_mut::<Node<T>>(node.addr());
             // SAFETY: made by `Box::into_raw` in `append`. The swap has taken the whole chain out of the queue, so no
             // other thread has any of its nodes (an `append` that read one as `before` has failed its exchange, or has
             // put its own node before this one, in which case it does not look at it). Each is turned back once.
-            let Node { item, before } = *unsafe { Box::from_raw(node) };
+            let Node { item, before } = *unsafe { Box::from_raw(known) };
             items.push(item);
             node = before;
         }

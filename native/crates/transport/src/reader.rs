@@ -282,7 +282,7 @@ impl Reader {
         self.completions.append(&mut self.batches.ended)
     }
 
-    /// Starts as many reads as may be under way; what is asked of the peers whose connections wait for memory no longer.
+    /// Starts as many reads as may be under way; what is asked of peers whose connections wait for memory no longer.
     pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) -> Vec<Outgoing> {
         let Turn { over, resumed } = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));

@@ -1,5 +1,6 @@
 //! Models for loom of the JVM's handle table, of the transport's queues of commands and of completions, and of its
-//! limits on mapped files: their own sources, with loom's locks and atomics (`build.rs`). See `tools/verify-native loom`.
+//! limits on mapped files: their own sources, with loom's locks and atomics (`build.rs`). See `tools/verify-native
+//! loom`.
 #![cfg(loom)]
 #![allow(dead_code, reason = "the models use a part")]
 

@@ -28,8 +28,8 @@ pub(super) fn a_silent_peer_times_out_and_can_be_connected_again(reads: Reads) {
     world.assert_nothing_left();
 }
 
-/// A caller that learns of a failed block asks at once why (`PeerTable.failed` of the Java side): while the reason cannot
-/// be told, the failure is not either.
+/// A caller that learns of a failed block asks at once why (`PeerTable.failed`): while the reason cannot be told, the
+/// failure is not either.
 pub(super) fn the_reason_of_a_failure_is_told_before_its_blocks_end(reads: Reads) {
     let mut world = World::new(reads, 7, &["", ""]);
     world.publish(1, 1, &[100]);
