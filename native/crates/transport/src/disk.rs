@@ -33,7 +33,7 @@ pub(crate) enum Work {
     /// Read from Spark's index file where a block lies.
     Extent { output: Arc<PublishedOutput>, block: Block },
     /// Map a part of a file, and bring what is needed of it into memory.
-    Map(MapWork),
+    Map(Box<MapWork>),
     /// Bring a part of a mapping into memory.
     Populate { mapping: Arc<Mapping>, part: Range<usize> },
     /// Unmap what is not needed any more. Of a file that is deleted already, the kernel frees pages and disk blocks

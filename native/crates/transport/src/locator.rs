@@ -193,9 +193,10 @@ impl Locator {
         if !self.may_populate(block, needed.len()) {
             return Err(ToMap { region, part, reservation, evicted });
         }
-        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation, evicted });
-        match self.submit(work, JobFor::Map(region)) {
-            Err(Work::Map(MapWork { part, reservation, evicted, .. })) => {
+        let work = MapWork { output, part, needed, verdicts, reservation, evicted };
+        match self.submit(Work::Map(Box::new(work)), JobFor::Map(region)) {
+            Err(Work::Map(work)) => {
+                let MapWork { part, reservation, evicted, .. } = *work;
                 Err(ToMap { region, part, reservation, evicted })
             }
             _ => Ok(()),

@@ -13,7 +13,7 @@ use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::catalog::Catalog;
 use crate::cma::CmaWire;
 use crate::completions::{Completion, Failure};
-use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, MapWork, Work};
+use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, Work};
 use crate::loopback::{Loopback, Network, NoWaker};
 use crate::message::Block;
 use crate::regions::LARGE_REGION_BYTES;
@@ -248,7 +248,8 @@ impl HeldJobs {
     fn holds(&self, work: &Work) -> bool {
         self.holds_all
             || match work {
-                Work::Extent { output, .. } | Work::Map(MapWork { output, .. }) => self.held.contains(&output.path),
+                Work::Extent { output, .. } => self.held.contains(&output.path),
+                Work::Map(work) => self.held.contains(&work.output.path),
                 Work::Populate { .. } | Work::Unmap(_) => false,
             }
     }
