@@ -52,6 +52,9 @@ enum Fault {
   /** A file of map output loses its end. */
   OUTPUT_CUT(FileFaults::cutOutput),
 
+  /** One byte of the index of a map output is inverted. */
+  INDEX_FLIPPED(FileFaults::flipIndex),
+
   /** The index of a map output loses its end. */
   INDEX_CUT(FileFaults::cutIndex),
 
@@ -104,8 +107,8 @@ enum Fault {
   /** The link is slow for some seconds, and its queue is long. */
   LINK_SLOW(false, true, NetworkFaults::slowLink),
 
-  /** Every TCP connection is cut. */
-  CONNECTIONS_CUT(true, true, NetworkFaults::cutConnections),
+  /** Every connection over which executors send blocks is cut. */
+  CONNECTIONS_CUT(false, true, NetworkFaults::cutConnections),
 
   /** Strangers connect to every port, send bytes that mean nothing, and stay. */
   STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers);
