@@ -241,6 +241,11 @@ impl Arena {
         self.budget.leased()
     }
 
+    /// The limit on leased bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.budget.limit()
+    }
+
     /// Bytes of the mapped regions.
     pub fn reserved_bytes(&self) -> usize {
         self.global.reserved_bytes()
