@@ -37,9 +37,11 @@ struct Part {
     ended: bool,
 }
 
-/// A block is leased memory if it is free, but waits for it only if it takes no more than this part of all: while it
-/// waits, smaller ones are served, and so much would hardly ever become free at once.
-const LARGEST_THAT_WAITS: usize = 4;
+/// A block is leased memory if it is free, but waits for it only if it takes no more than this part of all: so much
+/// becomes free soon, and the blocks behind it wait with it.
+const LARGEST_THAT_WAITS: usize = 64;
+/// That is at least so many bytes.
+const ALWAYS_WAITS: usize = 1 << 20;
 
 /// What comes of a get that is to begin.
 pub(super) enum Begun {
@@ -137,15 +139,16 @@ impl Batches {
         let known = &mut batch.parts[part];
         let mut leased = 0;
         if known.lease.is_none() {
-            let limit = self.arena.limit_bytes();
+            let (limit, wanted) = (self.arena.limit_bytes(), held.saturating_add(known.bytes));
             if known.bytes <= limit
                 && held > 0
-                && held.saturating_add(known.bytes) > limit.saturating_sub(self.arena.leased_bytes())
+                && wanted > limit.saturating_sub(self.arena.charged_bytes())
+                && wanted > limit.saturating_sub(self.arena.leased_bytes())
             {
                 return Begun::OverShare;
             }
             known.lease = self.arena.lease(known.bytes).ok();
-            if known.lease.is_none() && known.bytes > limit / LARGEST_THAT_WAITS {
+            if known.lease.is_none() && known.bytes > (limit / LARGEST_THAT_WAITS).max(ALWAYS_WAITS) {
                 batch.end(part, Err(Failure::NoMemory), &mut self.ended);
                 return Begun::GivenUp;
             }

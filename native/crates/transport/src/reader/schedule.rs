@@ -14,7 +14,8 @@
 //! block that finds no memory when that clock has run for `patience` since the block was accepted is given up: it is
 //! fetched in another way. So the waits of a block for memory, together with those of the blocks before it, are never
 //! longer than `patience`. Time in which the connection's own reads use up its share does not count: it ends with them.
-//! A block that needs more than a quarter of all memory does not wait.
+//! No block waits when none has been given memory for [`STALLED`]: tasks keep what they have, perhaps until they have
+//! read what waits. Nor does one that needs more than a 64th of all memory (and 1 MiB), because those behind it would wait with it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ use super::session::{PeerNumber, SessionId};
 use crate::plan::Planned;
 use crate::wire::{Endpoint, Get, Wire};
 
+/// While tasks read blocks they give memory back every few milliseconds.
+const STALLED: Duration = Duration::from_millis(20);
 /// Gets under way at once over one connection, within what the wire says of their bytes.
 const MAX_GETS: usize = 32;
 /// Connections that wait for memory of which one turn looks whether they can go on.
@@ -120,6 +123,8 @@ pub(super) struct Schedule {
     under_way: HashMap<u64, Started>,
     /// How long a block waits for memory.
     patience: Duration,
+    /// When a block was last given memory.
+    given: Option<Instant>,
     /// Until when the time of waits has been counted.
     counted: Option<Instant>,
     waits: Waits,
@@ -127,8 +132,8 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(patience: Duration) -> Self {
-        let (queues, runnable, waiting, waiters, under_way, counted, waits) = Default::default();
-        Self { queues, runnable, waiting, waiters, under_way, patience, counted, waits }
+        let (queues, runnable, waiting, waiters, under_way, given, counted, waits) = Default::default();
+        Self { queues, runnable, waiting, waiters, under_way, patience, given, counted, waits }
     }
 
     pub(super) fn open(&mut self, session: SessionId, peer: PeerNumber, endpoint: Endpoint) {
@@ -241,12 +246,13 @@ impl Schedule {
         over: &mut Vec<u64>,
     ) -> Filled {
         loop {
-            let filled = self.fill(session, wire, batches, token, over);
+            let filled = self.fill(session, wire, batches, token, now, over);
             let Some(queue) = self.queues.get_mut(&session) else { return Filled::Yes };
             queue.set_short(filled == Filled::NoMemory, now);
             let Some(front) = queue.planned.front().filter(|_| filled == Filled::NoMemory) else { return filled };
             let (batch, part) = (front.batch, front.part);
-            if queue.waited(now).saturating_sub(batches.accepted(batch)) < self.patience {
+            let is_stalled = self.given.is_none_or(|given| now.saturating_duration_since(given) >= STALLED);
+            if !is_stalled && queue.waited(now).saturating_sub(batches.accepted(batch)) < self.patience {
                 return filled;
             }
             batches.give_up_waiting(batch, part);
@@ -264,6 +270,7 @@ impl Schedule {
         wire: &mut W,
         batches: &mut Batches,
         token: &mut u64,
+        now: Instant,
         over: &mut Vec<u64>,
     ) -> Filled {
         let Some(queue) = self.queues.get_mut(&session) else { return Filled::Yes };
@@ -277,6 +284,9 @@ impl Schedule {
             let memory = match batches.begin_get(batch, part, queue.held) {
                 Begun::Memory { local, leased } => {
                     queue.held += leased;
+                    if leased > 0 {
+                        self.given = Some(now);
+                    }
                     has_leased |= leased > 0;
                     local
                 }

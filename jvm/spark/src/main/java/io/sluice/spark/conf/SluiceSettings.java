@@ -91,8 +91,8 @@ public final class SluiceSettings {
           + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three times "
           + "that; Spark's block transfer would take as much of Netty's memory. Blocks that do not fit within this "
           + "limit wait for memory, shared fairly among the executors that are read; a block that has waited for a "
-          + "tenth of spark.sluice.transport.timeout, or that would take more than a quarter of the limit and does not "
-          + "fit, is fetched by netty.");
+          + "tenth of spark.sluice.transport.timeout, or while nothing came free for 20 ms, or that would take more "
+          + "than a 64th of the limit and does not fit, is fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
