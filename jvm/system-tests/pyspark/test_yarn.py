@@ -81,8 +81,8 @@ class YarnTest(unittest.TestCase):
         report = folder / f"{name}.json"
         known = set((folder / "events").iterdir())
         guide.run(block, folder, self.variables(folder) | {"YARN_REPORT": str(report)}, LIMIT_SECONDS)
-        logs = [file for new in set((folder / "events").iterdir()) - known
-                for file in ([new] if new.is_file() else sorted(new.iterdir()))]
+        # Beside the events, a log's folder has checksums.
+        logs = [file for new in set((folder / "events").iterdir()) - known for file in sorted(new.glob("events_*"))]
         events = [json.loads(line) for log in logs for line in log.read_text(encoding="utf-8").splitlines()]
         return json.loads(report.read_text()), events
 
