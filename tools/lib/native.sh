@@ -175,7 +175,8 @@ install_qemu() {
   debian_packages '' "$qemu_home" qemu-user-static libc6-arm64-cross && touch "$qemu_home/.complete"
 }
 
-# The tests of the crates that depend on the machine; property tests try fewer values, because qemu is slow.
+# The tests of the crates that depend on the machine, with --lib those within them; property tests try fewer values,
+# because qemu is slow. aarch64_tests CARGO-ARGUMENTS…
 aarch64_tests() {
   export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER PROPTEST_CASES=${PROPTEST_CASES:-16}
   local qemu="$qemu_home/usr/bin/qemu-aarch64-static -L $qemu_home/usr/aarch64-linux-gnu"

@@ -43,7 +43,9 @@ command_site() {
   (($# == 0)) || die "site takes no arguments, not '$1'"
   command -v python3 >/dev/null ||
     die "no python3 found, which the site is made with. Install python3 with venv and pip"
-  prepare_site || exit 1
+  prepare_site ||
+    die "the site's generator is not in $site/python, and pip could not install it: the first './sluice site' needs a" \
+      "network or a mirror that pip knows. What pip says is in $logs/install-site-generator.log"
   step make-site make_site || exit 1
   note "Open $site/html/index.html"
 }

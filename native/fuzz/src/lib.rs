@@ -17,6 +17,7 @@ pub mod memory_file;
 pub mod message;
 pub mod payload;
 pub mod rows;
+pub mod sealed;
 pub mod spill;
 
 use sluice_codec::{FrameHeader, HEADER_BYTES};
@@ -37,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "payload", run: raw_payload },
     Target { name: "grammar", run: grammar },
     Target { name: "rows", run: rows::run },
+    Target { name: "sealed", run: sealed::run },
     Target { name: "message", run: message::run },
     Target { name: "index", run: index::run },
     Target { name: "spill", run: spill::run },

@@ -14,6 +14,12 @@ pub fn run(data: &[u8]) {
     assert!(again.is_none_or(|again| again == data), "a message that is encoded in another way than it was read");
 }
 
+/// The bits of the first byte that say what a message is; the others say whose tag ends it.
+pub const KIND: u8 = 0x3F;
+const TAG_OF_OWNER: u8 = 0x80;
+const TAG_OF_READER: u8 = 0x40;
+const VERSION: u64 = 6;
+
 fn is_message(data: &[u8]) -> bool {
     let mut input = Bytes(data);
     parts(&mut input).is_some() && input.0.is_empty()
@@ -21,11 +27,34 @@ fn is_message(data: &[u8]) -> bool {
 
 /// Takes the parts of a message; `None` where one is missing or wrong.
 fn parts(input: &mut Bytes<'_>) -> Option<()> {
-    let kind = input.byte()?;
+    let first = input.byte()?;
     input.take(8)?;
+    let (kind, tags) = (first & KIND, first & !KIND);
+    let may_have = match kind {
+        1..=3 | 10 => tags == 0,
+        4 | 6 => tags == TAG_OF_READER,
+        5 | 8 => tags == TAG_OF_OWNER,
+        7 | 9 => tags != TAG_OF_READER | TAG_OF_OWNER,
+        _ => false,
+    };
+    if !may_have {
+        return None;
+    }
+    if tags != 0 {
+        // A number and a code.
+        without_last(input, 8 + 32)?;
+    }
     match kind {
-        // A version, a number and a nonce; then an address.
-        1 => input.take(2 + 4 + 16).map(|_| input.0 = &[]),
+        // A version, a number and a nonce; then an address, and in this version a proof.
+        1 => {
+            let version = input.number(2)?;
+            input.take(4 + 16)?;
+            if version == VERSION {
+                without_last(input, 32)?;
+            }
+            input.0 = &[];
+            Some(())
+        }
         2 => input.take(16 + 16 + 32).map(drop),
         3 => input.take(32).map(drop),
         4 => {
@@ -36,8 +65,9 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
         }
         5 => located(input),
         6 => repeated(input, 8),
-        7 => {
-            input.take(4 + 4)?;
+        7 | 10 => {
+            // Two numbers, and of 10 a nonce and a proof.
+            input.take(if kind == 7 { 4 + 4 } else { 4 + 4 + 16 + 32 })?;
             let why = input.take(input.0.len())?;
             std::str::from_utf8(why).ok().map(drop)
         }
@@ -46,6 +76,11 @@ fn parts(input: &mut Bytes<'_>) -> Option<()> {
         9 => input.take(4).map(drop),
         _ => None,
     }
+}
+
+fn without_last(input: &mut Bytes<'_>, bytes: usize) -> Option<()> {
+    input.0 = &input.0[..input.0.len().checked_sub(bytes)?];
+    Some(())
 }
 
 /// Takes as many parts of so many bytes as there are.
@@ -78,19 +113,30 @@ fn located(input: &mut Bytes<'_>) -> Option<()> {
 
 /// The bytes of a message of any kind; of every second one some are changed, and once in a while a rule is broken.
 pub fn generate(c: &mut Choices<'_>) -> Vec<u8> {
-    let kind = 1 + c.below(9) as u8;
+    let kind = 1 + c.below(10) as u8;
     let changes = if c.one_in(2) { 1 + c.below(2) } else { 0 };
-    let mut message = [&[kind][..], &c.word().to_le_bytes()].concat();
+    let tag = match kind {
+        4 | 6 => TAG_OF_READER,
+        5 | 8 => TAG_OF_OWNER,
+        7 | 9 => c.pick(&[0, TAG_OF_OWNER, TAG_OF_READER]),
+        _ => 0,
+    };
+    let tag = if c.one_in(32) { c.pick(&[0, TAG_OF_OWNER, TAG_OF_READER, TAG_OF_OWNER | TAG_OF_READER]) } else { tag };
+    let mut message = [&[kind | tag][..], &c.word().to_le_bytes()].concat();
     match kind {
-        1 => put(c, &mut message, &[2, 4, 16], 40),
+        1 => put_hello(c, &mut message),
         2 => put(c, &mut message, &[16, 16, 32], 0),
         3 => put(c, &mut message, &[32], 0),
         4 => put_locate(c, &mut message),
         5 => put_located(c, &mut message),
         6 => (0..c.below(5)).for_each(|_| put(c, &mut message, &[8], 0)),
-        7 => put_refused(c, &mut message),
+        7 => put_refused(c, &mut message, &[4, 4]),
+        10 => put_refused(c, &mut message, &[4, 4, 16, 32]),
         8 => put(c, &mut message, &[8, 64], 40),
         _ => put(c, &mut message, &[4], 0),
+    }
+    if tag != 0 {
+        put(c, &mut message, &[8, 32], 0);
     }
     for _ in 0..changes {
         change(c, &mut message);
@@ -104,6 +150,16 @@ fn put(c: &mut Choices<'_>, message: &mut Vec<u8>, parts: &[usize], rest: usize)
     for bytes in parts.iter().chain([&rest]) {
         let value = c.byte();
         message.extend(std::iter::repeat_n(value, *bytes));
+    }
+}
+
+/// Of this version or another, with the proof that only this one has, or once in a while without.
+fn put_hello(c: &mut Choices<'_>, message: &mut Vec<u8>) {
+    let version = c.pick(&[VERSION as u16, VERSION as u16, 5, 0]);
+    message.extend(version.to_le_bytes());
+    put(c, message, &[4, 16], 40);
+    if c.one_in(2) {
+        put(c, message, &[32], 0);
     }
 }
 
@@ -143,8 +199,8 @@ fn put_located(c: &mut Choices<'_>, message: &mut Vec<u8>) {
 }
 
 /// Once in a while with text that is no UTF-8.
-fn put_refused(c: &mut Choices<'_>, message: &mut Vec<u8>) {
-    put(c, message, &[4, 4], 0);
+fn put_refused(c: &mut Choices<'_>, message: &mut Vec<u8>, parts: &[usize]) {
+    put(c, message, parts, 0);
     for _ in 0..c.below(6) {
         message.extend(c.pick(&["a", "wrong version", "\u{E9}", "\u{1F980}"]).as_bytes());
     }
@@ -163,6 +219,6 @@ fn change(c: &mut Choices<'_>, message: &mut Vec<u8>) {
             let at = c.below(message.len());
             message[at] = c.pick(&[0, 1, 2, 3, 0x7F, 0x80, 0xFF]);
         }
-        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 0xFF]),
+        _ => message[0] = c.pick(&[0, 4, 5, 6, 9, 10, 11, 0x49, 0x86, 0xFF]),
     }
 }

@@ -8,8 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use sluice_codec::{FrameHeader, HEADER_BYTES};
-use sluice_fuzz::{TARGETS, payload, payload_input};
+use sluice_fuzz::{TARGETS, message, payload, payload_input};
 use sluice_testkit::xorshift;
+use sluice_transport::fuzzing::reencode_message;
 
 /// Larger vectors teach a fuzzer nothing more.
 const MOST_BYTES: usize = 12_000;
@@ -45,9 +46,12 @@ fn every_input_passes() {
 
 #[test]
 fn the_corpus_has_messages_of_every_kind() {
-    let kind = |path: &PathBuf| fs::read(path).expect("an input").first().copied();
+    let kind = |path: &PathBuf| {
+        let message = fs::read(path).expect("an input");
+        reencode_message(&message).map(|_| message[0] & message::KIND)
+    };
     let kinds: BTreeSet<u8> = files(&root().join("message")).iter().filter_map(kind).collect();
-    assert!(kinds.is_superset(&(1..=9).collect()), "{kinds:?}");
+    assert!(kinds.is_superset(&(1..=10).collect()), "{kinds:?}");
 }
 
 /// Inputs with a few bytes changed, always the same ones: a short run without coverage.
@@ -97,13 +101,14 @@ fn write_corpus() {
         }
     }
     for (name, message) in messages() {
-        assert_eq!(sluice_transport::fuzzing::reencode_message(&message).as_ref(), Some(&message), "{name}");
+        assert_eq!(reencode_message(&message).as_ref(), Some(&message), "{name}");
         write("message", name, &message);
     }
     for seed in 1..=32u64 {
         let bytes = |words| (0..words).flat_map(|i| xorshift(seed << 20 | i).to_le_bytes()).collect::<Vec<u8>>();
         write("grammar", &format!("seed-{seed:02}"), &bytes(24 + seed * 2));
         write("rows", &format!("seed-{seed:02}"), &bytes(12 + seed * 2));
+        write("sealed", &format!("seed-{seed:02}"), &bytes(4 + seed * 2));
     }
     for seed in 1..=16u64 {
         let bytes = |words| (0..words).flat_map(|i| xorshift(seed << 20 | i).to_le_bytes()).collect::<Vec<u8>>();
@@ -114,9 +119,10 @@ fn write_corpus() {
 }
 
 /// A message of each kind, and a further one for blocks that are busy, as `transport::message` lays them out: kind,
-/// sender, body.
+/// sender, body, and the tag of an owner (0x80 in the kind) or a reader (0x40).
 fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let message = |kind: u8, body: &[&[u8]]| [&[kind][..], &7u64.to_le_bytes(), &body.concat()].concat();
+    let tagged = |kind, body: &[&[u8]]| message(kind, &[body, &[&2u64.to_le_bytes()[..], &[7; 32]]].concat());
     let (one, batch) = (1u16.to_le_bytes(), 9u64.to_le_bytes());
     let block = [&3u32.to_le_bytes()[..], &4u64.to_le_bytes(), &0u32.to_le_bytes(), &8u32.to_le_bytes()].concat();
     let key = [&5u64.to_le_bytes()[..], &3u16.to_le_bytes(), b"key"].concat();
@@ -124,16 +130,19 @@ fn messages() -> Vec<(&'static str, Vec<u8>)> {
     let found = [&[1][..], &one, &range, &[0, 0, 0]].concat();
     let busy = [2, 0, 0];
     vec![
-        ("hello", message(1, &[&4u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address"])),
+        ("hello", message(1, &[&6u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address", &[0xCD; 32]])),
+        ("hello-of-version-4", message(1, &[&4u16.to_le_bytes(), &1u32.to_le_bytes(), &[0xAB; 16], b"address"])),
         ("challenge", message(2, &[&[1; 16], &[2; 16], &[3; 32]])),
         ("proof", message(3, &[&[4; 32]])),
-        ("locate", message(4, &[&batch, &one, &batch, &block, &block])),
-        ("located", message(5, &[&batch, &one, &key, &2u32.to_le_bytes(), &found])),
-        ("located-busy", message(5, &[&batch, &one, &key, &3u32.to_le_bytes(), &busy, &found])),
-        ("done", message(6, &[&batch, &batch])),
+        ("locate", tagged(0x44, &[&batch, &one, &batch, &block, &block])),
+        ("located", tagged(0x85, &[&batch, &one, &key, &2u32.to_le_bytes(), &found])),
+        ("located-busy", tagged(0x85, &[&batch, &one, &key, &3u32.to_le_bytes(), &busy, &found])),
+        ("done", tagged(0x46, &[&batch, &batch])),
         ("refused", message(7, &[&1u32.to_le_bytes(), &2u32.to_le_bytes(), "wrong version".as_bytes()])),
-        ("sample", message(8, &[&batch, &[6; 64], b"key"])),
+        ("turned-away", message(10, &[&[1; 4], &[2; 4], &[3; 16], &[4; 32], b"no room"])),
+        ("sample", tagged(0x88, &[&batch, &[6; 64], b"key"])),
         ("closing", message(9, &[&3u32.to_le_bytes()])),
+        ("closing-of-a-session", tagged(0x89, &[&3u32.to_le_bytes()])),
     ]
 }
 

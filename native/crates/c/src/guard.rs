@@ -38,7 +38,7 @@ impl CallError {
             Self::Null(_) | Self::Argument(_) => INVALID,
             Self::Sink(_) => SINK,
             Self::Columns(error) => match error.kind {
-                ErrorKind::Invalid => INVALID,
+                ErrorKind::Invalid | ErrorKind::Value => INVALID,
                 ErrorKind::Unsupported => UNSUPPORTED,
                 ErrorKind::Producer => PRODUCER,
                 ErrorKind::Corrupt => CORRUPT,

@@ -39,6 +39,22 @@ impl ColumnDecoder {
         decoded
     }
 
+    /// The most bytes that the decoder holds while it decodes these frames; the arrays that it makes are not in it.
+    /// What is no frame counts nothing, nor what is behind it: it is an error of [`ColumnDecoder::decode`].
+    pub fn scratch_bound(frames: &[u8]) -> usize {
+        let (mut at, mut codec, mut bytes, mut rows) = (0, RETAINED_LIMIT, 0, 0);
+        while let Ok((header, frame)) = next_frame(&frames[at..]) {
+            let decoded = header.decoded_bytes as usize;
+            // Columns' slots are beside the codec's own scratch memory.
+            codec = codec.max(Decoder::scratch_bound(&header) + decoded);
+            bytes = bytes.max(decoded);
+            rows = rows.max(header.records as usize);
+            at += frame.len();
+        }
+        // `Rows`: the rows, their lengths, and their words, which are no more than the rows.
+        codec + 2 * bytes + rows * size_of::<u32>() + RETAINED_LIMIT
+    }
+
     /// Bytes of scratch memory that the decoder holds now.
     pub fn retained_bytes(&self) -> usize {
         self.decoder.retained_bytes() + self.rows.retained_bytes()
@@ -46,7 +62,7 @@ impl ColumnDecoder {
 
     fn decode_frames(&mut self, schema: &Schema, block: &[u8], most_rows: usize) -> Result<(OwnedArray, usize)> {
         let builders = schema.fields.iter().enumerate().map(|(i, field)| match field.index {
-            Some(_) => Err(ColumnError::unsupported(format!("column {i} ('{}') has a dictionary", field.name))),
+            Some(_) => Err(ColumnError::unsupported(format!("{} has a dictionary", field.place(i)))),
             None => Builder::new(field.ty, i),
         });
         let mut builders = builders.collect::<Result<Vec<_>>>()?;
@@ -74,7 +90,7 @@ impl ColumnDecoder {
         schema: &Schema,
         builders: &mut [Builder],
     ) -> Result<()> {
-        let place = |e: ColumnError, i: usize| e.at(format_args!("column {i} ('{}')", schema.fields[i].name));
+        let place = |e: ColumnError, i: usize| e.at(schema.fields[i].place(i));
         if let Some(columns) = self.decoder.decode_columns(frame, slots).map_err(undecoded)? {
             for (i, builder) in builders.iter_mut().enumerate() {
                 builder.append(&Decoded { columns: &columns, field: i }).map_err(|e| place(e, i))?;

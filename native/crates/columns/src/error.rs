@@ -9,6 +9,8 @@ pub enum ErrorKind {
     Invalid,
     /// They are right, but there is no way for them here: the rows must go another way.
     Unsupported,
+    /// The arrays are right, but one of their values is none that a row of Spark's can hold.
+    Value,
     /// A producer said that it failed.
     Producer,
     /// Bytes are no frames, or their rows are none of the schema.
@@ -38,8 +40,20 @@ impl ColumnError {
         Self::new(ErrorKind::Unsupported, what)
     }
 
+    pub(crate) fn value(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Value, what)
+    }
+
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, what)
+    }
+
+    /// The same error, of kind `to` if it is of kind `from`.
+    pub(crate) fn instead(mut self, from: ErrorKind, to: ErrorKind) -> Self {
+        if self.kind == from {
+            self.kind = to;
+        }
+        self
     }
 
     /// The same error, with the place where it was found before it.

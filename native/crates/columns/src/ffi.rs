@@ -2,7 +2,8 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html` define them.
 //!
 //! A struct is *released* when its `release` is null. Who owns a struct that is not must see to it that its `release`
-//! is called exactly once; [`crate::OwnedArray`] and [`crate::OwnedStream`] do.
+//! is called exactly once; [`crate::OwnedArray`] and [`crate::OwnedStream`] do. A callback returns: it must not unwind,
+//! and one that calls into a JVM must not leave an exception pending, as the next callback is called behind it.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;

@@ -12,7 +12,7 @@ use crate::bits::Bits;
 use crate::buffer::Buffer;
 use crate::column::{Column, INLINE_BYTES, SIXTEEN, Values, view_len, view_place};
 use crate::dictionary;
-use crate::error::{ColumnError, Result};
+use crate::error::{ColumnError, ErrorKind, Result};
 use crate::ffi::ArrowArray;
 use crate::format::{Layout, Type};
 use crate::room::{all_of, room};
@@ -49,9 +49,7 @@ pub(crate) unsafe fn columns(batch: &ArrowArray, schema: &Schema) -> Result<(Vec
         let child = unsafe { (*batch.children.add(i)).as_ref() };
         let child = child.ok_or_else(|| ColumnError::invalid("is not there"));
         // SAFETY: as the caller promises.
-        child
-            .and_then(|child| unsafe { field_column(child, field, offset, rows) })
-            .map_err(|e| e.at(format_args!("column {i} ('{}')", field.name)))
+        child.and_then(|child| unsafe { field_column(child, field, offset, rows) }).map_err(|e| e.at(field.place(i)))
     };
     let columns = schema.fields.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
     Ok((columns, rows))
@@ -93,7 +91,9 @@ unsafe fn field_column(array: &ArrowArray, field: &Field, skip: usize, rows: usi
         return Err(ColumnError::invalid("the dictionary's array has a dictionary, its schema has none"));
     }
     // SAFETY: as the caller promises.
-    let indices = unsafe { Source::of(array, index, skip, rows)?.column(index)? };
+    let indices = unsafe { Source::of(array, index, skip, rows)?.column(index) };
+    // An index that is too large for a long is beyond any dictionary.
+    let indices = indices.map_err(|e| e.instead(ErrorKind::Value, ErrorKind::Invalid))?;
     let len = number(values.length, "length of the dictionary")?;
     // SAFETY: as the caller promises.
     let values = unsafe { Source::of(values, field.ty, 0, len).and_then(|source| source.column(field.ty)) };
@@ -390,7 +390,7 @@ impl Conversion<'_> {
             if self.is_null(row) {
                 return Ok(0);
             }
-            word(value).map(|word| word as u64).ok_or_else(|| ColumnError::invalid(format!("row {row}: {what}")))
+            word(value).map(|word| word as u64).ok_or_else(|| ColumnError::value(format!("row {row}: {what}")))
         };
         Ok(Values::Words(all_of(values.iter().enumerate().map(of))?))
     }
@@ -422,7 +422,7 @@ impl Conversion<'_> {
     fn unsigned(&self, data: Buffer) -> Result<Values> {
         let too_large = |(row, value): (usize, &[u8; 8])| value[7] > 0x7F && !self.is_null(row);
         match data.values::<8>().iter().enumerate().position(too_large) {
-            Some(row) => Err(ColumnError::invalid(format!("row {row}: the number does not fit Spark's long"))),
+            Some(row) => Err(ColumnError::value(format!("row {row}: the number does not fit Spark's long"))),
             None => Ok(Values::Fixed { width: 8, data }),
         }
     }
@@ -435,7 +435,7 @@ impl Conversion<'_> {
             let nanos = value.last_chunk::<8>().map_or(0, |n| i64::from_le_bytes(*n));
             let micros = Scale::Over(1000).to_row(if self.is_null(row) { 0 } else { nanos });
             let Some(micros) = micros else {
-                return Err(ColumnError::invalid(format!("row {row}: {nanos} ns are no whole number of microseconds")));
+                return Err(ColumnError::value(format!("row {row}: {nanos} ns are no whole number of microseconds")));
             };
             bytes.extend_from_slice(months_and_days);
             bytes.extend_from_slice(&micros.to_le_bytes());

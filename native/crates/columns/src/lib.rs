@@ -9,6 +9,8 @@
 //! frames + Schema ─▶ ColumnDecoder ─▶ ArrowArray
 //! ```
 //!
+//! Where frames are made of pages of rows, as in a map task of Spark, [`PageFiller`] copies a batch's rows into them.
+//!
 //! The frames are those of the same rows as `UnsafeRow`s, byte for byte, and partitions are those that Spark gives such
 //! rows. So one stage of a shuffle may write columns and the next read rows, and the other way round. [`Type`] says
 //! which Spark type an Arrow type stands for.
@@ -35,11 +37,13 @@ mod huge_pages;
 mod import;
 mod order;
 mod owned;
+mod pages;
 pub mod partition;
 mod partitioned;
 mod room;
 mod rows;
 mod schema;
+mod separate;
 mod sizes;
 mod stream;
 mod units;
@@ -50,7 +54,9 @@ pub use encode::ColumnEncoder;
 pub use error::{ColumnError, ErrorKind};
 pub use format::{Layout, Type, Unit};
 pub use order::SortKey;
-pub use owned::{OwnedArray, OwnedStream};
+pub use owned::{OwnedArray, OwnedSchema, OwnedStream};
+pub use pages::{PageFiller, PageRows};
 pub use rows::RowId;
 pub use schema::{Field, Schema};
+pub use separate::Formats;
 pub use stream::BatchStream;

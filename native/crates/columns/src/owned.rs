@@ -78,7 +78,33 @@ impl Drop for OwnedArray {
 }
 
 /// A schema that is released when it is dropped.
-pub(crate) struct OwnedSchema(pub(crate) ArrowSchema);
+#[derive(Debug)]
+pub struct OwnedSchema(pub(crate) ArrowSchema);
+
+impl OwnedSchema {
+    /// Moves the schema out of `source`, which is left released.
+    ///
+    /// # Errors
+    /// When it is released already, or null.
+    ///
+    /// # Safety
+    /// `source` is null, or valid for reads and writes, and what it refers to is as the interface defines it.
+    pub unsafe fn take(source: *mut ArrowSchema) -> Result<Self> {
+        if source.is_null() {
+            return Err(ColumnError::invalid("the schema's address is null"));
+        }
+        // SAFETY: valid for reads and writes, as the caller promises; the source does not count as an owner afterwards.
+        let schema = unsafe {
+            let schema = source.read();
+            (*source).release = None;
+            schema
+        };
+        if schema.release.is_none() {
+            return Err(ColumnError::invalid("the schema has been released already"));
+        }
+        Ok(Self(schema))
+    }
+}
 
 impl Drop for OwnedSchema {
     fn drop(&mut self) {

@@ -72,10 +72,9 @@ impl Schema {
         }
         for (i, (before, here)) in self.fields.iter().zip(&other.fields).enumerate() {
             if before.ty != here.ty {
-                return Err(ColumnError::invalid(format!(
-                    "the schema changed: column {i} ('{}') is {:?}, {:?} before",
-                    here.name, here.ty, before.ty
-                )));
+                let (place, here, before) = (here.place(i), here.ty, before.ty);
+                let what = format!("the schema changed: {place} is {here:?}, {before:?} before");
+                return Err(ColumnError::invalid(what));
             }
         }
         Ok(())
@@ -83,9 +82,14 @@ impl Schema {
 }
 
 impl Field {
+    /// For messages: that it is column `i`, and its name if it has one.
+    pub(crate) fn place(&self, i: usize) -> String {
+        if self.name.is_empty() { format!("column {i}") } else { format!("column {i} ('{}')", self.name) }
+    }
+
     /// # Safety
     /// What the schema refers to is as the interface defines it.
-    unsafe fn read(schema: &ArrowSchema) -> Result<Self> {
+    pub(crate) unsafe fn read(schema: &ArrowSchema) -> Result<Self> {
         check_not_released(schema)?;
         // SAFETY: as the caller promises; a name is null or a string.
         let (format, name) = unsafe { (format_of(schema)?, owned::text(schema.name).unwrap_or_default()) };

@@ -165,15 +165,24 @@ fn dictionaries_that_do_not_fit() {
 
 #[test]
 fn values_that_rows_do_not_have() {
+    let value = |refused: (ErrorKind, String), message: &str| {
+        assert!(refused.0 == ErrorKind::Value && refused.1.contains(message), "{refused:?}");
+    };
     let wide =
         |v: i128| ArraySpec { length: 1, buffers: vec![None, Some(v.to_le_bytes().to_vec())], ..ArraySpec::default() };
-    assert_invalid(refused("d:18,2", 1, wide(i128::from(i64::MAX) + 1)), "row 0: the decimal has more than 18 digits");
-    assert_invalid(refused("L", 2, longs(&[1, -1])), "row 1: the number does not fit Spark's long");
-    assert_invalid(refused("tsn:", 2, longs(&[1000, 1001])), "row 1: the time is no whole number");
-    assert_invalid(refused("tss:UTC", 1, longs(&[i64::MAX])), "row 0: the time is no whole number");
-    assert_invalid(refused("tdm", 1, longs(&[1])), "row 0: the date is no whole number of days");
-    assert_invalid(refused("tdm", 1, longs(&[86_400_000 * (1 << 31)])), "row 0: the date is no whole number of days");
-    assert_invalid(refused("tin", 1, wide(1i128 << 64)), "1 ns are no whole number of microseconds");
+    value(refused("d:18,2", 1, wide(i128::from(i64::MAX) + 1)), "row 0: the decimal has more than 18 digits");
+    value(refused("L", 2, longs(&[1, -1])), "row 1: the number does not fit Spark's long");
+    value(refused("tsn:", 2, longs(&[1000, 1001])), "row 1: the time is no whole number");
+    value(refused("tss:UTC", 1, longs(&[i64::MAX])), "row 0: the time is no whole number");
+    value(refused("tdm", 1, longs(&[1])), "row 0: the date is no whole number of days");
+    value(refused("tdm", 1, longs(&[86_400_000 * (1 << 31)])), "row 0: the date is no whole number of days");
+    // Of an index it is an index outside.
+    let index = refused_batch(
+        &batch_of(1, vec![dictionary(&[-1], texts(&[0, 1], 1))]),
+        &SchemaSpec::batch(vec![SchemaSpec::dictionary("L", "u")]),
+    );
+    assert_invalid(index, "row 0: the number does not fit");
+    value(refused("tin", 1, wide(1i128 << 64)), "1 ns are no whole number of microseconds");
 }
 
 #[test]

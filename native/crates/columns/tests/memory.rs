@@ -60,6 +60,25 @@ fn large_frames_leave_no_large_buffers() {
     }
 }
 
+#[test]
+fn what_a_decoder_needs_is_known_before() {
+    let large = unsafe_row(&[Value::Bytes(vec![b'x'; 4 * RETAINED_LIMIT])]);
+    let small = unsafe_row(&[Value::Bytes(vec![b'x'; 40])]);
+    assert_eq!(ColumnDecoder::scratch_bound(&[]), 2 * RETAINED_LIMIT);
+    for options in [options()[0], options()[3]] {
+        let frames = |row: &Vec<u8>| row_frames(std::slice::from_ref(row), 1, options).concat();
+        let block = [frames(&small), frames(&large), frames(&small)].concat();
+        let bound = ColumnDecoder::scratch_bound(&block);
+        // The slots as columns, or the rows and their words.
+        assert!(bound > 2 * RETAINED_LIMIT + 2 * large.len(), "{bound} bytes");
+        // The frame alone, and what is no frame behind it.
+        assert_eq!(ColumnDecoder::scratch_bound(&[&frames(&large)[..], &[7; 100]].concat()), bound);
+        assert_eq!(ColumnDecoder::scratch_bound(&block[..block.len() - 1]), bound);
+        permitting(bound, || ColumnDecoder::new().decode(&schema(vec![SchemaSpec::of("u")]), &block, usize::MAX))
+            .expect("own frames");
+    }
+}
+
 /// A column of this many longs.
 fn longs(rows: usize) -> ArraySpec {
     ArraySpec { length: rows as i64, buffers: vec![None, Some(vec![7; rows * 8])], ..ArraySpec::default() }

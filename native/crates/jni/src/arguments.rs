@@ -57,6 +57,19 @@ impl Call<'_> {
         Ok(records.to_vec())
     }
 
+    /// Runs what may call Java, as the release callbacks of a producer do. Java must not be called while an exception
+    /// is pending: one that is, is thrown again afterwards.
+    pub(crate) fn with_nothing_thrown(&mut self, work: impl FnOnce()) -> Result<(), CallError> {
+        if !self.env.exception_check()? {
+            work();
+            return Ok(());
+        }
+        let thrown = self.env.exception_occurred()?;
+        self.env.exception_clear()?;
+        work();
+        Ok(self.env.throw(thrown)?)
+    }
+
     /// Writes `longs` to the start of `array`, which must have room for them.
     pub(crate) fn fill(&self, array: &JLongArray<'_>, longs: &[i64]) -> Result<(), CallError> {
         Ok(self.env.set_long_array_region(array, 0, longs)?)

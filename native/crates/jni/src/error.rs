@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sluice_codec::CodecError;
+use sluice_columns::ColumnError;
 use sluice_engine::{EngineError, ErrorKind};
 use sluice_mem::MemError;
 
@@ -40,6 +41,8 @@ pub(crate) enum Reason {
     Busy = -14,
     /// A sealed frame is not the one that was sealed for where it lies, or that was written to a spill file.
     NotAuthentic = -15,
+    /// Columns or values for which there is no way here: their rows must go another way.
+    Unsupported = -16,
 }
 
 /// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.
@@ -86,6 +89,19 @@ impl From<MemError> for CallError {
 impl From<CodecError> for CallError {
     fn from(e: CodecError) -> Self {
         Self::new(if e.is_not_authentic() { Reason::NotAuthentic } else { Reason::Corrupt }, e.to_string())
+    }
+}
+
+impl From<ColumnError> for CallError {
+    fn from(e: ColumnError) -> Self {
+        let reason = match e.kind {
+            sluice_columns::ErrorKind::Invalid | sluice_columns::ErrorKind::Producer => Reason::Invalid,
+            // Rows may have the value in another form: what Spark makes of it is Spark's to say.
+            sluice_columns::ErrorKind::Unsupported | sluice_columns::ErrorKind::Value => Reason::Unsupported,
+            sluice_columns::ErrorKind::Corrupt => Reason::Corrupt,
+            sluice_columns::ErrorKind::NoMemory => Reason::NoMemory,
+        };
+        Self::new(reason, e.to_string())
     }
 }
 

@@ -1,16 +1,17 @@
-//! The native methods of `io.sluice.nativebridge.NativeCore`, `NativeTransport` and `MemoryFile`; their javadoc is the
-//! contract.
+//! The native methods of `io.sluice.nativebridge.NativeCore`, `NativeColumns`, `NativeTransport` and `MemoryFile`;
+//! their javadoc is the contract.
 //!
 //! ```text
-//! Java ──▶ exports::native_methods! ──▶ guard ──▶ a function of memory, writer, reader, memory_file or transport
+//! Java ──▶ exports::native_methods! ──▶ guard ──▶ memory, writer, reader, columns, memory_file or transport
 //!          (symbol, types)              (errors, panics)      (arguments by way of arguments::Call)
 //! ```
 //!
 //! Every native method is declared with [`exports::native_methods`], which enters it through [`guard::guard`]: an error
 //! becomes its negative reason, a panic [`error::Reason::Panic`], and the error is kept for `lastErrorMessage`.
-//! Nothing here calls back into Java code.
+//! Nothing here calls Java code, but the release callback of a batch that came from Java may.
 
 mod arguments;
+mod columns;
 mod error;
 mod exports;
 mod guard;
@@ -29,7 +30,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 13;
+const ABI_VERSION: jint = 14;
 
 native_methods! {
     NativeCore {

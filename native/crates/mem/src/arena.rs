@@ -71,7 +71,8 @@ impl ArenaOptions {
     }
 }
 
-/// The only source of block memory. All methods may be called from any thread.
+/// The only source of block memory that this process reads and writes: of host memory, pinned or not. The memory of a
+/// GPU comes from a [`crate::DeviceArena`]. All methods may be called from any thread.
 ///
 /// Dropping an arena unmaps its free regions; memory under a raw lease that was never released stays mapped.
 #[derive(Debug)]
@@ -94,11 +95,21 @@ impl Arena {
         Self::with_provider(Arc::new(HostProvider::default()), &ArenaOptions::with_limit(limit))
     }
 
-    /// An arena over the regions of `provider`.
+    /// An arena over the regions of `provider`, which maps host memory, pinned or not.
+    ///
+    /// # Panics
+    /// With a provider of a GPU's memory, whose leases cannot be slices: [`crate::DeviceArena::with_provider`] takes
+    /// it.
     pub fn with_provider(provider: Arc<dyn Provider>, options: &ArenaOptions) -> Arc<Self> {
-        let MemoryKind::Host = provider.kind();
+        let arena = Self::of_any_kind(provider, options);
+        assert_eq!(arena.kind().device(), None, "an arena whose leases are slices, over a GPU's memory");
+        Arc::new(arena)
+    }
+
+    /// An arena over the regions of `provider`, whatever its kind: its leases may be addresses that only a GPU reads.
+    pub(crate) fn of_any_kind(provider: Arc<dyn Provider>, options: &ArenaOptions) -> Self {
         let shards = options.shards.clamp(1, 1 << 16);
-        Arc::new(Self {
+        Self {
             shards: shards as u32,
             budget: Budget::new(options.limit_bytes, shards),
             threads: ThreadArenas::new(shards),
@@ -109,7 +120,12 @@ impl Arena {
             last_refusal: Mutex::new(LastRefusal::default()),
             invalid_releases: AtomicU64::new(0),
             trace: options.trace.as_deref().and_then(start_trace),
-        })
+        }
+    }
+
+    /// The kind of memory of every lease.
+    pub fn kind(&self) -> MemoryKind {
+        self.global.kind()
     }
 
     /// Sets the limit on leased bytes. Below what is leased, new leases are refused until enough was released.
@@ -127,6 +143,13 @@ impl Arena {
     /// [`MemError::OutOfMemory`] when the limit, or the system, refuses. The limit counts whole blocks: up to 1/8 more
     /// than asked for, and multiples of 4 KiB above 120 KiB.
     pub fn lease_raw(&self, bytes: usize) -> Result<NonNull<u8>, MemError> {
+        // Its provenance was exposed by `MappedRegion::new`.
+        self.lease_as(bytes, |address| NonNull::new(std::ptr::with_exposed_provenance_mut(address)))
+    }
+
+    /// Leases memory as [`Self::lease_raw`] does. `own` makes of its address, which is not 0, what the caller gets.
+    #[inline(always)]
+    pub(crate) fn lease_as<T>(&self, bytes: usize, own: impl FnOnce(usize) -> Option<T>) -> Result<T, MemError> {
         if bytes > MAX_EXTENT_BYTES {
             return Err(self.refuse(bytes, RefusalCause::Size));
         }
@@ -134,19 +157,21 @@ impl Arena {
         if !self.budget.charge(shard, charged) {
             return Err(self.refuse(bytes, RefusalCause::Limit));
         }
-        let start: Option<NonNull<u8>> = self.find(shard, bytes, charged).and_then(|address| {
+        let lease = self.find(shard, bytes, charged).and_then(|address| {
             asan::unpoison(address, bytes);
-            // Its provenance was exposed by `MappedRegion::new`.
-            NonNull::new(std::ptr::with_exposed_provenance_mut(address))
+            if let Some(trace) = &self.trace {
+                trace.leased(address, bytes);
+            }
+            own(address)
         });
-        if let (Some(trace), Some(start)) = (&self.trace, start) {
-            trace.leased(start.as_ptr().addr(), bytes);
+        match lease {
+            Some(lease) => Ok(lease),
+            None => {
+                let refusal = self.refuse(bytes, RefusalCause::Provider);
+                self.budget.refund(shard, charged);
+                Err(refusal)
+            }
         }
-        start.ok_or_else(|| {
-            let refusal = self.refuse(bytes, RefusalCause::Provider);
-            self.budget.refund(shard, charged);
-            refusal
-        })
     }
 
     /// The calling thread's shard, of the thread arenas and of the budget.
@@ -156,6 +181,7 @@ impl Arena {
     }
 
     /// Finds memory; when the provider refuses a region, once more after the thread arenas gave up what they cache.
+    #[inline(always)]
     fn find(&self, shard: usize, bytes: usize, charged: usize) -> Option<usize> {
         self.try_find(shard, bytes, charged).or_else(|| {
             self.threads.reclaim(&self.global);
@@ -163,6 +189,7 @@ impl Arena {
         })
     }
 
+    #[inline(always)]
     fn try_find(&self, shard: usize, bytes: usize, charged: usize) -> Option<usize> {
         if bytes > MEDIUM_BYTES {
             self.global.lease_large(charged)
@@ -314,7 +341,7 @@ fn start_trace(path: &Path) -> Option<TraceRecorder> {
 }
 
 /// What a lease of `bytes` counts against the limit.
-fn charged_bytes(bytes: usize) -> usize {
+pub(crate) fn charged_bytes(bytes: usize) -> usize {
     if bytes > MEDIUM_BYTES {
         bytes.min(MAX_EXTENT_BYTES).next_multiple_of(GRANULE_BYTES)
     } else {

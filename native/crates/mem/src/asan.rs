@@ -13,12 +13,14 @@ mod region {
     }
 
     pub(crate) fn poison(address: usize, bytes: usize) {
-        // SAFETY: changes only what the sanitizer knows of these addresses, which the arena has mapped.
+        // SAFETY: changes only what the sanitizer knows of these addresses. A provider has mapped them for the arena,
+        // in this process or on a GPU, whose addresses this process uses for nothing else.
         unsafe { __asan_poison_memory_region(address, bytes) };
     }
 
     pub(crate) fn unpoison(address: usize, bytes: usize) {
-        // SAFETY: changes only what the sanitizer knows of these addresses, which the arena has mapped.
+        // SAFETY: changes only what the sanitizer knows of these addresses. A provider has mapped them for the arena,
+        // in this process or on a GPU, whose addresses this process uses for nothing else.
         unsafe { __asan_unpoison_memory_region(address, bytes) };
     }
 }

@@ -23,7 +23,7 @@
 
 use crate::asan;
 use crate::geometry::{GRANULE_BYTES, MAX_EXTENT_BYTES, PURGE_BYTES, SEGMENT_BYTES, SLOT_BYTES};
-use crate::provider::{MappedRegion, Provider};
+use crate::provider::{MappedRegion, MemoryKind, Provider};
 use crate::purge_schedule::{self, PurgeSchedule};
 use crate::region;
 use crate::residency::Purgeable;
@@ -50,6 +50,7 @@ pub(crate) struct GlobalOptions {
 #[derive(Debug)]
 pub(crate) struct GlobalArena {
     provider: Arc<dyn Provider>,
+    kind: MemoryKind,
     segments: SegmentTable,
     sub_arenas: SubArenas,
     /// Held while a region is being mapped, so that waiting threads share it instead of mapping one each; and during a
@@ -65,6 +66,7 @@ impl GlobalArena {
     /// An arena without regions.
     pub(crate) fn new(provider: Arc<dyn Provider>, options: GlobalOptions) -> Self {
         Self {
+            kind: provider.kind(),
             provider,
             segments: SegmentTable::new(),
             sub_arenas: SubArenas::new(options.sub_arenas, options.slack_bytes),
@@ -78,6 +80,11 @@ impl GlobalArena {
 
     pub(crate) fn segments(&self) -> &SegmentTable {
         &self.segments
+    }
+
+    /// The kind of memory of every region.
+    pub(crate) fn kind(&self) -> MemoryKind {
+        self.kind
     }
 
     pub(crate) fn purges(&self) -> &PurgeSchedule {
@@ -147,20 +154,25 @@ impl GlobalArena {
         if address.is_some() {
             return address;
         }
-        let bytes = (request.granules() * GRANULE_BYTES).next_multiple_of(SEGMENT_BYTES).max(self.region_bytes);
-        let region = match region::map(&*self.provider, bytes) {
-            Ok(region) => region,
-            Err(error) => {
-                *lock(&self.map_error) = Some(error.to_string());
-                return None;
-            }
-        };
+        let region = self.map_region((request.granules() * GRANULE_BYTES).next_multiple_of(SEGMENT_BYTES))?;
+        let bytes = region.bytes();
         asan::poison(region.address(), bytes);
         self.segments.cover(region.address(), bytes);
         self.reserved.fetch_add(bytes, Relaxed);
         let (address, unneeded) = self.sub_arenas.add_region_and_allocate(&self.segments, region, request);
         unneeded.into_iter().for_each(|region| self.unmap(region));
         address
+    }
+
+    /// Maps a region of the ordinary length, or of `least` bytes when that is more or the provider has no more: a GPU
+    /// that others use too may have no gigabyte in one piece.
+    #[cold]
+    #[inline(never)]
+    fn map_region(&self, least: usize) -> Option<MappedRegion> {
+        let map = |bytes: usize| region::map(&*self.provider, self.kind, bytes);
+        let ordinary = least.max(self.region_bytes);
+        let region = map(ordinary).or_else(|error| if ordinary > least { map(least) } else { Err(error) });
+        region.map_err(|error| *lock(&self.map_error) = Some(error.to_string())).ok()
     }
 
     /// Unmaps every wholly free region beyond `keep_bytes`.

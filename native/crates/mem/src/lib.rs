@@ -7,7 +7,7 @@
 //!        │                                                                          │ allocated from, returned to
 //!        └── larger ─────────────────────── GlobalArena: extents of 4 KiB granules ─┘
 //!                                               │ SubArenas: regions of 64 MiB and more, one lock each
-//!                                           Provider: host memory, or another kind (registered, pinned, device)
+//!                                           Provider: host memory, pinned host memory, or a GPU's
 //! ```
 //!
 //! # Invariants
@@ -27,23 +27,31 @@
 //! # What it does not do
 //! No waiting (a refusal is an error; whether to wait is up to the caller), no zeroing, no
 //! reallocation, no use as Rust's global allocator. Reserved bytes may exceed the limit by rounding to regions and by
-//! fragmentation. A limit on mapped bytes, counts of regions and the like can be put around a [`Provider`]; the limit
-//! on leased bytes and [`Statistics`] are parts of the arena, because a limit around it could not take back what shards
-//! cache. A trace of all calls can be recorded ([`ArenaOptions::trace`]).
+//! fragmentation. A limit on mapped bytes, counts of regions and a call before a refusal are put around a [`Provider`]
+//! ([`LimitedProvider`], [`MeteredProvider`], [`CallbackProvider`]); the limit on leased bytes and [`Statistics`] are
+//! parts of the arena, because a limit around it could not take back what shards cache. It neither reads nor writes
+//! what it leases, so it also manages memory that this process cannot reach: a [`DeviceArena`] is this arena over a
+//! GPU's memory, and its leases have addresses but no slices. A trace of all calls can be recorded
+//! ([`ArenaOptions::trace`]).
 
 mod arena;
 mod asan;
 mod audit;
+mod block;
 mod budget;
+mod callback_provider;
+mod device_arena;
 mod error;
 mod extent;
 mod geometry;
 mod global;
 mod host;
 mod lease;
+mod limited_provider;
 mod log_linear;
 #[cfg(all(test, loom))]
 mod loom_models;
+mod metered_provider;
 mod os;
 mod provider;
 mod purge_schedule;
@@ -64,10 +72,15 @@ mod thread_slot;
 mod trace;
 
 pub use arena::{Arena, ArenaOptions};
+pub use block::Block;
+pub use callback_provider::CallbackProvider;
+pub use device_arena::{DeviceArena, DeviceLease};
 pub use error::MemError;
 pub use geometry::{ALIGN_BYTES, SEGMENT_BYTES};
 pub use host::HostProvider;
 pub use lease::Lease;
+pub use limited_provider::LimitedProvider;
+pub use metered_provider::{MapStatistics, MeteredProvider};
 pub use provider::{MapError, MappedRegion, MemoryKind, Provider};
 pub use registrable::{RegisteredRegion, RegistrableProvider, Registrar};
 pub use stats::{RefusalCause, Statistics};

@@ -2,7 +2,7 @@
 
 use crate::extent::Extent;
 use crate::geometry::{ADDRESS_END, GRANULE_BYTES, SEGMENT_BYTES};
-use crate::provider::{MapError, MappedRegion, Provider};
+use crate::provider::{MapError, MappedRegion, MemoryKind, Provider};
 use crate::segment::Tag;
 use crate::segment_lookup::SegmentLookup;
 use std::collections::BTreeMap;
@@ -37,15 +37,18 @@ pub(crate) fn extent_of(region: &MappedRegion) -> Extent {
     Extent { start: region.address() / GRANULE_BYTES, granules: region.bytes() / GRANULE_BYTES }
 }
 
-/// Asks the provider for a region and refuses one that breaks its contract.
-pub(crate) fn map(provider: &dyn Provider, bytes: usize) -> Result<MappedRegion, MapError> {
+/// Asks the provider for a region of memory of `kind` and refuses one that breaks its contract.
+pub(crate) fn map(provider: &dyn Provider, kind: MemoryKind, bytes: usize) -> Result<MappedRegion, MapError> {
     let region = provider.map(bytes)?;
     let end = region.address().checked_add(region.bytes());
-    let inside = end.is_some_and(|end| end <= ADDRESS_END);
-    if inside && region.bytes() == bytes && region.address().is_multiple_of(SEGMENT_BYTES) {
+    let inside = region.address() > 0 && end.is_some_and(|end| end <= ADDRESS_END);
+    let shaped = inside && region.bytes() == bytes && region.address().is_multiple_of(SEGMENT_BYTES);
+    // Of memory that this process cannot read, a lease must never become a slice.
+    if shaped && region.device() == kind.device() {
         return Ok(region);
     }
-    let reason = format!("the provider mapped {} bytes at {:#x}", region.bytes(), region.address());
+    let what = region.device().map_or("of this process".to_owned(), |ordinal| format!("of GPU {ordinal}"));
+    let reason = format!("the provider mapped {} bytes {what} at {:#x}", region.bytes(), region.address());
     provider.unmap(region);
     Err(MapError { bytes, reason })
 }

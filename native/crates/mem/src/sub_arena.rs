@@ -240,15 +240,14 @@ impl SubArena {
         self.remove_region(segments, whole)
     }
 
-    /// Adds a region of which [`Self::allocate`] uses a part next.
-    pub(crate) fn add_region(&mut self, segments: &SegmentLookup<'_>, slack: &Slack, region: MappedRegion) {
+    /// Adds a region, wholly free, that the slack has counted.
+    pub(crate) fn add_region(&mut self, segments: &SegmentLookup<'_>, region: MappedRegion) {
         let extent = region::extent_of(&region);
         segments.open_region(extent.start, extent.granules, self.number);
         self.regions.insert(region);
         self.free.insert(extent);
         tag_free(segments, extent);
         self.idle += extent.granules;
-        slack.add(extent.granules);
     }
 
     /// Takes a run of purgeable units out of the free extents, until [`Self::attach_purged`].

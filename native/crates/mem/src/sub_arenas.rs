@@ -113,8 +113,8 @@ impl SubArenas {
     }
 
     /// Adds a new region to the calling thread's own sub-arena and allocates from it. If that sub-arena has had enough
-    /// memory released since it was asked, the request is served from there, and the new region is returned to be
-    /// unmapped.
+    /// memory released since it was asked, the request is served from there, and the new region is kept when the slack
+    /// allows it. Else it is returned to be unmapped, which the lease then waits for.
     pub(crate) fn add_region_and_allocate(
         &self,
         segments: &SegmentTable,
@@ -124,9 +124,14 @@ impl SubArenas {
         let segments = &SegmentLookup::new(segments);
         self.change(self.own(), |sub_arena| {
             if let Some(address) = sub_arena.allocate(segments, &self.slack, request) {
-                return (Some(address), Some(region));
+                if !self.slack.keep(region.bytes() / GRANULE_BYTES) {
+                    return (Some(address), Some(region));
+                }
+                sub_arena.add_region(segments, region);
+                return (Some(address), None);
             }
-            sub_arena.add_region(segments, &self.slack, region);
+            self.slack.add(region.bytes() / GRANULE_BYTES);
+            sub_arena.add_region(segments, region);
             (sub_arena.allocate(segments, &self.slack, request), None)
         })
     }

@@ -1,39 +1,20 @@
 //! An arena that is 95 % full, with the size distribution of the seed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "suite/subject.rs"]
+mod subject;
+#[path = "suite/fragmentation.rs"]
+mod suite;
 mod support;
 
-use sluice_mem::{Arena, Lease, Provider, SEGMENT_BYTES};
+use sluice_mem::{Arena, Provider, SEGMENT_BYTES};
 use std::sync::Arc;
-use support::{FixedProvider, Random, host_arena, options};
+use suite::{FULL, churn};
+use support::{FixedProvider, Random, host_arena};
 
-const FULL: usize = 4 * SEGMENT_BYTES;
 const TARGET: usize = FULL / 100 * 95;
 /// More than any size of the distribution counts.
 const LARGEST: usize = 5 << 20;
-
-/// Leases and releases at random around [`TARGET`] bytes: (leases tried, refused).
-fn churn(arena: &Arc<Arena>, steps: usize) -> (usize, usize) {
-    let mut random = Random(7);
-    let mut leases: Vec<Lease> = Vec::new();
-    let (mut tried, mut refused) = (0, 0);
-    for step in 0..steps {
-        while arena.leased_bytes() + LARGEST > TARGET {
-            leases.swap_remove(random.below(leases.len()));
-        }
-        tried += 1;
-        match arena.lease(random.seed_size()) {
-            Ok(lease) => leases.push(lease),
-            Err(_) => refused += 1,
-        }
-        if step % 500 == 0 {
-            arena.check_quiet().unwrap();
-        }
-    }
-    drop(leases);
-    arena.check_quiet().unwrap();
-    (tried, refused)
-}
 
 #[test]
 fn within_the_limit_nothing_is_refused_and_little_is_wasted() {
@@ -64,15 +45,9 @@ fn reserved_memory_stays_near_what_is_leased() {
 #[test]
 fn a_pool_of_fixed_size_works_at_95_percent() {
     let provider = Arc::new(FixedProvider::new(FULL));
-    let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options(usize::MAX));
-    let (tried, refused) = churn(&arena, 30_000);
-    println!("{refused} of {tried} leases refused for fragmentation");
-    // A quarter of the leases is above 2 MB in a pool of 256 MiB that cannot grow: the last 5 % of it are many small
-    // gaps. Best fit, this arena's, was measured at 8 %; address-ordered first fit at 27 %.
-    assert!(refused * 8 <= tried, "{refused} of {tried}");
-    let whole: Vec<_> = (0..4).map(|_| arena.lease(SEGMENT_BYTES).unwrap()).collect();
-    assert_eq!(arena.statistics().refused_by_provider, refused as u64);
-    drop(whole);
-    arena.trim(0);
+    let make = |options: &sluice_mem::ArenaOptions| -> Box<dyn subject::Subject> {
+        Box::new(Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, options))
+    };
+    suite::a_pool_of_fixed_size_works_at_95_percent(&make, 30_000);
     assert_eq!(provider.mapped_bytes(), 0);
 }

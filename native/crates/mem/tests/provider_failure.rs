@@ -24,6 +24,18 @@ fn a_refusal_is_out_of_memory_and_changes_nothing() {
     arena.check_quiet().unwrap();
 }
 
+#[test]
+fn where_there_is_no_ordinary_region_a_smaller_one_does() {
+    let provider = Arc::new(FixedProvider::new(3 * SEGMENT_BYTES));
+    let options = sluice_mem::ArenaOptions { region_bytes: 2 * SEGMENT_BYTES, ..options(1 << 30) };
+    let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options);
+    let leases = [2, 1].map(|segments| arena.lease(segments * SEGMENT_BYTES).unwrap());
+    assert_eq!((arena.statistics().regions, provider.mapped_bytes()), (2, 3 * SEGMENT_BYTES));
+    assert!(arena.lease(1).is_err() && arena.last_map_error().unwrap().contains("67108864 bytes"), "of the second try");
+    drop(leases);
+    arena.check_quiet().unwrap();
+}
+
 fn leased(error: &MemError) -> usize {
     match error {
         MemError::OutOfMemory { leased, .. } => *leased,

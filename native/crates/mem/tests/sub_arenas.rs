@@ -5,7 +5,8 @@
 mod support;
 
 use sluice_mem::{Arena, ArenaOptions, Lease, MapError, MappedRegion, MemoryKind, Provider, SEGMENT_BYTES};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use support::{AdjacentProvider, FixedProvider, PLAIN_HOST, Random, options};
 
 const THREADS: usize = 6;
@@ -154,4 +155,54 @@ fn regions_of_threads_that_ended_are_used_by_all() {
     drop(receive.try_iter().collect::<Vec<_>>());
     drop([0, 1].map(|_| arena.lease(SEGMENT_BYTES).unwrap()));
     arena.check_quiet().unwrap();
+}
+
+/// While it maps its second region, the lease that fills the first one is released.
+#[derive(Debug)]
+struct ReleasingProvider {
+    arena: OnceLock<Arc<Arena>>,
+    lease: AtomicUsize,
+    unmaps: AtomicUsize,
+}
+
+impl Provider for ReleasingProvider {
+    fn kind(&self) -> MemoryKind {
+        MemoryKind::Host
+    }
+
+    fn map(&self, bytes: usize) -> Result<MappedRegion, MapError> {
+        match self.lease.swap(0, SeqCst) {
+            0 => {}
+            lease => self.arena.get().unwrap().release_raw(lease).unwrap(),
+        }
+        PLAIN_HOST.map(bytes)
+    }
+
+    fn unmap(&self, region: MappedRegion) {
+        self.unmaps.fetch_add(1, SeqCst);
+        PLAIN_HOST.unmap(region);
+    }
+}
+
+#[test]
+fn a_region_that_turns_out_not_to_be_needed_is_kept_within_the_slack() {
+    for (slack, kept) in [(4, 2), (0, 1)] {
+        let zero = || AtomicUsize::new(0);
+        let provider = Arc::new(ReleasingProvider { arena: OnceLock::new(), lease: zero(), unmaps: zero() });
+        let slack_bytes = Some(slack * SEGMENT_BYTES);
+        let options = ArenaOptions { slack_bytes, purge_interval: None, ..options(usize::MAX) };
+        let arena = Arena::with_provider(Arc::clone(&provider) as Arc<dyn Provider>, &options);
+        provider.arena.set(Arc::clone(&arena)).unwrap();
+        let small = arena.lease(1 << 20).unwrap();
+        let first = arena.lease_raw(60 << 20).unwrap();
+        provider.lease.store(first.as_ptr().expose_provenance(), SeqCst);
+        let second = arena.lease(40 << 20).unwrap();
+        assert_eq!(second.as_ptr(), first.as_ptr(), "the second region was not needed");
+        assert_eq!((arena.reserved_bytes() / SEGMENT_BYTES, provider.unmaps.load(SeqCst)), (kept, 2 - kept));
+        arena.check_quiet().unwrap();
+        drop((small, second));
+        arena.trim(0);
+        arena.check_quiet().unwrap();
+        assert_eq!(arena.reserved_bytes(), 0);
+    }
 }

@@ -18,9 +18,11 @@ use crate::options::Machine;
 use crate::owner::Owner;
 use crate::proof::{Secret, random_instance};
 use crate::reader::Reader;
+use crate::refusals::Refusals;
 use crate::regions::MappedRegions;
 use crate::registration_trial::try_directories;
 use crate::statistics::Statistic;
+use crate::tags::Tags;
 use crate::wire::{Event, Wire, WireError};
 
 pub use crate::options::TransportOptions;
@@ -38,11 +40,15 @@ pub(crate) struct Agent<W: Wire> {
     owner: Owner,
     reader: Reader,
     links: Links,
+    tags: Tags,
     connection_idle: Duration,
     events: Vec<Event>,
     checked: Option<Instant>,
     turns: u64,
     malformed: MalformedSenders,
+    refusals: Refusals,
+    /// Whether a greeting with a wrong proof has been logged.
+    wrong_proof_told: bool,
 }
 
 /// A turn that takes longer, or that comes later, is a pause of this process.
@@ -93,7 +99,7 @@ impl<W: Wire> Agent<W> {
         let reader = Reader::new(instance, address.clone(), secret, arena, completions, options.timeout);
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
-        let (events, checked, turns, malformed) = Default::default();
+        let (events, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
         Ok(Self {
             wire,
             shared,
@@ -102,11 +108,14 @@ impl<W: Wire> Agent<W> {
             owner,
             reader,
             links,
+            tags: Tags::default(),
             connection_idle,
             events,
             checked,
             turns,
             malformed,
+            refusals,
+            wrong_proof_told,
         })
     }
 
@@ -235,7 +244,7 @@ impl<W: Wire> Agent<W> {
         for other in self.links.others() {
             self.close_link(other, Failure::Peer, "the transport was stopped");
         }
-        self.links.close_refusals(&mut self.wire);
+        self.refusals.close(&mut self.wire);
         // Reads must end before their leases are released.
         let end = Instant::now() + Duration::from_secs(1);
         let mut events = Vec::new();

@@ -15,7 +15,8 @@
 //! # Invariants
 //! 1. Every block of an accepted fetch ends in exactly one completion, unless the transport is stopped first.
 //! 2. A reader is told of no location and no key before it has proven that it knows the application's secret, and asks
-//!    for none before the owner has.
+//!    for none before the owner has. No connection is opened for a process that has not, but for a few that carry a
+//!    refusal; what follows the proofs has tags (`tags.rs`).
 //! 3. What a reader was told of stays mapped and registered until it says DONE or the connection is closed on the
 //!    owner's side. Withdrawing an output ends it for new questions only.
 //! 4. A lease is not given back while a read may write to it.
@@ -51,11 +52,13 @@ mod owner;
 mod plan;
 mod proof;
 mod reader;
+mod refusals;
 mod regions;
 mod registration_trial;
 mod sample;
 mod shared;
 mod statistics;
+mod tags;
 mod transport;
 mod wire;
 

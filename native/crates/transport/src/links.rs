@@ -7,10 +7,13 @@
 //! closes endpoints until it has the same; one with a larger number refuses and tells its own, and the sender catches
 //! up.
 //!
-//! **Limit.** A process that asks for a connection beyond the limit gets REFUSED over a connection that is opened only
-//! for that message. There are at most [`MAX_REFUSALS`] of these at once.
+//! **Limit.** A process that asks for a connection beyond the limit is refused over a connection that is opened only
+//! for that message ([`crate::refusals`]).
+//!
+//! **Greetings.** HELLO's nonce begins with the number of the reader's greeting, which grows. A greeting that is not
+//! later than the last one of the same reader was recorded by somebody else and sent again.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use crate::message::InstanceId;
@@ -25,10 +28,6 @@ const MAX_HEARD: usize = 16_384;
 /// A connection that was used within this time is not closed to make room for another. Without this, two peers that
 /// compete for the last place would close each other's connection before either has its answer.
 const SHORTEST_IDLE: Duration = Duration::from_secs(1);
-/// Connections at once that are opened only to send a refusal.
-const MAX_REFUSALS: usize = 16;
-/// How long such a connection stays, so that the refusal gets through.
-const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// An open connection.
 struct Link {
@@ -36,6 +35,13 @@ struct Link {
     used: Instant,
     /// Its place in the order of last use.
     place: u64,
+}
+
+/// What another process has proven that it has sent: the greatest numbers.
+#[derive(Default)]
+struct Heard {
+    connection: u32,
+    greeting: u64,
 }
 
 /// Connections by what is at their other end.
@@ -46,17 +52,16 @@ pub(crate) struct Links {
     /// Used least recently first.
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
-    /// The greatest number that each process has sent, of about [`MAX_HEARD`], because anybody can send in the name of
-    /// ever new ones. Kept after a connection is closed, because the wire's count of openings goes on too.
-    heard: HashMap<InstanceId, u32>,
-    refusals: VecDeque<(Instant, Endpoint)>,
+    /// Of about [`MAX_HEARD`] processes, because an application may have ever new executors. Kept after a connection is
+    /// closed, because the wire's count of openings goes on too.
+    heard: HashMap<InstanceId, Heard>,
 }
 
 impl Links {
     /// `limit`: the most connections at once, at least 1.
     pub(crate) fn new(limit: usize) -> Self {
-        let (open, by_endpoint, by_use, uses, heard, refusals) = Default::default();
-        Self { limit: limit.max(1), open, by_endpoint, by_use, uses, heard, refusals }
+        let (open, by_endpoint, by_use, uses, heard) = Default::default();
+        Self { limit: limit.max(1), open, by_endpoint, by_use, uses, heard }
     }
 
     /// The open connection to another process.
@@ -89,14 +94,28 @@ impl Links {
         self.open.contains_key(&other) || self.open.len() < self.limit
     }
 
-    /// Notes the number that another process has sent: how many endpoints to this process it has opened.
+    /// Notes the number that another process has sent: how many endpoints to this process it has opened. Only of
+    /// messages that are proven to be its own: a number that is too large would stay, and each connection would cost
+    /// [`CATCH_UP`] openings.
     pub(crate) fn hear(&mut self, other: InstanceId, number: u32) {
+        let heard = self.heard(other);
+        heard.connection = number.max(heard.connection);
+    }
+
+    /// Notes a reader's greeting; whether it is later than all before.
+    pub(crate) fn hear_greeting(&mut self, reader: InstanceId, greeting: u64) -> bool {
+        let heard = self.heard(reader);
+        let is_later = greeting > heard.greeting;
+        heard.greeting = greeting.max(heard.greeting);
+        is_later
+    }
+
+    fn heard(&mut self, other: InstanceId) -> &mut Heard {
         if self.heard.len() >= MAX_HEARD && !self.heard.contains_key(&other) {
             let forgotten = self.heard.keys().find(|known| !self.open.contains_key(known)).copied();
             forgotten.into_iter().for_each(|known| _ = self.heard.remove(&known));
         }
-        let heard = self.heard.entry(other).or_default();
-        *heard = number.max(*heard);
+        self.heard.entry(other).or_default()
     }
 
     /// Notes that a message or a read has passed over the connection to another process, if there is one.
@@ -120,7 +139,7 @@ impl Links {
         if let Some(opened) = self.get(other) {
             return Ok(opened);
         }
-        let heard = self.heard.get(&other).copied().unwrap_or_default();
+        let heard = self.heard.get(&other).map_or(0, |heard| heard.connection);
         let mut opened = wire.open(wire_address)?;
         for _ in 1..CATCH_UP {
             if opened.number >= heard {
@@ -175,32 +194,6 @@ impl Links {
 
     fn idle_time(&self, other: InstanceId, now: Instant) -> Duration {
         self.open.get(&other).map_or(Duration::ZERO, |link| now.saturating_duration_since(link.used))
-    }
-
-    /// Opens a connection for a REFUSED message; `None` when [`MAX_REFUSALS`] are open or it cannot be opened.
-    /// [`Links::end_refusals`] closes it.
-    pub(crate) fn open_refusal<W: Wire>(&mut self, wire: &mut W, wire_address: &[u8], now: Instant) -> Option<Opened> {
-        if self.refusals.len() >= MAX_REFUSALS {
-            return None;
-        }
-        let opened = wire.open(wire_address).ok()?;
-        self.refusals.push_back((now, opened.endpoint));
-        Some(opened)
-    }
-
-    /// Closes the connections of refusals that have been open for [`REFUSAL_TIME`].
-    pub(crate) fn end_refusals<W: Wire>(&mut self, wire: &mut W, now: Instant) {
-        while let Some((since, endpoint)) = self.refusals.front().copied()
-            && now.saturating_duration_since(since) >= REFUSAL_TIME
-        {
-            self.refusals.pop_front();
-            wire.close(endpoint);
-        }
-    }
-
-    /// Closes the connections of all refusals.
-    pub(crate) fn close_refusals<W: Wire>(&mut self, wire: &mut W) {
-        self.refusals.drain(..).for_each(|(_, endpoint)| wire.close(endpoint));
     }
 }
 

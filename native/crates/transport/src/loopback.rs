@@ -1,11 +1,14 @@
 //! A wire within one process, with a clock of its own and faults to order: the protocol's tests run on it the same
 //! every time. It keeps what [`Wire`] promises, and fails reads of memory that is not registered.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::wire::{Endpoint, Event, Get, Opened, Region, Waker, Wire, WireError};
+
+/// Closed connections that are remembered before those of which nothing is under way are forgotten.
+const MOST_CLOSED: usize = 64;
 
 /// What can go wrong.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +32,7 @@ struct State {
     next: u64,
     faults: Faults,
     nodes: HashMap<u64, Node>,
-    connections: Vec<Connection>,
+    connections: BTreeMap<u64, Connection>,
     /// By the node that opens and the node that it opens to.
     openings: HashMap<(u64, u64), u32>,
     regions: HashMap<Region, (u64, u64, u64)>,
@@ -40,9 +43,9 @@ struct Node {
     silent: bool,
     /// Calls of its wire since they were last taken.
     calls: usize,
-    inbox: VecDeque<(Duration, usize, Event)>,
+    inbox: VecDeque<(Duration, u64, Event)>,
     /// When the last message of a connection arrives: they keep their order.
-    arrivals: HashMap<usize, Duration>,
+    arrivals: HashMap<u64, Duration>,
     reads: Vec<Read>,
 }
 
@@ -58,7 +61,7 @@ struct Connection {
 struct Read {
     due: Duration,
     token: u64,
-    connection: Option<usize>,
+    connection: Option<u64>,
     region: Region,
     remote: u64,
     local: usize,
@@ -100,11 +103,9 @@ impl Network {
     pub fn kill(&self, address: &[u8]) {
         let mut state = self.lock();
         let Some(node) = node_of(address) else { return };
-        for connection in 0..state.connections.len() {
-            if state.connections[connection].nodes.contains(&node) {
-                state.fail(connection, "the peer is gone");
-            }
-        }
+        let of_node = state.connections.iter().filter(|(_, connection)| connection.nodes.contains(&node));
+        let of_node: Vec<u64> = of_node.map(|(number, _)| *number).collect();
+        of_node.into_iter().for_each(|connection| state.fail(connection, "the peer is gone"));
         state.nodes.remove(&node);
         state.regions.retain(|_, (owner, _, _)| *owner != node);
     }
@@ -131,7 +132,7 @@ impl Network {
 
     /// Connections that are open on any side.
     pub fn connections(&self) -> usize {
-        self.lock().connections.iter().filter(|connection| !connection.closed).count()
+        self.lock().connections.values().filter(|connection| !connection.closed).count()
     }
 }
 
@@ -157,10 +158,28 @@ impl State {
         self.now + Duration::from_micros(if longest == 0 { 0 } else { self.chance() % (longest + 1) })
     }
 
-    fn of_end(&self, node: u64, endpoint: Endpoint) -> Option<usize> {
-        self.connections.iter().position(|connection| {
+    fn of_end(&self, node: u64, endpoint: Endpoint) -> Option<u64> {
+        let is_end = |connection: &Connection| {
             !connection.closed && (0..2).any(|i| connection.nodes[i] == node && connection.ends[i] == Some(endpoint))
-        })
+        };
+        self.connections.iter().find(|(_, connection)| is_end(connection)).map(|(number, _)| *number)
+    }
+
+    /// Whether a connection was closed or has failed; one that is forgotten was.
+    fn is_closed(&self, connection: Option<u64>) -> bool {
+        connection.and_then(|number| self.connections.get(&number)).is_none_or(|connection| connection.closed)
+    }
+
+    /// Forgets closed connections of which nothing is under way, when there are many.
+    fn forget_closed(&mut self) {
+        if self.connections.values().filter(|connection| connection.closed).count() < MOST_CLOSED {
+            return;
+        }
+        let used: HashSet<u64> =
+            self.nodes.values().flat_map(|node| node.inbox.iter().map(|(_, connection, _)| *connection)).collect();
+        self.connections.retain(|number, connection| !connection.closed || used.contains(number));
+        let Self { nodes, connections, .. } = self;
+        nodes.values_mut().for_each(|node| node.arrivals.retain(|number, _| connections.contains_key(number)));
     }
 
     fn is_silent(&self, node: u64) -> bool {
@@ -168,8 +187,8 @@ impl State {
     }
 
     /// Ends a connection for both sides; those that have opened it hear of it.
-    fn fail(&mut self, index: usize, why: &str) {
-        let connection = &mut self.connections[index];
+    fn fail(&mut self, number: u64, why: &str) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
         if std::mem::replace(&mut connection.closed, true) {
             return;
         }
@@ -180,15 +199,15 @@ impl State {
             let event = Event::Failed { endpoint, error: WireError(why.into()) };
             if let Some(node) = self.nodes.get_mut(&node).filter(|node| !node.silent) {
                 // After what was sent before.
-                let due = node.arrivals.get(&index).map_or(now, |last| now.max(*last));
-                node.inbox.push_back((due, index, event));
+                let due = node.arrivals.get(&number).map_or(now, |last| now.max(*last));
+                node.inbox.push_back((due, number, event));
             }
         }
     }
 
     fn read(&mut self, read: &Read) -> Result<(), WireError> {
         let error = |why: &str| Err(WireError(why.into()));
-        if read.connection.is_none_or(|connection| self.connections[connection].closed) {
+        if self.is_closed(read.connection) {
             return error("the connection is closed");
         }
         let Some((_, address, bytes)) = self.regions.get(&read.region) else {
@@ -247,53 +266,51 @@ impl Wire for Loopback {
         let number = state.openings.entry((self.node, other)).or_default();
         *number += 1;
         let number = *number;
-        let joined = state.connections.iter_mut().find(|connection| {
+        let joined = state.connections.values_mut().find(|connection| {
             !connection.closed && connection.nodes == [other, self.node] && connection.number == number
         });
         match joined {
             Some(connection) => connection.ends[1] = Some(endpoint),
-            None => state.connections.push(Connection {
-                number,
-                nodes: [self.node, other],
-                ends: [Some(endpoint), None],
-                closed: false,
-                closed_by: None,
-            }),
+            None => {
+                state.forget_closed();
+                let (nodes, ends) = ([self.node, other], [Some(endpoint), None]);
+                state
+                    .connections
+                    .insert(endpoint.0, Connection { number, nodes, ends, closed: false, closed_by: None });
+            }
         }
         Ok(Opened { endpoint, number })
     }
 
     fn close(&mut self, endpoint: Endpoint) {
         let mut state = self.call();
-        let Some(index) = state.of_end(self.node, endpoint) else { return };
-        for end in &mut state.connections[index].ends {
-            if *end == Some(endpoint) {
-                *end = None;
-            }
-        }
+        let Some(number) = state.of_end(self.node, endpoint) else { return };
         let node = self.node;
-        state.connections[index].closed_by = Some(node);
-        state.fail(index, "the peer has closed the connection");
+        if let Some(connection) = state.connections.get_mut(&number) {
+            connection.ends.iter_mut().filter(|end| **end == Some(endpoint)).for_each(|end| *end = None);
+            connection.closed_by = Some(node);
+        }
+        state.fail(number, "the peer has closed the connection");
     }
 
     fn send(&mut self, endpoint: Endpoint, message: Vec<u8>) {
         let mut state = self.call();
-        let Some(index) = state.of_end(self.node, endpoint) else { return };
+        let Some(number) = state.of_end(self.node, endpoint) else { return };
         let failing = state.faults.failing_messages;
         if state.one_of_thousand(failing) {
-            state.fail(index, "the connection was reset");
+            state.fail(number, "the connection was reset");
             return;
         }
-        let nodes = state.connections[index].nodes;
+        let Some(nodes) = state.connections.get(&number).map(|connection| connection.nodes) else { return };
         let to = if nodes[0] == self.node { nodes[1] } else { nodes[0] };
         if state.is_silent(to) || state.is_silent(self.node) {
             return;
         }
         let due = state.due();
         if let Some(node) = state.nodes.get_mut(&to) {
-            let last = node.arrivals.entry(index).or_default();
+            let last = node.arrivals.entry(number).or_default();
             *last = due.max(*last);
-            node.inbox.push_back((*last, index, Event::Message(message)));
+            node.inbox.push_back((*last, number, Event::Message(message)));
         }
     }
 
@@ -332,15 +349,17 @@ impl Wire for Loopback {
         let (arrived, later) = std::mem::take(&mut node.inbox).into_iter().partition(|(due, _, _)| *due <= now);
         node.inbox = later;
         let reads = std::mem::take(&mut node.reads);
-        let arrived: VecDeque<(Duration, usize, Event)> = arrived;
+        let arrived: VecDeque<(Duration, u64, Event)> = arrived;
         // Of a connection that has failed, or that was closed here, nothing is heard any more.
-        let heard = |connection: usize, event: &Event| {
-            let Connection { closed, closed_by, .. } = state.connections[connection];
+        let heard = |connection: u64, event: &Event| {
+            let (closed, closed_by) =
+                state.connections.get(&connection).map_or((true, None), |c| (c.closed, c.closed_by));
             !closed || closed_by.is_some_and(|closer| closer != self.node) || matches!(event, Event::Failed { .. })
         };
-        events.extend(arrived.into_iter().filter(|(_, index, event)| heard(*index, event)).map(|(_, _, event)| event));
+        events
+            .extend(arrived.into_iter().filter(|(_, number, event)| heard(*number, event)).map(|(_, _, event)| event));
         for read in reads {
-            let closed = read.connection.is_none_or(|connection| state.connections[connection].closed);
+            let closed = state.is_closed(read.connection);
             let stuck = read.due > now || state.is_silent(self.node);
             if stuck && !closed {
                 if let Some(node) = state.nodes.get_mut(&self.node) {
@@ -362,5 +381,28 @@ impl Wire for Loopback {
 
     fn waker(&self) -> Arc<dyn Waker> {
         Arc::new(NoWaker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_connections_are_forgotten_when_what_was_sent_has_arrived() {
+        let network = Network::new(1);
+        let (mut one, mut other) = (network.wire(), network.wire());
+        let address = other.address().to_vec();
+        for _ in 0..1000 {
+            let opened = one.open(&address).expect("there");
+            one.send(opened.endpoint, vec![1]);
+            one.close(opened.endpoint);
+            let mut events = Vec::new();
+            other.progress(&mut events);
+            assert_eq!(events, [Event::Message(vec![1])]);
+        }
+        let state = network.lock();
+        assert!(state.connections.len() <= MOST_CLOSED, "{}", state.connections.len());
+        assert!(state.nodes.values().all(|node| node.arrivals.len() <= MOST_CLOSED));
     }
 }

@@ -1,11 +1,14 @@
 //! The messages between two agents, and their bytes.
 //!
 //! ```text
-//! every message   kind u8 · sender u64 · body          (little endian throughout)
-//! HELLO           version u16 · number u32 · nonce 16 · address …
-//!                 reader → owner: the first message of a connection
-//! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32
-//! PROOF           proof 32                              reader → owner
+//! every message   kind u8 · sender u64 · body · tag     (little endian throughout)
+//!                 kind: 0x80 is set where an owner's tag ends the message, 0x40 where a reader's does
+//!                 tag: number u64 · HMAC of all before it 32, as tags.rs says
+//! HELLO           version u16 · number u32 · nonce 16 · address … · proof 32
+//!                 reader → owner: the first message of a connection; no tag. Older versions have no proof. The nonce
+//!                 begins with the number of the reader's greeting, u64
+//! CHALLENGE       reader's nonce 16 · nonce 16 · proof 32   no tag
+//! PROOF           proof 32                              reader → owner; no tag
 //! SAMPLE          address u64 · content 64 · key …
 //!                 owner → reader: it may ask, once it has read this content there
 //! LOCATE          batch u64 · done u16 · batch u64 × done · block × n
@@ -17,18 +20,30 @@
 //!                 range: index of the key u16 · address u64 · bytes u64
 //! DONE            batch u64 × n                         reader → owner: what LOCATED said is not used any more
 //! REFUSED         number u32 · refused u32 · why, UTF-8
-//!                 either way: the receiver's connection `refused` and all before it are over
+//!                 either way: the receiver's connection `refused` and all before it are over; with a tag if there is
+//!                 a session, and so is CLOSING
 //! CLOSING         number u32
 //!                 either way: connection `number` was idle and is closed; it may be opened again
+//! TURNED_AWAY     number u32 · refused u32 · reader's nonce 16 · proof 32 · why, UTF-8
+//!                 owner → reader: as REFUSED, in answer to a greeting; no tag
 //! ```
 
 use std::fmt;
 
+use crate::proof::Role;
+
 /// What this agent speaks; both sides must speak the same.
-pub(crate) const VERSION: u16 = 5;
+pub(crate) const VERSION: u16 = 6;
 pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) const PROOF_BYTES: usize = 32;
 pub(crate) const SAMPLE_BYTES: usize = 64;
+pub(crate) const TAG_MAC_BYTES: usize = 32;
+const TAG_BYTES: usize = 8 + TAG_MAC_BYTES;
+/// Bits of a message's first byte: whose tag it has.
+const TAG_OF_OWNER: u8 = 0x80;
+const TAG_OF_READER: u8 = 0x40;
+const REFUSED: u8 = 7;
+const CLOSING: u8 = 9;
 
 /// A random number that is part of a proof, so that the proof is of no use for another connection.
 pub(crate) type Nonce = [u8; NONCE_BYTES];
@@ -80,21 +95,81 @@ pub(crate) type Found = Result<Vec<Range>, Missing>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
-    Hello { version: u16, number: u32, nonce: Nonce, address: Vec<u8> },
-    Challenge { reader_nonce: Nonce, nonce: Nonce, proof: Proof },
-    Proof { proof: Proof },
-    Sample { address: u64, content: [u8; SAMPLE_BYTES], key: Vec<u8> },
-    Locate { batch: u64, done: Vec<u64>, blocks: Vec<Block> },
-    Located { batch: u64, keys: Vec<Key>, found: Vec<Found> },
-    Done { batches: Vec<u64> },
-    Refused { number: u32, refused: u32, why: String },
-    Closing { number: u32 },
+    /// `proof` is `None` where the version is another.
+    Hello {
+        version: u16,
+        number: u32,
+        nonce: Nonce,
+        address: Vec<u8>,
+        proof: Option<Proof>,
+    },
+    Challenge {
+        reader_nonce: Nonce,
+        nonce: Nonce,
+        proof: Proof,
+    },
+    Proof {
+        proof: Proof,
+    },
+    Sample {
+        address: u64,
+        content: [u8; SAMPLE_BYTES],
+        key: Vec<u8>,
+    },
+    Locate {
+        batch: u64,
+        done: Vec<u64>,
+        blocks: Vec<Block>,
+    },
+    Located {
+        batch: u64,
+        keys: Vec<Key>,
+        found: Vec<Found>,
+    },
+    Done {
+        batches: Vec<u64>,
+    },
+    Refused {
+        number: u32,
+        refused: u32,
+        why: String,
+    },
+    Closing {
+        number: u32,
+    },
+    TurnedAway {
+        number: u32,
+        refused: u32,
+        reader_nonce: Nonce,
+        proof: Proof,
+        why: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) sender: InstanceId,
     pub(crate) body: Body,
+    pub(crate) tag: Option<Tag>,
+}
+
+/// Proves who has sent a message ([`crate::tags`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) by: Role,
+    pub(crate) number: u64,
+    pub(crate) mac: [u8; TAG_MAC_BYTES],
+}
+
+/// Which side's tag a kind of message has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaggedBy {
+    /// It has none.
+    Nobody,
+    /// Always that of this side.
+    Side(Role),
+    /// That of either side; none where there is no session.
+    AnySide,
 }
 
 /// Bytes that are no message of this version.
@@ -108,10 +183,20 @@ impl fmt::Display for Malformed {
 }
 
 impl Message {
+    /// A message without a tag.
+    pub(crate) fn of(sender: InstanceId, body: Body) -> Self {
+        Self { sender, body, tag: None }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![self.body.kind()];
+        let tag_bit = self.tag.map_or(0, |tag| if tag.by == Role::Owner { TAG_OF_OWNER } else { TAG_OF_READER });
+        let mut out = vec![self.body.kind() | tag_bit];
         out.extend(self.sender.0.to_le_bytes());
         self.body.encode(&mut out);
+        if let Some(tag) = self.tag {
+            out.extend(tag.number.to_le_bytes());
+            out.extend(tag.mac);
+        }
         out
     }
 
@@ -121,16 +206,55 @@ impl Message {
         input.u8().and_then(|_| input.u64()).ok().map(InstanceId)
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut input = Input(bytes);
+    /// The sender that a message names and its tag, so that the tag can be checked before anything else is read.
+    pub(crate) fn tag_of(bytes: &[u8]) -> Result<(InstanceId, Option<Tag>), Malformed> {
+        Self::ends(&mut Input(bytes)).map(|(_, sender, tag)| (sender, tag))
+    }
+
+    /// Whether a message ends a connection, REFUSED or CLOSING, by its first byte.
+    pub(crate) fn is_an_end(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|kind| matches!(kind & !(TAG_OF_OWNER | TAG_OF_READER), REFUSED | CLOSING))
+    }
+
+    /// Takes what is before and behind the body: kind, sender and tag.
+    fn ends(input: &mut Input<'_>) -> Result<(u8, InstanceId, Option<Tag>), Malformed> {
         let kind = input.u8()?;
         let sender = InstanceId(input.u64()?);
+        let tag = match kind & (TAG_OF_OWNER | TAG_OF_READER) {
+            0 => None,
+            TAG_OF_OWNER => Some(input.tag(Role::Owner)?),
+            TAG_OF_READER => Some(input.tag(Role::Reader)?),
+            _ => return Err(Malformed),
+        };
+        Ok((kind & !(TAG_OF_OWNER | TAG_OF_READER), sender, tag))
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut input = Input(bytes);
+        let (kind, sender, tag) = Self::ends(&mut input)?;
         let body = Body::decode(kind, &mut input)?;
-        if input.0.is_empty() { Ok(Self { sender, body }) } else { Err(Malformed) }
+        let may_be = match body.tagged_by() {
+            TaggedBy::Nobody => tag.is_none(),
+            TaggedBy::Side(side) => tag.is_some_and(|tag| tag.by == side),
+            TaggedBy::AnySide => true,
+        };
+        if input.0.is_empty() && may_be { Ok(Self { sender, body, tag }) } else { Err(Malformed) }
     }
 }
 
 impl Body {
+    /// Whose tag it must have.
+    pub(crate) fn tagged_by(&self) -> TaggedBy {
+        match self {
+            Self::Hello { .. } | Self::Challenge { .. } | Self::Proof { .. } | Self::TurnedAway { .. } => {
+                TaggedBy::Nobody
+            }
+            Self::Locate { .. } | Self::Done { .. } => TaggedBy::Side(Role::Reader),
+            Self::Located { .. } | Self::Sample { .. } => TaggedBy::Side(Role::Owner),
+            Self::Refused { .. } | Self::Closing { .. } => TaggedBy::AnySide,
+        }
+    }
+
     fn kind(&self) -> u8 {
         match self {
             Self::Hello { .. } => 1,
@@ -139,19 +263,21 @@ impl Body {
             Self::Locate { .. } => 4,
             Self::Located { .. } => 5,
             Self::Done { .. } => 6,
-            Self::Refused { .. } => 7,
+            Self::Refused { .. } => REFUSED,
             Self::Sample { .. } => 8,
-            Self::Closing { .. } => 9,
+            Self::Closing { .. } => CLOSING,
+            Self::TurnedAway { .. } => 10,
         }
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Hello { version, number, nonce, address } => {
+            Self::Hello { version, number, nonce, address, proof } => {
                 out.extend(version.to_le_bytes());
                 out.extend(number.to_le_bytes());
                 out.extend(nonce);
                 out.extend(address);
+                out.extend(proof.iter().flatten());
             }
             Self::Challenge { reader_nonce, nonce, proof } => {
                 out.extend(reader_nonce);
@@ -173,6 +299,13 @@ impl Body {
                 out.extend(why.as_bytes());
             }
             Self::Closing { number } => out.extend(number.to_le_bytes()),
+            Self::TurnedAway { number, refused, reader_nonce, proof, why } => {
+                out.extend(number.to_le_bytes());
+                out.extend(refused.to_le_bytes());
+                out.extend(reader_nonce);
+                out.extend(proof);
+                out.extend(why.as_bytes());
+            }
             Self::Sample { address, content, key } => {
                 out.extend(address.to_le_bytes());
                 out.extend(content);
@@ -183,12 +316,11 @@ impl Body {
 
     fn decode(kind: u8, input: &mut Input<'_>) -> Result<Self, Malformed> {
         Ok(match kind {
-            1 => Self::Hello {
-                version: input.u16()?,
-                number: input.u32()?,
-                nonce: input.array()?,
-                address: input.rest().to_vec(),
-            },
+            1 => {
+                let (version, number, nonce) = (input.u16()?, input.u32()?, input.array()?);
+                let proof = if version == VERSION { Some(input.last()?) } else { None };
+                Self::Hello { version, number, nonce, address: input.rest().to_vec(), proof }
+            }
             2 => Self::Challenge { reader_nonce: input.array()?, nonce: input.array()?, proof: input.array()? },
             3 => Self::Proof { proof: input.array()? },
             4 => {
@@ -208,13 +340,16 @@ impl Body {
                 }
                 Self::Done { batches }
             }
-            7 => Self::Refused {
+            REFUSED => Self::Refused { number: input.u32()?, refused: input.u32()?, why: input.text()? },
+            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
+            CLOSING => Self::Closing { number: input.u32()? },
+            10 => Self::TurnedAway {
                 number: input.u32()?,
                 refused: input.u32()?,
-                why: String::from_utf8(input.rest().to_vec()).map_err(|_| Malformed)?,
+                reader_nonce: input.array()?,
+                proof: input.array()?,
+                why: input.text()?,
             },
-            8 => Self::Sample { address: input.u64()?, content: input.array()?, key: input.rest().to_vec() },
-            9 => Self::Closing { number: input.u32()? },
             _ => return Err(Malformed),
         })
     }
@@ -306,6 +441,24 @@ impl<'a> Input<'a> {
         let (head, tail) = self.0.split_first_chunk::<N>().ok_or(Malformed)?;
         self.0 = tail;
         Ok(*head)
+    }
+
+    /// Takes the last bytes.
+    fn last<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, tail) = self.0.split_last_chunk::<N>().ok_or(Malformed)?;
+        self.0 = head;
+        Ok(*tail)
+    }
+
+    fn text(&mut self) -> Result<String, Malformed> {
+        String::from_utf8(self.rest().to_vec()).map_err(|_| Malformed)
+    }
+
+    /// Takes the tag that ends a message.
+    fn tag(&mut self, by: Role) -> Result<Tag, Malformed> {
+        let tag: [u8; TAG_BYTES] = self.last()?;
+        let mut tag = Input(&tag);
+        Ok(Tag { by, number: tag.u64()?, mac: tag.array()? })
     }
 
     fn u8(&mut self) -> Result<u8, Malformed> {

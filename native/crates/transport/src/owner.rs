@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use crate::answers::{Question, QuestionNumber};
 use crate::locator::Locator;
-use crate::message::{Block, Body, InstanceId, Nonce, Proof};
-use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::message::{Block, Body, InstanceId, Nonce, Proof, VERSION};
+use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, random_nonce};
 use crate::regions::RegionNumber;
 use crate::sample::Sample;
 use crate::wire::Wire;
@@ -19,11 +19,20 @@ pub(crate) type Answer = Result<Body, String>;
 /// Questions of one reader that were not answered, or whose answers are in use (no DONE yet). What is asked beyond that
 /// is busy. Of 512 blocks each these are half a million blocks.
 pub(crate) const MAX_OPEN_QUESTIONS: usize = 1024;
-/// What a reader has proven and what it reads.
-struct Session {
+
+/// A reader's greeting, which its PROOF is to follow.
+struct Pending {
     address: Vec<u8>,
     reader_nonce: Nonce,
     owner_nonce: Nonce,
+}
+
+/// What a reader reads.
+#[derive(Default)]
+struct Session {
+    /// A session stays as it is until the reader has proven that the greeting is its own.
+    pending: Option<Pending>,
+    /// Whether a proof has come.
     proven: bool,
     /// By batch: what its answer told of.
     pins: HashMap<u64, Vec<RegionNumber>>,
@@ -50,8 +59,9 @@ impl Owner {
         Self { instance, secret, locator, sample: Sample::new(), sessions: HashMap::new(), answers_in_use: 0 }
     }
 
+    /// Whether a reader has proven itself.
     pub(crate) fn has_session(&self, reader: InstanceId) -> bool {
-        self.sessions.contains_key(&reader)
+        self.sessions.get(&reader).is_some_and(|session| session.proven)
     }
 
     /// Whether a reader waits for an answer, or was told of something that it may still be reading.
@@ -60,42 +70,74 @@ impl Owner {
         session.is_some_and(|session| !session.questions.is_empty() || !session.pins.is_empty())
     }
 
-    /// A reader's first message. The answer proves that this side knows the secret, and asks the same of the reader.
-    /// One that greets again over the same connection may still be reading what it was told of before.
-    pub(crate) fn hello<W: Wire>(
+    /// Whether a reader's first message, of this version, comes from a process that knows the secret. It may have been
+    /// recorded and sent again.
+    pub(crate) fn knows_secret(
+        &self,
+        reader: InstanceId,
+        number: u32,
+        nonce: Nonce,
+        reader_address: &[u8],
+        proof: &Proof,
+    ) -> bool {
+        let owner = self.instance;
+        self.secret.verify_greeting(&Greeting { owner, reader, version: VERSION, number, nonce, reader_address }, proof)
+    }
+
+    /// A reader's first message. The answer proves that this side knows the secret, and asks the reader to prove that
+    /// it is there now. One that greets again over the same connection may still be reading what it was told of before.
+    pub(crate) fn hello(&mut self, reader: InstanceId, reader_nonce: Nonce, address: &[u8]) -> Body {
+        let pending = Pending { address: address.to_vec(), reader_nonce, owner_nonce: random_nonce() };
+        let challenge = self.challenge(reader, &pending);
+        self.sessions.entry(reader).or_default().pending = Some(pending);
+        challenge
+    }
+
+    /// The answer to a greeting that comes once more: the same one, as long as its PROOF is waited for.
+    pub(crate) fn hello_again(&self, reader: InstanceId, reader_nonce: Nonce) -> Option<Body> {
+        let pending = self.sessions.get(&reader)?.pending.as_ref()?;
+        (pending.reader_nonce == reader_nonce).then(|| self.challenge(reader, pending))
+    }
+
+    fn challenge(&self, reader: InstanceId, pending: &Pending) -> Body {
+        let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, pending));
+        Body::Challenge { reader_nonce: pending.reader_nonce, nonce: pending.owner_nonce, proof }
+    }
+
+    /// What tells a reader whose greeting was right that it is refused.
+    pub(crate) fn turn_away(
+        &self,
+        reader: InstanceId,
+        reader_nonce: Nonce,
+        number: u32,
+        refused: u32,
+        why: String,
+    ) -> Body {
+        let refusal = Refusal { owner: self.instance, reader, reader_nonce, number, refused, why: &why };
+        let proof = self.secret.prove_refusal(&refusal);
+        Body::TurnedAway { number, refused, reader_nonce, proof, why }
+    }
+
+    /// The reader's proof; if it is right, a session begins with these keys, and the reader is told what to read first.
+    pub(crate) fn proof<W: Wire>(
         &mut self,
         wire: &mut W,
         reader: InstanceId,
-        reader_nonce: Nonce,
-        address: &[u8],
-    ) -> Body {
-        let owner_nonce = random_nonce();
-        let (pins, asked) =
-            self.sessions.remove(&reader).map(|known| (known.pins, known.questions)).unwrap_or_default();
-        asked.into_iter().for_each(|question| self.locator.cancel(wire, question));
-        let (address, questions) = (address.to_vec(), VecDeque::new());
-        let session = Session { address, reader_nonce, owner_nonce, proven: false, pins, questions };
-        let proof = self.secret.prove(Role::Owner, &handshake(self.instance, reader, &session));
-        self.sessions.insert(reader, session);
-        Body::Challenge { reader_nonce, nonce: owner_nonce, proof }
-    }
-
-    /// The reader's proof; if it is right, the reader is told what to read first.
-    pub(crate) fn proof<W: Wire>(&mut self, wire: &mut W, reader: InstanceId, proof: &Proof) -> Option<Answer> {
-        let session = self.sessions.get_mut(&reader)?;
-        let about = handshake(self.instance, reader, session);
-        session.proven = self.secret.verify(Role::Reader, &about, proof);
-        if !session.proven {
-            return Some(Err("this application's secret is another".into()));
-        }
-        Some(self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}")))
+        proof: &Proof,
+    ) -> Result<(SessionKeys, Answer), Unproven> {
+        let session = self.sessions.get_mut(&reader).ok_or(Unproven)?;
+        let pending = session
+            .pending
+            .take_if(|pending| self.secret.verify(Role::Reader, &handshake(self.instance, reader, pending), proof));
+        let keys = self.secret.session_keys(&handshake(self.instance, reader, &pending.ok_or(Unproven)?));
+        session.proven = true;
+        std::mem::take(&mut session.questions).into_iter().for_each(|question| self.locator.cancel(wire, question));
+        let sample = self.sample.message(wire).map_err(|error| format!("nothing can be read here: {error}"));
+        Ok((keys, sample))
     }
 
     /// Where are the blocks? The answer comes by [`Owner::answers`], at once if no disk is needed. `step` is called for
-    /// each block.
-    ///
-    /// # Errors
-    /// The reader may not ask.
+    /// each block. The reader has a session: the question's tag was right.
     pub(crate) fn locate<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -104,10 +146,8 @@ impl Owner {
         blocks: &[Block],
         now: Instant,
         step: impl Fn(),
-    ) -> Result<(), String> {
-        let Some(session) = self.sessions.get_mut(&reader).filter(|session| session.proven) else {
-            return Err("it asked for locations without having proven that it knows the secret".into());
-        };
+    ) {
+        let Some(session) = self.sessions.get_mut(&reader) else { return };
         let question = Question::new(reader, batch, blocks, now);
         let number = if session.pins.len() + session.questions.len() < MAX_OPEN_QUESTIONS {
             self.locator.ask(wire, question, now, step)
@@ -115,7 +155,6 @@ impl Owner {
             self.locator.turn_away(question)
         };
         session.questions.push_back(number);
-        Ok(())
     }
 
     /// The answers that are complete: to each reader in the order of its questions.
@@ -166,12 +205,12 @@ impl Owner {
     }
 }
 
-fn handshake(owner: InstanceId, reader: InstanceId, session: &Session) -> Handshake<'_> {
+fn handshake(owner: InstanceId, reader: InstanceId, pending: &Pending) -> Handshake<'_> {
     Handshake {
         owner,
         reader,
-        reader_address: &session.address,
-        owner_nonce: session.owner_nonce,
-        reader_nonce: session.reader_nonce,
+        reader_address: &pending.address,
+        owner_nonce: pending.owner_nonce,
+        reader_nonce: pending.reader_nonce,
     }
 }

@@ -4,6 +4,7 @@
 mod broken_owner;
 mod connections;
 mod handshake;
+mod hostile;
 mod limits;
 mod numbers;
 mod random_faults;
@@ -21,6 +22,10 @@ use self::reading::*;
 use self::silence::*;
 use self::world::Reads;
 use crate::cma::permitted;
+
+/// For what says how many bytes a test holds.
+#[global_allocator]
+static ALLOCATOR: sluice_testkit::memory::CountingAllocator = sluice_testkit::memory::CountingAllocator;
 
 /// Each of these, with both ways of reading.
 macro_rules! suite {
@@ -52,7 +57,13 @@ suite! {
     a_block_without_arena_memory_fails_and_the_rest_is_read
     waiting_blocks_lease_no_memory
     a_reader_without_the_secret_gets_no_location
-    messages_before_a_valid_proof_are_refused
+    messages_before_a_valid_proof_are_dropped
+    messages_in_the_name_of_others_end_no_session
+    refusals_in_the_name_of_others_end_no_session_of_the_other_direction
+    numbers_without_a_proof_cost_no_openings
+    messages_in_the_name_of_others_keep_no_connection_open
+    a_lost_message_ends_its_connection_at_once
+    a_greeting_alone_keeps_no_connection
     an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost
     a_lost_answer_is_detected_by_the_next_answer
     an_owner_whose_sample_reads_wrong_gets_no_question

@@ -26,7 +26,7 @@ use self::watch::Watch;
 use crate::completions::{Completion, Completions, Failure};
 use crate::message::{Block, Body, Found, InstanceId, Key, Nonce, Proof, SAMPLE_BYTES};
 use crate::plan::plan;
-use crate::proof::Secret;
+use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
 
@@ -99,6 +99,19 @@ impl Reader {
         self.sessions.get(&peer).map(|session| session.owner.instance)
     }
 
+    /// Whether it is the owner that refuses this process's greeting: nobody else has the proof.
+    pub(crate) fn is_turned_away(
+        &self,
+        owner: InstanceId,
+        reader_nonce: Nonce,
+        numbers: (u32, u32),
+        why: &str,
+        proof: &Proof,
+    ) -> bool {
+        let session = self.peer_of(owner).and_then(|peer| self.sessions.get(&peer));
+        session.is_some_and(|session| session.is_turned_away(&self.identity, reader_nonce, numbers, why, proof))
+    }
+
     pub(crate) fn attempt_of(&self, peer: PeerNumber) -> u64 {
         self.sessions.get(&peer).map_or(0, |session| session.owner.attempt)
     }
@@ -151,7 +164,11 @@ impl Reader {
         unasked.into_iter().filter_map(ask).collect()
     }
 
-    /// The owner's proof and challenge; what to answer, or why the owner is not to be trusted.
+    /// The owner's proof and challenge: the answer, after which messages have tags of these keys; none when it answers
+    /// another greeting.
+    ///
+    /// # Errors
+    /// The owner's proof is wrong. It may come from somebody else, so the owner's own is waited for.
     pub(crate) fn challenge(
         &mut self,
         owner: InstanceId,
@@ -159,17 +176,14 @@ impl Reader {
         owner_nonce: Nonce,
         proof: &Proof,
         now: Instant,
-    ) -> Result<Vec<Outgoing>, Broken> {
+    ) -> Result<Option<(Body, SessionKeys)>, Unproven> {
         let known = self.peer_of(owner).and_then(|peer| Some((peer, self.sessions.get_mut(&peer)?)));
-        let Some((peer, session)) = known else { return Ok(Vec::new()) };
-        let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof);
-        match answer.map_err(|why| Broken::peer(peer, why))? {
-            Some(answer) => {
-                self.watch.heard(peer, now);
-                Ok(vec![(owner, answer)])
-            }
-            None => Ok(Vec::new()),
+        let Some((peer, session)) = known else { return Ok(None) };
+        let answer = session.challenge(&self.identity, reader_nonce, owner_nonce, proof)?;
+        if answer.is_some() {
+            self.watch.heard(peer, now);
         }
+        Ok(answer)
     }
 
     /// The owner has accepted the proof and tells what to read first.
@@ -362,8 +376,11 @@ impl Reader {
     pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
         let broken = |peer: PeerNumber| {
             let ready = self.sessions.get(&peer).is_some_and(Session::is_ready);
-            let what = if ready { "answered" } else { "greeted back" };
-            let why = format!("it has not {what} within {} ms", self.watch.timeout.as_millis());
+            let (what, hint) = match ready {
+                true => ("answered", ""),
+                false => ("greeted back", ": it hangs, or was greeted with another secret than this application's"),
+            };
+            let why = format!("it has not {what} within {} ms{hint}", self.watch.timeout.as_millis());
             Broken { peer, failure: Failure::Timeout, why }
         };
         self.watch.silent(now).map(broken).collect()

@@ -44,6 +44,9 @@ statistics! {
     LongestTurnNanos = "longestTurnNanos",
     /// Messages that could not be understood.
     MalformedMessages = "malformedMessages",
+    /// Messages without the proof or tag that they need: of processes that do not know the secret, and late ones of
+    /// connections that were closed.
+    UnprovenMessages = "unprovenMessages",
     /// Readers' blocks that were left to Netty because of the limits of mapped memory, or because it cannot be
     /// registered.
     RefusedMapped = "refusedMapped",

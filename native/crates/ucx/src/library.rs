@@ -31,9 +31,11 @@ const WHEN_LOADED: (&str, &str) = ("UCX_ERROR_SIGNALS", "");
 
 /// What is set in UCX's configuration (`ucp_config_modify`), unless the user's environment sets it (with `UCX_` before
 /// the name), and the release that knows it first.
-const DEFAULTS: [((u32, u32), &str, &str); 2] = [
+const DEFAULTS: [((u32, u32), &str, &str); 3] = [
     // Only CUDA's allocations need it, and it hooks memory calls of the whole process.
     (OLDEST, "MEMTYPE_CACHE", "n"),
+    // Messages over several lanes could come in another order, and the tags of Sluice's messages are numbered.
+    (OLDEST, "MAX_EAGER_RAILS", "1"),
     // Otherwise memory that processes of a crashed machine were reading would stay pinned for the kernel's TCP timeout
     // of 15 minutes.
     ((1, 22), "TCP_USER_TIMEOUT", "60s"),
@@ -81,6 +83,8 @@ impl Ucx {
         }
         let (name, value) = WHEN_LOADED;
         add_if_absent(name, value);
+        let lanes = std::env::var("UCX_MAX_EAGER_RAILS").ok();
+        lanes.and_then(|lanes| warning_of_lanes(&lanes)).into_iter().for_each(|warning| eprintln!("{warning}"));
         let mut tried = Vec::new();
         for place in places(configured, bundled) {
             match Self::open_at(&place) {
@@ -175,6 +179,16 @@ impl Ucx {
     }
 }
 
+/// What is wrong with the environment's number of lanes for messages.
+fn warning_of_lanes(lanes: &str) -> Option<String> {
+    (lanes.trim() != "1").then(|| {
+        format!(
+            "sluice-ucx: UCX_MAX_EAGER_RAILS={lanes} in the environment: messages over several lanes may come in \
+             another order, and each that does ends its connection. Remove it, or set it to 1"
+        )
+    })
+}
+
 fn places(configured: Option<&Path>, bundled: Option<&Path>) -> Vec<PathBuf> {
     match configured {
         // If the user names a library, no other is tried.
@@ -205,4 +219,16 @@ fn path_of(function: *const ()) -> Option<PathBuf> {
     known
         .then(|| unsafe { std::ffi::CStr::from_ptr(info.dli_fname) })
         .map(|name| PathBuf::from(std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes()) as &OsStr))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_lanes_than_one_are_warned_of() {
+        assert_eq!(warning_of_lanes("1"), None);
+        assert!(warning_of_lanes("2").is_some_and(|warning| warning.contains("UCX_MAX_EAGER_RAILS=2")));
+        assert!(warning_of_lanes("").is_some());
+    }
 }

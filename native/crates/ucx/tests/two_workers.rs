@@ -99,7 +99,7 @@ fn a_wrong_secret_reads_nothing() {
     publish(&owner, 1, &path, 1000, &content);
     reader.connect(1, owner.address());
     reader.fetch(1, blocks(1, 1)).expect("known");
-    assert_eq!(take(&reader, 1)[0].result.as_ref().err(), Some(&Failure::Peer));
+    assert_eq!(take(&reader, 1)[0].result.as_ref().err(), Some(&Failure::Timeout));
     assert!(reader.peer_error(1).contains("secret"), "{}", reader.peer_error(1));
     assert!(reader.fetch(1, blocks(1, 1)).is_err(), "it stays failed");
     std::fs::remove_file(path).expect("removed");

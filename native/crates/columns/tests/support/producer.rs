@@ -109,6 +109,8 @@ pub struct SchemaSpec {
     pub dictionary: Option<Box<SchemaSpec>>,
     /// Whether it is released before it is handed over.
     pub released: bool,
+    /// Of all schemas that are built of it or of a copy.
+    pub releases: Releases,
 }
 
 impl SchemaSpec {
@@ -131,6 +133,7 @@ impl SchemaSpec {
             name: CString::new(self.name.clone()).expect("no 0"),
             children: children.collect(),
             dictionary: self.dictionary.as_ref().map_or(null_mut(), |d| Box::into_raw(Box::new(d.build()))),
+            releases: self.releases.clone(),
         });
         let mut schema = ArrowSchema {
             format: contents.format.as_ptr(),
@@ -166,12 +169,14 @@ struct SchemaContents {
     name: CString,
     children: Vec<*mut ArrowSchema>,
     dictionary: *mut ArrowSchema,
+    releases: Releases,
 }
 
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
-    // SAFETY: `build` made it, and it is released once.
+    // SAFETY: `build` made it, and it is released once, which the test counts.
     unsafe {
         let contents = Box::from_raw((*schema).private_data.cast::<SchemaContents>());
+        contents.releases.0.fetch_add(1, Ordering::SeqCst);
         for child in contents.children.iter().copied().chain([contents.dictionary]).filter(|c| !c.is_null()) {
             let mut child = Box::from_raw(child);
             if let Some(release) = child.release {

@@ -23,7 +23,7 @@ impl<W: Wire> Agent<W> {
             Ok(link) => {
                 let owner = PeerAddress { attempt, instance, address: address.to_vec() };
                 let hello = self.reader.connect(peer, owner, link, now);
-                self.send(link.endpoint, hello);
+                self.send(instance, link.endpoint, hello);
             }
             Err(why) => {
                 self.shared.failed(peer, attempt, &why);
@@ -84,12 +84,12 @@ impl<W: Wire> Agent<W> {
             let Some(other) = links.idle_for(*connection_idle, now, may_close) else { break };
             self.close_idle_link(other, now);
         }
-        self.links.end_refusals(&mut self.wire, now);
+        self.refusals.end(&mut self.wire, now);
     }
 
     fn close_idle_link(&mut self, other: InstanceId, now: Instant) {
         if let Some(link) = self.links.get(other) {
-            self.send(link.endpoint, Body::Closing { number: link.number });
+            self.send(other, link.endpoint, Body::Closing { number: link.number });
         }
         self.shared.statistics().add(Statistic::ConnectionsClosedIdle, 1);
         self.set_idle(other, now);
@@ -110,7 +110,7 @@ impl<W: Wire> Agent<W> {
     pub(super) fn end_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         if let Some(link) = self.links.get(other) {
             let why = format!("it has closed the connection, because of this side: {why}");
-            self.send(link.endpoint, Body::Refused { number: link.number, refused: link.number, why });
+            self.send(other, link.endpoint, Body::Refused { number: link.number, refused: link.number, why });
         }
         self.close_link(other, failure, why);
     }
@@ -127,6 +127,7 @@ impl<W: Wire> Agent<W> {
     /// Closes a connection, and ends what the other side reads from here over it.
     fn drop_link(&mut self, other: InstanceId) {
         self.links.close(&mut self.wire, other);
+        self.tags.forget(other);
         self.owner.forget(&mut self.wire, other);
         self.note_connections();
     }

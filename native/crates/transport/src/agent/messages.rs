@@ -5,14 +5,22 @@ use std::time::Instant;
 
 use super::{Agent, split_address};
 use crate::completions::Failure;
-use crate::message::{Body, InstanceId, Malformed, Message, VERSION};
+use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
+use crate::proof::{Unproven, greeting_of};
 use crate::reader::Outgoing;
+use crate::refusals::Refused;
 use crate::statistics::Statistic;
+use crate::tags::Verdict;
 use crate::wire::{Endpoint, Event, Wire};
 
 /// How many senders of malformed messages are logged; messages of others are only counted.
 const MAX_MALFORMED_SENDERS: usize = 64;
+/// The longest address that is accepted. UCX's have some 100 bytes for each device; a wire may keep each that it has
+/// opened.
+const MAX_ADDRESS_BYTES: usize = 8 << 10;
+/// The most characters of a refusal's reason that are repeated in logs.
+const MAX_WHY: usize = 300;
 
 /// Senders of malformed messages, as named in the messages.
 #[derive(Default)]
@@ -25,13 +33,24 @@ impl MalformedSenders {
     }
 }
 
+/// The reason of a refusal, which anybody may have written, as it is logged: cut, and without control characters.
+fn readable(why: &str) -> String {
+    why.chars().take(MAX_WHY).map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
+/// A reader's first message.
+struct Hello<'a> {
+    version: u16,
+    number: u32,
+    nonce: Nonce,
+    address: &'a [u8],
+    proof: Option<Proof>,
+}
+
 impl<W: Wire> Agent<W> {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Message(bytes) => match Message::decode(&bytes) {
-                Ok(message) => self.message(message, now),
-                Err(Malformed) => self.malformed(&bytes),
-            },
+            Event::Message(bytes) => self.received(&bytes, now),
             Event::Got { token, result } => match self.reader.tested(token, &result, now) {
                 Some(Ok(tested)) => {
                     self.send_all(tested.messages);
@@ -54,33 +73,55 @@ impl<W: Wire> Agent<W> {
         }
     }
 
+    /// A message's bytes. Those of a tagged one are read further only if the tag is right.
+    fn received(&mut self, bytes: &[u8], now: Instant) {
+        let tagged = Message::tag_of(bytes);
+        if let Ok((sender, Some(tag))) = tagged {
+            match self.tags.judge(sender, &tag, bytes) {
+                Verdict::Right => self.links.touch(sender, now),
+                Verdict::Early => return self.end_link(sender, Failure::Peer, "a message of it was lost or came late"),
+                Verdict::Wrong => return self.unproven(),
+            }
+        }
+        match tagged.and_then(|_| Message::decode(bytes)) {
+            Ok(message) if message.tag.is_some() || self.may_have_no_tag(&message) => self.message(message, now),
+            Ok(_) => self.unproven(),
+            Err(Malformed) => self.malformed(bytes),
+        }
+    }
+
     fn message(&mut self, message: Message, now: Instant) {
         let sender = message.sender;
-        self.links.touch(sender, now);
         match message.body {
-            Body::Hello { version, number, nonce, address } => {
-                self.hello(sender, version, number, nonce, &address, now);
+            Body::Hello { version, number, nonce, address, proof } => {
+                self.hello(sender, Hello { version, number, nonce, address: &address, proof }, now);
             }
             Body::Challenge { reader_nonce, nonce, proof } => {
                 match self.reader.challenge(sender, reader_nonce, nonce, &proof, now) {
-                    Ok(messages) => self.send_all(messages),
-                    Err(broken) => self.give_up(broken),
+                    Ok(Some((proof, keys))) => {
+                        self.links.touch(sender, now);
+                        self.answer(sender, Ok(proof));
+                        self.tags.read_from(sender, keys);
+                    }
+                    Ok(None) => {}
+                    Err(Unproven) => self.unproven(),
                 }
             }
-            Body::Proof { proof } => {
-                let answer = self.owner.proof(&mut self.wire, sender, &proof);
-                self.answer(sender, answer);
-            }
+            Body::Proof { proof } => match self.owner.proof(&mut self.wire, sender, &proof) {
+                Ok((keys, answer)) => {
+                    self.links.touch(sender, now);
+                    self.tags.serve(sender, keys);
+                    self.answer(sender, answer);
+                }
+                Err(Unproven) => self.unproven(),
+            },
             Body::Sample { address, content, key } => {
                 self.reader.sample(&mut self.wire, sender, address, content, &key, now);
             }
             Body::Locate { batch, done, blocks } => {
                 self.owner.done(&mut self.wire, sender, &done);
-                let asked = self.owner.locate(&mut self.wire, sender, batch, &blocks, now, || self.shared.step());
-                match asked {
-                    Ok(()) => self.send_answers(),
-                    Err(why) => self.answer(sender, Some(Err(why))),
-                }
+                self.owner.locate(&mut self.wire, sender, batch, &blocks, now, || self.shared.step());
+                self.send_answers();
             }
             Body::Located { batch, keys, found } => {
                 if let Err(broken) = self.reader.located(sender, batch, &keys, &found, now) {
@@ -88,7 +129,16 @@ impl<W: Wire> Agent<W> {
                 }
             }
             Body::Done { batches } => self.owner.done(&mut self.wire, sender, &batches),
-            Body::Refused { number, refused, why } => self.refused(sender, number, refused, &why),
+            Body::Refused { number, refused, why } => {
+                self.refused(sender, message.tag.map(|_| number), refused, &why);
+            }
+            Body::TurnedAway { number, refused, reader_nonce, proof, why } => {
+                if self.reader.is_turned_away(sender, reader_nonce, (number, refused), &why, &proof) {
+                    self.refused(sender, Some(number), refused, &why);
+                } else {
+                    self.unproven();
+                }
+            }
             Body::Closing { number } => {
                 if self.links.get(sender).is_some_and(|link| link.number == number) {
                     self.set_idle(sender, now);
@@ -97,59 +147,123 @@ impl<W: Wire> Agent<W> {
         }
     }
 
+    /// Whether a message that came without a tag may be what it says. A process that refuses this one, or closes a
+    /// connection, has no keys where there is no session, in either direction.
+    fn may_have_no_tag(&self, message: &Message) -> bool {
+        let sender = message.sender;
+        match message.body.tagged_by() {
+            TaggedBy::Nobody => true,
+            _ => self.links.get(sender).is_some() && !self.tags.knows(sender),
+        }
+    }
+
+    fn unproven(&self) {
+        self.shared.statistics().add(Statistic::UnprovenMessages, 1);
+    }
+
+    /// A reader's first message. Who does not know the secret gets no answer, and no connection is opened for it; of
+    /// those who speak another version a few are told so.
+    fn hello(&mut self, reader: InstanceId, hello: Hello<'_>, now: Instant) {
+        let Hello { version, number, nonce, address, proof } = hello;
+        let instance = split_address(address).map(|(instance, _)| instance);
+        if instance != Some(reader) || address.len() > MAX_ADDRESS_BYTES {
+            return self.unproven();
+        }
+        let Some(proof) = proof else {
+            self.unproven();
+            let why = format!("it speaks version {VERSION} of Sluice's protocol, not {version}");
+            return self.refuse_stranger(reader, number, why, address, now);
+        };
+        if self.owner.knows_secret(reader, number, nonce, address, &proof) {
+            self.greeted(reader, number, nonce, address, now);
+        } else {
+            self.wrong_proof(reader);
+        }
+    }
+
+    /// Counted, and logged once.
+    fn wrong_proof(&mut self, reader: InstanceId) {
+        self.unproven();
+        if !std::mem::replace(&mut self.wrong_proof_told, true) {
+            eprintln!(
+                "sluice-transport: a greeting in the name of {:#018x} was proven with another secret than this \
+                 application's, and was dropped. Another application, or something that is not Sluice, sends to this \
+                 port; further ones are only counted",
+                reader.0
+            );
+        }
+    }
+
     /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
     /// there a session: closing another one here would not end the reads.
-    fn hello(&mut self, reader: InstanceId, version: u16, number: u32, nonce: [u8; 16], address: &[u8], now: Instant) {
-        if split_address(address).map(|(instance, _)| instance) != Some(reader) {
-            return;
+    fn greeted(&mut self, reader: InstanceId, number: u32, nonce: Nonce, address: &[u8], now: Instant) {
+        if !self.links.hear_greeting(reader, greeting_of(nonce)) {
+            return self.greeted_again(reader, nonce);
         }
-        if version == VERSION {
-            self.links.hear(reader, number);
-            if self.links.get(reader).is_some_and(|link| link.number < number) {
-                if self.reader.expects_nothing_of(reader) {
-                    self.set_idle(reader, now);
-                } else {
-                    self.close_link(reader, Failure::Peer, "it has connected again");
-                }
+        self.links.hear(reader, number);
+        self.links.touch(reader, now);
+        if self.links.get(reader).is_some_and(|link| link.number < number) {
+            if self.reader.expects_nothing_of(reader) {
+                self.set_idle(reader, now);
+            } else {
+                self.close_link(reader, Failure::Peer, "it has connected again");
             }
         }
         let link = match self.link(reader, address, now) {
             Ok(link) => link,
-            Err(why) => return self.refuse(number, why, address, now),
+            Err(why) => return self.refuse(reader, number, nonce, why, address, now),
         };
-        let refusal = |why| Body::Refused { number: link.number, refused: number, why };
-        let answer = if version != VERSION {
-            refusal(format!("it speaks version {VERSION} of Sluice's protocol, not {version}"))
-        } else if link.number != number {
-            refusal(format!("it knows connection {} where this is connection {number}", link.number))
+        let answer = if link.number != number {
+            let why = format!("it knows connection {} where this is connection {number}", link.number);
+            self.owner.turn_away(reader, nonce, link.number, number, why)
         } else {
-            self.owner.hello(&mut self.wire, reader, nonce, address)
+            self.owner.hello(reader, nonce, address)
         };
-        self.send(link.endpoint, answer);
+        self.send(reader, link.endpoint, answer);
     }
 
-    /// Tells a process to which there is no connection that there will be none.
-    fn refuse(&mut self, number: u32, why: String, address: &[u8], now: Instant) {
-        let Some((_, wire_address)) = split_address(address) else { return };
-        if let Some(link) = self.links.open_refusal(&mut self.wire, wire_address, now) {
-            self.send(link.endpoint, Body::Refused { number: link.number, refused: number, why });
+    /// A greeting that is not later than the last one was recorded and sent again, perhaps by somebody else: it is
+    /// dropped. If it is the one whose PROOF is waited for, it gets the same answer.
+    fn greeted_again(&mut self, reader: InstanceId, nonce: Nonce) {
+        match (self.links.get(reader), self.owner.hello_again(reader, nonce)) {
+            (Some(link), Some(challenge)) => self.send(reader, link.endpoint, challenge),
+            _ => self.unproven(),
         }
     }
 
-    /// The other side has closed a connection, or waits at another one.
-    fn refused(&mut self, sender: InstanceId, number: u32, refused: u32, why: &str) {
-        self.links.hear(sender, number);
+    /// Refuses who may be somebody else than the process that it names: if that one is connected, it gets no message.
+    fn refuse_stranger(&mut self, named: InstanceId, number: u32, why: String, address: &[u8], now: Instant) {
+        let Some((_, wire_address)) = split_address(address).filter(|_| self.links.get(named).is_none()) else {
+            return;
+        };
+        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Stranger, wire_address, now) {
+            self.send(named, link.endpoint, Body::Refused { number: link.number, refused: number, why });
+        }
+    }
+
+    /// Tells a reader to which there is no connection that there will be none.
+    fn refuse(&mut self, reader: InstanceId, number: u32, nonce: Nonce, why: String, address: &[u8], now: Instant) {
+        let Some((_, wire_address)) = split_address(address) else { return };
+        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Proven, wire_address, now) {
+            let refusal = self.owner.turn_away(reader, nonce, link.number, number, why);
+            self.send(reader, link.endpoint, refusal);
+        }
+    }
+
+    /// The other side has closed a connection, or waits at another one. Its `number` is believed if it is proven.
+    fn refused(&mut self, sender: InstanceId, number: Option<u32>, refused: u32, why: &str) {
+        number.into_iter().for_each(|number| self.links.hear(sender, number));
         // It may come late, when there is another connection.
         if self.links.get(sender).is_some_and(|link| link.number <= refused) {
-            self.close_link(sender, Failure::Peer, &format!("it refuses: {why}"));
+            self.close_link(sender, Failure::Peer, &format!("it refuses: {}", readable(why)));
         }
     }
 
     /// Sends an answer over the open connection. If it is a refusal, it ends this connection.
-    fn answer(&mut self, to: InstanceId, answer: Option<Answer>) {
-        let (Some(link), Some(answer)) = (self.links.get(to), answer) else { return };
+    fn answer(&mut self, to: InstanceId, answer: Answer) {
+        let Some(link) = self.links.get(to) else { return };
         let body = answer.unwrap_or_else(|why| Body::Refused { number: link.number, refused: link.number, why });
-        self.send(link.endpoint, body);
+        self.send(to, link.endpoint, body);
     }
 
     /// A malformed message: counted, and logged once for each sender that it names.
@@ -171,22 +285,32 @@ impl<W: Wire> Agent<W> {
     /// Sends the answers that the owner has completed.
     pub(super) fn send_answers(&mut self) {
         for (reader, answer) in self.owner.answers() {
-            self.answer(reader, Some(Ok(answer)));
+            self.answer(reader, Ok(answer));
         }
     }
 
     pub(super) fn send_all(&mut self, messages: impl IntoIterator<Item = Outgoing>) {
-        messages.into_iter().for_each(|(to, body)| self.answer(to, Some(Ok(body))));
+        messages.into_iter().for_each(|(to, body)| self.answer(to, Ok(body)));
     }
 
-    pub(super) fn send(&mut self, endpoint: Endpoint, body: Body) {
-        self.wire.send(endpoint, Message { sender: self.instance, body }.encode());
+    /// Sends a message to a process over this endpoint. One that needs a tag and has no session any more is dropped:
+    /// the connection that it was for is closed.
+    pub(super) fn send(&mut self, to: InstanceId, endpoint: Endpoint, body: Body) {
+        if let Some(bytes) = self.tags.encode(to, Message::of(self.instance, body)) {
+            self.wire.send(endpoint, bytes);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_cut_and_breaks_no_line() {
+        assert_eq!(readable("no\r\n\u{1B}[2J at é"), "no\u{FFFD}\u{FFFD}\u{FFFD}[2J at é");
+        assert_eq!(readable(&"é".repeat(10_000)), "é".repeat(MAX_WHY));
+    }
 
     #[test]
     fn a_sender_of_malformed_messages_is_told_of_once_and_a_flood_of_names_ends() {

@@ -18,8 +18,20 @@ fn body() -> impl Strategy<Value = Body> {
     });
     let key = (any::<u64>(), vec(any::<u8>(), 0..200)).prop_map(|(region, bytes)| Key { region, bytes });
     prop_oneof![
-        (any::<u16>(), any::<u32>(), any::<Nonce>(), vec(any::<u8>(), 0..300))
-            .prop_map(|(version, number, nonce, address)| Body::Hello { version, number, nonce, address }),
+        (
+            prop_oneof![Just(VERSION), 0..VERSION],
+            any::<u32>(),
+            any::<Nonce>(),
+            vec(any::<u8>(), 0..300),
+            any::<Proof>()
+        )
+            .prop_map(|(version, number, nonce, address, proof)| Body::Hello {
+                version,
+                number,
+                nonce,
+                address,
+                proof: (version == VERSION).then_some(proof),
+            }),
         (any::<Nonce>(), any::<Nonce>(), any::<Proof>()).prop_map(|(reader_nonce, nonce, proof)| Body::Challenge {
             reader_nonce,
             nonce,
@@ -39,6 +51,15 @@ fn body() -> impl Strategy<Value = Body> {
         }),
         vec(any::<u64>(), 1..4).prop_map(|batches| Body::Done { batches }),
         (any::<u32>(), any::<u32>(), ".*").prop_map(|(number, refused, why)| Body::Refused { number, refused, why }),
+        (any::<u32>(), any::<u32>(), any::<Nonce>(), any::<Proof>(), ".*").prop_map(
+            |(number, refused, reader_nonce, proof, why)| Body::TurnedAway {
+                number,
+                refused,
+                reader_nonce,
+                proof,
+                why
+            }
+        ),
         (any::<u64>(), any::<u8>(), vec(any::<u8>(), 0..200)).prop_map(|(address, byte, key)| Body::Sample {
             address,
             content: [byte; SAMPLE_BYTES],
@@ -52,9 +73,16 @@ proptest! {
     fn every_message_comes_back_and_no_part_of_it_is_another(
         sender: u64,
         body in body(),
+        tag in (any::<bool>(), any::<u64>(), any::<[u8; TAG_MAC_BYTES]>()),
         cut: prop::sample::Index,
     ) {
-        let message = Message { sender: InstanceId(sender), body };
+        let (of_owner, number, mac) = tag;
+        let by = match body.tagged_by() {
+            TaggedBy::Nobody => None,
+            TaggedBy::Side(side) => Some(side),
+            TaggedBy::AnySide => Some(if of_owner { Role::Owner } else { Role::Reader }),
+        };
+        let message = Message { sender: InstanceId(sender), body, tag: by.map(|by| Tag { by, number, mac }) };
         let bytes = message.encode();
         prop_assert_eq!(Message::decode(&bytes), Ok(message.clone()));
         let part = &bytes[..cut.index(bytes.len())];
@@ -72,5 +100,25 @@ fn a_range_of_a_key_that_is_not_there_is_malformed() {
     let ranges = vec![Range { key: 1, address: 0, bytes: 1 }];
     let keys = vec![Key { region: 1, bytes: vec![] }];
     let body = Body::Located { batch: 1, keys, found: vec![Ok(ranges)] };
-    assert_eq!(Message::decode(&Message { sender: InstanceId(1), body }.encode()), Err(Malformed));
+    let tag = Some(Tag { by: Role::Owner, number: 0, mac: [0; TAG_MAC_BYTES] });
+    let sender = InstanceId(1);
+    assert_eq!(Message::decode(&Message { sender, body, tag }.encode()), Err(Malformed));
+}
+
+#[test]
+fn a_message_without_the_tag_of_its_side_is_malformed() {
+    let of = |by| Some(Tag { by, number: 0, mac: [0; TAG_MAC_BYTES] });
+    let sender = InstanceId(1);
+    let done = Body::Done { batches: vec![1] };
+    let proof = Body::Proof { proof: [0; PROOF_BYTES] };
+    for (body, tag) in [(done.clone(), None), (done, of(Role::Owner)), (proof, of(Role::Reader))] {
+        assert_eq!(Message::decode(&Message { sender, body, tag }.encode()), Err(Malformed));
+    }
+    let closing = |tag| Message { sender, body: Body::Closing { number: 1 }, tag };
+    for tag in [None, of(Role::Owner), of(Role::Reader)] {
+        assert_eq!(Message::decode(&closing(tag).encode()), Ok(closing(tag)));
+    }
+    let mut of_both = closing(of(Role::Owner)).encode();
+    of_both[0] |= TAG_OF_READER;
+    assert_eq!(Message::decode(&of_both), Err(Malformed));
 }

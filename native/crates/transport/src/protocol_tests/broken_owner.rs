@@ -2,9 +2,10 @@
 
 use super::scripted_owner::{SCRIPTED_PEER, ScriptedOwner};
 use super::world::{Reads, bytes_of, failure_of};
+use crate::agent::Command;
 use crate::completions::Failure;
 use crate::message::Body;
-use crate::wire::Wire;
+use crate::wire::{Event, Wire};
 
 pub(super) fn an_owner_that_answers_twice_is_disconnected_and_no_memory_is_lost(reads: Reads) {
     let mut owner = ScriptedOwner::new(reads, 15);
@@ -26,6 +27,32 @@ pub(super) fn a_lost_answer_is_detected_by_the_next_answer(reads: Reads) {
     owner.fetch();
     owner.locate(3);
     owner.assert_given_up(2, "out of turn");
+}
+
+/// An answer that the wire has lost, or brings after the next one: the next one has a right tag.
+pub(super) fn a_lost_message_ends_its_connection_at_once(reads: Reads) {
+    let mut owner = ScriptedOwner::new(reads, 47);
+    let memory = [5; 64];
+    owner.show(&memory, memory);
+    owner.fetch();
+    owner.lose(Body::Located { batch: 2, keys: vec![], found: vec![] });
+    owner.locate(2);
+    owner.assert_given_up(1, "was lost or came late");
+}
+
+/// An owner that has greeted this process, and has not proven itself as a reader, has no session to keep.
+pub(super) fn a_greeting_alone_keeps_no_connection(reads: Reads) {
+    let mut owner = ScriptedOwner::new(reads, 48);
+    let memory = [5; 64];
+    owner.show(&memory, memory);
+    owner.greet();
+    assert_eq!(owner.world.network.connections(), 1);
+    let mut heard = Vec::new();
+    owner.wire.progress(&mut heard);
+    assert!(matches!(heard.last(), Some(Event::Message(bytes)) if bytes[0] == 2), "a CHALLENGE: {heard:?}");
+    owner.world.command(0, Command::Disconnect { peer: SCRIPTED_PEER });
+    owner.world.run(2);
+    assert_eq!(owner.world.network.connections(), 0);
 }
 
 pub(super) fn an_owner_whose_sample_reads_wrong_gets_no_question(reads: Reads) {

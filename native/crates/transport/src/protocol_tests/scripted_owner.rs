@@ -5,16 +5,19 @@ use crate::agent::{Command, PeerState};
 use crate::cma::CmaWire;
 use crate::completions::Failure;
 use crate::loopback::Loopback;
-use crate::message::{Body, InstanceId, Message};
-use crate::proof::{Handshake, Role, Secret};
-use crate::wire::{Event, Wire};
+use crate::message::{Body, InstanceId, Message, VERSION};
+use crate::proof::{Greeting, Handshake, Role, Secret, greeting_nonce};
+use crate::tags::Tags;
+use crate::wire::{Event, Opened, Wire};
 
 /// An owner whose messages the test writes. Its reader is process 0 of the world, which knows it as peer 7. The
 /// handshake is done.
 pub(super) struct ScriptedOwner {
     pub(super) world: World,
     pub(super) wire: CmaWire<Loopback>,
-    endpoint: crate::wire::Endpoint,
+    opened: Opened,
+    reader: InstanceId,
+    tags: Tags,
 }
 
 const SCRIPTED_OWNER: InstanceId = InstanceId(99);
@@ -29,11 +32,11 @@ impl ScriptedOwner {
         world.command(0, Command::Connect { peer: SCRIPTED_PEER, attempt: 0, address });
         world.run(2);
         let reader_address = world.processes[0].agent.address().to_vec();
-        let endpoint = wire.open(&reader_address[8..]).expect("there").endpoint;
+        let opened = wire.open(&reader_address[8..]).expect("there");
         let mut heard = Vec::new();
         wire.progress(&mut heard);
         let Event::Message(hello) = &heard[0] else { panic!("{heard:?}") };
-        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. } } =
+        let Message { sender: reader, body: Body::Hello { nonce: reader_nonce, .. }, .. } =
             Message::decode(hello).expect("good")
         else {
             panic!("{heard:?}")
@@ -41,15 +44,35 @@ impl ScriptedOwner {
         let owner_nonce = [2; 16];
         let about =
             Handshake { owner: SCRIPTED_OWNER, reader, reader_address: &reader_address, owner_nonce, reader_nonce };
-        let proof = Secret::new(b"").prove(Role::Owner, &about);
-        let mut owner = Self { world, wire, endpoint };
+        let secret = Secret::new(b"");
+        let proof = secret.prove(Role::Owner, &about);
+        let keys = secret.session_keys(&about);
+        let mut owner = Self { world, wire, opened, reader, tags: Tags::default() };
         owner.say(Body::Challenge { reader_nonce, nonce: owner_nonce, proof });
+        owner.tags.serve(reader, keys);
         owner.world.run(2);
         owner
     }
 
     pub(super) fn say(&mut self, body: Body) {
-        self.wire.send(self.endpoint, Message { sender: SCRIPTED_OWNER, body }.encode());
+        let bytes = self.tags.encode(self.reader, Message::of(SCRIPTED_OWNER, body)).expect("a session");
+        self.wire.send(self.opened.endpoint, bytes);
+    }
+
+    /// A message that does not come.
+    pub(super) fn lose(&mut self, body: Body) {
+        self.tags.encode(self.reader, Message::of(SCRIPTED_OWNER, body)).expect("a session");
+    }
+
+    /// Greets the reader, to read from it too.
+    pub(super) fn greet(&mut self) {
+        let address = [&SCRIPTED_OWNER.0.to_le_bytes(), self.wire.address()].concat();
+        let (version, number, nonce) = (VERSION, self.opened.number, greeting_nonce(1));
+        let (owner, reader) = (self.reader, SCRIPTED_OWNER);
+        let greeting = Greeting { owner, reader, version, number, nonce, reader_address: &address };
+        let proof = Some(Secret::new(b"").prove_greeting(&greeting));
+        self.say(Body::Hello { version, number, nonce, address, proof });
+        self.world.run(2);
     }
 
     /// Shows `memory` as what the reader is to read first, and says that it is `content`.

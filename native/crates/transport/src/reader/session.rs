@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use crate::message::{Body, InstanceId, Nonce, Proof, VERSION};
-use crate::proof::{Handshake, Role, Secret, random_nonce};
+use crate::proof::{Greeting, Handshake, Refusal, Role, Secret, SessionKeys, Unproven, greeting_nonce};
 use crate::wire::{Endpoint, Opened};
 
 /// The caller's number for a peer.
@@ -63,26 +63,31 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(id: SessionId, owner: PeerAddress, endpoint: Endpoint) -> Self {
         let (unasked, asked, open, retrying) = Default::default();
-        Self { id, owner, endpoint, nonce: random_nonce(), stage: Stage::Greeted, unasked, asked, open, retrying }
+        let nonce = greeting_nonce(id.0);
+        Self { id, owner, endpoint, nonce, stage: Stage::Greeted, unasked, asked, open, retrying }
     }
 
     /// The first message.
     pub(super) fn hello(&self, link: Opened, identity: &Identity) -> Body {
-        let address = identity.address.clone();
-        Body::Hello { version: VERSION, number: link.number, nonce: self.nonce, address }
+        let (version, number, nonce, address) = (VERSION, link.number, self.nonce, identity.address.clone());
+        let (owner, reader) = (self.owner.instance, identity.instance);
+        let greeting = Greeting { owner, reader, version, number, nonce, reader_address: &address };
+        let proof = Some(identity.secret.prove_greeting(&greeting));
+        Body::Hello { version, number, nonce, address, proof }
     }
 
-    /// The owner's proof and challenge: the answer; none when it answers another greeting.
+    /// The owner's proof and challenge: the answer, and the keys of what follows; none when it answers another
+    /// greeting.
     ///
     /// # Errors
-    /// Why the owner is not to be trusted.
+    /// The proof is wrong.
     pub(super) fn challenge(
         &mut self,
         identity: &Identity,
         reader_nonce: Nonce,
         owner_nonce: Nonce,
         proof: &Proof,
-    ) -> Result<Option<Body>, String> {
+    ) -> Result<Option<(Body, SessionKeys)>, Unproven> {
         if self.stage != Stage::Greeted || self.nonce != reader_nonce {
             return Ok(None);
         }
@@ -94,10 +99,25 @@ impl Session {
             reader_nonce,
         };
         if !identity.secret.verify(Role::Owner, &about, proof) {
-            return Err("it does not know this application's secret".to_string());
+            return Err(Unproven);
         }
         self.stage = Stage::Proven;
-        Ok(Some(Body::Proof { proof: identity.secret.prove(Role::Reader, &about) }))
+        let proof = identity.secret.prove(Role::Reader, &about);
+        Ok(Some((Body::Proof { proof }, identity.secret.session_keys(&about))))
+    }
+
+    /// Whether the owner refuses this session's greeting.
+    pub(super) fn is_turned_away(
+        &self,
+        identity: &Identity,
+        reader_nonce: Nonce,
+        (number, refused): (u32, u32),
+        why: &str,
+        proof: &Proof,
+    ) -> bool {
+        let (owner, reader) = (self.owner.instance, identity.instance);
+        let refusal = Refusal { owner, reader, reader_nonce, number, refused, why };
+        self.stage == Stage::Greeted && self.nonce == reader_nonce && identity.secret.verify_refusal(&refusal, proof)
     }
 
     /// The owner has accepted the proof and tells what to read first. Whether that is expected now; the get with this

@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 13;
+  public static final int ABI_VERSION = 14;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -53,6 +53,9 @@ public final class NativeCore {
 
   /** A sealed frame is whole, but was not sealed with the given key for the given map output. */
   public static final int NOT_AUTHENTIC = -15;
+
+  /** {@link NativeColumns} has no way for such columns, or such values; their rows must go another way. */
+  public static final int UNSUPPORTED = -16;
 
   /** Checksum algorithms of {@link #writerCommit}; the names are those of Spark's setting. */
   public static final int CHECKSUM_NONE = 0;
@@ -111,9 +114,10 @@ public final class NativeCore {
 
   /**
    * Bytes of heap outside the arenas that the native core holds now: the scratch memory of encoders and decoders of all
-   * threads (at most 4 MiB each between two calls; while a call runs, the most that it can need), the indexes of runs
-   * (16 bytes for each partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition),
-   * and read buffers of commits where the arena was at its limit.
+   * threads and of {@link NativeColumns#decoderOpen} (between two calls at most 4 MiB each, 8 MiB for a decoder of
+   * {@link NativeColumns}; while a call runs, the most that it can need), the indexes of runs (16 bytes for each
+   * partition with rows, also of spilled runs), the row checksums of writers (16 bytes a partition), and read buffers
+   * of commits where the arena was at its limit. Not in it: what {@link NativeColumns} says is counted nowhere.
    */
   public static native long scratchBytes();
 

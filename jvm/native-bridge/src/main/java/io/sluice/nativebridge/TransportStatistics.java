@@ -19,6 +19,7 @@ import java.util.List;
  * @param queuedCompletions blocks that have ended and that no caller has taken
  * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
  * @param malformedMessages messages that could not be understood
+ * @param unprovenMessages messages without the proof or tag that they need
  * @param refusedMapped blocks refused because the limits of mapped memory are reached, or it cannot be registered
  * @param refusedQuestions blocks refused because their reader had too many questions open
  * @param refusedDisk blocks refused because too much was to be read from disks
@@ -48,6 +49,7 @@ public record TransportStatistics(
     long queuedCompletions,
     long longestTurnNanos,
     long malformedMessages,
+    long unprovenMessages,
     long refusedMapped,
     long refusedQuestions,
     long refusedDisk,
@@ -66,7 +68,7 @@ public record TransportStatistics(
   static final List<String> NAMES = List.of(
       "mappedRegions", "mappedBytes", "peakMappedBytes", "pinnedRegions", "pinnedBytes", "openQuestions",
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
-      "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
+      "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
       "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
 
@@ -77,7 +79,7 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

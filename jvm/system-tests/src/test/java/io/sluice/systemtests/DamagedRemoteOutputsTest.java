@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import org.junit.jupiter.api.Tag;
 
 /** Damage to blocks that come from another executor as well. */
+@Tag("deep")
 @Tag("UCX")
 @Tag("RDMA")
 class DamagedRemoteOutputsTest extends DamagedOutputs {

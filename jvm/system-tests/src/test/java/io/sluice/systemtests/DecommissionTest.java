@@ -19,19 +19,8 @@ class DecommissionTest {
 
   @Test
   void decommissioningMigratesMapOutputs() {
-    assertMigrates("false");
-  }
-
-  @Test
-  @Tag("once")
-  void encryptedMapOutputsAreReadWhereTheyWereMovedTo() {
-    assertMigrates("true");
-  }
-
-  private static void assertMigrates(String encrypted) {
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
-        .set("spark.io.encryption.enabled", encrypted)
         .set("spark.decommission.enabled", "true")
         .set("spark.storage.decommission.enabled", "true")
         .set("spark.storage.decommission.shuffleBlocks.enabled", "true")

@@ -32,6 +32,7 @@ import scala.Tuple2;
  * Clusters in which some or all executors, or the driver, cannot load the native library: every shuffle is Sluice's
  * from job 0 on, no task fails, and the results are those of stock.
  */
+@Tag("deep")
 class ExecutorsWithoutLibraryTest {
   private static final long ROWS = 30_000;
   private static final List<Query> QUERIES = List.of(

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Local directories that are full or cannot be written to. */
+@Tag("deep")
 @Tag("CACHE_ONLY")
 class LocalDiskTest {
   private static final long ROWS = 100_000;

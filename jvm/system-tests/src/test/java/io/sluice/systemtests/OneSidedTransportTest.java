@@ -38,6 +38,7 @@ import scala.Tuple2;
  * Two executors that read each other's blocks one-sidedly: the results are stock's, and the counters show that the
  * blocks were not fetched by Spark's block transfer. Skipped by name where UCX cannot be opened.
  */
+@Tag("deep")
 class OneSidedTransportTest {
   private static final Duration LIMIT = Duration.ofSeconds(180);
   private static final long ROWS = 120_000;

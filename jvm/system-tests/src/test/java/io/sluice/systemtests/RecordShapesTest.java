@@ -15,6 +15,7 @@ import org.apache.hadoop.io.Text;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,6 +27,7 @@ import scala.collection.immutable.$colon$colon;
 import scala.collection.immutable.Nil$;
 
 /** Jobs on records of a job's own classes, nested tuples, options, arrays, sequences and writables: stock's results. */
+@Tag("deep")
 class RecordShapesTest {
   private static final String JAVA = "org.apache.spark.serializer.JavaSerializer";
   private static final String KRYO = "org.apache.spark.serializer.KryoSerializer";

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 
 /** Speculative copies on two hosts, with each transport. */
+@Tag("deep")
 class SpeculationTest {
   private static StandaloneCluster cluster;
 

@@ -18,6 +18,7 @@ import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.ResourceProfileBuilder;
 import org.apache.spark.resource.TaskResourceRequests;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import scala.Tuple2;
@@ -26,6 +27,7 @@ import scala.Tuple2;
  * Stage-level scheduling: a stage that reads one shuffle and writes another runs on an executor with more cores and
  * memory than {@code spark.executor.cores} and {@code spark.executor.memory} say.
  */
+@Tag("deep")
 @Timeout(600)
 class StageResourceProfileTest {
   private static final int PROFILE_CORES = 3;

@@ -6,19 +6,29 @@ import io.sluice.doctor.check.Check;
 import io.sluice.doctor.check.Finding;
 import io.sluice.doctor.check.Subject;
 import io.sluice.doctor.host.Host;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** NVIDIA GPUs, their driver, and whether RDMA cards may reach their memory. This version of Sluice uses none of it. */
+/**
+ * NVIDIA GPUs as the kernel's module and {@code nvidia-smi} show them: their driver, memory, modes and other users, and
+ * whether RDMA cards may reach their memory. The driver's library is not loaded. This version of Sluice uses none of
+ * it.
+ */
 public final class GpuCheck implements Check {
   private static final String FOLDER = "/proc/driver/nvidia";
   private static final String UNUSED = "; this version of Sluice does not use GPUs";
   private static final Pattern DRIVER = Pattern.compile("Kernel Module.*?\\s(\\d+\\.\\d+(?:\\.\\d+)?)\\s");
   private static final Pattern MODEL = Pattern.compile("^Model:\\s*(.*)$", Pattern.MULTILINE);
+  private static final Pattern CUDA = Pattern.compile("CUDA Version:\\s*(\\d+)\\.(\\d+)");
+  private static final Pattern SLICE = Pattern.compile("^\\s*MIG (\\S+)\\s+Device", Pattern.MULTILINE);
+  /** As {@code native/crates/cuda} has it. */
+  private static final int OLDEST_CUDA = 12;
 
   @Override
   public Subject subject() {
@@ -32,10 +42,27 @@ public final class GpuCheck implements Check {
     if (devices.isEmpty() && gpus.isEmpty()) {
       return List.of(Finding.ok(GPU, "none" + UNUSED));
     }
-    String text = models(host, gpus, devices) + ", driver " + driver(host) + ", GPUDirect RDMA: " + direct(host);
-    return List.of(devices.isEmpty()
-        ? Finding.note(GPU, text + "; no /dev/nvidia*: not passed on to this container" + UNUSED)
-        : Finding.ok(GPU, text + UNUSED));
+    String answer = host.run("nvidia-smi").or("");
+    boolean answers = !answer.isBlank();
+    Matcher cuda = CUDA.matcher(answer);
+    boolean told = cuda.find();
+    String text = models(host, gpus, devices) + ", driver " + driver(host)
+        + (told ? ", CUDA " + cuda.group(1) + "." + cuda.group(2) : "") + ", GPUDirect RDMA: " + direct(host);
+    List<Finding> findings = new ArrayList<>();
+    if (devices.isEmpty()) {
+      findings.add(Finding.note(GPU, text + "; no /dev/nvidia*: not passed on to this container" + UNUSED));
+    } else if (told && Integer.parseInt(cuda.group(1)) < OLDEST_CUDA) {
+      findings.add(Finding.note(GPU, text + "; Sluice will need CUDA " + OLDEST_CUDA + ".0 (driver 525)" + UNUSED));
+    } else {
+      findings.add(Finding.ok(GPU, text + UNUSED));
+    }
+    if (answers) {
+      addDevices(host, findings);
+    } else {
+      // Not asked again: each question could take as long.
+      findings.add(Finding.note(GPU, "nvidia-smi did not answer: memory, modes and users of the GPUs are unknown"));
+    }
+    return findings;
   }
 
   private static String models(Host host, List<String> gpus, List<String> devices) {
@@ -56,5 +83,25 @@ public final class GpuCheck implements Check {
     return Stream.of("nvidia_peermem", "nv_peer_mem")
         .filter(name -> modules.lines().anyMatch(line -> line.startsWith(name + " ")))
         .findFirst().orElse("neither nvidia_peermem nor nv_peer_mem is loaded");
+  }
+
+  private static void addDevices(Host host, List<Finding> findings) {
+    List<String> users = host.run(SmiDevice.USERS).or("").lines().map(String::strip).toList();
+    List<String> lines = host.run(SmiDevice.QUERY).or("").lines().filter(line -> !line.isBlank()).toList();
+    List<SmiDevice> devices = lines.stream().flatMap(line -> SmiDevice.of(line, users).stream()).toList();
+    devices.stream().map(SmiDevice::finding).forEach(findings::add);
+    if (devices.isEmpty() || devices.size() < lines.size()) {
+      findings.add(Finding.note(GPU, "nvidia-smi did not describe all GPUs as expected: "
+          + (lines.isEmpty() ? "no answer" : lines.get(0).strip())));
+    }
+    slices(host).ifPresent(findings::add);
+  }
+
+  private static Optional<Finding> slices(Host host) {
+    String slices = SLICE.matcher(host.run("nvidia-smi", "-L").or("")).results().map(found -> found.group(1))
+        .collect(Collectors.groupingBy(profile -> profile, TreeMap::new, Collectors.counting()))
+        .entrySet().stream().map(entry -> entry.getValue() + " × " + entry.getKey()).collect(Collectors.joining(", "));
+    return slices.isEmpty() ? Optional.empty()
+        : Optional.of(Finding.ok(GPU, "MIG slices: " + slices + "; a process sees one of them"));
   }
 }

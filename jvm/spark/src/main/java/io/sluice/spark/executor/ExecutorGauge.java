@@ -131,6 +131,10 @@ public enum ExecutorGauge {
       transport(TransportStatistics::longestTurnNanos)),
   MALFORMED_MESSAGES("transport.malformedMessages", Unit.COUNT, "messages of peers that could not be understood",
       transport(TransportStatistics::malformedMessages)),
+  UNPROVEN_MESSAGES("transport.unprovenMessages", Unit.COUNT,
+      "messages without the proof or tag that they need: of processes that do not know the application's secret, and "
+          + "late ones of connections that were closed",
+      transport(TransportStatistics::unprovenMessages)),
   FAILED_REGISTRATIONS("transport.failedRegistrations", Unit.COUNT, "parts of files that could not be registered",
       transport(TransportStatistics::failedRegistrations)),
   COPIED_REGIONS("transport.copiedRegions", Unit.COUNT,

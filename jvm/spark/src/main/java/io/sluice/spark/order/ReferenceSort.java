@@ -6,15 +6,12 @@ import org.apache.spark.unsafe.array.LongArray;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
- * Sorts the references to {@link ResidentRows}: by radix on as many of the highest bytes of the numbers that differ as
- * tell most keys apart, within each run that is equal in those on the bytes behind them, then within every run of equal
- * numbers by the numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the
- * next bytes, and keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys
- * keep their order. Stops when the task is killed, between runs. One thread.
+ * Sorts the references to {@link ResidentRows}: by radix on the numbers, then within every run of equal numbers by the
+ * numbers of the next bytes of the keys, and so on. Short runs are merge-sorted by the numbers of the next bytes, and
+ * keys that have the same by comparing them, as are runs that numbers cannot take further. Equal keys keep their order.
+ * Stops when the task is killed, between runs. One thread.
  */
 final class ReferenceSort {
-  /** Up to this many references are sorted by insertion on their numbers. */
-  private static final int FEW = 32;
   /** Runs up to this length are merge-sorted: a pass of the radix sort counts 256 values for each of 8 bytes. */
   private static final int SHORT_RUN = 256;
   /** Prefixes are computed of at most the first {@code 8 × MAX_DEPTH} bytes of a key. */
@@ -60,71 +57,22 @@ final class ReferenceSort {
 
   /** @param depth which eight bytes of the keys are the prefix; all bytes before are equal */
   private void sort(int from, int until, int depth) {
-    int count = until - from;
-    if (count <= FEW) {
-      insertByNumber(from, until);
-      sortRuns(from, until, 0, depth);
-      return;
-    }
     context.killTaskIfInterrupted();
-    long differing = differing(from, until);
-    if (differing == 0) {
-      sortRuns(from, until, 0, depth);
-      return;
-    }
-    // Spark's radix sort wants two bytes at least; it leaves out one that is the same in all numbers.
-    int high = Math.max(1, LAST_BYTE - Long.numberOfLeadingZeros(differing) / Byte.SIZE);
-    int low = Math.max(0, high + 1 - Math.max(2, bytesFor(count)));
+    int count = until - from;
     rows.copyReferences(from, count, scratch);
-    int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, low, high, false, false);
+    int sorted = RadixSort.sortKeyPrefixArray(scratch, 0, count, 0, LAST_BYTE, false, false);
     rows.takeReferences(scratch, sorted, from, count);
-    sortRuns(from, until, low, depth);
-  }
-
-  private long differing(int from, int until) {
-    long differing = 0;
-    long first = rows.number(from);
-    for (int i = from + 1; i < until; i++) {
-      differing |= first ^ rows.number(i);
-    }
-    return differing;
-  }
-
-  /** So many bytes that, were they random, few references would have the same: bits for each and four more. */
-  private static int bytesFor(int count) {
-    int bits = Integer.SIZE - Integer.numberOfLeadingZeros(count) + 4;
-    return (bits + Byte.SIZE - 1) / Byte.SIZE;
-  }
-
-  /** Goes on with each run of references, which are sorted by the bytes of their numbers from {@code low} on. */
-  private void sortRuns(int from, int until, int low, int depth) {
-    if (low == 0 && order.canSortFullyWithPrefix(depth)) {
+    if (order.canSortFullyWithPrefix(depth)) {
       return;
     }
-    int shift = low * Byte.SIZE;
     int start = from;
     for (int i = from + 1; i <= until; i++) {
-      if (i == until || rows.number(i) >>> shift != rows.number(start) >>> shift) {
-        if (i - start > 1 && low > 0) {
-          sort(start, i, depth);
-        } else if (i - start > 1) {
+      if (i == until || rows.number(i) != rows.number(start)) {
+        if (i - start > 1) {
           sortRun(start, i, depth);
         }
         start = i;
       }
-    }
-  }
-
-  private void insertByNumber(int from, int until) {
-    for (int i = from + 1; i < until; i++) {
-      long address = rows.address(i);
-      long number = rows.number(i);
-      int at = i;
-      while (at > from && Long.compareUnsigned(rows.number(at - 1), number) > 0) {
-        rows.set(at, rows.address(at - 1), rows.number(at - 1));
-        at--;
-      }
-      rows.set(at, address, number);
     }
   }
 

@@ -63,7 +63,7 @@ class SealedFramesTest {
     assumeTrue(library.available(), library.detail());
   }
 
-  private static byte[] bytesFrom(int first, int count) {
+  static byte[] bytesFrom(int first, int count) {
     byte[] bytes = new byte[count];
     for (int i = 0; i < count; i++) {
       bytes[i] = (byte) (first + i);
@@ -118,7 +118,7 @@ class SealedFramesTest {
     assertEquals(32, new ApplicationKey(new byte[32]).output(0, 0).frameKey().length);
   }
 
-  private static byte[] frame(FrameSealer sealer, int partition, int number) {
+  static byte[] frame(FrameSealer sealer, int partition, int number) {
     byte[] row = ByteBuffer.allocate(24).order(ByteOrder.LITTLE_ENDIAN).putInt(16).putLong(4, 0).putLong(12, number)
         .array();
     byte[] payload = Arrays.copyOf(row, 20);
@@ -282,7 +282,7 @@ class SealedFramesTest {
     }
   }
 
-  private static byte[] forged(byte[] part, int at, int change) {
+  static byte[] forged(byte[] part, int at, int change) {
     byte[] forged = part.clone();
     forged[at] ^= (byte) change;
     if (at < PAYLOAD_CRC_OFFSET || at >= FrameHeader.BYTES) {
@@ -292,7 +292,7 @@ class SealedFramesTest {
     return forged;
   }
 
-  private static void putCrc(byte[] bytes, int from, int to, int at) {
+  static void putCrc(byte[] bytes, int from, int to, int at) {
     CRC32C crc = new CRC32C();
     crc.update(bytes, from, to - from);
     ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putInt(at, (int) crc.getValue());

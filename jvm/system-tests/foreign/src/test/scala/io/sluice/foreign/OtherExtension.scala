@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleOrigin}
 import org.apache.spark.sql.internal.SQLConf
@@ -22,6 +23,9 @@ object OtherExtension {
   val exchanges = "other.exchanges"
   val before = "before"
   val after = "after"
+  /** Whether each node gets a [[tag]] before Spark has inserted transitions. */
+  val tags = "other.tags"
+  val tag = TreeNodeTag[String]("other")
 
   private final class Rules extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] = new Replace(before)
@@ -30,7 +34,14 @@ object OtherExtension {
   }
 
   private final class Replace(phase: String) extends Rule[SparkPlan] {
-    override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    override def apply(plan: SparkPlan): SparkPlan = {
+      if (phase == before && SQLConf.get.getConfString(tags, "false").toBoolean) {
+        plan.foreach(_.setTagValue(tag, "seen"))
+      }
+      replaced(plan)
+    }
+
+    private def replaced(plan: SparkPlan): SparkPlan = plan.transformUp {
       case sort: SortExec if sort.getClass == classOf[SortExec] && isIn(sorts) =>
         new OtherSort(sort.sortOrder, sort.global, sort.child, sort.testSpillFrequency)
       case exchange: ShuffleExchangeExec if exchange.getClass == classOf[ShuffleExchangeExec] && isIn(exchanges) =>

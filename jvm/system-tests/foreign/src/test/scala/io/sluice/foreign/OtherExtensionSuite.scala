@@ -55,6 +55,22 @@ final class OtherExtensionSuite
     }
   }
 
+  for (adaptive <- Seq(false, true)) {
+    test(s"Sluice's nodes have the tags of Spark's: adaptive execution $adaptive") {
+      withSQLConf(
+        SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive.toString,
+        SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+        OtherExtension.tags -> "true") {
+        val found = queries.flatMap { query =>
+          query.collect()
+          collect(query.queryExecution.executedPlan) { case node if sluices.contains(node.nodeName) => node }
+        }
+        sluices.foreach(name => assert(found.exists(_.nodeName == name)))
+        found.foreach(node => assert(node.getTagValue(OtherExtension.tag).contains("seen"), node))
+      }
+    }
+  }
+
   private def check(
       adaptive: Boolean, settings: Seq[(String, String)], wanted: Seq[String], unwanted: Seq[String]): Unit =
     withSQLConf(

@@ -55,7 +55,7 @@ object SqlSuites {
   final class ReplaceHashWithSortAggAdaptive extends ReplaceHashWithSortAggSuiteAE with OnManagerUnderTest
   final class InsertSortForLimitAndOffset extends InsertSortForLimitAndOffsetSuite with OnManagerUnderTest
   final class TakeOrderedAndProject extends TakeOrderedAndProjectSuite with OnManagerUnderTest
-  final class WholeStageCodegen extends WholeStageCodegenSuite with OnManagerUnderTest
+  @InAllSuites final class WholeStageCodegen extends WholeStageCodegenSuite with OnManagerUnderTest
   final class ReuseExchangeAndSubquery extends ReuseExchangeAndSubquerySuite with OnManagerUnderTest
   final class EnsureRequirements extends EnsureRequirementsSuite with OnManagerUnderTest
   final class Explain extends ExplainSuite with OnManagerUnderTest

@@ -32,7 +32,8 @@ final class FindPartitions extends PlanRule {
     // It gives one row a task, so there is nothing to gain.
     case aggregate: BaseAggregateExec if aggregate.groupingExpressions.isEmpty => exchange
     case child => partitioning(exchange.outputPartitioning, child.output) match {
-      case Right(found) => exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found)))
+      case Right(found) =>
+        exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found).withTagsOf(exchange)))
       case Left(reason) =>
         leave(Counter.PLANS_EXCHANGES_BY_SPARK,
           s"Spark's function finds the partitions of an exchange's rows, because $reason")

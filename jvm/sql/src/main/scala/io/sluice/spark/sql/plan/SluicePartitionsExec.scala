@@ -22,6 +22,17 @@ class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, part
 
   override def nodeName: String = "SluicePartitions"
 
+  /**
+   * Takes the tags of the exchange above it, which rules of other extensions may ask each node for, and inherits the
+   * child's logical operator.
+   */
+  private[plan] def withTagsOf(exchange: SparkPlan): SluicePartitionsExec = {
+    copyTagsFrom(exchange)
+    unsetTagValue(SparkPlan.LOGICAL_PLAN_TAG)
+    child.logicalLink.foreach(operator => setTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG, operator))
+    this
+  }
+
   /** Made when the plan is shown or run. Tasks get them with the shuffle's handle, and not with this node. */
   @transient private lazy val exchange: ExchangeMetrics = ExchangeMetrics.create(sparkContext)
 

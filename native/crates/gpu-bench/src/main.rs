@@ -1,0 +1,101 @@
+//! `./sluice gpu`: what the driver says, and experiments on a GPU, or on the simulated driver where there is none.
+
+mod allocation;
+mod kernel;
+mod machine;
+mod picture;
+mod report;
+mod streams;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::machine::Machine;
+use crate::streams::Plan;
+
+#[derive(Parser)]
+#[command(
+    name = "./sluice gpu",
+    about = "What the CUDA driver says, and experiments on a GPU or on a simulated driver."
+)]
+struct Arguments {
+    /// The simulated driver, even if there is a GPU.
+    #[arg(long, global = true)]
+    simulate: bool,
+    /// The device: its number in the order of PCI addresses, or its UUID. Needed if there are several.
+    #[arg(long, global = true, value_name = "DEVICE", conflicts_with = "simulate")]
+    device: Option<String>,
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    /// Tells driver, device and free memory.
+    Device,
+    /// Copies to the device, a kernel and copies back, in a loop on several threads: on the one default stream and on
+    /// the threads' own ones, with several ways to allocate the memory.
+    Streams {
+        /// Threads.
+        #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]
+        threads: u32,
+        /// Rounds of each thread.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        rounds: u32,
+        /// KiB that are copied in each direction.
+        #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+        kib: u32,
+        /// Turns of the kernel's loop for each word.
+        #[arg(long, default_value_t = 2000)]
+        turns: u32,
+        /// Of the order on the simulated driver.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where the picture goes (SVG).
+        #[arg(long, value_name = "FILE")]
+        picture: Option<PathBuf>,
+        /// Where the figures go.
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let seed = if let Experiment::Streams { seed, .. } = arguments.experiment { seed } else { 1 };
+    let machine = match arguments.simulate {
+        true => Machine::simulated(seed)?,
+        false => Machine::open(arguments.device.as_deref(), seed)?,
+    };
+    println!("{}", machine.describe()?);
+    let Experiment::Streams { threads, rounds, kib, turns, picture, json, .. } = &arguments.experiment else {
+        return Ok(());
+    };
+    let plan = Plan { threads: *threads, rounds: *rounds, bytes: *kib as usize * 1024, turns: *turns };
+    let outcomes = streams::run_all(&machine, &plan)?;
+    print!("{}", report::table(&machine, &outcomes));
+    let write = |path: &PathBuf, text: String| {
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text));
+        written.map_err(|e| format!("{}: {e}", path.display()))?;
+        println!("Wrote {}", path.display());
+        Ok::<(), String>(())
+    };
+    if let Some(path) = picture {
+        write(path, picture::svg(&machine, &outcomes))?;
+    }
+    if let Some(path) = json {
+        write(path, report::json(&machine, &plan, &outcomes)?)?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
