@@ -12,6 +12,8 @@ import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 import org.apache.hadoop.yarn.server.api.ApplicationTerminationContext;
 import org.apache.hadoop.yarn.server.api.AuxiliaryService;
 import org.apache.spark.network.TransportContext;
+import org.apache.spark.network.crypto.AuthServerBootstrap;
+import org.apache.spark.network.sasl.ShuffleSecretManager;
 import org.apache.spark.network.server.TransportServer;
 import org.apache.spark.network.shuffle.ExternalBlockHandler;
 import org.apache.spark.network.util.MapConfigProvider;
@@ -59,12 +61,14 @@ public final class MiniYarn {
   }
 
   /**
-   * What Spark's YarnShuffleService is to a NodeManager: Spark's own handler of the external shuffle service behind
-   * the name that Spark's containers ask for. No registry that the tests reach has spark-network-yarn.
+   * What Spark's YarnShuffleService is to a NodeManager with {@code spark.authenticate}: Spark's own handler of the
+   * external shuffle service behind the name that Spark's containers ask for. A connection must prove the secret that
+   * YARN hands on from the application. No registry that the tests reach has spark-network-yarn.
    */
   public static final class ShuffleService extends AuxiliaryService {
     static final String NAME = "spark_shuffle";
     static volatile int port;
+    private final ShuffleSecretManager secrets = new ShuffleSecretManager();
     private ExternalBlockHandler handler;
     private TransportContext context;
     private TransportServer server;
@@ -78,13 +82,17 @@ public final class MiniYarn {
       TransportConf conf = new TransportConf("shuffle", new MapConfigProvider(Map.of()));
       handler = new ExternalBlockHandler(conf, null);
       context = new TransportContext(conf, handler);
-      server = context.createServer(0, List.of());
+      server = context.createServer(0, List.of(new AuthServerBootstrap(conf, secrets)));
       port = server.getPort();
       super.serviceStart();
     }
 
     @Override
     public void initializeApplication(ApplicationInitializationContext application) {
+      if (!application.getApplicationDataForService().hasRemaining()) {
+        throw new IllegalStateException(application.getApplicationId() + " gives the shuffle service no secret");
+      }
+      secrets.registerApp(application.getApplicationId().toString(), application.getApplicationDataForService());
       System.out.println("application " + application.getApplicationId());
     }
 
@@ -92,6 +100,7 @@ public final class MiniYarn {
     @Override
     public void stopApplication(ApplicationTerminationContext application) {
       handler.applicationRemoved(application.getApplicationId().toString(), false);
+      secrets.unregisterApp(application.getApplicationId().toString());
     }
 
     @Override

@@ -1,5 +1,5 @@
-"""A YARN cluster on this machine, with the external shuffle service on its NodeManager: the commands of
-docs/deployment/yarn.md, as they are printed, give what Spark's own shuffle gives."""
+"""A YARN cluster on this machine, with the external shuffle service on its NodeManager and spark.authenticate: the
+commands of docs/deployment/yarn.md, as they are printed, give what Spark's own shuffle gives."""
 
 import contextlib
 import json
@@ -11,10 +11,14 @@ import unittest
 from pathlib import Path
 
 import guide
-from test_pyspark import BUILD, HERE, LIMIT_SECONDS, environment, in_all, recommended_arguments
+from test_pyspark import BUILD, HERE, environment, in_all, recommended_arguments
 from test_servers import REGISTERED
 
 KIT = BUILD / "yarn" / "jars"
+# Of a command: YARN starts seven JVMs for it.
+LIMIT_SECONDS = 900
+# Executors live for seconds.
+FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 def java(program):
@@ -57,7 +61,9 @@ class YarnTest(unittest.TestCase):
         """What a site's spark-defaults.conf says, for this machine."""
         settings = {
             "spark.yarn.jars": f"local:{spark_jars()}/*", "spark.yarn.stagingDir": folder.as_uri(),
+            "spark.authenticate": "true",
             "spark.shuffle.service.port": port, "spark.executor.instances": 2, "spark.executor.memory": "512m",
+            "spark.executor.extraJavaOptions": FAST_START, "spark.yarn.am.extraJavaOptions": FAST_START,
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": 6, "spark.sql.adaptive.enabled": "false",
             "spark.sql.autoBroadcastJoinThreshold": -1,

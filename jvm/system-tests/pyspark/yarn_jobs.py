@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 ROWS = 200_000
-LIMIT_SECONDS = 240
+LIMIT_SECONDS = 400
 
 
 def executors(context):

@@ -1,0 +1,124 @@
+package io.sluice.spark.cleanup;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.spark.LocalSpark;
+import io.sluice.spark.compat.SkippedMigration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which shuffles decommissioned executors do not move ({@code spark.sql.shuffleDependency.skipMigration.enabled}). */
+@Timeout(180)
+class UnmovedShufflesTest {
+  private static final String SKIP = "spark.sql.shuffleDependency.skipMigration.enabled";
+  private static final List<Integer> FOUND = new CopyOnWriteArrayList<>();
+  private static LocalSpark spark;
+  /** Spark's cleaner removes outputs of those that nothing refers to. */
+  private final List<Dataset<Row>> used = new ArrayList<>();
+
+  @BeforeAll
+  static void start() {
+    spark = LocalSpark.start(Map.of("spark.sql.shuffle.partitions", "3", "spark.sql.autoBroadcastJoinThreshold", "-1"));
+    spark.session().sparkContext().addSparkListener(new UnmovedShuffles(FOUND::add));
+  }
+
+  @AfterAll
+  static void stop() {
+    spark.close();
+  }
+
+  @BeforeEach
+  void forget() throws Exception {
+    spark.session().sparkContext().listenerBus().waitUntilEmpty();
+    FOUND.clear();
+  }
+
+  private static Set<Integer> found() throws Exception {
+    spark.session().sparkContext().listenerBus().waitUntilEmpty();
+    return new TreeSet<>(FOUND);
+  }
+
+  /** Shuffles that block migration would move from this process. */
+  private static Set<Integer> moved() {
+    Set<Integer> ids = new TreeSet<>();
+    for (scala.collection.Iterator<ShuffleBlockInfo> all =
+        spark.manager().shuffleBlockResolver().getStoredShuffles().iterator(); all.hasNext();) {
+      ids.add(all.next().shuffleId());
+    }
+    return ids;
+  }
+
+  /** Two shuffles. */
+  private Dataset<Row> joined() {
+    Dataset<Row> table = spark.session().range(0, 1_000, 1, 3).selectExpr("id", "id % 10 AS k");
+    Dataset<Row> joined = table.repartition(3, col("k")).join(table.groupBy("k").count(), "k");
+    used.add(joined);
+    return joined;
+  }
+
+  private Dataset<Row> joined(boolean skip) {
+    spark.session().conf().set(SKIP, Boolean.toString(skip));
+    return joined();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "true"})
+  void thoseOfASessionThatWantsIt(String adaptive) throws Exception {
+    spark.session().conf().set("spark.sql.adaptive.enabled", adaptive);
+    Set<Integer> before = moved();
+    assertEquals(1_000, joined(false).collectAsList().size());
+    assertEquals(Set.of(), found());
+    Set<Integer> kept = moved();
+    assertEquals(before.size() + 2, kept.size());
+    assertEquals(1_000, joined(true).collectAsList().size());
+    assertEquals(2, found().size());
+    assertFalse(kept.removeAll(found()));
+    assertEquals(kept, moved(), "in local mode Spark tells the block resolver of Sluice's manager itself");
+  }
+
+  @Test
+  void notThoseThatAreReadAfterTheEnd() throws Exception {
+    Iterator<Row> rows = joined(true).toLocalIterator();
+    assertTrue(rows.hasNext());
+    while (rows.hasNext()) {
+      rows.next();
+    }
+    assertEquals(Set.of(), found());
+  }
+
+  @Test
+  void notThoseOfAFailedExecution() throws Exception {
+    Dataset<Row> failing = joined(true).selectExpr("if(id = 500, raise_error('on purpose'), id) AS id");
+    assertThrows(Exception.class, failing::collectAsList);
+    assertEquals(Set.of(), found());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"true, true, true", "true, false, false", "false, true, false"})
+  void executorsAreToldWhereTheyMoveOutputs(String decommission, String storage, boolean told) {
+    SparkConf conf = new SparkConf(false).set("spark.decommission.enabled", decommission)
+        .set("spark.storage.decommission.enabled", storage);
+    assertEquals(told, SkippedMigration.isPossible(conf));
+  }
+}
