@@ -16,7 +16,7 @@ from test_servers import REGISTERED
 
 KIT = BUILD / "yarn" / "jars"
 # Of a command: YARN starts seven JVMs for it.
-LIMIT_SECONDS = 900
+LIMIT_SECONDS = 1800
 # Executors live for seconds.
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
@@ -62,6 +62,8 @@ class YarnTest(unittest.TestCase):
         settings = {
             "spark.yarn.jars": f"local:{spark_jars()}/*", "spark.yarn.stagingDir": folder.as_uri(),
             "spark.authenticate": "true",
+            # Other tests may leave YARN little of the machine.
+            "spark.network.timeout": "600s", "spark.yarn.am.waitTime": "600s",
             "spark.shuffle.service.port": port, "spark.executor.instances": 2, "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": FAST_START, "spark.yarn.am.extraJavaOptions": FAST_START,
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false",
@@ -113,7 +115,7 @@ class YarnTest(unittest.TestCase):
             self.assert_outputs_outlived_executors(events, kinds)
 
     def assert_outputs_outlived_executors(self, events, kinds):
-        """The job's last part reads map outputs of executors that are gone: from the service, and none is made again."""
+        """The job's last part reads map outputs of executors that are gone: from the service; none is made again."""
         removals = [n for n, kind in enumerate(kinds) if kind == "SparkListenerExecutorRemoved"]
         tasks = [event for event in events[removals[1]:] if event["Event"] == "SparkListenerTaskEnd"]
         self.assertTrue(tasks)

@@ -8,8 +8,8 @@ import time
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-ROWS = 200_000
-LIMIT_SECONDS = 400
+ROWS = 50_000
+LIMIT_SECONDS = 800
 
 
 def executors(context):

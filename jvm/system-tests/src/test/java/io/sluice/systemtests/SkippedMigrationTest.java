@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,24 +14,39 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * With {@code spark.sql.shuffleDependency.skipMigration.enabled} a decommissioned executor moves no map outputs of SQL
- * executions that have ended, and moves the others. Spark by itself moves all of them in a cluster: it notes the
- * setting on the driver alone.
+ * A decommissioned executor moves no map outputs of ended SQL executions that have the mode which Spark Connect gives
+ * them with {@code spark.sql.shuffleDependency.skipMigration.enabled}, and moves the others. Spark by itself moves all
+ * of them in a cluster: it notes the shuffles on the driver alone.
  */
 @Tag("once")
 @InAll
 class SkippedMigrationTest {
-  private static final String SKIP = "spark.sql.shuffleDependency.skipMigration.enabled";
   private static final Duration LIMIT = Duration.ofSeconds(180);
   private static final int MAPS = 6;
 
-  private static Dataset<Row> shuffled(SparkApplication application, boolean skip) {
-    application.session().conf().set(SKIP, Boolean.toString(skip));
+  private static Dataset<Row> shuffled(SparkApplication application) {
     return Tables.events(application.session(), 20_000, MAPS).repartition(4, col("k"));
+  }
+
+  /** The same query with that mode. By reflection, because tests are compiled on Spark 3 too. */
+  @SuppressWarnings("unchecked")
+  private static Dataset<Row> unmoved(SparkApplication application, Dataset<Row> query) {
+    try {
+      Class<?> dataset = Class.forName("org.apache.spark.sql.classic.Dataset");
+      QueryExecution execution = (QueryExecution) dataset.getMethod("queryExecution").invoke(query);
+      Object mode = Class.forName("org.apache.spark.sql.execution.SkipMigration$").getField("MODULE$").get(null);
+      Method ofRows = dataset.getMethod("ofRows", Class.forName("org.apache.spark.sql.classic.SparkSession"),
+          LogicalPlan.class, Class.forName("org.apache.spark.sql.execution.ShuffleCleanupMode"));
+      return (Dataset<Row>) ofRows.invoke(null, application.session(), execution.logical(), mode);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static List<String> rows(Dataset<Row> data) {
@@ -63,11 +79,11 @@ class SkippedMigrationTest {
         .set("spark.storage.decommission.replicationReattemptInterval", "1s")
         .start()
         .awaitExecutors(2)) {
-      Dataset<Row> moved = shuffled(application, false);
+      Dataset<Row> moved = shuffled(application);
       List<String> rows = rows(moved);
       List<Integer> ofTheFirst = toBeMoved(application);
       assertEquals(MAPS, ofTheFirst.size());
-      Dataset<Row> unmoved = shuffled(application, true);
+      Dataset<Row> unmoved = unmoved(application, shuffled(application));
       assertEquals(rows, rows(unmoved));
       Await.until(LIMIT, () -> "executors would move " + toBeMoved(application),
           () -> toBeMoved(application).equals(ofTheFirst));

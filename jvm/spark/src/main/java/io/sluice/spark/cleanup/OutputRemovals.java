@@ -37,8 +37,8 @@ public final class OutputRemovals {
 
   /**
    * The removals from number {@code from} on, as an array that every executor can read, also one whose message threads
-   * cannot load Sluice's classes: the number from which to ask next, then shuffle id and last map id of each removal, or
-   * {@link #UNMOVED}.
+   * cannot load Sluice's classes: the number from which to ask next, then shuffle id and last map id of each removal,
+   * or {@link #UNMOVED}.
    */
   public synchronized long[] since(long from) {
     int wanted = (int) Math.max(0, Math.min(last.size(), count - from));

@@ -5,8 +5,8 @@ import java.util.function.IntConsumer;
 
 /**
  * On an executor: asks the driver every two seconds which shuffles have been removed, and removes their map outputs
- * here, and which need not be moved. Spark's own message to remove a shuffle is not used: it makes the driver forget the shuffle, and when an output
- * of a forgotten shuffle comes, the scheduler stops the application.
+ * here, and which need not be moved. Spark's own message to remove a shuffle is not used: it makes the driver forget
+ * the shuffle, and when an output of a forgotten shuffle comes, the scheduler stops the application.
  */
 public final class RemovalPoll implements AutoCloseable {
   private static final long PERIOD_MILLIS = 2_000;

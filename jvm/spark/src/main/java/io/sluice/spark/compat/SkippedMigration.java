@@ -7,9 +7,10 @@ import org.apache.spark.shuffle.MigratableResolver;
 import org.apache.spark.sql.execution.QueryExecution;
 
 /**
- * Spark 4's {@code spark.sql.shuffleDependency.skipMigration.enabled}: an executor that is decommissioned does not move
- * the map outputs of SQL executions that have ended. Spark tells that to the block resolver of the driver only, which
- * moves nothing unless the application is in local mode. By name, because Spark 3 has none of it.
+ * Spark 4's {@code spark.sql.shuffleDependency.skipMigration.enabled}, which Spark Connect reads: an executor that is
+ * decommissioned does not move the map outputs of SQL executions that have ended. Spark tells that to the block resolver
+ * of the driver only, which moves nothing unless the application is in local mode. By name, because Spark 3 has none of
+ * it.
  */
 public final class SkippedMigration {
   private static final String WANTED = "SkipMigration";
@@ -23,7 +24,7 @@ public final class SkippedMigration {
         && method(MigratableResolver.class, "addShuffleToSkip", int.class) != null;
   }
 
-  /** Whether the session wants the shuffles of an execution to stay where they are from its end on. */
+  /** Whether whoever made the execution wants its shuffles to stay where they are from its end on. */
   public static boolean isWanted(QueryExecution execution) {
     Method mode = method(QueryExecution.class, "shuffleCleanupMode");
     return mode != null && invoke(mode, execution).toString().equals(WANTED);

@@ -19,6 +19,10 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.DoNotCleanup$;
+import org.apache.spark.sql.execution.ShuffleCleanupMode;
+import org.apache.spark.sql.execution.SkipMigration$;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,10 +32,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which shuffles decommissioned executors do not move ({@code spark.sql.shuffleDependency.skipMigration.enabled}). */
+/**
+ * Which shuffles decommissioned executors do not move. The executions have the mode that Spark Connect gives them with
+ * {@code spark.sql.shuffleDependency.skipMigration.enabled}.
+ */
 @Timeout(180)
 class UnmovedShufflesTest {
-  private static final String SKIP = "spark.sql.shuffleDependency.skipMigration.enabled";
   private static final List<Integer> FOUND = new CopyOnWriteArrayList<>();
   private static LocalSpark spark;
   /** Spark's cleaner removes outputs of those that nothing refers to. */
@@ -49,13 +55,21 @@ class UnmovedShufflesTest {
   }
 
   @BeforeEach
-  void forget() throws Exception {
-    spark.session().sparkContext().listenerBus().waitUntilEmpty();
+  void forget() {
+    settle();
     FOUND.clear();
   }
 
-  private static Set<Integer> found() throws Exception {
-    spark.session().sparkContext().listenerBus().waitUntilEmpty();
+  private static void settle() {
+    try {
+      spark.session().sparkContext().listenerBus().waitUntilEmpty();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Set<Integer> found() {
+    settle();
     return new TreeSet<>(FOUND);
   }
 
@@ -69,37 +83,44 @@ class UnmovedShufflesTest {
     return ids;
   }
 
-  /** Two shuffles. */
-  private Dataset<Row> joined() {
-    Dataset<Row> table = spark.session().range(0, 1_000, 1, 3).selectExpr("id", "id % 10 AS k");
-    Dataset<Row> joined = table.repartition(3, col("k")).join(table.groupBy("k").count(), "k");
-    used.add(joined);
-    return joined;
+  private static Set<Integer> newlyMoved(Set<Integer> before) {
+    Set<Integer> ids = moved();
+    ids.removeAll(before);
+    return ids;
   }
 
-  private Dataset<Row> joined(boolean skip) {
-    spark.session().conf().set(SKIP, Boolean.toString(skip));
-    return joined();
+  /** Two shuffles. */
+  private static Dataset<Row> joined() {
+    Dataset<Row> table = spark.session().range(0, 1_000, 1, 3).selectExpr("id", "id % 10 AS k");
+    return table.repartition(3, col("k")).join(table.groupBy("k").count(), "k");
+  }
+
+  private Dataset<Row> of(Dataset<Row> query, ShuffleCleanupMode mode) {
+    LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution().logical();
+    Dataset<Row> data = org.apache.spark.sql.classic.Dataset.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) spark.session(), plan, mode);
+    used.add(data);
+    return data;
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"false", "true"})
-  void thoseOfASessionThatWantsIt(String adaptive) throws Exception {
+  void thoseOfASessionThatWantsIt(String adaptive) {
     spark.session().conf().set("spark.sql.adaptive.enabled", adaptive);
     Set<Integer> before = moved();
-    assertEquals(1_000, joined(false).collectAsList().size());
+    assertEquals(1_000, of(joined(), DoNotCleanup$.MODULE$).collectAsList().size());
     assertEquals(Set.of(), found());
-    Set<Integer> kept = moved();
-    assertEquals(before.size() + 2, kept.size());
-    assertEquals(1_000, joined(true).collectAsList().size());
+    assertEquals(2, newlyMoved(before).size());
+    before.addAll(moved());
+    assertEquals(1_000, of(joined(), SkipMigration$.MODULE$).collectAsList().size());
     assertEquals(2, found().size());
-    assertFalse(kept.removeAll(found()));
-    assertEquals(kept, moved(), "in local mode Spark tells the block resolver of Sluice's manager itself");
+    found().forEach(id -> assertFalse(before.contains(id)));
+    assertEquals(Set.of(), newlyMoved(before), "in local mode Spark tells Sluice's block resolver itself");
   }
 
   @Test
-  void notThoseThatAreReadAfterTheEnd() throws Exception {
-    Iterator<Row> rows = joined(true).toLocalIterator();
+  void notThoseThatAreReadAfterTheEnd() {
+    Iterator<Row> rows = of(joined(), SkipMigration$.MODULE$).toLocalIterator();
     assertTrue(rows.hasNext());
     while (rows.hasNext()) {
       rows.next();
@@ -108,8 +129,9 @@ class UnmovedShufflesTest {
   }
 
   @Test
-  void notThoseOfAFailedExecution() throws Exception {
-    Dataset<Row> failing = joined(true).selectExpr("if(id = 500, raise_error('on purpose'), id) AS id");
+  void notThoseOfAFailedExecution() {
+    Dataset<Row> failing =
+        of(joined().selectExpr("if(id = 500, raise_error('on purpose'), id) AS id"), SkipMigration$.MODULE$);
     assertThrows(Exception.class, failing::collectAsList);
     assertEquals(Set.of(), found());
   }
