@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.QueryExecution;
 
 /**
  * Spark 4's {@code spark.sql.shuffleDependency.skipMigration.enabled}, which Spark Connect reads: an executor that is
- * decommissioned does not move the map outputs of SQL executions that have ended. Spark tells that to the block resolver
- * of the driver only, which moves nothing unless the application is in local mode. By name, because Spark 3 has none of
- * it.
+ * decommissioned does not move the map outputs of SQL executions that have ended. Spark tells that to the block
+ * resolver of the driver only, which moves nothing unless the application is in local mode. By name, because Spark 3
+ * has none of it.
  */
 public final class SkippedMigration {
   private static final String WANTED = "SkipMigration";
