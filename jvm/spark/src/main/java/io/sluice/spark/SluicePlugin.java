@@ -5,6 +5,8 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.cleanup.EndedExecutions;
 import io.sluice.spark.cleanup.RemovalPoll;
 import io.sluice.spark.cleanup.RemovalRequest;
+import io.sluice.spark.cleanup.UnmovedShuffles;
+import io.sluice.spark.compat.SkippedMigration;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SqlCleanup;
@@ -99,6 +101,9 @@ public final class SluicePlugin implements SparkPlugin {
         if (settings.sqlCleanup() != SqlCleanup.OFF) {
           removeShufflesOfEndedExecutions(context);
         }
+        if (SkippedMigration.isPossible(plugin.conf())) {
+          leaveShufflesOfEndedExecutionsUnmoved(context);
+        }
       } else {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());
@@ -129,6 +134,13 @@ public final class SluicePlugin implements SparkPlugin {
             executionId -> currentManager() == null ? Set.of()
                 : currentManager().sqlShuffles().endExecution(executionId),
             (shuffleId, lastMapId) -> currentManager().removeSqlShuffle(shuffleId, lastMapId)),
+            ApplicationEvents.QUEUE);
+      }
+    }
+
+    private static void leaveShufflesOfEndedExecutionsUnmoved(SparkContext context) {
+      if (SessionExtension.isSqlThere()) {
+        context.listenerBus().addToQueue(new UnmovedShuffles(shuffleId -> currentManager().leaveUnmoved(shuffleId)),
             ApplicationEvents.QUEUE);
       }
     }
@@ -219,8 +231,9 @@ public final class SluicePlugin implements SparkPlugin {
           && NativeLibrary.load(settings.nativeLibrary()).available()) {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
-      if (settings.sqlCleanup() != SqlCleanup.OFF && !plugin.executorID().equals(DRIVER)) {
-        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs);
+      boolean told = settings.sqlCleanup() != SqlCleanup.OFF || SkippedMigration.isPossible(plugin.conf());
+      if (told && !plugin.executorID().equals(DRIVER)) {
+        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs, Executor::leaveOutputsUnmoved);
       }
       if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
         cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
@@ -232,6 +245,13 @@ public final class SluicePlugin implements SparkPlugin {
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {
         manager.removeOutputs(shuffleId, lastMapId);
+      }
+    }
+
+    private static void leaveOutputsUnmoved(int shuffleId) {
+      SluiceShuffleManager manager = currentManager();
+      if (manager != null) {
+        manager.leaveOutputsUnmoved(shuffleId);
       }
     }
 

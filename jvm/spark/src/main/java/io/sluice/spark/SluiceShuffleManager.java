@@ -6,6 +6,7 @@ import io.sluice.spark.cleanup.OutputRemovals;
 import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
+import io.sluice.spark.compat.SkippedMigration;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.concurrent.IdleCores;
 import io.sluice.spark.conf.CacheLimit;
@@ -379,7 +380,20 @@ public class SluiceShuffleManager extends SortShuffleManager {
     deleteOutputs(shuffleId, written.removeUpTo(shuffleId, lastMapId));
   }
 
-  /** What {@link #removeSqlShuffle} has removed, for executors to ask; on the driver. */
+  /** Has all executors leave a shuffle's outputs where they are when they are decommissioned; on the driver. */
+  void leaveUnmoved(int shuffleId) {
+    // In local mode Spark has told this process itself.
+    if (!runsTasks()) {
+      removals.addUnmoved(shuffleId);
+    }
+  }
+
+  /** Leaves a shuffle's outputs in this process where they are when it is decommissioned. */
+  void leaveOutputsUnmoved(int shuffleId) {
+    SkippedMigration.add(shuffleBlockResolver(), shuffleId);
+  }
+
+  /** What {@link #removeSqlShuffle} and {@link #leaveUnmoved} got, for executors to ask; on the driver. */
   OutputRemovals removals() {
     return removals;
   }
