@@ -29,6 +29,7 @@ import io.sluice.doctor.spark.SparkLocalDirs;
 import io.sluice.doctor.ucx.UcxCheck;
 import io.sluice.doctor.ucx.UcxProbe;
 import io.sluice.doctor.ucx.UcxSearch;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
@@ -37,13 +38,25 @@ import java.util.stream.Stream;
 final class Doctor {
   private Doctor() {}
 
+  /** Is told of each check before it looks at the machine. */
+  @FunctionalInterface
+  interface Watcher {
+    /** @param number from 1 */
+    void begins(int number, int checks, String subject);
+  }
+
   /**
    * @param version Sluice's
    * @param jar the jar that this program runs from
    */
-  static Report examine(Host host, Options options, String version, String jar) {
-    List<Finding> findings = checks(host, options, jar).stream().flatMap(check -> look(check, host).stream())
-        .sorted(Comparator.comparing(Finding::subject)).toList();
+  static Report examine(Host host, Options options, String version, String jar, Watcher watcher) {
+    List<Check> checks = checks(host, options, jar);
+    List<Finding> findings = new ArrayList<>();
+    for (int i = 0; i < checks.size(); i++) {
+      watcher.begins(i + 1, checks.size(), checks.get(i).subject().title());
+      findings.addAll(look(checks.get(i), host));
+    }
+    findings.sort(Comparator.comparing(Finding::subject));
     List<ModeVerdict> modes = Stream.of(Mode.values()).map(mode -> ModeVerdict.of(mode, findings)).toList();
     return new Report(version, host.read("/proc/sys/kernel/hostname").or("this machine"), findings, modes,
         options.modes());

@@ -1,5 +1,6 @@
 package io.sluice.doctor;
 
+import io.sluice.doctor.host.Host;
 import io.sluice.doctor.host.LocalHost;
 import io.sluice.doctor.perftest.PerfTest;
 import io.sluice.doctor.report.JsonReport;
@@ -50,17 +51,27 @@ public final class Main {
       err.println("error: " + e.getMessage() + " (--help shows what there is)");
       return WRONG_ARGUMENTS;
     }
-    return doctor(options, out);
+    return doctor(options, out, err);
   }
 
-  private static int doctor(Options options, PrintStream out) {
+  private static int doctor(Options options, PrintStream out, PrintStream err) {
     if (options.help()) {
       out.print(Options.HELP);
       return 0;
     }
-    Report report = Doctor.examine(new LocalHost(), options, version(), jar());
+    Host host = new LocalHost();
+    Report report;
+    try (Progress progress = new Progress(err, isTerminal(host), Progress.QUIET_MILLIS, Progress.REPAINT_MILLIS)) {
+      report = Doctor.examine(host, options, version(), jar(), progress);
+    }
     out.print(options.json() ? JsonReport.render(report) : TextReport.render(report));
     return report.usable() ? 0 : 1;
+  }
+
+  /** Whether standard error is one, by the link that the kernel makes for its descriptor. */
+  static boolean isTerminal(Host host) {
+    String file = host.link("/proc/self/fd/2").or("");
+    return file.startsWith("/dev/pts/") || file.startsWith("/dev/tty") || file.equals("/dev/console");
   }
 
   private static String version() {

@@ -105,7 +105,8 @@ class DoctorTest {
   }
 
   private static Report examine(FakeHost host, String... arguments) {
-    return Doctor.examine(host, Options.parse(List.of(arguments)), "0.1.0", "/opt/sluice-0.1.0.jar");
+    return Doctor.examine(host, Options.parse(List.of(arguments)), "0.1.0", "/opt/sluice-0.1.0.jar",
+        (number, checks, subject) -> {});
   }
 
   private static ModeVerdict verdict(Report report, Mode mode) {
