@@ -6,6 +6,7 @@ import io.sluice.bench.run.Site;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.Workplace;
+import io.sluice.bench.soak.Room;
 import io.sluice.bench.soak.Soak;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 import picocli.CommandLine;
@@ -39,7 +41,11 @@ final class SoakCommand implements Callable<Integer> {
       description = "Determines programs, faults and settings. Default: another one every time.") private Long seed;
 
   @Option(names = "--faults", split = ",", paramLabel = "FAULT",
-      description = "The faults to choose from, see below. Default: all.") private List<String> faults = Soak.names();
+      description = "The faults to choose from, see below. Default: all.") private List<String> faults;
+
+  @Option(names = "--no-rooms",
+      description = "Leave out the faults that change the machine (links, disks, shared memory). They are done to "
+          + "applications in namespaces of their own only, which needs root.") private boolean noRooms;
 
   @Option(names = "--patience", defaultValue = "180", paramLabel = "S",
       description = "Seconds after which a program counts as hung. Default: ${DEFAULT-VALUE}.") private int patience;
@@ -74,12 +80,14 @@ final class SoakCommand implements Callable<Integer> {
     }
     Workplace workplace = Workplace.current();
     SparkHome home = workplace.sparkHome(spark);
-    Applications applications = new Applications(home, workplace,
-        Site.of(Master.parse("local-cluster[2,1]", memory)), settings);
     Path folder = workplace.root().resolve("build/soak");
+    boolean rooms = rooms(folder);
+    Site site = Site.of(Master.parse("local-cluster[2,1]", memory));
+    Applications applications = new Applications(home, workplace, rooms ? site.startedBy(Room.command(folder)) : site,
+        settings);
     Soak soak;
     try {
-      soak = new Soak(applications, faults, chosen, folder, patience, System.out);
+      soak = new Soak(applications, rooms, faults, chosen, folder, patience, System.out);
     } catch (IllegalArgumentException e) {
       throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -90,6 +98,17 @@ final class SoakCommand implements Callable<Integer> {
       System.out.println("The same again: ./sluice soak --seed " + chosen + " --spark " + spark);
     }
     return good ? 0 : 1;
+  }
+
+  /** Whether applications get namespaces of their own; says so if that was not the user's choice. */
+  private boolean rooms(Path folder) {
+    if (noRooms) {
+      return false;
+    }
+    Optional<String> obstacle = Room.obstacle(folder);
+    obstacle.ifPresent(reason -> System.out.println(
+        "Without the faults of links, disks and shared memory: no namespaces can be had (" + reason + ")"));
+    return obstacle.isEmpty();
   }
 
   private void check() {

@@ -70,6 +70,11 @@ public final class Application implements AutoCloseable {
     return folder;
   }
 
+  /** The driver's process. */
+  public ProcessHandle driver() {
+    return driver.process();
+  }
+
   /** The driver's process and those that it has started, the executors of a local cluster. */
   public List<ProcessHandle> processes() {
     return driver.processes();

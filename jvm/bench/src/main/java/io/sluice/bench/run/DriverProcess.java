@@ -45,6 +45,10 @@ public final class DriverProcess implements AutoCloseable {
     }
   }
 
+  ProcessHandle process() {
+    return process.toHandle();
+  }
+
   /** The driver, then its descendants, those that live now. */
   List<ProcessHandle> processes() {
     return Stream.concat(Stream.of(process.toHandle()), process.descendants()).toList();

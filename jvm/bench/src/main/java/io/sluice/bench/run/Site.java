@@ -21,4 +21,9 @@ public record Site(Master master, Hosts hosts, Map<String, String> settings, Lis
   public static Site of(Master master) {
     return new Site(master, null, Map.of(), List.of(), null, null);
   }
+
+  /** The same with {@code command} in front of drivers' command lines. */
+  public Site startedBy(List<String> command) {
+    return new Site(master, hosts, settings, command, localDir, executorLogs);
+  }
 }

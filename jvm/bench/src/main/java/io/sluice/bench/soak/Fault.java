@@ -1,152 +1,120 @@
 package io.sluice.bench.soak;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.RandomAccessFile;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
-import java.util.stream.Stream;
+import java.util.Locale;
 
 /** What is done to an application while it runs a program. Needs Linux. */
 enum Fault {
 
   /** Nothing, to compare with. */
-  NONE(false) {
-    @Override
-    void inject(Target target, Dice dice) {}
-  },
+  NONE((target, dice) -> {}),
 
   /** An executor is killed with SIGKILL. */
-  EXECUTOR_KILLED(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      target.executors().stream().skip(dice.between(0, 1)).findFirst().ifPresent(ProcessHandle::destroyForcibly);
-    }
-  },
+  EXECUTOR_KILLED(ProcessFaults::killOne),
 
   /** All executors are killed with SIGKILL at once. */
-  EXECUTORS_KILLED(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      target.executors().forEach(ProcessHandle::destroyForcibly);
-    }
-  },
+  EXECUTORS_KILLED((target, dice) -> target.executors().forEach(ProcessHandle::destroyForcibly)),
+
+  /** An executor is killed while it writes a map output that is not committed yet. */
+  KILLED_IN_COMMIT(ProcessFaults::killInCommit),
+
+  /** An executor is killed right after a map output was committed. */
+  KILLED_AFTER_COMMIT(ProcessFaults::killAfterCommit),
 
   /** An executor does nothing for some seconds, and goes on. */
-  EXECUTOR_STOPPED(false) {
-    @Override
-    void inject(Target target, Dice dice) throws InterruptedException {
-      List<ProcessHandle> executors = target.executors();
-      if (!executors.isEmpty()) {
-        ProcessHandle executor = dice.pick(executors);
-        String pid = Long.toString(executor.pid());
-        try {
-          run(executor, "kill", "-STOP", pid);
-          Thread.sleep(TimeUnit.SECONDS.toMillis(dice.between(1, 6)));
-        } finally {
-          run(executor, "kill", "-CONT", pid);
-        }
-      }
-    }
-  },
+  EXECUTOR_STOPPED((target, dice) -> ProcessFaults.stop(dice.some(1, target.executors()), dice)),
+
+  /** All executors do nothing for some seconds, and go on. */
+  EXECUTORS_STOPPED((target, dice) -> ProcessFaults.stop(target.executors(), dice)),
+
+  /** The driver does nothing for some seconds, and goes on. */
+  DRIVER_STOPPED((target, dice) -> ProcessFaults.stop(List.of(target.driver()), dice)),
 
   /** The JVM of an executor stops all its threads while it writes its heap. */
-  HEAP_DUMPED(false) {
-    @Override
-    void inject(Target target, Dice dice) throws InterruptedException {
-      List<ProcessHandle> executors = target.executors();
-      if (!executors.isEmpty()) {
-        Path dump = target.folder().resolve("heap.hprof");
-        ProcessHandle executor = dice.pick(executors);
-        run(executor, Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
-            Long.toString(executor.pid()), "GC.heap_dump", dump.toString());
-        delete(dump);
-      }
-    }
-  },
+  HEAP_DUMPED(ProcessFaults::dumpHeap),
+
+  /** The JVM of an executor collects all garbage, several times, one right after the other. */
+  GARBAGE_COLLECTED(ProcessFaults::collectGarbage),
 
   /**
-   * One bit of a file in Sluice's format is inverted. Not of files that Spark writes itself: most have no checksum, so
-   * stock Spark could give another result too.
+   * One bit of a map output in Sluice's format is inverted. Not of files that Spark writes itself: most have no
+   * checksum, so stock Spark could give another result too.
    */
-  BIT_FLIPPED(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      change(target, dice, Fault::isFrames, (access, length) -> {
-        long at = dice.seed() % length;
-        access.seek(at);
-        int value = access.read();
-        access.seek(at);
-        access.write(value ^ (1 << dice.between(0, 7)));
-      });
-    }
-  },
+  OUTPUT_FLIPPED(FileFaults::flipOutput),
+
+  /** One bit of a spill in Sluice's format is inverted. */
+  SPILL_FLIPPED(FileFaults::flipSpill),
+
+  /** One bit in the file of checksums that Spark keeps beside a map output is inverted. */
+  CHECKSUMS_FLIPPED(FileFaults::flipChecksums),
 
   /** A file of map output loses its end. */
-  FILE_CUT(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      change(target, dice, file -> file.getFileName().toString().endsWith(".data"),
-          (access, length) -> access.setLength(dice.seed() % length));
-    }
-  },
+  OUTPUT_CUT(FileFaults::cutOutput),
+
+  /** The index of a map output loses its end. */
+  INDEX_CUT(FileFaults::cutIndex),
 
   /** A file of map output is gone. */
-  FILE_DELETED(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      List<Path> files = files(target, file -> file.getFileName().toString().startsWith("shuffle_"));
-      if (!files.isEmpty()) {
-        delete(dice.pick(files));
-      }
-    }
-  },
+  FILE_DELETED(FileFaults::deleteOne),
 
   /** All files of an executor's shuffles are gone. */
-  FILES_DELETED(false) {
-    @Override
-    void inject(Target target, Dice dice) {
-      List<Path> files = files(target, file -> file.getFileName().toString().startsWith("shuffle_"));
-      if (!files.isEmpty()) {
-        Path folder = dice.pick(files).getParent().getParent();
-        files.stream().filter(file -> file.startsWith(folder)).forEach(Fault::delete);
-      }
-    }
-  },
+  FILES_DELETED(FileFaults::deleteThoseOfAnExecutor),
+
+  /** The folders in which an executor keeps all its blocks are gone, with what was in them. */
+  FOLDERS_DELETED(true, false, FileFaults::deleteFolders),
+
+  /** An executor may not enter the folders of its blocks for a moment. */
+  FOLDERS_FORBIDDEN(true, true, FileFaults::forbidFolders),
+
+  /** The disk of shuffles and spills is full for a moment. */
+  DISK_FULL(true, true, FileFaults::fillDisk),
+
+  /** Some reads of blocks fail for a moment, as those of a bad disk do. */
+  READS_FAIL(true, true, CallFaults::failReads),
+
+  /** The disk is slow for some seconds. */
+  DISK_SLOW(false, true, CallFaults::slowDisk),
+
+  /** The wall clock is another one for some seconds. */
+  CLOCK_STEPPED(false, true, CallFaults::stepClock),
+
+  /** Shared memory is full for a moment. */
+  SHARED_MEMORY_FULL(true, true, FileFaults::fillSharedMemory),
 
   /** An executor can open almost no more files for a moment. */
-  DESCRIPTORS_EXHAUSTED(true) {
-    @Override
-    void inject(Target target, Dice dice) throws InterruptedException {
-      List<ProcessHandle> executors = target.executors();
-      if (!executors.isEmpty()) {
-        ProcessHandle executor = dice.pick(executors);
-        Optional<String> before = softFileLimit(executor.pid());
-        if (before.isPresent()) {
-          try {
-            limitFiles(executor, Integer.toString(dice.between(40, 400)));
-            Thread.sleep(dice.between(100, 1_500));
-          } finally {
-            limitFiles(executor, before.get());
-          }
-        }
-      }
-    }
+  DESCRIPTORS_EXHAUSTED(true, false, (target, dice) -> Limits.lower(target, dice, Limits.FILES, dice.between(40, 400))),
 
-    private void limitFiles(ProcessHandle executor, String soft) throws InterruptedException {
-      run(executor, "prlimit", "--pid", Long.toString(executor.pid()), "--nofile=" + soft + ":");
-    }
-  };
+  /** An executor can write no file beyond some length for a moment. */
+  FILES_LIMITED(true, false,
+      (target, dice) -> Limits.lower(target, dice, Limits.FILE_SIZE, 1L << dice.between(10, 20))),
+
+  /** An executor gets no more memory from the system for a moment. */
+  MEMORY_REFUSED(true, false, Limits::refuseMemory),
+
+  /** An executor may pin almost no more memory for a moment; what it has pinned stays so. */
+  PINNING_LIMITED((target, dice) -> Limits.lower(target, dice, Limits.PINNED, 1L << dice.between(12, 20))),
+
+  /** The machine's link is down for a moment. */
+  LINK_DOWN(true, true, NetworkFaults::linkDown),
+
+  /** The link loses packets for some seconds. */
+  PACKETS_LOST(false, true, NetworkFaults::losePackets),
+
+  /** The link is slow for some seconds, and its queue is long. */
+  LINK_SLOW(false, true, NetworkFaults::slowLink),
+
+  /** Every TCP connection is cut. */
+  CONNECTIONS_CUT(true, true, NetworkFaults::cutConnections),
+
+  /** Strangers connect to every port, send bytes that mean nothing, and stay. */
+  STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers);
 
   /** What faults are done to. */
   interface Target {
+    /** The driver's process. */
+    ProcessHandle driver();
+
     /** The executors' processes that live now. */
     List<ProcessHandle> executors();
 
@@ -154,18 +122,23 @@ enum Fault {
     Path folder();
   }
 
-  private interface Change {
-    void apply(RandomAccessFile file, long length) throws IOException;
+  /** Does harm; returns when it is over. What has gone in the meantime is left alone. */
+  interface Injection {
+    void inject(Target target, Dice dice) throws InterruptedException;
   }
 
-  /** The magic of a frame without its version, sealed or not. */
-  private static final String FRAMES_BEGIN = "SLF";
-  private static final String FILE_LIMIT = "Max open files";
-
   private final boolean mayFail;
+  private final boolean inRoom;
+  private final Injection injection;
 
-  Fault(boolean mayFail) {
+  Fault(Injection injection) {
+    this(false, false, injection);
+  }
+
+  Fault(boolean mayFail, boolean inRoom, Injection injection) {
     this.mayFail = mayFail;
+    this.inRoom = inRoom;
+    this.injection = injection;
   }
 
   /** Whether the program may fail of it, as it may on stock Spark; its result must never be another one. */
@@ -173,86 +146,18 @@ enum Fault {
     return mayFail;
   }
 
-  /** Does it; returns when it is over. What has gone in the meantime is left alone. */
-  abstract void inject(Target target, Dice dice) throws InterruptedException;
-
-  private static void change(Target target, Dice dice, Predicate<Path> which, Change change) {
-    List<Path> files = files(target, which);
-    if (files.isEmpty()) {
-      return;
-    }
-    try (RandomAccessFile file = new RandomAccessFile(dice.pick(files).toFile(), "rw")) {
-      if (file.length() > 0) {
-        change.apply(file, file.length());
-      }
-    } catch (IOException e) {
-      // Its owner has removed it a moment ago, so there is nothing to damage.
-      return;
-    }
+  /** Whether it changes the machine, so that it is only done to applications in a {@link Room}. */
+  boolean inRoom() {
+    return inRoom;
   }
 
-  /** Files of Spark's block managers, shuffles and spills. */
-  private static List<Path> files(Target target, Predicate<Path> which) {
-    try (Stream<Path> paths = Files.walk(target.folder())) {
-      return paths.filter(path -> path.toString().contains("/blockmgr-") && Files.isRegularFile(path)).filter(which)
-          .sorted(Comparator.naturalOrder()).toList();
-    } catch (IOException | UncheckedIOException e) {
-      // Folders come and go while they are listed.
-      return List.of();
-    }
+  /** The name on the command line. */
+  String label() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  private static void delete(Path file) {
-    try {
-      Files.deleteIfExists(file);
-    } catch (IOException e) {
-      // It is its owner's to remove it, then.
-      return;
-    }
-  }
-
-  /**
-   * Whether that is a map output or a spill in Sluice's format, whose checksums find every change. Spark's files do not
-   * begin like that, nor do spills of Spark's sorts and outputs of shuffles in Spark's format.
-   */
-  private static boolean isFrames(Path file) {
-    String name = file.getFileName().toString();
-    if (!name.startsWith("temp_shuffle_") && !(name.startsWith("shuffle_") && name.endsWith(".data"))) {
-      return false;
-    }
-    try (InputStream in = Files.newInputStream(file)) {
-      return new String(in.readNBytes(FRAMES_BEGIN.length()), StandardCharsets.US_ASCII).equals(FRAMES_BEGIN);
-    } catch (IOException e) {
-      // Its owner has removed it a moment ago.
-      return false;
-    }
-  }
-
-  /** How many files the process can open now, as prlimit takes it; empty if the process has ended. */
-  static Optional<String> softFileLimit(long pid) {
-    try (Stream<String> limits = Files.lines(Path.of("/proc", Long.toString(pid), "limits"))) {
-      return limits.filter(line -> line.startsWith(FILE_LIMIT))
-          .map(line -> line.substring(FILE_LIMIT.length()).strip().split("\\s+")[0]).findFirst();
-    } catch (IOException | UncheckedIOException e) {
-      // The process has ended.
-      return Optional.empty();
-    }
-  }
-
-  /** Runs a command on {@code target}; it must succeed unless that process has ended. */
-  private static void run(ProcessHandle target, String... command) throws InterruptedException {
-    try {
-      Process process = new ProcessBuilder(command).redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-      if (!process.waitFor(60, TimeUnit.SECONDS)) {
-        process.destroyForcibly();
-        throw new IOException("it took more than a minute");
-      }
-      if (process.exitValue() != 0 && target.isAlive()) {
-        throw new IOException("it ended with status " + process.exitValue());
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(String.join(" ", command) + " failed: " + e.getMessage(), e);
-    }
+  /** Does it; returns when it is over. */
+  void inject(Target target, Dice dice) throws InterruptedException {
+    injection.inject(target, dice);
   }
 }

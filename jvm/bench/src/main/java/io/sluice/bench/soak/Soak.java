@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /**
  * Runs random programs on stock and on Sluice, one after the other, does something to Sluice's application meanwhile,
@@ -32,6 +33,7 @@ public final class Soak {
 
   private final Applications applications;
   private final List<Fault> faults;
+  private final boolean rooms;
   private final Dice dice;
   private final Path folder;
   private final long patienceS;
@@ -44,15 +46,23 @@ public final class Soak {
 
   /**
    * @param applications how applications are started; settings of profiles are added
-   * @param faults those to choose from, names of {@link Fault}
+   * @param rooms whether they are started in a {@link Room}
+   * @param faults those to choose from, names of {@link Fault}; null for all that can be done
    * @param seed determines programs, faults and settings
    * @param folder where samples and stacks are written
    * @param patienceS seconds after which a program counts as hung
    * @param out what happens, a line per program
    */
-  public Soak(Applications applications, List<String> faults, long seed, Path folder, long patienceS, PrintStream out) {
+  public Soak(Applications applications, boolean rooms, List<String> faults, long seed, Path folder, long patienceS,
+      PrintStream out) {
     this.applications = applications;
-    this.faults = faults.stream().map(Soak::fault).toList();
+    this.rooms = rooms;
+    this.faults = faults == null ? Stream.of(Fault.values()).filter(fault -> rooms || !fault.inRoom()).toList()
+        : faults.stream().map(Soak::fault).toList();
+    this.faults.stream().filter(fault -> fault.inRoom() && !rooms).findFirst().ifPresent(fault -> {
+      throw new IllegalArgumentException("the fault " + fault.label() + " changes the machine and is only done to "
+          + "applications in namespaces of their own, which were not asked for or cannot be had here");
+    });
     this.dice = new Dice(seed);
     this.folder = folder;
     this.patienceS = patienceS;
@@ -69,8 +79,7 @@ public final class Soak {
 
   /** Every fault's name on the command line. */
   public static List<String> names() {
-    return List.of(Fault.values()).stream().map(fault -> fault.name().toLowerCase(Locale.ROOT).replace('_', '-'))
-        .toList();
+    return Stream.of(Fault.values()).map(Fault::label).toList();
   }
 
   /** Runs at most {@code most} programs for about as long as {@code time}; returns whether all went as they must. */
@@ -100,7 +109,7 @@ public final class Soak {
         Outcome outcome = program(stock, sluice, watch);
         for (Application each : List.of(stock, sluice)) {
           samples.printf(Locale.ROOT, "%d,%d,%s,%d,%s%n", seconds(), application, each.engine().label(), programs,
-              ProcessSample.of(each.processes(), each.folder()).csv());
+              ProcessSample.of(each.processes(), folder(each)).csv());
         }
         samples.flush();
         if (outcome == Outcome.WRONG) {
@@ -184,13 +193,18 @@ public final class Soak {
     Dice rest = new Dice(own.seed());
     Fault.Target target = new Fault.Target() {
       @Override
+      public ProcessHandle driver() {
+        return application.driver();
+      }
+
+      @Override
       public List<ProcessHandle> executors() {
         return application.executors();
       }
 
       @Override
       public Path folder() {
-        return application.folder();
+        return Soak.this.folder(application);
       }
     };
     Thread thread = new Thread(() -> {
@@ -206,6 +220,11 @@ public final class Soak {
     thread.setDaemon(true);
     thread.start();
     return thread;
+  }
+
+  /** Where the application's files are seen from here. */
+  private Path folder(Application application) {
+    return rooms ? Room.seenFromOutside(application.driver(), application.folder()) : application.folder();
   }
 
   private static void end(Thread injection) {

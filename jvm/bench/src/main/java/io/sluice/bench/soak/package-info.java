@@ -8,6 +8,10 @@
  *     RandomRecords      RDD operations;  RecordStep  one of them
  *   SoakWorkload         a program as a workload (Spark);  RecordRunner  the RDD of one (Spark)
  *   Fault                what is done to an application while it runs a program
+ *     ProcessFaults      processes killed and stopped;  Limits  resources taken by limits
+ *     FileFaults         files, folders and disks;  NetworkFaults  the link and its connections
+ *     Room               a link, a disk and shared memory of an application's own;  CallFaults  calls of the system
+ *     Command            the system's programs
  *   Soak                 programs one after the other, on both engines, until the time is over
  *     Watch              ends a driver that does not answer, with the stacks of its processes
  *     ProcessSample      memory, descriptors, mappings and files of an application between programs

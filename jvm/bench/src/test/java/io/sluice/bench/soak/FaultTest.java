@@ -3,9 +3,14 @@ package io.sluice.bench.soak;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,18 +18,31 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
+/** That faults without a room do what their names say, to what they are meant for only. */
 class FaultTest {
+
+  private static final String UNCOMMITTED = "shuffle_1_2_0.data.01234567-89ab-cdef-0123-456789abcdef";
 
   @TempDir private Path folder;
 
   private Fault.Target target(ProcessHandle... executors) {
     return new Fault.Target() {
       @Override
+      public ProcessHandle driver() {
+        return ProcessHandle.current();
+      }
+
+      @Override
       public List<ProcessHandle> executors() {
-        return List.of(executors);
+        return List.of(executors).stream().filter(ProcessHandle::isAlive).toList();
       }
 
       @Override
@@ -39,8 +57,33 @@ class FaultTest {
     return Files.writeString(file, content, StandardCharsets.ISO_8859_1);
   }
 
-  @Test
-  void bitsAreInvertedInFramesOnly() throws Exception {
+  private static Process sleeping(String before) throws Exception {
+    Process process = new ProcessBuilder("bash", "-c", before + "; echo; exec sleep 60").start();
+    process.getInputStream().read();
+    return process;
+  }
+
+  /** Whether {@code seen} was true at a moment while {@code fault} was done. */
+  private boolean during(Fault fault, ProcessHandle executor, BooleanSupplier seen) throws Exception {
+    Thread injection = new Thread(() -> {
+      try {
+        fault.inject(target(executor), new Dice(1));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    });
+    injection.start();
+    boolean found = false;
+    while (injection.isAlive()) {
+      found |= seen.getAsBoolean();
+      Thread.sleep(5);
+    }
+    return found;
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Fault.class, names = {"OUTPUT_FLIPPED", "SPILL_FLIPPED"})
+  void bitsAreInvertedInFramesOnly(Fault fault) throws Exception {
     String frames = "SLF1" + "x".repeat(1_000);
     List<Path> others = new ArrayList<>();
     for (String name : List.of("temp_local_1", "rdd_1_2", "broadcast_1_piece0", "shuffle_1_2_0.index")) {
@@ -60,41 +103,154 @@ class FaultTest {
       Path spill = file("temp_shuffle_1", "SLF2" + frames);
       byte[] outputBytes = Files.readAllBytes(output);
       byte[] spillBytes = Files.readAllBytes(spill);
-      Fault.BIT_FLIPPED.inject(target(), dice);
+      fault.inject(target(), dice);
       changed[0] += Arrays.equals(outputBytes, Files.readAllBytes(output)) ? 0 : 1;
       changed[1] += Arrays.equals(spillBytes, Files.readAllBytes(spill)) ? 0 : 1;
     }
-    assertEquals(40, changed[0] + changed[1]);
-    assertTrue(changed[0] > 0 && changed[1] > 0, Arrays.toString(changed));
+    assertArrayEquals(fault == Fault.OUTPUT_FLIPPED ? new int[] {40, 0} : new int[] {0, 40}, changed);
     for (int i = 0; i < others.size(); i++) {
       assertArrayEquals(before.get(i), Files.readAllBytes(others.get(i)), others.get(i).toString());
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(value = Fault.class, names = {"CHECKSUMS_FLIPPED", "OUTPUT_CUT", "INDEX_CUT"})
+  void otherFilesOfAShuffleAreDamagedAlone(Fault fault) throws Exception {
+    List<String> names = List.of("shuffle_1_2_0.checksum.ADLER32", "shuffle_1_2_0.data", "shuffle_1_2_0.index",
+        "temp_shuffle_1", "rdd_1_2");
+    int damaged = List.of(Fault.CHECKSUMS_FLIPPED, Fault.OUTPUT_CUT, Fault.INDEX_CUT).indexOf(fault);
+    List<Path> files = new ArrayList<>();
+    for (String name : names) {
+      files.add(file(name, "x".repeat(100)));
+    }
+    fault.inject(target(), new Dice(1));
+    for (int i = 0; i < names.size(); i++) {
+      String now = Files.readString(files.get(i), StandardCharsets.ISO_8859_1);
+      assertEquals(i == damaged, !now.equals("x".repeat(100)), names.get(i) + ": " + now);
+      assertEquals(i == damaged && fault != Fault.CHECKSUMS_FLIPPED, now.length() < 100, names.get(i));
+    }
+  }
+
   @Test
-  void theLimitOfOpenFilesIsWhatItWas() throws Exception {
-    assumeTrue(Files.isExecutable(Path.of("/usr/bin/prlimit")), "no prlimit");
-    Process executor = new ProcessBuilder("bash", "-c", "ulimit -Sn 500; ulimit -Hn 600; echo; exec sleep 60").start();
+  void filesAreDeleted() throws Exception {
+    Path other = file("rdd_1_2", "x");
+    file("shuffle_1_2_0.data", "x");
+    file("shuffle_1_2_0.index", "x");
+    Fault.FILE_DELETED.inject(target(), new Dice(1));
+    try (var left = Files.list(other.getParent())) {
+      assertEquals(2, left.count());
+    }
+    Fault.FILES_DELETED.inject(target(), new Dice(1));
+    try (var left = Files.list(other.getParent())) {
+      assertEquals(List.of(other), left.toList());
+    }
+    Fault.FOLDERS_DELETED.inject(target(), new Dice(1));
+    assertFalse(Files.exists(folder.resolve("blockmgr-1")));
+    assertTrue(Files.exists(folder));
+  }
+
+  @Test
+  void theExecutorThatWritesAMapOutputIsKilled() throws Exception {
+    Path output = file(UNCOMMITTED, "x");
+    Process idle = sleeping("true");
+    Process writing = sleeping("exec 7>>" + output);
     try {
-      executor.getInputStream().read();
-      Thread observed = new Thread(() -> {
+      Fault.KILLED_IN_COMMIT.inject(target(idle.toHandle(), writing.toHandle()), new Dice(1));
+      assertTrue(writing.waitFor(10, TimeUnit.SECONDS));
+      assertTrue(idle.isAlive());
+    } finally {
+      idle.destroyForcibly();
+      writing.destroyForcibly();
+    }
+  }
+
+  @Test
+  void anExecutorIsKilledWhenAnOutputWasCommitted() throws Exception {
+    file("shuffle_1_1_0.index", "x");
+    Process executor = sleeping("true");
+    try {
+      boolean aliveBefore = during(Fault.KILLED_AFTER_COMMIT, executor.toHandle(), () -> {
+        boolean alive = executor.isAlive();
         try {
-          Fault.DESCRIPTORS_EXHAUSTED.inject(target(executor.toHandle()), new Dice(1));
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
+          Thread.sleep(100);
+          file("shuffle_1_2_0.index", "x");
+        } catch (Exception e) {
+          throw new AssertionError(e);
         }
+        return alive;
       });
-      observed.start();
-      boolean lowered = false;
-      while (observed.isAlive()) {
-        lowered |= !Fault.softFileLimit(executor.pid()).equals(Optional.of("500"));
-        Thread.sleep(5);
-      }
-      assertTrue(lowered, "it was lower for a moment");
-      assertEquals(Optional.of("500"), Fault.softFileLimit(executor.pid()));
+      assertTrue(aliveBefore);
+      assertTrue(executor.waitFor(10, TimeUnit.SECONDS));
+    } finally {
+      executor.destroyForcibly();
+    }
+  }
+
+  @Test
+  void executorsAreKilled() throws Exception {
+    Process first = sleeping("true");
+    Process second = sleeping("true");
+    Fault.EXECUTOR_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1));
+    CompletableFuture.anyOf(first.onExit(), second.onExit()).get(10, TimeUnit.SECONDS);
+    assertNotEquals(first.isAlive(), second.isAlive());
+    Fault.EXECUTORS_KILLED.inject(target(first.toHandle(), second.toHandle()), new Dice(1));
+    assertTrue(first.waitFor(10, TimeUnit.SECONDS) && second.waitFor(10, TimeUnit.SECONDS));
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Fault.class, names = {"EXECUTOR_STOPPED", "EXECUTORS_STOPPED"})
+  void aStoppedProcessGoesOn(Fault fault) throws Exception {
+    Process executor = sleeping("true");
+    try {
+      assertTrue(during(fault, executor.toHandle(), () -> state(executor).equals("T")), "it stopped");
+      assertEquals("S", state(executor));
+    } finally {
+      executor.destroyForcibly();
+    }
+  }
+
+  private static String state(Process process) {
+    try {
+      String stat = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
+      return stat.substring(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3);
+    } catch (IOException e) {
+      return "gone";
+    }
+  }
+
+  @Test
+  void garbageIsCollected() throws Exception {
+    long before = collections();
+    Fault.GARBAGE_COLLECTED.inject(target(ProcessHandle.current()), new Dice(1));
+    assertTrue(collections() >= before + 5, before + " collections before, " + collections() + " after");
+  }
+
+  private static long collections() {
+    return ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Fault.class,
+      names = {"DESCRIPTORS_EXHAUSTED", "FILES_LIMITED", "MEMORY_REFUSED", "PINNING_LIMITED"})
+  void aLimitIsLoweredAndIsThenWhatItWas(Fault fault) throws Exception {
+    assumeTrue(Files.isExecutable(Path.of("/usr/bin/prlimit")), "no prlimit");
+    Process executor = sleeping("ulimit -Sn 500; ulimit -Hn 600");
+    Path limits = Path.of("/proc", Long.toString(executor.pid()), "limits");
+    try {
+      String before = Files.readString(limits);
+      assertTrue(during(fault, executor.toHandle(), () -> {
+        try {
+          return !Files.readString(limits).equals(before);
+        } catch (IOException e) {
+          throw new UncheckedIOException(e);
+        }
+      }), "it was lower for a moment");
+      assertEquals(before, Files.readString(limits));
+      assertEquals(Optional.of("500"), Limits.FILES.soft(executor.pid()));
     } finally {
       executor.destroyForcibly().waitFor();
     }
-    assertFalse(Fault.softFileLimit(executor.pid()).isPresent());
+    assertFalse(Limits.FILES.soft(executor.pid()).isPresent());
   }
 }

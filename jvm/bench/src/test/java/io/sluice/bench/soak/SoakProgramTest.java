@@ -81,8 +81,15 @@ class SoakProgramTest {
   @Test
   void unknownFaultsAreNamed() {
     Exception failure = assertThrows(IllegalArgumentException.class,
-        () -> new Soak(null, List.of("meteor"), 1, folder, 1, System.out));
+        () -> new Soak(null, false, List.of("meteor"), 1, folder, 1, System.out));
     assertTrue(failure.getMessage().startsWith("unknown fault 'meteor'; known are none, executor-killed, "),
         failure.getMessage());
+  }
+
+  @Test
+  void faultsThatChangeTheMachineAreRefusedOutsideRooms() {
+    Exception failure = assertThrows(IllegalArgumentException.class,
+        () -> new Soak(null, false, List.of("disk-full"), 1, folder, 1, System.out));
+    assertTrue(failure.getMessage().startsWith("the fault disk-full changes the machine"), failure.getMessage());
   }
 }

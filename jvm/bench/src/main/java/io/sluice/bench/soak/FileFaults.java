@@ -1,0 +1,201 @@
+package io.sluice.bench.soak;
+
+import io.sluice.bench.soak.Fault.Target;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** Faults of files, folders and disks. */
+final class FileFaults {
+
+  /** The magic of a frame without its version, sealed or not. */
+  private static final String FRAMES_BEGIN = "SLF";
+  private static final String SPILL = "temp_shuffle_";
+  private static final String OUTPUT = "shuffle_";
+  private static final String BLOCKS = "blockmgr-";
+  private static final int CHUNK = 1 << 20;
+
+  private FileFaults() {}
+
+  private interface Change {
+    void apply(RandomAccessFile file, long length) throws IOException;
+  }
+
+  static void flipOutput(Target target, Dice dice) {
+    flip(target, dice, file -> isData(file) && isFrames(file));
+  }
+
+  static void flipSpill(Target target, Dice dice) {
+    flip(target, dice, file -> name(file).startsWith(SPILL) && isFrames(file));
+  }
+
+  static void flipChecksums(Target target, Dice dice) {
+    flip(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).contains(".checksum."));
+  }
+
+  static void cutOutput(Target target, Dice dice) {
+    cut(target, dice, FileFaults::isData);
+  }
+
+  static void cutIndex(Target target, Dice dice) {
+    cut(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).endsWith(".index"));
+  }
+
+  static void deleteOne(Target target, Dice dice) {
+    dice.some(1, files(target, file -> name(file).startsWith(OUTPUT))).forEach(FileFaults::delete);
+  }
+
+  static void deleteThoseOfAnExecutor(Target target, Dice dice) {
+    List<Path> files = files(target, file -> name(file).startsWith(OUTPUT));
+    for (Path one : dice.some(1, files)) {
+      Path folder = one.getParent().getParent();
+      files.stream().filter(file -> file.startsWith(folder)).forEach(FileFaults::delete);
+    }
+  }
+
+  static void deleteFolders(Target target, Dice dice) {
+    dice.some(1, blockFolders(target)).forEach(FileFaults::deleteAll);
+  }
+
+  /** The bits of a folder hold for root too, because a {@link Room} takes from it the right to ignore them. */
+  static void forbidFolders(Target target, Dice dice) throws InterruptedException {
+    for (Path folder : dice.some(1, blockFolders(target))) {
+      try {
+        Set<PosixFilePermission> before = Files.getPosixFilePermissions(folder);
+        try {
+          Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("---------"));
+          Thread.sleep(dice.between(100, 2_000));
+        } finally {
+          Files.setPosixFilePermissions(folder, before);
+        }
+      } catch (IOException e) {
+        // The application has removed it a moment ago.
+        return;
+      }
+    }
+  }
+
+  static void fillDisk(Target target, Dice dice) throws InterruptedException {
+    fill(Room.disk(target), dice);
+  }
+
+  static void fillSharedMemory(Target target, Dice dice) throws InterruptedException {
+    fill(Room.sharedMemory(target), dice);
+  }
+
+  /** Files of block managers whose whole names are of the form {@code pattern}. */
+  static List<Path> named(Target target, Pattern pattern) {
+    return files(target, file -> pattern.matcher(name(file)).matches());
+  }
+
+  static void delete(Path file) {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      // It is its owner's to remove it, then.
+      return;
+    }
+  }
+
+  /** Writes into {@code folder} until nothing fits any more, waits, and gives the space back. */
+  private static void fill(Path folder, Dice dice) throws InterruptedException {
+    Path filler = folder.resolve("filler");
+    try {
+      try (OutputStream out = Files.newOutputStream(filler)) {
+        byte[] chunk = new byte[CHUNK];
+        while (true) {
+          out.write(chunk);
+        }
+      } catch (IOException e) {
+        // Full, as it is to be.
+        Thread.sleep(dice.between(100, 2_000));
+      }
+    } finally {
+      delete(filler);
+    }
+  }
+
+  private static void flip(Target target, Dice dice, Predicate<Path> which) {
+    change(target, dice, which, (access, length) -> {
+      long at = dice.seed() % length;
+      access.seek(at);
+      int value = access.read();
+      access.seek(at);
+      access.write(value ^ (1 << dice.between(0, 7)));
+    });
+  }
+
+  private static void cut(Target target, Dice dice, Predicate<Path> which) {
+    change(target, dice, which, (access, length) -> access.setLength(dice.seed() % length));
+  }
+
+  private static void change(Target target, Dice dice, Predicate<Path> which, Change change) {
+    for (Path one : dice.some(1, files(target, which))) {
+      try (RandomAccessFile file = new RandomAccessFile(one.toFile(), "rw")) {
+        if (file.length() > 0) {
+          change.apply(file, file.length());
+        }
+      } catch (IOException e) {
+        // Its owner has removed it a moment ago, so there is nothing to damage.
+        return;
+      }
+    }
+  }
+
+  /** Files of Spark's block managers, shuffles and spills. */
+  private static List<Path> files(Target target, Predicate<Path> which) {
+    return walk(target.folder(),
+        path -> path.toString().contains("/" + BLOCKS) && Files.isRegularFile(path) && which.test(path));
+  }
+
+  private static List<Path> blockFolders(Target target) {
+    return walk(target.folder(), path -> name(path).startsWith(BLOCKS) && Files.isDirectory(path));
+  }
+
+  static void deleteAll(Path folder) {
+    walk(folder, path -> true).stream().sorted(Comparator.reverseOrder()).forEach(FileFaults::delete);
+  }
+
+  private static List<Path> walk(Path folder, Predicate<Path> which) {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      return paths.filter(which).sorted(Comparator.naturalOrder()).toList();
+    } catch (IOException | UncheckedIOException e) {
+      // Folders come and go while they are listed.
+      return List.of();
+    }
+  }
+
+  private static String name(Path file) {
+    return file.getFileName().toString();
+  }
+
+  private static boolean isData(Path file) {
+    return name(file).startsWith(OUTPUT) && name(file).endsWith(".data");
+  }
+
+  /**
+   * Whether that is a map output or a spill in Sluice's format, whose checksums find every change. Spark's files do not
+   * begin like that, nor do spills of Spark's sorts and outputs of shuffles in Spark's format.
+   */
+  private static boolean isFrames(Path file) {
+    try (InputStream in = Files.newInputStream(file)) {
+      return new String(in.readNBytes(FRAMES_BEGIN.length()), StandardCharsets.US_ASCII).equals(FRAMES_BEGIN);
+    } catch (IOException e) {
+      // Its owner has removed it a moment ago.
+      return false;
+    }
+  }
+}

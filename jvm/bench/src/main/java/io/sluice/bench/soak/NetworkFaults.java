@@ -1,0 +1,74 @@
+package io.sluice.bench.soak;
+
+import io.sluice.bench.soak.Fault.Target;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Faults of the link and the connections in a {@link Room}. */
+final class NetworkFaults {
+
+  private static final String LINK = "lo";
+  private static final double ALL = 4_294_967_296.0;
+
+  private NetworkFaults() {}
+
+  static void linkDown(Target target, Dice dice) throws InterruptedException {
+    try {
+      inside(target, "ip", "link", "set", LINK, "down");
+      Thread.sleep(dice.between(500, 4_000));
+    } finally {
+      inside(target, "ip", "link", "set", LINK, "up");
+    }
+  }
+
+  /**
+   * By a filter on what comes in, in the instructions of classic BPF: load a random word; if it is at least the part of
+   * 2^32 that is to be lost, go on (-1), else drop (2).
+   */
+  static void losePackets(Target target, Dice dice) throws InterruptedException {
+    long part = (long) (ALL * dice.between(1, 5) / 100);
+    try {
+      // Linux hands up to 64 KiB to a device in one piece, which would be lost in one piece.
+      inside(target, "ip", "link", "set", LINK, "gso_max_segs", "1");
+      inside(target, "tc", "qdisc", "add", "dev", LINK, "clsact");
+      inside(target, "tc", "filter", "add", "dev", LINK, "ingress", "bpf", "direct-action", "bytecode",
+          "4,32 0 0 4294963256,53 0 1 " + part + ",6 0 0 4294967295,6 0 0 2");
+      Thread.sleep(dice.between(1_000, 8_000));
+    } finally {
+      inside(target, "tc", "qdisc", "delete", "dev", LINK, "clsact");
+      inside(target, "ip", "link", "set", LINK, "gso_max_segs", "65535");
+    }
+  }
+
+  static void slowLink(Target target, Dice dice) throws InterruptedException {
+    try {
+      inside(target, "tc", "qdisc", "add", "dev", LINK, "root", "tbf", "rate", dice.between(10, 100) + "mbit", "burst",
+          "256kb", "latency", "400ms");
+      Thread.sleep(dice.between(1_000, 8_000));
+    } finally {
+      inside(target, "tc", "qdisc", "delete", "dev", LINK, "root");
+    }
+  }
+
+  static void cutConnections(Target target, Dice dice) throws InterruptedException {
+    inside(target, "ss", "--kill", "--tcp", "state", "established");
+  }
+
+  /** In bash, whose redirections open connections: the room has no program of ours. */
+  static void connectStrangers(Target target, Dice dice) throws InterruptedException {
+    String script = "for port in $(ss -Htln | sed -E 's/.*:([0-9]+) +.*/\\1/' | sort -u); do\n"
+        + "  for i in 1 2 3; do\n"
+        + "    timeout 5 bash -c \"exec 3<>/dev/tcp/127.0.0.1/$port && head -c " + dice.between(1, 200)
+        + " /dev/urandom >&3; sleep 4\" 2>/dev/null &\n"
+        + "  done\n"
+        + "done\n"
+        + "wait; true";
+    inside(target, "bash", "-c", script);
+  }
+
+  private static void inside(Target target, String... command) throws InterruptedException {
+    List<String> whole = new ArrayList<>(Room.entry(target));
+    whole.addAll(List.of(command));
+    Command.run(target.driver(), whole);
+  }
+}

@@ -1,0 +1,113 @@
+package io.sluice.bench.soak;
+
+import io.sluice.bench.soak.Fault.Target;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** Faults that end or stop processes. */
+final class ProcessFaults {
+
+  /** As long as a program that writes map outputs is awaited. */
+  private static final long LOOK_MS = 10_000;
+  private static final long POLL_MS = 2;
+  private static final int COLLECTIONS = 5;
+
+  /** A map output that is being written, as Spark's resolver names it: shuffle_1_2_0.data.UUID. */
+  private static final Pattern UNCOMMITTED = Pattern.compile("shuffle_\\d+_\\d+_\\d+\\.(data|index)\\.[0-9a-f-]{36}");
+  private static final Pattern COMMITTED = Pattern.compile("shuffle_\\d+_\\d+_\\d+\\.index");
+
+  private ProcessFaults() {}
+
+  static void killOne(Target target, Dice dice) {
+    dice.some(1, target.executors()).forEach(ProcessHandle::destroyForcibly);
+  }
+
+  /** Waits for an executor that has a map output open that is not committed; none in time means no harm. */
+  static void killInCommit(Target target, Dice dice) throws InterruptedException {
+    await(() -> {
+      Optional<ProcessHandle> writer = target.executors().stream().filter(ProcessFaults::writesMapOutput).findFirst();
+      writer.ifPresent(ProcessHandle::destroyForcibly);
+      return writer.isPresent();
+    });
+  }
+
+  /** Waits for a map output that was not there before; none in time means no harm. */
+  static void killAfterCommit(Target target, Dice dice) throws InterruptedException {
+    Set<Path> before = new HashSet<>(FileFaults.named(target, COMMITTED));
+    await(() -> {
+      boolean committed = !before.containsAll(FileFaults.named(target, COMMITTED));
+      if (committed) {
+        killOne(target, dice);
+      }
+      return committed;
+    });
+  }
+
+  static void stop(List<ProcessHandle> processes, Dice dice) throws InterruptedException {
+    try {
+      for (ProcessHandle process : processes) {
+        Command.run(process, "kill", "-STOP", Long.toString(process.pid()));
+      }
+      Thread.sleep(TimeUnit.SECONDS.toMillis(dice.between(1, 6)));
+    } finally {
+      for (ProcessHandle process : processes) {
+        Command.run(process, "kill", "-CONT", Long.toString(process.pid()));
+      }
+    }
+  }
+
+  static void dumpHeap(Target target, Dice dice) throws InterruptedException {
+    for (ProcessHandle executor : dice.some(1, target.executors())) {
+      Path dump = target.folder().resolve("heap.hprof");
+      jcmd(executor, "GC.heap_dump", dump.toString());
+      FileFaults.delete(dump);
+    }
+  }
+
+  static void collectGarbage(Target target, Dice dice) throws InterruptedException {
+    for (ProcessHandle executor : dice.some(1, target.executors())) {
+      for (int i = 0; i < COLLECTIONS && executor.isAlive(); i++) {
+        jcmd(executor, "GC.run");
+      }
+    }
+  }
+
+  private static void jcmd(ProcessHandle executor, String... arguments) throws InterruptedException {
+    String program = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
+    Command.run(executor,
+        Stream.concat(Stream.of(program, Long.toString(executor.pid())), Stream.of(arguments)).toList());
+  }
+
+  private static boolean writesMapOutput(ProcessHandle executor) {
+    try (Stream<Path> open = Files.list(Path.of("/proc", Long.toString(executor.pid()), "fd"))) {
+      return open.anyMatch(descriptor -> {
+        try {
+          return UNCOMMITTED.matcher(Files.readSymbolicLink(descriptor).getFileName().toString()).matches();
+        } catch (IOException | RuntimeException e) {
+          // It was closed a moment ago, or is no file.
+          return false;
+        }
+      });
+    } catch (IOException | UncheckedIOException e) {
+      // The process has ended.
+      return false;
+    }
+  }
+
+  private static void await(BooleanSupplier done) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
+    while (!done.getAsBoolean() && System.nanoTime() < end) {
+      Thread.sleep(POLL_MS);
+    }
+  }
+}

@@ -1,0 +1,236 @@
+package io.sluice.bench.soak;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** That faults in a room do what their names say, and that the machine outside has none of it. */
+class RoomTest {
+
+  @TempDir private Path folder;
+
+  private final List<Process> processes = new ArrayList<>();
+
+  @TempDir private static Path prepared;
+
+  private static Optional<String> obstacle;
+
+  @BeforeAll
+  static void prepare() {
+    obstacle = Room.obstacle(prepared);
+  }
+
+  @BeforeEach
+  void roomsCanBeHad() {
+    assumeTrue(obstacle.isEmpty(), obstacle.orElse(""));
+  }
+
+  @AfterEach
+  void end() {
+    processes.forEach(Process::destroyForcibly);
+  }
+
+  /** A process in a new room. */
+  private Process start(String... program) throws IOException {
+    List<String> command = new ArrayList<>(Room.command(prepared));
+    command.addAll(List.of(program));
+    Process process = new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true).start();
+    processes.add(process);
+    return process;
+  }
+
+  private static BufferedReader output(Process process) {
+    return new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+  }
+
+  private Fault.Target target(Process driver) {
+    return new Fault.Target() {
+      @Override
+      public ProcessHandle driver() {
+        return driver.toHandle();
+      }
+
+      @Override
+      public List<ProcessHandle> executors() {
+        return List.of(driver.toHandle());
+      }
+
+      @Override
+      public Path folder() {
+        return Room.seenFromOutside(driver(), folder);
+      }
+    };
+  }
+
+  private Thread injection(Fault fault, Process driver) {
+    Thread thread = new Thread(() -> {
+      try {
+        fault.inject(target(driver), new Dice(1));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    });
+    thread.start();
+    return thread;
+  }
+
+  private boolean during(Fault fault, Process driver, Predicate<Fault.Target> seen) throws Exception {
+    Thread injection = injection(fault, driver);
+    boolean found = false;
+    while (injection.isAlive()) {
+      found |= seen.test(target(driver));
+      Thread.sleep(5);
+    }
+    return found;
+  }
+
+  private Process sleeping() throws IOException {
+    Process process = start("bash", "-c", "echo up; exec sleep 60");
+    assertEquals("up", output(process).readLine());
+    return process;
+  }
+
+  @ParameterizedTest
+  @CsvSource({"DISK_FULL, true", "SHARED_MEMORY_FULL, false"})
+  void spaceIsUsedUpAndGivenBack(Fault fault, boolean disk) throws Exception {
+    Process driver = sleeping();
+    Predicate<Fault.Target> full = target -> {
+      try {
+        return Files.getFileStore(disk ? Room.disk(target) : Room.sharedMemory(target)).getUsableSpace() == 0;
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    };
+    assertTrue(during(fault, driver, full));
+    assertFalse(full.test(target(driver)));
+  }
+
+  @Test
+  void foldersCannotBeEnteredForAMomentByRootEither() throws Exception {
+    Process driver = start("bash", "-c", "mkdir local/blockmgr-1; echo x > local/blockmgr-1/f; echo up;"
+        + " while sleep 0.01; do if cat local/blockmgr-1/f >&/dev/null; then echo yes; else echo no; fi; done");
+    BufferedReader out = output(driver);
+    assertEquals("up", out.readLine());
+    assertEquals("yes", out.readLine());
+    Thread injection = injection(Fault.FOLDERS_FORBIDDEN, driver);
+    await(out, "no");
+    injection.join();
+    await(out, "yes");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"LINK_DOWN, ip -br link show lo, DOWN", "PACKETS_LOST, tc filter show dev lo ingress, direct-action",
+    "LINK_SLOW, tc qdisc show dev lo, tbf"})
+  void theLinkIsHarmedForAMoment(Fault fault, String command, String sign) throws Exception {
+    Process driver = sleeping();
+    assertTrue(during(fault, driver, target -> said(target, command).contains(sign)));
+    assertFalse(said(target(driver), command).contains(sign));
+    String outside = said(null, command);
+    assertFalse(outside.contains(sign), outside);
+  }
+
+  private static String said(Fault.Target target, String command) {
+    try {
+      List<String> whole = new ArrayList<>(target == null ? List.of() : Room.entry(target));
+      whole.addAll(List.of(command.split(" ")));
+      Process process = new ProcessBuilder(whole).redirectErrorStream(true).start();
+      return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private Process java(Class<?> program) throws IOException {
+    return start(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+        System.getProperty("java.class.path"), program.getName());
+  }
+
+  /** What a process says that reads a block file again and again, before, during and after the fault. */
+  private List<RoomReads.Read> reads(Fault fault) throws Exception {
+    Process driver = java(RoomReads.class);
+    BufferedReader out = output(driver);
+    List<RoomReads.Read> reads = new ArrayList<>(List.of(RoomReads.Read.parse(out.readLine())));
+    Thread injection = injection(fault, driver);
+    while (injection.isAlive()) {
+      reads.add(RoomReads.Read.parse(out.readLine()));
+    }
+    for (int i = 0; i < 1_000; i++) {
+      out.readLine();
+    }
+    reads.add(RoomReads.Read.parse(out.readLine()));
+    for (RoomReads.Read calm : List.of(reads.get(0), reads.get(reads.size() - 1))) {
+      assertTrue(calm.good(), "before and after reads succeed");
+      assertEquals(System.currentTimeMillis(), calm.clockMs(), 20_000);
+    }
+    return reads;
+  }
+
+  @Test
+  void readsFail() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.READS_FAIL);
+    assertTrue(reads.stream().anyMatch(read -> !read.good()));
+  }
+
+  @Test
+  void theDiskIsSlow() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.DISK_SLOW);
+    assertTrue(reads.stream().allMatch(RoomReads.Read::good));
+    long slow = reads.stream().filter(read -> read.tookUs() >= 2_000).count();
+    assertTrue(slow > reads.size() / 2, slow + " of " + reads.size());
+  }
+
+  @Test
+  void theClockIsStepped() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.CLOCK_STEPPED);
+    long wrong = reads.stream().filter(read -> Math.abs(read.clockMs() - read.sinceStartMs()
+        - (reads.get(0).clockMs() - reads.get(0).sinceStartMs())) > 900).count();
+    assertTrue(wrong > reads.size() / 2, wrong + " of " + reads.size());
+  }
+
+  @Test
+  void connectionsAreCut() throws Exception {
+    Process driver = java(RoomTalk.class);
+    BufferedReader out = output(driver);
+    await(out, "connected");
+    Fault.CONNECTIONS_CUT.inject(target(driver), new Dice(1));
+    String end = out.readLine();
+    assertTrue(end.startsWith("cut: "), end);
+  }
+
+  @Test
+  void strangersConnectAndLeave() throws Exception {
+    Process driver = java(RoomTalk.class);
+    BufferedReader out = output(driver);
+    await(out, "connected");
+    Fault.STRANGERS_CONNECT.inject(target(driver), new Dice(1));
+    assertEquals(List.of("a stranger", "a stranger", "a stranger"),
+        List.of(out.readLine(), out.readLine(), out.readLine()));
+    assertTrue(driver.isAlive());
+  }
+
+  private static void await(BufferedReader out, String line) throws IOException {
+    for (String next = out.readLine(); !line.equals(next); next = out.readLine()) {
+      assertTrue(next != null, "the process ended before it said " + line);
+    }
+  }
+}
