@@ -8,10 +8,12 @@ import io.sluice.spark.events.ExecutorFigures;
 import io.sluice.spark.events.ExecutorSelfTest;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.events.StageSummary;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -38,6 +40,7 @@ class UiAtScaleTest {
   private static final int RUNS = 5;
   /** Not what an answer should take, which is a second: so much that only a mistake takes it, not a busy machine. */
   private static final long MOST_MILLIS = 10_000;
+  private static final Duration OPENING = Duration.ofMinutes(5);
   private static final List<String> PAGES = Arrays.asList("", "shuffles/", "shuffles/?sort=path&desc=true",
       "shuffles/?search=sluice&size=1000&page=7", "timeline/", "executors/", "diagnosis/");
   private static final List<String> ANSWERS =
@@ -69,6 +72,7 @@ class UiAtScaleTest {
     String jar = Paths.get(NativeCore.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
     try (HistoryServer server = HistoryServer.start(eventLogs, jar, folder.resolve("history.log"), settings)) {
       String ui = server.awaitUiOf(id);
+      awaitOpened(ui);
       String history = "/history/" + id;
       measure("disk", ui.substring(0, ui.length() - history.length()), history, id);
       assertTrue(Files.list(folder.resolve("store")).findAny().isPresent(), "the store is on the disk");
@@ -76,6 +80,19 @@ class UiAtScaleTest {
     Path target = Paths.get("target");
     Files.write(Files.createDirectories(target).resolve("ui-at-scale.json"),
         ("[\n" + String.join(",\n", measured) + "\n]\n").getBytes());
+  }
+
+  /** The first page that is asked for waits until the server has read the whole log into its store. */
+  private void awaitOpened(String ui) {
+    long start = System.nanoTime();
+    Await.until(OPENING, () -> "the History Server does not open the application", () -> {
+      try {
+        return !WebPage.get(ui + "/jobs/").isEmpty();
+      } catch (IOException notYet) {
+        return false;
+      }
+    });
+    System.out.printf(Locale.ROOT, "opened in %.1f s%n", (System.nanoTime() - start) / 1e9);
   }
 
   private void measure(String store, String server, String ui, String id) throws Exception {

@@ -57,7 +57,7 @@ record TableRequest(String search, String sort, boolean descending, int page, in
         .raw("<input type=\"hidden\" name=\"desc\" value=\"").text(Boolean.toString(descending)).raw("\"/>")
         .raw("<input type=\"search\" name=\"search\" class=\"form-control form-control-sm w-25 me-2 mr-2\" ")
         .raw("aria-label=\"Search for ").text(what).raw("\" placeholder=\"").text(what).raw("\" value=\"").text(search)
-        .raw("\"/><button type=\"submit\" class=\"btn btn-sm btn-outline-secondary\">Search</button></form>");
+        .raw("\"/><button type=\"submit\" class=\"btn btn-sm btn-secondary\">Search</button></form>");
   }
 
   /** A cell of the table's head: a link that sorts by the column, or the other way round. */
