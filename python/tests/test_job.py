@@ -53,7 +53,7 @@ class JobTest(unittest.TestCase):
         self.assertEqual(right.returncode, 0, right.stderr)
         self.assertRegex(right.stdout.splitlines()[-1], "^# shuffles of one executor use up to 123 MiB")
         self.assertEqual(wrong.returncode, 2)
-        self.assertRegex(wrong.stderr, "^error: the memory cannot .*: unknown settings .spark.sluice.memory.limt.:")
+        self.assertRegex(wrong.stderr, "^error: the memory cannot .*: unknown settings .spark.sluice.memory.limt .did")
         self.assertNotIn("\tat ", wrong.stderr)
 
     @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")

@@ -13,8 +13,8 @@ import sys
 # pip refuses older Pythons; a folder on PYTHONPATH is not refused by anybody. No syntax here that they do not know.
 if sys.version_info < (3, 9):
     raise ImportError(
-        "sluice-spark needs Python 3.9 or later, this is %d.%d. The jar in it does not: add it by hand, see "
-        "docs/deployment/python.md" % sys.version_info[:2]
+        "sluice-spark needs Python 3.9 or later, this is %d.%d. Use a newer Python, or give Spark the jar without this "
+        "package (docs/start.md)" % sys.version_info[:2]
     )
 
 from sluice_spark._configure import configure, settings

@@ -26,7 +26,8 @@ def version() -> tuple[int, int]:
     line = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
     if not _OLDEST <= line <= _NEWEST:
         raise SluiceError(
-            f"this Sluice works with Spark {_text(_OLDEST)} to {_text(_NEWEST)}, and PySpark is {pyspark.__version__}"
+            f"this Sluice works with Spark {_text(_OLDEST)} to {_text(_NEWEST)}, and PySpark is {pyspark.__version__}. "
+            "Install a PySpark of these lines, or a sluice-spark for that one"
         )
     return line
 

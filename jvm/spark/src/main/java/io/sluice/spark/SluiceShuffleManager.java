@@ -44,6 +44,7 @@ import io.sluice.spark.write.SluiceShuffleWriter;
 import java.io.File;
 import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -82,6 +83,7 @@ import org.slf4j.LoggerFactory;
  */
 public class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
+  private static final int MOST_LOGGED_SETTINGS = 100;
 
   private final SparkConf conf;
   private final Settings settings;
@@ -93,6 +95,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final Counters counters = new Counters();
   private final ApplicationEvents events;
   private final Set<FallbackReason> loggedReasons = EnumSet.noneOf(FallbackReason.class);
+  private final Set<String> loggedSettings = new HashSet<>();
   private final Map<FallbackReason, LongAdder> fallbacks = new EnumMap<>(FallbackReason.class);
   private final WrittenOutputs written = new WrittenOutputs();
   private final SqlShuffles sqlShuffles = new SqlShuffles();
@@ -169,6 +172,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
     Optional<FallbackReason> reason = policy.fallback(conf, dependency);
+    logIgnoredSettings();
     if (reason.isPresent()) {
       events.shuffleRegistered(
           shuffleId, dependency, ShuffleRegistered.SPARK, reason.get().name(), reason.get().text());
@@ -208,6 +212,17 @@ public class SluiceShuffleManager extends SortShuffleManager {
     if (execution != ShuffleRegistered.NO_EXECUTION) {
       sqlShuffles.add(shuffleId, SessionSettings.cleanup(settings.sqlCleanup()), execution);
     }
+  }
+
+  /** Sessions may set any number of names and values: only the first hundred that have no effect are logged. */
+  private void logIgnoredSettings() {
+    ShufflePolicy.ignoredSettings(conf).forEach((setting, reason) -> {
+      synchronized (loggedSettings) {
+        if (loggedSettings.size() < MOST_LOGGED_SETTINGS && loggedSettings.add(setting)) {
+          LOG.warn("The session's {} has no effect: {}", setting, reason);
+        }
+      }
+    });
   }
 
   private void logFallback(int shuffleId, FallbackReason reason) {

@@ -67,7 +67,8 @@ class SluiceShuffleManagerTest {
   void unknownSettingStopsTheApplication() {
     Throwable failure =
         assertThrows(Throwable.class, () -> LocalSpark.start(Map.of("spark.sluice.writer.thread", "3")));
-    assertTrue(messages(failure).contains("unknown settings [spark.sluice.writer.thread]"), messages(failure));
+    assertTrue(messages(failure).contains("unknown settings [spark.sluice.writer.thread (did you mean "
+        + "spark.sluice.writer.threads?)]: correct or remove them. "), messages(failure));
   }
 
   @Test

@@ -104,8 +104,8 @@ enum Fault {
   /** The link is slow for some seconds, and its queue is long. */
   LINK_SLOW(false, true, NetworkFaults::slowLink),
 
-  /** Every TCP connection is cut. */
-  CONNECTIONS_CUT(true, true, NetworkFaults::cutConnections),
+  /** Every connection over which executors send blocks is cut. */
+  CONNECTIONS_CUT(false, true, NetworkFaults::cutConnections),
 
   /** Strangers connect to every port, send bytes that mean nothing, and stay. */
   STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers);

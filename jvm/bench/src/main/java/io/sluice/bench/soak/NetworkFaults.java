@@ -3,11 +3,14 @@ package io.sluice.bench.soak;
 import io.sluice.bench.soak.Fault.Target;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Faults of the link and the connections in a {@link Room}. */
 final class NetworkFaults {
 
   private static final String LINK = "lo";
+  /** The local ports in what ss prints of sockets that listen. */
+  private static final String PORTS = "sed -E 's/^([^ ]+ +){3}[^ ]*:([0-9]+) .*/\\2/' | sort -u";
   private static final double ALL = 4_294_967_296.0;
 
   private NetworkFaults() {}
@@ -50,13 +53,23 @@ final class NetworkFaults {
     }
   }
 
+  /**
+   * Those to ports on which executors listen, over which blocks travel. Not the others: a standalone cluster's workers
+   * wait for ever for a master whose connection was cut.
+   */
   static void cutConnections(Target target, Dice dice) throws InterruptedException {
-    inside(target, "ss", "--kill", "--tcp", "state", "established");
+    String owners = target.executors().stream().map(executor -> "pid=" + executor.pid() + ",")
+        .collect(Collectors.joining("|"));
+    if (!owners.isEmpty()) {
+      inside(target, "bash", "-c", "for port in $(ss -Htlnp | grep -E '" + owners + "' | " + PORTS + "); do\n"
+          + "  ss --kill --tcp state established \"( sport = :$port or dport = :$port )\"\n"
+          + "done; true");
+    }
   }
 
   /** In bash, whose redirections open connections: the room has no program of ours. */
   static void connectStrangers(Target target, Dice dice) throws InterruptedException {
-    String script = "for port in $(ss -Htln | sed -E 's/.*:([0-9]+) +.*/\\1/' | sort -u); do\n"
+    String script = "for port in $(ss -Htln | " + PORTS + "); do\n"
         + "  for i in 1 2 3; do\n"
         + "    timeout 5 bash -c \"exec 3<>/dev/tcp/127.0.0.1/$port && head -c " + dice.between(1, 200)
         + " /dev/urandom >&3; sleep 4\" 2>/dev/null &\n"

@@ -183,7 +183,9 @@ public record Settings(
         .filter(key -> key.startsWith(SluiceSettings.PREFIX) && !known.contains(key))
         .collect(Collectors.toCollection(TreeSet::new));
     if (!unknown.isEmpty()) {
-      throw new SluiceException("unknown settings " + unknown + ": the settings of this version are " + known);
+      List<String> named = unknown.stream().map(key -> key + IgnoredSettings.suggestion(key)).toList();
+      throw new SluiceException(
+          "unknown settings " + named + ": correct or remove them. The settings of this version are " + known);
     }
   }
 }

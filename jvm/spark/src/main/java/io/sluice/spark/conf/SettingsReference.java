@@ -19,9 +19,12 @@ public final class SettingsReference {
       spark.shuffle.manager=io.sluice.spark.SluiceShuffleManager
       ```
 
-      Everything else has a default. An unknown `spark.sluice.*` key or a value outside its range stops the
-      application when it starts. Settings marked *session* can be changed at run time with `spark.conf.set`
-      and hold for the shuffles registered from then on; the others are fixed for the application.
+      Everything else has a default, and most applications need no other setting ([what to change, and
+      when](tuning.md)). An unknown `spark.sluice.*` key or a value outside its range stops the application when it
+      starts. Settings marked *session* can be changed at run time with `spark.conf.set` and hold for the shuffles
+      registered from then on; a value outside its range then fails the query. The others are fixed for the
+      application: where a session sets one of them, or a name that is no setting, nothing changes, and the driver
+      logs a warning at the session's next shuffle.
 
       Sizes are written as `64k`, `1m`, `2g`, times as `100ms`, `120s`.
       """;

@@ -1,9 +1,15 @@
 package io.sluice.spark.policy;
 
+import io.sluice.spark.conf.IgnoredSettings;
 import io.sluice.spark.conf.Setting;
 import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
+import scala.Tuple2;
+import scala.collection.Iterator;
 
 import org.apache.spark.sql.internal.SQLConf$;
 
@@ -37,6 +43,19 @@ public final class SessionSettings {
   /** {@code spark.sluice.sql.cleanup} of the session whose execution is registering a shuffle on this thread. */
   public static SqlCleanup cleanup(SqlCleanup applicationDefault) {
     return value(SluiceSettings.SQL_CLEANUP, applicationDefault.name());
+  }
+
+  /** What the session that is registering a shuffle on this thread has set in vain, with the reasons. */
+  static Map<String, String> ignored(SparkConf application) {
+    Map<String, String> set = new HashMap<>();
+    Iterator<Tuple2<String, String>> each = SQLConf$.MODULE$.get().getAllConfs().iterator();
+    while (each.hasNext()) {
+      Tuple2<String, String> setting = each.next();
+      if (setting._1().startsWith(SluiceSettings.PREFIX)) {
+        set.put(setting._1(), setting._2());
+      }
+    }
+    return IgnoredSettings.of(set, application);
   }
 
   private static <T> T value(Setting<T> setting, String defaultText) {

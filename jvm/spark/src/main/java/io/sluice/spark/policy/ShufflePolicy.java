@@ -4,6 +4,7 @@ import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Codec;
 import io.sluice.spark.conf.Settings;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -70,6 +71,11 @@ public final class ShufflePolicy {
     }
     // The dependency's own shuffleMergeAllowed() is set only after it has been registered.
     return pushBased(conf) ? Optional.of(FallbackReason.PUSH_BASED) : forEveryShuffle;
+  }
+
+  /** Settings of the session on this thread that have no effect, each with the reason. */
+  public static Map<String, String> ignoredSettings(SparkConf conf) {
+    return SQL_CLASSES ? SessionSettings.ignored(conf) : Map.of();
   }
 
   private boolean isEnabled() {

@@ -8,8 +8,8 @@ import org.slf4j.LoggerFactory;
 /** On an executor that starts: whether its Sluice is the driver's. */
 public final class Admission {
   private static final Logger LOG = LoggerFactory.getLogger(Admission.class);
-  private static final String WHAT_TO_DO = ". Spark gives its tasks to other executors. Give all machines the driver's "
-      + "jar, or start the application again with the new one (docs/upgrading.md)";
+  private static final String WHAT_TO_DO = ". Give all machines the driver's jar, or start the application again with "
+      + "the new one (docs/upgrading.md)";
 
   private Admission() {}
 

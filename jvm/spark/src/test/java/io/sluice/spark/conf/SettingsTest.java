@@ -144,8 +144,8 @@ class SettingsTest {
   void unknownKeyIsNamed() {
     String message =
         assertThrows(SluiceException.class, () -> settings("spark.sluice.writer.thread", "4")).getMessage();
-    assertTrue(message.contains("spark.sluice.writer.thread]") && message.contains("spark.sluice.writer.threads"),
-        message);
+    assertTrue(message.startsWith("unknown settings [spark.sluice.writer.thread (did you mean "
+        + "spark.sluice.writer.threads?)]: correct or remove them. "), message);
   }
 
   @ParameterizedTest

@@ -215,4 +215,21 @@ class ShufflePolicyTest {
     assertTrue(RowSerializer.dataSizeReachable(rows.serializer()));
     assertEquals("data size", RowSerializer.dataSize(rows.serializer()).name().getOrElse(() -> "none"));
   }
+
+  @Test
+  void whatASessionSetsInVainIsNamed() {
+    Map<String, String> set = Map.of("spark.sluice.enabled", "false", "spark.sluice.enabeld", "false",
+        "spark.sluice.memory.limit", "2g", "spark.sluiced", "1");
+    set.forEach(spark.session().conf()::set);
+    try {
+      assertEquals(Map.of(
+          "spark.sluice.enabeld = \"false\"", "no setting of Sluice has this name (did you mean spark.sluice.enabled?)",
+          "spark.sluice.memory.limit = \"2g\"",
+          "it is fixed when the application starts (spark-submit --conf, spark-defaults.conf)"),
+          ShufflePolicy.ignoredSettings(SparkEnv.get().conf()));
+    } finally {
+      set.keySet().forEach(spark.session().conf()::unset);
+    }
+    assertEquals(Map.of(), ShufflePolicy.ignoredSettings(SparkEnv.get().conf()), "the application's own settings");
+  }
 }
