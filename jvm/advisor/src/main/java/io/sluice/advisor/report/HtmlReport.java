@@ -255,8 +255,8 @@ public final class HtmlReport {
         + "more than a part of the CPU that the stage took. Collection and waiting shrink with it.");
     paragraph("",
         "A stage's cell 'saved by' opens to the terms of its sum, and 'how sure' to the reasons why a stage or "
-            + "a shuffle is no surer; what is unsure about a whole log is said with its application and counts for each of "
-            + "its stages too.");
+            + "a shuffle is no surer; what is unsure about a whole log is said with its application and counts for "
+            + "each of its stages too.");
     paragraph("", "The time by the clock follows: while stages ran, it shrinks as their task time does; while none "
         + "ran, it stays. Your processors may be faster or slower than the one on which the constants were measured, "
         + "and your rows larger or smaller: that is why a range is given. To know, run the job twice.");
