@@ -55,7 +55,7 @@ final class ShufflesContent implements PageContent {
   }
 
   private void table(Html html, TableRequest request, List<ShuffleRow> rows) {
-    // Without stripes: on grey, the colour of Bootstrap's links has too little contrast.
+    // Without stripes: on grey, the colours of Spark's links have too little contrast.
     html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm\"><thead><tr>");
     for (ShuffleColumn column : ShuffleColumn.values()) {
       request.header(html, column.key(), column.title(), column.tooltip());
