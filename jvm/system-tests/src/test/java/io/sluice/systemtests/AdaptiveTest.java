@@ -20,6 +20,7 @@ import org.junit.jupiter.api.TestFactory;
  * Adaptive execution makes the same decisions as on stock from the sizes that the shuffle reports, and reads the
  * partitions that it has planned: the final plans, the numbers of partitions and their bounds are the same.
  */
+@Tag("deep")
 class AdaptiveTest {
   /** Stock's plan and rows of a query. */
   private record Expected(Fingerprint rows, List<String> shape) {}

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A decommissioned executor's map outputs move to another one and are read from there. */
+@Tag("deep")
 @Tag("UCX")
 @Tag("CACHE_ONLY")
 class DecommissionTest {

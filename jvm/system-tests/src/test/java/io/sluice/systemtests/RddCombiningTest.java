@@ -16,10 +16,12 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import scala.Tuple2;
 
 /** RDDs that are grouped and combined by key give stock's records, with memory for all of them and without. */
+@Tag("deep")
 class RddCombiningTest {
   private static final int COUNT = 120_000;
   private static final int SLICES = 4;

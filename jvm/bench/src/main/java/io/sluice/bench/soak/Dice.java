@@ -8,6 +8,7 @@ import java.util.Random;
 final class Dice {
 
   private static final long STRIDE = 0x9E3779B97F4A7C15L;
+  private static final int HALF = 32;
 
   private final long seed;
   private final Random random;
@@ -19,7 +20,9 @@ final class Dice {
 
   /** Other decisions, which depend on this seed and {@code purpose} but not on what was decided here. */
   Dice fork(int purpose) {
-    return new Dice((seed ^ purpose) * STRIDE);
+    // Multiplied before too: seeds and purposes are small numbers, whose exclusive ors are often the same.
+    long mixed = (seed * STRIDE + purpose) * STRIDE;
+    return new Dice(mixed ^ (mixed >>> HALF));
   }
 
   /** A number from {@code least} to {@code most}, both included. */

@@ -52,6 +52,9 @@ enum Fault {
   /** A file of map output loses its end. */
   OUTPUT_CUT(FileFaults::cutOutput),
 
+  /** One byte of the index of a map output is inverted. */
+  INDEX_FLIPPED(FileFaults::flipIndex),
+
   /** The index of a map output loses its end. */
   INDEX_CUT(FileFaults::cutIndex),
 

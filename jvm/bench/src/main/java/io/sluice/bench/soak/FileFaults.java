@@ -27,6 +27,7 @@ final class FileFaults {
   private static final String OUTPUT = "shuffle_";
   private static final String BLOCKS = "blockmgr-";
   private static final int CHUNK = 1 << 20;
+  private static final int BYTE = 0xff;
 
   private FileFaults() {}
 
@@ -46,12 +47,20 @@ final class FileFaults {
     flip(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).contains(".checksum."));
   }
 
+  /**
+   * A whole byte, not a bit: an index has no checksum, and an offset in which one bit has changed could be another one
+   * of the same index.
+   */
+  static void flipIndex(Target target, Dice dice) {
+    change(target, dice, FileFaults::isIndex, (access, length) -> invert(access, dice.seed() % length, BYTE));
+  }
+
   static void cutOutput(Target target, Dice dice) {
     cut(target, dice, FileFaults::isData);
   }
 
   static void cutIndex(Target target, Dice dice) {
-    cut(target, dice, file -> name(file).startsWith(OUTPUT) && name(file).endsWith(".index"));
+    cut(target, dice, FileFaults::isIndex);
   }
 
   static void deleteOne(Target target, Dice dice) {
@@ -129,13 +138,15 @@ final class FileFaults {
   }
 
   private static void flip(Target target, Dice dice, Predicate<Path> which) {
-    change(target, dice, which, (access, length) -> {
-      long at = dice.seed() % length;
-      access.seek(at);
-      int value = access.read();
-      access.seek(at);
-      access.write(value ^ (1 << dice.between(0, 7)));
-    });
+    change(target, dice, which,
+        (access, length) -> invert(access, dice.seed() % length, 1 << dice.between(0, 7)));
+  }
+
+  private static void invert(RandomAccessFile access, long at, int bits) throws IOException {
+    access.seek(at);
+    int value = access.read();
+    access.seek(at);
+    access.write(value ^ bits);
   }
 
   private static void cut(Target target, Dice dice, Predicate<Path> which) {
@@ -180,6 +191,10 @@ final class FileFaults {
 
   private static String name(Path file) {
     return file.getFileName().toString();
+  }
+
+  private static boolean isIndex(Path file) {
+    return name(file).startsWith(OUTPUT) && name(file).endsWith(".index");
   }
 
   private static boolean isData(Path file) {

@@ -157,13 +157,13 @@ public final class Soak {
       } else if (fault.mayFail()) {
         outcomes.computeIfAbsent(fault, key -> new int[2])[1]++;
         out.println(title + ", " + fault + ": failed, as it may: " + firstLine(e));
-        end(injection);
+        end(injection, fault, sluice);
         return Outcome.GOOD;
       } else {
         failure = e.getMessage();
       }
     }
-    end(injection);
+    end(injection, fault, sluice);
     if (failure == null) {
       outcomes.computeIfAbsent(fault, key -> new int[2])[0]++;
       out.printf(Locale.ROOT, "%s, %s: equal, %d rows, %d ms, stock %d ms%n", title, fault, expected.rows(),
@@ -227,11 +227,18 @@ public final class Soak {
     return rooms ? Room.seenFromOutside(application.driver(), application.folder()) : application.folder();
   }
 
-  private static void end(Thread injection) {
+  /**
+   * Waits for the fault's end. One that programs may fail of can leave executors of which each program fails: a class
+   * of Spark's or of a library's whose initialisation failed stays unusable in the process. They are replaced.
+   */
+  private static void end(Thread injection, Fault fault, Application application) {
     try {
       injection.join(120_000);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+    if (fault.mayFail()) {
+      application.executors().forEach(ProcessHandle::destroyForcibly);
     }
   }
 

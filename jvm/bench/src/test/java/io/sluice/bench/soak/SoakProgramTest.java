@@ -10,7 +10,9 @@ import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.check.Digest;
 import io.sluice.bench.workload.Sizing;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
@@ -50,6 +52,13 @@ class SoakProgramTest {
     assertNotEquals(text, new RandomQuery(8, ROWS, 4).text());
     assertFalse(SoakProgram.isNamed("soak-sql-x-1"));
     assertThrows(IllegalArgumentException.class, () -> SoakProgram.named("sort"));
+  }
+
+  @Test
+  void seedsBesideEachOtherHaveOtherPrograms() {
+    List<Long> seeds = LongStream.range(0, 200).boxed()
+        .flatMap(seed -> IntStream.range(1_000_000, 1_000_200).mapToObj(i -> new Dice(seed).fork(i).seed())).toList();
+    assertEquals(seeds.size(), new HashSet<>(seeds).size());
   }
 
   @Test
