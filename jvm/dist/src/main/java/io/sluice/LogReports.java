@@ -1,5 +1,6 @@
 package io.sluice;
 
+import io.sluice.advisor.HeapSpace;
 import io.sluice.advisor.Progress;
 import io.sluice.advisor.Terminal;
 import io.sluice.advisor.log.EventLog;
@@ -88,6 +89,9 @@ public final class LogReports {
     } catch (IOException e) {
       err.println("error: " + output + " cannot be written: " + e);
       return UNREADABLE;
+    } catch (OutOfMemoryError e) {
+      err.println("error: the page cannot be made: " + HeapSpace.tooSmall("report"));
+      return UNREADABLE;
     }
     return problems.isEmpty() ? 0 : UNREADABLE;
   }
@@ -109,6 +113,9 @@ public final class LogReports {
       read++;
     } catch (UnreadableLogException e) {
       problems.add(e.getMessage());
+    } catch (OutOfMemoryError e) {
+      // What was kept of this log is unreachable by now; the page of the others can be written.
+      problems.add(log.path() + ": " + HeapSpace.tooSmall("report"));
     }
   }
 

@@ -55,8 +55,8 @@ final class ShufflesContent implements PageContent {
   }
 
   private void table(Html html, TableRequest request, List<ShuffleRow> rows) {
-    html.raw(
-        "<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
+    // Without stripes: on grey, the colours of Spark's links have too little contrast.
+    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm\"><thead><tr>");
     for (ShuffleColumn column : ShuffleColumn.values()) {
       request.header(html, column.key(), column.title(), column.tooltip());
     }
