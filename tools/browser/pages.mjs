@@ -1,9 +1,11 @@
 // Opens pages in a headless browser with a window of 1,280 pixels, in a light and in a dark theme, and prints what is
-// wrong with them: messages on the console, requests that failed, content wider than the window, and what can be
-// clicked but not reached by the tabulator key. Ends with 1 if there is anything.
+// wrong with them: messages on the console, requests that failed, content wider than the window, what can be clicked
+// but not reached by the tabulator key, and text of too little contrast. Ends with 1 if there is anything.
 //
 //   node pages.mjs --unpack FOLDER    once: unpacks the browser of the package there
-//   node pages.mjs FOLDER URL…        needs an element with aria-current="page" on each page
+//   node pages.mjs FOLDER URL…        needs a list of links on each page, one with aria-current="page"; contrast is
+//                                     looked at beside and below that list, because the rest is Spark's
+//   node pages.mjs --picture FOLDER THEME HEIGHT FILE URL    the page as a PNG
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -50,19 +52,72 @@ async function unreachable(page) {
   return shown.filter((text, index) => text && !reached.has(index));
 }
 
-async function problems(browser, url, theme) {
-  const found = [];
+// Runs in the page. Contrast as WCAG 2 computes it, of all texts against the colours behind them: at least 4.5, for
+// large ones 3. Links have the colours of Spark's own style, which on the white of Spark 3 come to 3.9: 3.8 for them.
+function faintTexts() {
+  const channels = (text) => {
+    const numbers = (text.match(/[\d.]+/g) || []).map(Number);
+    return numbers.length < 3 ? [0, 0, 0, 0] : [numbers[0], numbers[1], numbers[2], numbers[3] ?? 1];
+  };
+  const over = (top, bottom) => [0, 1, 2].map((i) => top[i] * top[3] + bottom[i] * (1 - top[3])).concat(1);
+  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+    const c = colour[i] / 255;
+    return sum + weight * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      layers.push(channels(style.backgroundColor));
+      // Bootstrap 5 paints striped rows of tables as the inner shadow of their cells.
+      const stripe = /^(rgba?\([^)]*\)).*inset$/.exec(style.boxShadow);
+      if (stripe && /^T[DH]$/.test(e.tagName)) {
+        layers.splice(layers.length - 1, 0, channels(stripe[1]));
+      }
+    }
+    return layers.reverse().reduce((bottom, top) => over(top, bottom), [255, 255, 255, 1]);
+  };
+  const root = document.querySelector('[aria-current="page"]').closest('ul').parentElement;
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const found = new Set();
+  while (texts.nextNode()) {
+    const text = texts.currentNode.textContent.trim();
+    const element = texts.currentNode.parentElement;
+    if (text && element.getClientRects().length && !/^(TITLE|STYLE|SCRIPT|OPTION)$/i.test(element.tagName)) {
+      const style = getComputedStyle(element);
+      const back = behind(element);
+      const front = over(channels(element.namespaceURI.endsWith('svg') ? style.fill : style.color), back);
+      const [dark, bright] = [light(front), light(back)].sort((a, b) => a - b);
+      const ratio = (bright + 0.05) / (dark + 0.05);
+      const large = parseFloat(style.fontSize) >= (style.fontWeight >= 700 ? 18.66 : 24);
+      if (ratio < (large ? 3 : element.closest('a') ? 3.8 : 4.5)) {
+        found.add(`contrast of ${ratio.toFixed(2)}: ${element.tagName} "${text.slice(0, 60)}"`);
+      }
+    }
+  }
+  return [...found];
+}
+
+async function open(browser, url, theme, height) {
   const page = await browser.newPage();
   page.setDefaultTimeout(LIMIT_MILLIS);
+  await page.setViewport({ width: 1280, height });
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+  return { page, show: () => page.goto(url, { waitUntil: 'networkidle0' }) };
+}
+
+async function problems(browser, url, theme) {
+  const found = [];
+  const { page, show } = await open(browser, url, theme, 1000);
   page.on('console', (message) => found.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => found.push(`script: ${error}`));
   page.on('requestfailed', (request) => found.push(`${request.url()}: ${request.failure().errorText}`));
   page.on('response', (response) => response.status() < 400 || found.push(`${response.url()}: ${response.status()}`));
-  await page.setViewport({ width: 1280, height: 1000 });
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
-  await page.goto(url, { waitUntil: 'networkidle0' });
-  if (!await page.$('[aria-current="page"]')) {
-    found.push('no element with aria-current="page"');
+  await show();
+  if (await page.$('ul [aria-current="page"]')) {
+    found.push(...await page.evaluate(faintTexts));
+  } else {
+    found.push('no list with an element that has aria-current="page"');
   }
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wider > 0) {
@@ -73,32 +128,46 @@ async function problems(browser, url, theme) {
   return found;
 }
 
-async function main(folder, urls) {
+async function withBrowser(folder, use) {
   process.env.LD_LIBRARY_PATH = path.join(folder, 'lib');
   process.env.FONTCONFIG_PATH = folder;
   const browser = await puppeteer.launch({
     executablePath: path.join(folder, 'chromium'), args: ['--no-sandbox', '--disable-gpu', '--no-zygote'],
     headless: 'shell', timeout: LIMIT_MILLIS, protocolTimeout: LIMIT_MILLIS,
   });
-  let count = 0;
   try {
-    for (const url of urls) {
-      for (const theme of ['light', 'dark']) {
-        for (const problem of await problems(browser, url, theme)) {
-          count += 1;
-          console.log(`${url}, ${theme}: ${problem}`);
-        }
-      }
-    }
+    return await use(browser);
   } finally {
     await browser.close();
+  }
+}
+
+async function look(browser, urls) {
+  let count = 0;
+  for (const url of urls) {
+    for (const theme of ['light', 'dark']) {
+      for (const problem of await problems(browser, url, theme)) {
+        count += 1;
+        console.log(`${url}, ${theme}: ${problem}`);
+      }
+    }
   }
   console.log(`${urls.length} pages, ${count} problems`);
   return count === 0 ? 0 : 1;
 }
 
-if (process.argv[2] === '--unpack') {
-  unpack(process.argv[3]);
+async function picture(browser, theme, height, file, url) {
+  const { page, show } = await open(browser, url, theme, Number(height));
+  await show();
+  await page.screenshot({ path: file });
+  return 0;
+}
+
+const [command, ...rest] = process.argv.slice(2);
+if (command === '--unpack') {
+  unpack(rest[0]);
+} else if (command === '--picture') {
+  process.exitCode = await withBrowser(rest[0], (browser) => picture(browser, ...rest.slice(1)));
 } else {
-  process.exitCode = await main(process.argv[2], process.argv.slice(3));
+  process.exitCode = await withBrowser(command, (browser) => look(browser, rest));
 }

@@ -1,5 +1,5 @@
-//! Copies sources of other crates with loom's locks in the place of the standard library's: they name them in one `use`
-//! line each.
+//! Copies sources of other crates with loom's locks and atomics in the place of the standard library's: they name them
+//! in one `use` line each.
 
 use std::path::Path;
 use std::{env, fs};
@@ -17,7 +17,10 @@ fn copy(name: &str, places: &[&str]) {
     for line in source.split("#[cfg(test)]").next().unwrap_or_default().lines().filter(|line| !line.starts_with("//!"))
     {
         let names = line.strip_prefix("use std::sync::{").and_then(|rest| rest.strip_suffix("};"));
-        if let Some(names) = names {
+        if let Some(atomics) = line.strip_prefix("use std::sync::atomic::") {
+            replaced = true;
+            copied += &format!("use loom::sync::atomic::{atomics}\n");
+        } else if let Some(names) = names {
             replaced = true;
             for name in names.split(", ") {
                 let of_loom = ["Mutex", "MutexGuard", "Condvar"].contains(&name);
@@ -29,7 +32,7 @@ fn copy(name: &str, places: &[&str]) {
             copied += "\n";
         }
     }
-    assert!(replaced, "{} has no line `use std::sync::{{…}};` to replace", path.display());
+    assert!(replaced, "{} has no line `use std::sync::{{…}};` or `use std::sync::atomic::…;`", path.display());
     let out = env::var("OUT_DIR").expect("set by cargo");
     fs::write(Path::new(&out).join(name), copied).expect("a writable folder");
 }

@@ -241,6 +241,17 @@ impl Arena {
         self.budget.leased()
     }
 
+    /// At least [`Self::leased_bytes`]: with what threads may lease without asking. One load, where that reads a line of
+    /// every shard.
+    pub fn charged_bytes(&self) -> usize {
+        self.budget.charged()
+    }
+
+    /// The limit on leased bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.budget.limit()
+    }
+
     /// Bytes of the mapped regions.
     pub fn reserved_bytes(&self) -> usize {
         self.global.reserved_bytes()

@@ -3,15 +3,17 @@
 mod connections;
 mod messages;
 
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
 
-use self::messages::MalformedSenders;
+use self::messages::{Greeter, MalformedSenders};
 use crate::completions::Failure;
 use crate::disk::{DISK_THREADS, Disk, DiskThreads, MAX_DISK_JOBS};
-use crate::links::Links;
+use crate::links::{Links, Openings};
 use crate::locator::Locator;
 use crate::message::InstanceId;
 use crate::options::Machine;
@@ -26,7 +28,7 @@ use crate::tags::Tags;
 use crate::wire::{Event, Wire, WireError};
 
 pub use crate::options::TransportOptions;
-pub(crate) use crate::shared::{Command, PeerState, Shared};
+pub(crate) use crate::shared::{Command, PeerNews, PeerState, Shared};
 
 /// Both roles of one process: it serves its own map outputs to readers and reads those of other processes.
 ///
@@ -46,6 +48,14 @@ pub(crate) struct Agent<W: Wire> {
     checked: Option<Instant>,
     turns: u64,
     malformed: MalformedSenders,
+    /// What has become of peers and was not told to callers yet.
+    news: Vec<PeerNews>,
+    /// Commands of callers that are still to be carried out, in their order.
+    commands: VecDeque<Command>,
+    /// What this turn may still open.
+    openings: Openings,
+    /// Readers that have greeted and for which no turn could open a connection yet, in their order; each once.
+    greeters: VecDeque<Greeter>,
     refusals: Refusals,
     /// Whether a greeting with a wrong proof has been logged.
     wrong_proof_told: bool,
@@ -100,6 +110,8 @@ impl<W: Wire> Agent<W> {
         let links = Links::new(options.max_connections);
         let connection_idle = options.connection_idle;
         let (events, checked, turns, malformed, refusals, wrong_proof_told) = Default::default();
+        let (news, commands, openings, greeters) =
+            (Vec::new(), VecDeque::new(), Openings::of_a_turn(), VecDeque::new());
         Ok(Self {
             wire,
             shared,
@@ -114,6 +126,10 @@ impl<W: Wire> Agent<W> {
             checked,
             turns,
             malformed,
+            news,
+            commands,
+            openings,
+            greeters,
             refusals,
             wrong_proof_told,
         })
@@ -128,7 +144,6 @@ impl<W: Wire> Agent<W> {
         &mut self.wire
     }
 
-    #[cfg(test)]
     pub(crate) fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -138,26 +153,30 @@ impl<W: Wire> Agent<W> {
         self.owner.locator.regions()
     }
 
-    /// Does the work that there is; returns whether there was any.
+    /// Does the work that there is; returns whether there was any. Waits neither for a disk nor for a caller's thread:
+    /// queues to and from others are without locks, or are tried again in the next turn. The locks that it does take
+    /// are those of the arena and of the heap, which tasks' threads hold for a lease or a release, and of the standard
+    /// error when it logs.
     pub(crate) fn turn(&mut self, now: Instant) -> bool {
         let start = Instant::now();
+        self.openings = Openings::of_a_turn();
         let mut events = std::mem::take(&mut self.events);
         self.wire.progress(&mut events);
         // After the wire's turn, because a peer can ask for an output only after it was published.
-        let commands = self.shared.inbox.take();
-        let mut worked = !events.is_empty() || !commands.is_empty();
+        self.commands.extend(self.shared.inbox.take());
+        let mut worked = !events.is_empty() || !self.commands.is_empty() || !self.greeters.is_empty();
         self.excuse_pause(now);
-        for command in commands {
-            self.shared.step();
-            self.command(command, now);
-        }
+        self.admit_greeters(now);
+        self.carry_out(now);
         for event in events.drain(..) {
             self.shared.step();
             self.event(event, now);
         }
         self.events = events;
         worked |= self.take_disk_jobs(now);
-        self.reader.start_gets(&mut self.wire);
+        let questions = self.reader.start_gets(&mut self.wire, now);
+        self.send_all(questions);
+        self.owner.locator.unmap_discarded();
         self.shared.step();
         self.turns += 1;
         if !worked || self.turns.is_multiple_of(TURNS_BEFORE_DONE) {
@@ -168,11 +187,16 @@ impl<W: Wire> Agent<W> {
             self.checked = Some(now);
             self.reader.silent(now).into_iter().for_each(|broken| self.give_up(broken));
             self.close_idle(now);
+            self.owner.locator.refresh();
             self.owner.locator.expire(&mut self.wire, now);
             self.send_answers();
             self.note_statistics(now);
         }
-        self.reader.deliver();
+        self.shared.tell(&mut self.news);
+        // A caller that learns that a block has failed asks at once why: so the reason comes first.
+        worked |= !(self.news.is_empty() && self.reader.deliver());
+        worked |= !self.commands.is_empty() || !self.greeters.is_empty();
+        self.shared.put_off.store(self.commands.len() + self.greeters.len(), Ordering::Relaxed);
         if worked {
             self.note_statistics(now);
         }
@@ -181,12 +205,28 @@ impl<W: Wire> Agent<W> {
         worked
     }
 
+    /// Carries out commands. Those that need a connection which this turn may not open any more are put off, with the
+    /// later ones for the same peers.
+    fn carry_out(&mut self, now: Instant) {
+        let (mut put_off, mut peers) = (VecDeque::new(), HashSet::new());
+        for command in std::mem::take(&mut self.commands) {
+            self.shared.step();
+            let peer = command.peer();
+            let must_wait = peer.is_some_and(|peer| peers.contains(&peer));
+            let left = if must_wait { Some(command) } else { self.command(command, now) };
+            peers.extend(peer.filter(|_| left.is_some()));
+            put_off.extend(left);
+        }
+        // Before those that carrying out commands has added.
+        put_off.append(&mut self.commands);
+        self.commands = put_off;
+    }
+
     /// Processes the jobs that the disks' threads have done; returns whether there was any.
     fn take_disk_jobs(&mut self, now: Instant) -> bool {
         let mut worked = false;
         // A job that has ended may start other jobs that end at once.
-        while self.owner.locator.disk_jobs() > 0
-            && self.owner.locator.take_jobs(&mut self.wire, now, || self.shared.step())
+        while self.owner.locator.has_jobs() && self.owner.locator.take_jobs(&mut self.wire, now, || self.shared.step())
         {
             worked = true;
         }
@@ -199,7 +239,8 @@ impl<W: Wire> Agent<W> {
     fn note_statistics(&self, now: Instant) {
         let (statistics, locator) = (self.shared.statistics(), &self.owner.locator);
         let (budget, refusals) = (locator.regions().budget(), locator.refusals());
-        let (idle, idle_bytes) = locator.regions().idle();
+        let (pinned, pinned_bytes) = locator.regions().in_use();
+        let waits = self.reader.waits();
         let (regions, bytes) = (budget.regions(), budget.bytes());
         let (filesystems, copies) = (locator.regions().filesystems(), locator.regions().copies());
         let failed_registrations = filesystems.failures() + self.wire.failed_registrations();
@@ -207,8 +248,8 @@ impl<W: Wire> Agent<W> {
             (Statistic::MappedRegions, regions as u64),
             (Statistic::MappedBytes, bytes as u64),
             (Statistic::PeakMappedBytes, budget.peak_bytes() as u64),
-            (Statistic::PinnedRegions, regions.saturating_sub(idle) as u64),
-            (Statistic::PinnedBytes, bytes.saturating_sub(idle_bytes) as u64),
+            (Statistic::PinnedRegions, pinned as u64),
+            (Statistic::PinnedBytes, pinned_bytes as u64),
             (Statistic::OpenQuestions, self.owner.open_questions() as u64),
             (Statistic::DiskJobs, locator.disk_jobs() as u64),
             (Statistic::GetsInFlight, self.reader.gets_in_flight() as u64),
@@ -221,6 +262,9 @@ impl<W: Wire> Agent<W> {
             (Statistic::CopiedBytes, copies.bytes as u64),
             (Statistic::CopiedFilesystems, filesystems.copied() as u64),
             (Statistic::RefusedFilesystems, filesystems.refused(now) as u64),
+            (Statistic::ReceiveWaits, waits.waits),
+            (Statistic::ReceiveWaitNanos, u64::try_from(waits.time.as_nanos()).unwrap_or(u64::MAX)),
+            (Statistic::ReceiveGivenUp, waits.given_up),
         ];
         numbers.into_iter().for_each(|(statistic, value)| statistics.set(statistic, value));
     }
@@ -236,6 +280,11 @@ impl<W: Wire> Agent<W> {
     /// Whether something is waited for that may come at any moment.
     pub(crate) fn expects(&self) -> bool {
         self.reader.expects()
+    }
+
+    /// Whether blocks wait until other threads give memory back: nothing wakes the agent then.
+    pub(crate) fn waits_for_memory(&self) -> bool {
+        self.reader.waits_for_memory()
     }
 
     /// Ends everything; no block is completed any more.
@@ -264,13 +313,23 @@ impl<W: Wire> Agent<W> {
         self.owner.close(&mut self.wire);
     }
 
-    fn command(&mut self, command: Command, now: Instant) {
+    /// Carries out a command; gives it back if it must wait for another turn.
+    fn command(&mut self, command: Command, now: Instant) -> Option<Command> {
         match command {
-            Command::Connect { peer, attempt, address } => self.connect(peer, attempt, &address, now),
+            Command::Connect { peer, attempt, ref address } => {
+                let is_done = self.connect(peer, attempt, address, now);
+                return (!is_done).then_some(command);
+            }
             Command::Disconnect { peer } => self.disconnect(peer),
+            Command::Fetch { peer, .. } | Command::Retry { peer, .. } if !self.reconnect(peer, now) => {
+                return Some(command);
+            }
             Command::Fetch { request, peer, blocks } => {
-                self.reconnect(peer, now);
                 let messages = self.reader.fetch(request, peer, &blocks, now);
+                self.send_all(messages);
+            }
+            Command::Retry { peer, batches } => {
+                let messages = self.reader.retry(peer, batches, now);
                 self.send_all(messages);
             }
             Command::Withdraw(outputs) => {
@@ -278,6 +337,7 @@ impl<W: Wire> Agent<W> {
                 outputs.iter().for_each(|output| regions.withdraw(&mut self.wire, output));
             }
         }
+        None
     }
 }
 

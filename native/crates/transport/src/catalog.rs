@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::inbox::Inbox;
 use crate::message::Block;
 
 /// Bytes of offsets that are kept in memory, 8 for each partition of each output. Beyond that they are read from
@@ -101,6 +102,17 @@ pub struct Catalog {
     state: Mutex<State>,
     most_kept_bytes: usize,
     next: AtomicU64,
+    /// For the agent: what was changed, in the order in which it was. Appended under the lock.
+    changes: Inbox<Change>,
+}
+
+/// A change of the catalog.
+#[derive(Debug)]
+enum Change {
+    /// A map of a shuffle has this output now, or none.
+    Output(u32, u64, Option<Arc<PublishedOutput>>),
+    /// A shuffle has no output any more.
+    Shuffle(u32),
 }
 
 #[derive(Debug, Default)]
@@ -118,7 +130,8 @@ impl Default for Catalog {
 impl Catalog {
     /// Keeps so many bytes of offsets in memory.
     pub(crate) fn keeping(most_kept_bytes: usize) -> Self {
-        Self { state: Mutex::default(), most_kept_bytes, next: AtomicU64::new(0) }
+        let (state, next, changes) = Default::default();
+        Self { state, most_kept_bytes, next, changes }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -153,6 +166,7 @@ impl Catalog {
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         state.kept_bytes += offsets.kept_bytes();
         let output = Arc::new(PublishedOutput { id, path, offsets, bytes });
+        self.changes.append(Change::Output(shuffle, map, Some(Arc::clone(&output))));
         let replaced = state.shuffles.entry(shuffle).or_default().insert(map, output);
         state.forget(replaced.iter());
         Ok(replaced)
@@ -164,7 +178,9 @@ impl Catalog {
         let known = state.shuffles.get_mut(&shuffle)?.get_mut(&map)?;
         let id = OutputId(self.next.fetch_add(1, Ordering::Relaxed));
         let (path, offsets, bytes) = (known.path.clone(), known.offsets.clone(), known.bytes);
-        Some(std::mem::replace(known, Arc::new(PublishedOutput { id, path, offsets, bytes })))
+        let output = Arc::new(PublishedOutput { id, path, offsets, bytes });
+        self.changes.append(Change::Output(shuffle, map, Some(Arc::clone(&output))));
+        Some(std::mem::replace(known, output))
     }
 
     pub(crate) fn find(&self, shuffle: u32, map: u64) -> Option<Arc<PublishedOutput>> {
@@ -175,6 +191,7 @@ impl Catalog {
         let mut state = self.lock();
         let outputs = state.shuffles.get_mut(&shuffle)?;
         let withdrawn = outputs.remove(&map);
+        self.changes.append(Change::Output(shuffle, map, None));
         if outputs.is_empty() {
             state.shuffles.remove(&shuffle);
         }
@@ -185,8 +202,49 @@ impl Catalog {
     pub(crate) fn withdraw_shuffle(&self, shuffle: u32) -> Vec<Arc<PublishedOutput>> {
         let mut state = self.lock();
         let outputs = state.shuffles.remove(&shuffle).unwrap_or_default();
+        self.changes.append(Change::Shuffle(shuffle));
         state.forget(outputs.values());
         outputs.into_values().collect()
+    }
+}
+
+/// The agent's own copy of a catalog: it finds outputs without a lock, which a thread that publishes might hold. There
+/// is one of a catalog.
+pub(crate) struct CatalogView {
+    catalog: Arc<Catalog>,
+    shuffles: HashMap<u32, HashMap<u64, Arc<PublishedOutput>>>,
+}
+
+impl CatalogView {
+    pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
+        Self { catalog, shuffles: HashMap::new() }
+    }
+
+    /// The output of a map, as the calls that have returned have left it.
+    pub(crate) fn find(&mut self, shuffle: u32, map: u64) -> Option<&Arc<PublishedOutput>> {
+        self.refresh();
+        self.shuffles.get(&shuffle)?.get(&map)
+    }
+
+    /// Makes the changes since the last call. To be called now and then, because they take memory until then.
+    pub(crate) fn refresh(&mut self) {
+        for change in self.catalog.changes.take() {
+            match change {
+                Change::Output(shuffle, map, Some(output)) => {
+                    self.shuffles.entry(shuffle).or_default().insert(map, output);
+                }
+                Change::Output(shuffle, map, None) => self.remove(shuffle, map),
+                Change::Shuffle(shuffle) => _ = self.shuffles.remove(&shuffle),
+            }
+        }
+    }
+
+    fn remove(&mut self, shuffle: u32, map: u64) {
+        let Some(outputs) = self.shuffles.get_mut(&shuffle) else { return };
+        outputs.remove(&map);
+        if outputs.is_empty() {
+            self.shuffles.remove(&shuffle);
+        }
     }
 }
 
@@ -258,6 +316,26 @@ mod tests {
         assert_eq!(replaced.id, before.id);
         assert_ne!(after.id, before.id);
         assert_eq!((extent(&after, &block(1, 2)), &after.path), (Some((10, 30)), &before.path));
+    }
+
+    #[test]
+    fn a_view_finds_what_the_catalog_has_while_another_thread_holds_its_lock() {
+        const ASKED: [(u32, u64); 4] = [(1, 1), (1, 2), (1, 3), (2, 1)];
+        let catalog = Arc::new(Catalog::default());
+        let mut view = CatalogView::new(Arc::clone(&catalog));
+        for (shuffle, map) in ASKED {
+            catalog.publish(shuffle, map, "f".into(), None, vec![0, 10]).expect("good");
+        }
+        catalog.withdraw(1, 2).expect("there");
+        catalog.renew(1, 3).expect("there");
+        catalog.withdraw_shuffle(2);
+        let expected = ASKED.map(|(shuffle, map)| catalog.find(shuffle, map).map(|output| output.id));
+        let publisher = catalog.lock();
+        let found = ASKED.map(|(shuffle, map)| view.find(shuffle, map).map(|output| output.id));
+        drop(publisher);
+        assert_eq!(found, expected);
+        assert_eq!(found.map(|id| id.is_some()), [true, false, true, false]);
+        assert_eq!(view.shuffles.len(), 1, "nothing stays of a shuffle that is gone");
     }
 
     /// 1,000,000 reducers on an executor with 100 maps would be 800 MB of offsets.

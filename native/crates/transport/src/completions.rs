@@ -1,7 +1,7 @@
 //! The queue by which callers learn which blocks have been read and which have failed.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Lease;
@@ -52,12 +52,17 @@ impl Completions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves all of them here, waking a taker once; a closed queue frees them.
-    pub(crate) fn append(&self, completions: &mut Vec<Completion>) {
+    /// Moves all of them here, waking a taker once; a closed queue frees them. Does not wait: whether they are here
+    /// now. If not, because another thread has the queue at this moment, they stay with the caller.
+    pub(crate) fn append(&self, completions: &mut Vec<Completion>) -> bool {
         if completions.is_empty() {
-            return;
+            return true;
         }
-        let mut state = self.lock();
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
         if state.closed {
             drop(state);
             completions.clear();
@@ -66,6 +71,7 @@ impl Completions {
             drop(state);
             self.arrived.notify_one();
         }
+        true
     }
 
     /// How many no caller has taken yet.
@@ -99,5 +105,29 @@ impl Completions {
         }
         let count = most.min(state.queue.len());
         Some(state.queue.drain(..count).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(index: u32) -> Completion {
+        Completion { request: 1, index, result: Err(Failure::Busy) }
+    }
+
+    #[test]
+    fn the_agent_keeps_what_it_cannot_hand_over_at_once() {
+        let (queue, mut ended) = (Completions::default(), vec![failed(0), failed(1)]);
+        let taker = queue.lock();
+        assert!(!queue.append(&mut ended), "another thread has the queue");
+        assert_eq!(ended.len(), 2);
+        drop(taker);
+        assert!(queue.append(&mut ended) && ended.is_empty());
+        let taken = queue.take(10, Duration::ZERO).expect("open");
+        assert_eq!(taken.iter().map(|completion| completion.index).collect::<Vec<_>>(), [0, 1]);
+        queue.close();
+        ended.push(failed(2));
+        assert!(queue.append(&mut ended) && ended.is_empty(), "a closed queue frees them");
     }
 }

@@ -1,18 +1,21 @@
 //! What may wait for a disk is done here and not on the agent's thread: opening and mapping a file, reading an index
-//! file, bringing pages into memory. A few threads take jobs from one bounded queue and wake the agent when one has
-//! ended. A disk that does not answer holds these threads only; the agent stops waiting for them after a while
-//! (`locator.rs`), and when all of them are held, jobs are refused at once.
+//! file, bringing pages into memory, unmapping what deleted files had mapped. A few threads take jobs from one bounded
+//! queue and wake the agent when one has ended. A disk that does not answer holds these threads only; the agent stops
+//! waiting for them after a while (`locator.rs`), and when all of them are held, jobs are refused at once.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::catalog::PublishedOutput;
 use crate::filesystems::Verdicts;
+use crate::inbox::Inbox;
 use crate::mapped_budget::Reservation;
-use crate::mapping::Mapping;
+use crate::mapping::{Discarded, Mapping};
 use crate::message::Block;
 use crate::wire::{Waker, WireError};
 
@@ -30,9 +33,12 @@ pub(crate) enum Work {
     /// Read from Spark's index file where a block lies.
     Extent { output: Arc<PublishedOutput>, block: Block },
     /// Map a part of a file, and bring what is needed of it into memory.
-    Map(MapWork),
+    Map(Box<MapWork>),
     /// Bring a part of a mapping into memory.
     Populate { mapping: Arc<Mapping>, part: Range<usize> },
+    /// Unmap what is not needed any more. Of a file that is deleted already, the kernel frees pages and disk blocks
+    /// then, for which it may wait for the disk.
+    Unmap(Discarded),
 }
 
 #[derive(Debug)]
@@ -45,6 +51,8 @@ pub(crate) struct MapWork {
     /// How files of each filesystem are mapped.
     pub(crate) verdicts: Verdicts,
     pub(crate) reservation: Reservation,
+    /// What has made room for it, and is unmapped first.
+    pub(crate) evicted: Vec<Arc<Mapping>>,
 }
 
 /// What came of it.
@@ -53,6 +61,7 @@ pub(crate) enum Outcome {
     Extent(Option<(u64, u64)>),
     Mapped(io::Result<Mapping>),
     Populated(io::Result<()>),
+    Unmapped,
 }
 
 /// By the number that the agent has given it.
@@ -76,6 +85,10 @@ impl Job {
             Work::Extent { output, block } => Outcome::Extent(output.extent_in_file(&block)),
             Work::Map(work) => Outcome::Mapped(work.run()),
             Work::Populate { mapping, part } => Outcome::Populated(mapping.populate(&part)),
+            Work::Unmap(discarded) => {
+                drop(discarded);
+                Outcome::Unmapped
+            }
         };
         Ended { number: self.number, outcome }
     }
@@ -83,7 +96,8 @@ impl Job {
 
 impl MapWork {
     fn run(self) -> io::Result<Mapping> {
-        let Self { output, part, needed, verdicts, reservation } = self;
+        let Self { output, part, needed, verdicts, reservation, evicted } = self;
+        drop(evicted);
         let verdict = |filesystem| verdicts.of(filesystem);
         let mapping = Mapping::of(&output.path, output.bytes(), part, verdict, reservation)?;
         mapping.populate(&needed)?;
@@ -93,34 +107,40 @@ impl MapWork {
 
 /// Runs jobs. Only the agent's thread calls it; nothing here waits.
 pub(crate) trait Disk: Send {
-    /// Takes a job, unless too many wait already, or all threads are stuck.
-    fn submit(&mut self, job: Job) -> bool;
+    /// Takes a job.
+    ///
+    /// # Errors
+    /// Too many wait already, or all threads are stuck: the job.
+    fn submit(&mut self, job: Job) -> Result<(), Job>;
 
     /// Adds the jobs that have ended since.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 }
 
-/// Threads that do jobs.
+/// Threads that do jobs. The agent's thread takes no lock that one of them may hold: jobs go to them and come back by
+/// queues without locks, and only the threads use the lock of the jobs that they have taken. To wake one that sleeps is
+/// a call of the system (futex), which does not wait.
 pub(crate) struct DiskThreads {
     queue: Arc<Queue>,
+    threads: Vec<Thread>,
 }
 
 struct Queue {
-    state: Mutex<State>,
-    arrived: Condvar,
+    /// What the agent has appended.
+    arrived: Inbox<Job>,
+    /// What a thread has taken from there and none has begun. Only the threads lock it.
+    taken: Mutex<VecDeque<Job>>,
+    /// Jobs that no thread has begun.
+    waiting: AtomicUsize,
     most: usize,
+    ended: Inbox<Ended>,
+    /// By thread: since when it has been in its job, in nanoseconds after `start`, and 1 more; 0: in none.
+    running: Vec<AtomicU64>,
+    start: Instant,
     /// A thread that has been in one job for longer is stuck: a disk hangs.
     patience: Duration,
+    closed: AtomicBool,
     waker: Arc<dyn Waker>,
-}
-
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
-    /// By thread: since when it has been in its job.
-    running: Vec<Option<Instant>>,
-    ended: Vec<Ended>,
-    closed: bool,
 }
 
 impl DiskThreads {
@@ -135,84 +155,92 @@ impl DiskThreads {
         patience: Duration,
         waker: Arc<dyn Waker>,
     ) -> Result<Self, WireError> {
-        let state = Mutex::new(State { running: vec![None; threads], ..State::default() });
-        let queue = Arc::new(Queue { state, arrived: Condvar::new(), most, patience, waker });
+        let running = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        let (arrived, taken, waiting, ended, closed) = Default::default();
+        let start = Instant::now();
+        let queue = Arc::new(Queue { arrived, taken, waiting, most, ended, running, start, patience, closed, waker });
         // Made first, so that the threads before one that cannot be started end again.
-        let disk = Self { queue };
+        let mut disk = Self { queue, threads: Vec::new() };
         for number in 0..threads {
             let queue = Arc::clone(&disk.queue);
             let thread = std::thread::Builder::new().name(format!("sluice-disk-{number}"));
-            thread
+            let thread = thread
                 .spawn(move || queue.work(number))
                 .map_err(|e| WireError(format!("starting a thread for disks: {e}")))?;
+            disk.threads.push(thread.thread().clone());
         }
         Ok(disk)
     }
 }
 
 impl Disk for DiskThreads {
-    fn submit(&mut self, job: Job) -> bool {
-        let mut state = self.queue.lock();
-        let is_stuck = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() > self.queue.patience);
-        if state.jobs.len() >= self.queue.most || state.running.iter().all(is_stuck) {
-            return false;
+    fn submit(&mut self, job: Job) -> Result<(), Job> {
+        let queue = &self.queue;
+        if queue.waiting.load(Ordering::Relaxed) >= queue.most || queue.is_stuck() {
+            return Err(job);
         }
-        state.jobs.push_back(job);
-        drop(state);
-        self.queue.arrived.notify_one();
-        true
+        queue.waiting.fetch_add(1, Ordering::Relaxed);
+        queue.arrived.append(job);
+        // All of them: one may be stuck. A thread that is unparked before it parks does not sleep.
+        self.threads.iter().for_each(Thread::unpark);
+        Ok(())
     }
 
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
-        ended.append(&mut self.queue.lock().ended);
+        ended.append(&mut self.queue.ended.take());
     }
 }
 
 impl Drop for DiskThreads {
-    /// The threads end when they have done their present job. One that hangs in a disk access is not waited for.
+    /// The threads end when they have done their present job, and drop those that none has begun. One that hangs in a
+    /// disk access is not waited for.
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
-        state.closed = true;
-        let jobs = std::mem::take(&mut state.jobs);
-        drop(state);
-        drop(jobs);
-        self.queue.arrived.notify_all();
+        self.queue.closed.store(true, Ordering::Release);
+        self.threads.iter().for_each(Thread::unpark);
     }
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn taken(&self) -> MutexGuard<'_, VecDeque<Job>> {
         // Consistent between any two statements below, so a poisoned lock is still good.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX - 1)
+    }
+
+    /// Whether each thread has been in one job for too long.
+    fn is_stuck(&self) -> bool {
+        let (now, patience) = (self.now(), u64::try_from(self.patience.as_nanos()).unwrap_or(u64::MAX));
+        let since = |running: &AtomicU64| running.load(Ordering::Relaxed).checked_sub(1);
+        self.running.iter().all(|running| since(running).is_some_and(|since| now.saturating_sub(since) > patience))
     }
 
     fn work(&self, thread: usize) {
-        while let Some(job) = self.next(thread) {
+        while !self.closed.load(Ordering::Acquire) {
+            let Some(job) = self.next() else {
+                std::thread::park_timeout(LONGEST_SLEEP);
+                continue;
+            };
+            self.running[thread].store(self.now() + 1, Ordering::Relaxed);
             let ended = job.run();
-            let mut state = self.lock();
-            state.running[thread] = None;
-            if state.closed {
-                return;
-            }
-            let wakes = state.ended.is_empty();
-            state.ended.push(ended);
-            drop(state);
-            if wakes {
-                self.waker.wake();
+            self.running[thread].store(0, Ordering::Relaxed);
+            if !self.closed.load(Ordering::Acquire) {
+                self.ended.push(ended, &*self.waker);
             }
         }
+        drop(self.arrived.take());
+        drop(std::mem::take(&mut *self.taken()));
     }
 
-    /// The next job; `None` at the end.
-    fn next(&self, thread: usize) -> Option<Job> {
-        let mut state = self.lock();
-        while !state.closed {
-            if let Some(job) = state.jobs.pop_front() {
-                state.running[thread] = Some(Instant::now());
-                return Some(job);
-            }
-            state = self.arrived.wait_timeout(state, LONGEST_SLEEP).unwrap_or_else(PoisonError::into_inner).0;
+    fn next(&self) -> Option<Job> {
+        let mut taken = self.taken();
+        if taken.is_empty() {
+            taken.extend(self.arrived.take());
         }
-        None
+        let job = taken.pop_front()?;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(job)
     }
 }

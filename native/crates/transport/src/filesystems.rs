@@ -63,13 +63,15 @@ pub(crate) struct Filesystems {
     pins: bool,
     known: HashMap<Filesystem, Known>,
     failures: u64,
+    /// Whether the log was told that memory is short.
+    is_shortage_told: bool,
     /// What the log is to say and was not told yet: of each filesystem its first copy and its first failure.
     untold: Vec<String>,
 }
 
 impl Filesystems {
     pub(crate) fn new(pins: bool) -> Self {
-        Self { pins, known: HashMap::new(), failures: 0, untold: Vec::new() }
+        Self { pins, known: HashMap::new(), failures: 0, is_shortage_told: false, untold: Vec::new() }
     }
 
     pub(crate) fn verdict(&self, filesystem: Filesystem, now: Instant) -> Verdict {
@@ -110,6 +112,14 @@ impl Filesystems {
         }
     }
 
+    /// So many bytes of a file could not be registered, but fewer can be: this says nothing about its filesystem.
+    pub(crate) fn short_of_memory(&mut self, bytes: usize, error: &WireError) {
+        self.failures += 1;
+        if !std::mem::replace(&mut self.is_shortage_told, true) {
+            self.untold.push(short(bytes, error));
+        }
+    }
+
     /// A file that is copied for a reason of its own could not be registered: this says nothing about others.
     pub(crate) fn exception_failed(&mut self) {
         self.failures += 1;
@@ -141,6 +151,14 @@ fn copied(filesystem: &str, error: &WireError) -> String {
         "files of {filesystem} cannot be registered where they lie in the page cache ({error}): they are registered as \
          copies in this process's memory, within spark.sluice.transport.maxMappedBytes. Linux 6.5 and later pin file \
          pages for RDMA devices only on tmpfs and in memory files; spark.sluice.store=cache needs no copies"
+    )
+}
+
+fn short(bytes: usize, error: &WireError) -> String {
+    format!(
+        "parts of files of {bytes} bytes cannot be registered, and as much of this process's own memory cannot either: \
+         so much may not be pinned now. Their blocks travel by Netty until as much is given back: \
+         {error}. See `ulimit -l` and spark.sluice.transport.maxMappedBytes"
     )
 }
 
@@ -217,6 +235,8 @@ mod tests {
             text.contains("/data (ext4)") && text.contains("bad address") && text.contains("store=cache"),
             "{text}"
         );
+        let text = short(4 << 20, &error());
+        assert!(text.contains("4194304") && text.contains("bad address") && text.contains("ulimit -l"), "{text}");
         let text = refused("/data (ext4)", &error());
         assert!(text.contains("/data (ext4)") && text.contains("Netty") && text.contains("ulimit -l"), "{text}");
     }

@@ -36,6 +36,8 @@ mod answers;
 mod catalog;
 mod cma;
 mod completions;
+#[doc(hidden)]
+pub mod crowd;
 mod disk;
 mod filesystems;
 #[doc(hidden)]

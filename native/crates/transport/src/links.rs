@@ -7,6 +7,10 @@
 //! closes endpoints until it has the same; one with a larger number refuses and tells its own, and the sender catches
 //! up.
 //!
+//! **Storms.** After a pause of the network or the driver all connections are opened again at once. Opening an endpoint
+//! takes UCX some 100 us, so a turn of the agent opens at most [`MAX_OPENED`], for whatever reason; what needs another
+//! one waits for the next turn.
+//!
 //! **Limit.** A process that asks for a connection beyond the limit is refused over a connection that is opened only
 //! for that message ([`crate::refusals`]).
 //!
@@ -22,6 +26,9 @@ use crate::wire::{Endpoint, Opened, Wire, WireError};
 /// The most endpoints that one attempt to connect opens to reach the other side's number. A side that is further behind
 /// needs several attempts.
 const CATCH_UP: u32 = 1024;
+/// Endpoints that one turn opens at most. A thousand peers that are connected again after a pause of the network then
+/// hold up neither reads under way nor the answers to other peers.
+pub(crate) const MAX_OPENED: usize = 16;
 /// Processes whose numbers are remembered; those with an open connection are, in any case. A process that was forgotten
 /// refuses the next connection with too small a number, and tells its own.
 const MAX_HEARD: usize = 16_384;
@@ -42,6 +49,30 @@ struct Link {
 struct Heard {
     connection: u32,
     greeting: u64,
+    /// Endpoints that the present attempt to connect has opened and closed again.
+    tried: u32,
+}
+
+/// How many endpoints may still be opened in this turn of the agent.
+#[derive(Debug)]
+pub(crate) struct Openings(usize);
+
+impl Openings {
+    /// Those of a turn that begins.
+    pub(crate) fn of_a_turn() -> Self {
+        Self(MAX_OPENED)
+    }
+
+    pub(crate) fn are_used_up(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// Counts one, as far as there are any.
+    pub(crate) fn take(&mut self) -> bool {
+        let is_left = self.0 > 0;
+        self.0 -= usize::from(is_left);
+        is_left
+    }
 }
 
 /// Connections by what is at their other end.
@@ -128,31 +159,36 @@ impl Links {
     }
 
     /// The connection to another process. If there is none it is opened, with the other side's number where
-    /// [`CATCH_UP`] openings suffice for that.
+    /// [`CATCH_UP`] openings suffice for that. None: this turn has no openings left, so that the next one must go on.
     pub(crate) fn open<W: Wire>(
         &mut self,
         wire: &mut W,
+        openings: &mut Openings,
         other: InstanceId,
         wire_address: &[u8],
         now: Instant,
-    ) -> Result<Opened, WireError> {
+    ) -> Result<Option<Opened>, WireError> {
         if let Some(opened) = self.get(other) {
-            return Ok(opened);
+            return Ok(Some(opened));
         }
-        let heard = self.heard.get(&other).map_or(0, |heard| heard.connection);
-        let mut opened = wire.open(wire_address)?;
-        for _ in 1..CATCH_UP {
-            if opened.number >= heard {
-                break;
+        let heard = self.heard(other);
+        let opened = loop {
+            if !openings.take() {
+                return Ok(None);
+            }
+            let opened = wire.open(wire_address).inspect_err(|_| heard.tried = 0)?;
+            heard.tried += 1;
+            if opened.number >= heard.connection || heard.tried >= CATCH_UP {
+                break opened;
             }
             wire.close(opened.endpoint);
-            opened = wire.open(wire_address)?;
-        }
+        };
+        heard.tried = 0;
         self.uses += 1;
         self.open.insert(other, Link { opened, used: now, place: self.uses });
         self.by_use.insert(self.uses, other);
         self.by_endpoint.insert(opened.endpoint, other);
-        Ok(opened)
+        Ok(Some(opened))
     }
 
     /// Closes a connection; there may be none.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answers::{BlockOf, Question, QuestionNumber};
-use crate::catalog::{Catalog, Extent, PublishedOutput};
+use crate::catalog::{Catalog, CatalogView, Extent, PublishedOutput};
 use crate::disk::{Disk, Ended, Job, MapWork, Outcome, Work};
 use crate::mapping::Mapping;
 use crate::message::{Block, InstanceId, Missing};
@@ -25,6 +25,7 @@ enum JobFor {
     Extent { block: BlockOf, output: Arc<PublishedOutput> },
     Map(RegionNumber),
     Piece(BlockOf),
+    Unmap,
 }
 
 /// Blocks that were left to Netty though they may be here, by reason; since the start.
@@ -42,7 +43,7 @@ pub(crate) struct Refusals {
 
 /// All questions of all readers that were not answered yet.
 pub(crate) struct Locator {
-    catalog: Arc<Catalog>,
+    catalog: CatalogView,
     regions: MappedRegions,
     disk: Box<dyn Disk>,
     /// How long a question waits for disks.
@@ -51,6 +52,8 @@ pub(crate) struct Locator {
     /// Readers of questions that have been decided since they were last asked for.
     decided: Vec<InstanceId>,
     jobs: HashMap<u64, JobFor>,
+    /// Those of them that only unmap something.
+    unmapping: usize,
     /// By region that is being mapped: the blocks that need it.
     mapping: HashMap<RegionNumber, Vec<BlockOf>>,
     /// Of questions and jobs.
@@ -60,8 +63,9 @@ pub(crate) struct Locator {
 
 impl Locator {
     pub(crate) fn new(catalog: Arc<Catalog>, regions: MappedRegions, disk: Box<dyn Disk>, patience: Duration) -> Self {
-        let (questions, decided, jobs, mapping, next, refusals) = Default::default();
-        Self { catalog, regions, disk, patience, questions, decided, jobs, mapping, next, refusals }
+        let (questions, decided, jobs, unmapping, mapping, next, refusals) = Default::default();
+        let catalog = CatalogView::new(catalog);
+        Self { catalog, regions, disk, patience, questions, decided, jobs, unmapping, mapping, next, refusals }
     }
 
     /// Begins to look for blocks. `step` is called for each.
@@ -101,7 +105,7 @@ impl Locator {
 
     /// A block's first step.
     fn seek<W: Wire>(&mut self, wire: &mut W, block: BlockOf, wanted: &Block, now: Instant) {
-        let Some(output) = self.catalog.find(wanted.shuffle, wanted.map) else {
+        let Some(output) = self.catalog.find(wanted.shuffle, wanted.map).cloned() else {
             return self.miss(wire, block, Missing::NotFound);
         };
         match output.extent(wanted) {
@@ -109,7 +113,7 @@ impl Locator {
             Extent::Known(None) => self.miss(wire, block, Missing::NotFound),
             Extent::InFile => {
                 let work = Work::Extent { output: Arc::clone(&output), block: *wanted };
-                if !self.submit(work, JobFor::Extent { block, output }) {
+                if self.submit(work, JobFor::Extent { block, output }).is_err() {
                     self.miss_for_disk(wire, block);
                 }
             }
@@ -127,7 +131,7 @@ impl Locator {
         now: Instant,
     ) {
         let mut to_map = Vec::new();
-        let Ok(pieces) = self.regions.pin(wire, output, extent, &mut to_map) else {
+        let Ok(pieces) = self.regions.pin(wire, output, extent, &mut to_map, now) else {
             self.refusals.mapped += 1;
             return self.miss(wire, block, Missing::Busy);
         };
@@ -144,11 +148,15 @@ impl Locator {
         for map in to_map {
             let needed = pieces.iter().find(|piece| piece.region == map.region).map(|piece| piece.part.clone());
             let region = map.region;
-            is_accepted = is_accepted && self.map(wire, block, output, needed.unwrap_or_default(), map, now);
-            if !is_accepted {
+            let refused = match is_accepted {
+                true => self.map(wire, block, output, needed.unwrap_or_default(), map, now).err(),
+                false => Some(map),
+            };
+            if let Some(map) = refused {
+                is_accepted = false;
                 // No other block waits for a new region.
                 self.mapping.remove(&region);
-                self.regions.failed(wire, region);
+                self.regions.not_mapped(wire, map);
             }
         }
         let Some(question) = self.questions.get_mut(&block.question) else { return };
@@ -164,7 +172,10 @@ impl Locator {
         }
     }
 
-    /// Has a region mapped, for a block that needs a part of it; whether that can be done.
+    /// Has a region mapped, for a block that needs a part of it.
+    ///
+    /// # Errors
+    /// That cannot be done: what was to be mapped.
     fn map<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -173,20 +184,29 @@ impl Locator {
         needed: Range<usize>,
         map: ToMap,
         now: Instant,
-    ) -> bool {
-        let ToMap { region, part, reservation } = map;
+    ) -> Result<(), ToMap> {
+        let ToMap { region, part, reservation, evicted } = map;
         // A device that wants memory to be writable may pin all of it when it is registered: then all of it must be in
         // memory, or registering would wait for the disk.
         let needed = if wire.wants_writable() { 0..(part.end - part.start) as usize } else { needed };
         let (output, verdicts) = (Arc::clone(output), self.regions.filesystems().verdicts(now));
-        let is_allowed = self.may_populate(block, needed.len());
-        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation });
-        is_allowed && self.submit(work, JobFor::Map(region))
+        if !self.may_populate(block, needed.len()) {
+            return Err(ToMap { region, part, reservation, evicted });
+        }
+        let work = MapWork { output, part, needed, verdicts, reservation, evicted };
+        match self.submit(Work::Map(Box::new(work)), JobFor::Map(region)) {
+            Err(Work::Map(work)) => {
+                let MapWork { part, reservation, evicted, .. } = *work;
+                Err(ToMap { region, part, reservation, evicted })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Has a part of a region read from the disk; whether that can be done.
     fn populate(&mut self, block: BlockOf, mapping: Arc<Mapping>, part: Range<usize>) -> bool {
-        self.may_populate(block, part.len()) && self.submit(Work::Populate { mapping, part }, JobFor::Piece(block))
+        self.may_populate(block, part.len())
+            && self.submit(Work::Populate { mapping, part }, JobFor::Piece(block)).is_ok()
     }
 
     fn may_populate(&mut self, block: BlockOf, bytes: usize) -> bool {
@@ -195,13 +215,27 @@ impl Locator {
         question.populated_bytes <= MAX_POPULATED_BYTES
     }
 
-    fn submit(&mut self, work: Work, job: JobFor) -> bool {
+    /// # Errors
+    /// The disk's threads do not take it: the work.
+    fn submit(&mut self, work: Work, job: JobFor) -> Result<(), Work> {
         self.next += 1;
-        let is_accepted = self.disk.submit(Job { number: self.next, work });
-        if is_accepted {
-            self.jobs.insert(self.next, job);
+        self.disk.submit(Job { number: self.next, work }).map_err(|job| job.work)?;
+        self.jobs.insert(self.next, job);
+        Ok(())
+    }
+
+    /// Has the disk's threads unmap what is not needed any more. What they do not take now stays mapped, within the
+    /// limits, until the next call.
+    pub(crate) fn unmap_discarded(&mut self) {
+        let discarded = self.regions.take_discarded();
+        if discarded.is_empty() {
+            return;
         }
-        is_accepted
+        match self.submit(Work::Unmap(discarded), JobFor::Unmap) {
+            Ok(()) => self.unmapping += 1,
+            Err(Work::Unmap(discarded)) => self.regions.keep_discarded(discarded),
+            Err(_) => {}
+        }
     }
 
     fn miss_for_disk<W: Wire>(&mut self, wire: &mut W, block: BlockOf) {
@@ -244,6 +278,7 @@ impl Locator {
             (JobFor::Map(region), Outcome::Mapped(Err(error))) => self.not_mapped(wire, region, &error),
             (JobFor::Map(region), _) => self.give_up(wire, region, Missing::NotFound),
             (JobFor::Piece(block), Outcome::Populated(Ok(()))) => self.piece_ready(block),
+            (JobFor::Unmap, _) => self.unmapping -= 1,
             (JobFor::Extent { block, .. } | JobFor::Piece(block), _) => self.miss(wire, block, Missing::NotFound),
         }
     }
@@ -303,6 +338,11 @@ impl Locator {
         self.questions.get(&block.question).is_none_or(|question| question.is_block_decided(block.index))
     }
 
+    /// Makes itself familiar with what was published and withdrawn.
+    pub(crate) fn refresh(&mut self) {
+        self.catalog.refresh();
+    }
+
     /// Answers what has waited for disks too long without the blocks concerned.
     pub(crate) fn expire<W: Wire>(&mut self, wire: &mut W, now: Instant) {
         let Self { questions, regions, decided, refusals, patience, .. } = self;
@@ -351,8 +391,13 @@ impl Locator {
         self.questions.len()
     }
 
-    /// Jobs that wait for a disk.
+    /// Jobs of readers' questions that wait for a disk.
     pub(crate) fn disk_jobs(&self) -> usize {
-        self.jobs.len()
+        self.jobs.len() - self.unmapping
+    }
+
+    /// Whether any job has not ended.
+    pub(crate) fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
     }
 }

@@ -1,73 +1,78 @@
 //! How much of files this process may have mapped at once: bytes, and mappings. What is counted is everything that is
 //! mapped or about to be, whether or not it is in use; it is counted until it is unmapped.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The limits, and what is taken of them. Any thread may reserve and give back.
+/// The limits, and what is taken of them. Any thread may reserve and give back; none waits for another. Nothing else is
+/// ordered by these numbers.
 #[derive(Debug)]
 pub(crate) struct MappedBudget {
     max_bytes: usize,
     max_regions: usize,
-    /// Both numbers under one lock: a reservation is compared with both limits and taken in one step.
-    taken: Mutex<Taken>,
-}
-
-#[derive(Debug, Default)]
-struct Taken {
-    bytes: usize,
-    regions: usize,
-    peak_bytes: usize,
+    bytes: AtomicUsize,
+    regions: AtomicUsize,
+    peak_bytes: AtomicUsize,
 }
 
 impl MappedBudget {
     pub(crate) fn new(max_bytes: usize, max_regions: usize) -> Arc<Self> {
-        Arc::new(Self { max_bytes, max_regions, taken: Mutex::new(Taken::default()) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        // Nothing under the lock panics, so a poisoned lock guards good numbers.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        let (bytes, regions, peak_bytes) = Default::default();
+        Arc::new(Self { max_bytes, max_regions, bytes, regions, peak_bytes })
     }
 
     /// Room for one mapping of so many bytes, or `None`.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
-        let mut taken = self.lock();
-        let total = taken.bytes.checked_add(bytes).filter(|total| *total <= self.max_bytes)?;
-        if taken.regions >= self.max_regions {
+        add_within(&self.regions, 1, self.max_regions)?;
+        let Some(total) = add_within(&self.bytes, bytes, self.max_bytes) else {
+            self.regions.fetch_sub(1, Ordering::Relaxed);
             return None;
-        }
-        taken.bytes = total;
-        taken.regions += 1;
-        taken.peak_bytes = taken.peak_bytes.max(total);
-        Some(Reservation { budget: Arc::clone(self), bytes })
+        };
+        self.peak_bytes.fetch_max(total, Ordering::Relaxed);
+        Some(Reservation { budget: Arc::clone(self), bytes, is_given_back: AtomicBool::new(false) })
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.lock().bytes
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn regions(&self) -> usize {
-        self.lock().regions
+        self.regions.load(Ordering::Relaxed)
     }
 
     /// The most bytes that there were at once.
     pub(crate) fn peak_bytes(&self) -> usize {
-        self.lock().peak_bytes
+        self.peak_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// One mapping's share of the budget; dropping it gives it back.
+/// Adds to a number that does not pass `most`; the sum, or none and no change.
+fn add_within(number: &AtomicUsize, more: usize, most: usize) -> Option<usize> {
+    let sum = |number: usize| number.checked_add(more).filter(|sum| *sum <= most);
+    number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).ok().map(|before| before + more)
+}
+
+/// One mapping's share of the budget; dropping it gives it back, unless that was done before.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<MappedBudget>,
     bytes: usize,
+    is_given_back: AtomicBool,
+}
+
+impl Reservation {
+    /// Gives it back before it is dropped; once.
+    pub(crate) fn give_back(&self) {
+        if !self.is_given_back.swap(true, Ordering::Relaxed) {
+            self.budget.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget.regions.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut taken = self.budget.lock();
-        taken.bytes -= self.bytes;
-        taken.regions -= 1;
+        self.give_back();
     }
 }
 
@@ -92,6 +97,9 @@ mod tests {
         assert!(budget.reserve(0).is_none(), "too many mappings");
         drop(first);
         assert_eq!((budget.bytes(), budget.regions(), budget.peak_bytes()), (40, 2, 100));
+        others[0].give_back();
+        others[0].give_back();
+        assert_eq!((budget.bytes(), budget.regions()), (20, 1), "once");
         drop(others);
         assert!(budget.reserve(100).is_some());
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::filesystems::Verdict;
 use crate::mapped_budget::Reservation;
@@ -55,19 +55,51 @@ pub(crate) enum Way {
     Copy,
 }
 
+/// Mapped pages; dropping this unmaps them.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    address: usize,
+    bytes: usize,
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        unmap(self.address, self.bytes);
+    }
+}
+
+/// What is to be unmapped by another thread than the agent's, and not registered; dropping it does.
+#[derive(Debug, Default)]
+pub(crate) struct Discarded {
+    pub(crate) mappings: Vec<Arc<Mapping>>,
+    /// Of mappings that were made anew in another way.
+    pub(crate) pages: Vec<Pages>,
+}
+
+impl Discarded {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mappings.is_empty() && self.pages.is_empty()
+    }
+
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.mappings.append(&mut other.mappings);
+        self.pages.append(&mut other.pages);
+    }
+}
+
 /// A part of a file, mapped until this value is dropped. No process writes to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    address: usize,
-    bytes: usize,
+    pages: Pages,
     filesystem: Filesystem,
     way: Way,
     /// The file and the part's start in it, as long as it may have to be mapped as a copy.
     untried: Option<(File, u64)>,
     /// Whether this file alone is copied, because it cannot be opened or mapped for writing.
     is_exception: bool,
-    /// What the mapping takes of the limits; given back after it is unmapped (fields drop after `drop`).
-    _reservation: Reservation,
+    /// What the mapping takes of the limits. Given back after it is unmapped (fields drop in their order), or before,
+    /// to a mapping that is made after this one was unmapped.
+    reservation: Reservation,
 }
 
 impl Mapping {
@@ -107,20 +139,39 @@ impl Mapping {
         }
         let address = address.map_or_else(|| map(&file, way, part.start, bytes), Ok)?;
         let untried = (!is_tried && !is_exception).then_some((file, part.start));
-        Ok(Self { address, bytes, filesystem, way, untried, is_exception, _reservation: reservation })
+        Ok(Self { pages: Pages { address, bytes }, filesystem, way, untried, is_exception, reservation })
     }
 
-    /// Maps the same bytes anew as a copy, if this filesystem was untried; whether it was. Where pages are in memory,
-    /// waits for no disk. The mapping must not be registered.
+    /// Maps the same bytes anew as a copy, if this filesystem is untried and they are shared; the pages of before,
+    /// which are to be unmapped, if that is so. Where pages are in memory, waits for no disk. The mapping must not be
+    /// registered.
     ///
     /// # Errors
     /// It cannot be mapped: nothing has changed.
-    pub(crate) fn become_copy(&mut self) -> io::Result<bool> {
-        let Some((file, start)) = &self.untried else { return Ok(false) };
-        let address = map(file, Way::Copy, *start, self.bytes)?;
-        unmap(std::mem::replace(&mut self.address, address), self.bytes);
-        (self.way, self.untried) = (Way::Copy, None);
-        Ok(true)
+    pub(crate) fn become_copy(&mut self) -> io::Result<Option<Pages>> {
+        self.become_other(Way::Writable, Way::Copy)
+    }
+
+    /// Takes [`Mapping::become_copy`] back.
+    ///
+    /// # Errors
+    /// It cannot be mapped: nothing has changed.
+    pub(crate) fn become_shared(&mut self) -> io::Result<Option<Pages>> {
+        self.become_other(Way::Copy, Way::Writable)
+    }
+
+    fn become_other(&mut self, from: Way, to: Way) -> io::Result<Option<Pages>> {
+        let Some((file, start)) = self.untried.as_ref().filter(|_| self.way == from) else { return Ok(None) };
+        let bytes = self.pages.bytes;
+        let address = map(file, to, *start, bytes)?;
+        self.way = to;
+        Ok(Some(std::mem::replace(&mut self.pages, Pages { address, bytes })))
+    }
+
+    /// Gives back what it takes of the limits, though it is still mapped: to a mapping that is made after this one was
+    /// unmapped.
+    pub(crate) fn give_back_reservation(&self) {
+        self.reservation.give_back();
     }
 
     /// The mapping stays as it is.
@@ -138,11 +189,11 @@ impl Mapping {
     }
 
     pub(crate) fn address(&self) -> usize {
-        self.address
+        self.pages.address
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.pages.bytes
     }
 
     pub(crate) fn filesystem(&self) -> Filesystem {
@@ -151,10 +202,10 @@ impl Mapping {
 
     /// The start and length of the whole pages around a part of the mapping.
     fn pages(&self, part: &Range<usize>) -> (*mut libc::c_void, usize) {
-        let end = part.end.min(self.bytes);
+        let end = part.end.min(self.bytes());
         // The mapping begins at a page, so this is the beginning of one.
         let start = if part.is_empty() { end } else { part.start.min(end) / page_bytes() * page_bytes() };
-        (std::ptr::with_exposed_provenance_mut(self.address + start), end - start)
+        (std::ptr::with_exposed_provenance_mut(self.address() + start), end - start)
     }
 
     /// Whether all pages of a part are in memory now, so that touching them waits for no disk. Does not wait itself.
@@ -209,12 +260,6 @@ fn page_bytes() -> usize {
     *BYTES.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096))
 }
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        unmap(self.address, self.bytes);
-    }
-}
-
 /// The same file, opened for writing too; none where that is not permitted, or where the path has another file now.
 fn open_to_write(path: &Path, metadata: &Metadata) -> Option<File> {
     let file = File::options().read(true).write(true).open(path).ok()?;
@@ -249,11 +294,19 @@ fn map(file: &File, way: Way, start: u64, bytes: usize) -> io::Result<usize> {
 
 /// Unmaps what `map` has mapped.
 fn unmap(address: usize, bytes: usize) {
-    // SAFETY: `map` mapped exactly this range, and its `Mapping` unmaps it once. No reference into it exists: no code
+    #[cfg(test)]
+    UNMAPPED.set(UNMAPPED.get() + 1);
+    // SAFETY: `map` mapped exactly this range, and its `Pages` unmap it once. No reference into it exists: no code
     // of this process reads mapped bytes. Other processes read them through the wire, and `MappedRegions` unregisters a
-    // mapping there before it drops its `Arc`, and registers none that becomes a copy; disk threads keep theirs for
+    // mapping there before it drops its `Arc`, and none that is mapped anew is registered; disk threads keep theirs for
     // `populate` only.
     unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(address), bytes) };
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has unmapped something.
+    pub(crate) static UNMAPPED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]
@@ -298,17 +351,17 @@ mod tests {
         let untried = || Mapping::of(&path, 5000, 4096..5000, |_| Verdict::Untried, Reservation::unlimited());
         let mut mapping = untried().expect("mapped");
         assert_eq!(mapping.way(), Way::Writable);
-        assert!(mapping.become_copy().expect("mapped"));
+        assert!(mapping.become_copy().expect("mapped").is_some());
         assert_eq!((bytes_of(&mapping), mapping.way()), (&[7; 904][..], Way::Copy));
         mapping.populate(&(0..904)).expect("copied");
         // A file is never written once it was published; this shows which pages are mapped.
         let file = File::options().write(true).open(&path).expect("opened");
         std::os::unix::fs::FileExt::write_all_at(&file, &[8; 5000], 0).expect("written");
         assert_eq!(bytes_of(&mapping), [7; 904], "pages of its own");
-        assert!(!mapping.become_copy().expect("nothing to do"));
+        assert!(mapping.become_copy().expect("nothing to do").is_none());
         let mut kept = untried().expect("mapped");
         kept.keep_way();
-        assert!(!kept.become_copy().expect("nothing to do"));
+        assert!(kept.become_copy().expect("nothing to do").is_none());
         assert_eq!((bytes_of(&kept), kept.way()), (&[8; 904][..], Way::Writable));
         std::fs::remove_file(&path).expect("removed");
     }
@@ -324,7 +377,7 @@ mod tests {
             let mut mapping = mapping.expect("mapped");
             assert_eq!((mapping.way(), mapping.is_exception()), (Way::Copy, true));
             assert_eq!(bytes_of(&mapping)[..4], *b"\x7fELF");
-            assert!(!mapping.become_copy().expect("nothing to do"), "it is one");
+            assert!(mapping.become_copy().expect("nothing to do").is_none(), "it is one");
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod broken_owner;
 mod connections;
+mod crowds;
 mod handshake;
 mod hostile;
 mod limits;
@@ -70,6 +71,7 @@ suite! {
     an_owner_whose_sample_cannot_be_read_gets_no_question
     a_failed_read_fails_its_own_block_only
     a_silent_peer_times_out_and_can_be_connected_again
+    the_reason_of_a_failure_is_told_before_its_blocks_end
     a_read_that_does_not_end_ends_its_connection
     a_pause_of_this_process_does_not_count_against_its_peers
     repeated_pauses_do_not_hide_a_silent_peer

@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use sluice_mem::Arena;
 
 use self::batches::Batches;
-use self::schedule::Schedule;
+pub use self::schedule::Waits;
+use self::schedule::{Schedule, Turn};
 use self::session::{Identity, Session, SessionId};
 pub(crate) use self::session::{PeerAddress, PeerNumber};
 use self::watch::Watch;
@@ -30,6 +31,9 @@ use crate::proof::{Secret, SessionKeys, Unproven};
 use crate::sample::Probe;
 use crate::wire::{Get, Opened, Wire, WireError};
 
+/// The part of the timeout for which a block waits for memory at most before it is fetched in another way: 2 s as a
+/// rule.
+const MEMORY_PATIENCE: u32 = 10;
 /// Blocks asked for with one message.
 const BATCH_BLOCKS: usize = 512;
 
@@ -87,7 +91,8 @@ impl Reader {
     ) -> Self {
         let identity = Identity { instance, address, secret };
         let (batches, watch) = (Batches::new(arena), Watch::new(timeout));
-        let (sessions, by_owner, idle, schedule, probes, last, last_session) = Default::default();
+        let schedule = Schedule::new(timeout / MEMORY_PATIENCE);
+        let (sessions, by_owner, idle, probes, last, last_session) = Default::default();
         Self { identity, completions, sessions, by_owner, idle, batches, schedule, watch, probes, last, last_session }
     }
 
@@ -140,19 +145,23 @@ impl Reader {
         if session.is_unused() {
             self.watch.expect(peer, now);
         }
+        let (accepted, of) = (self.schedule.waited(session.id, now), (peer, session.owner.instance));
         for (chunk, blocks) in blocks.chunks(BATCH_BLOCKS).enumerate() {
             self.last += 1;
             let first = (chunk * BATCH_BLOCKS) as u32;
-            self.batches.add(self.last, peer, session.owner.instance, request, first, blocks);
+            self.batches.add(self.last, of, request, first, blocks, accepted);
             session.add(self.last);
         }
         self.settle(peer);
         self.ask(peer)
     }
 
-    /// The questions that may be asked now.
+    /// The questions that may be asked now. None over a connection that waits for memory: what an answer tells of stays
+    /// registered at its owner until it has been read.
     fn ask(&mut self, peer: PeerNumber) -> Vec<Outgoing> {
-        let Some(session) = self.sessions.get_mut(&peer).filter(|session| session.is_ready()) else {
+        let schedule = &self.schedule;
+        let may_ask = |session: &&mut Session| session.is_ready() && !schedule.is_waiting(session.id);
+        let Some(session) = self.sessions.get_mut(&peer).filter(may_ask) else {
             return Vec::new();
         };
         let (owner, unasked) = (session.owner.instance, session.ask());
@@ -268,22 +277,24 @@ impl Reader {
         Ok(())
     }
 
-    /// Hands the blocks that have ended to the callers.
-    pub(crate) fn deliver(&mut self) {
-        self.completions.append(&mut self.batches.ended);
+    /// Hands the blocks that have ended to the callers; whether that could be done without waiting for one of them.
+    pub(crate) fn deliver(&mut self) -> bool {
+        self.completions.append(&mut self.batches.ended)
     }
 
-    /// Starts as many reads as may be under way.
-    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W) {
-        let over = self.schedule.begin(wire, &mut self.batches, &mut self.last);
+    /// Starts as many reads as may be under way; what is asked of peers whose connections wait for memory no longer.
+    pub(crate) fn start_gets<W: Wire>(&mut self, wire: &mut W, now: Instant) -> Vec<Outgoing> {
+        let Turn { over, resumed } = self.schedule.begin(wire, &mut self.batches, &mut self.last, now);
         over.into_iter().for_each(|batch| self.finish(batch));
+        resumed.into_iter().flat_map(|peer| self.ask(peer)).collect()
     }
 
     /// A read has ended.
     pub(crate) fn got(&mut self, token: u64, ok: bool, now: Instant) {
         let Some((started, peer)) = self.schedule.ended(token) else { return };
         peer.into_iter().for_each(|peer| self.watch.heard(peer, now));
-        self.batches.end_get(started.batch, started.part, started.bytes, ok);
+        let held = self.batches.end_get(started.batch, started.part, started.bytes, ok);
+        self.schedule.let_go(started.session, held);
         self.finish(started.batch);
     }
 
@@ -337,11 +348,17 @@ impl Reader {
     }
 
     /// Asks for batches again over the connection that was opened for them; if there is none, their blocks end.
-    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>) {
-        match self.sessions.get_mut(&peer) {
-            Some(session) => session.retry(batches),
-            None => self.fail(batches.into_iter(), Failure::Peer),
+    pub(crate) fn retry(&mut self, peer: PeerNumber, batches: Vec<u64>, now: Instant) -> Vec<Outgoing> {
+        let Some(session) = self.sessions.get_mut(&peer) else {
+            self.fail(batches.into_iter(), Failure::Peer);
+            return Vec::new();
+        };
+        batches.iter().for_each(|batch| self.batches.move_to_new_connection(*batch));
+        if session.is_ready() && session.is_unused() {
+            self.watch.expect(peer, now);
         }
+        session.retry(batches);
+        self.ask(peer)
     }
 
     /// Gives a peer up: its blocks end now, its leases when no read is under way.
@@ -373,7 +390,10 @@ impl Reader {
     }
 
     /// Peers from which something is expected and nothing has come for too long.
-    pub(crate) fn silent(&self, now: Instant) -> Vec<Broken> {
+    pub(crate) fn silent(&mut self, now: Instant) -> Vec<Broken> {
+        // Of these it is this process that wants nothing now.
+        let held_up: Vec<PeerNumber> = self.schedule.held_up().collect();
+        held_up.into_iter().for_each(|peer| self.watch.heard(peer, now));
         let broken = |peer: PeerNumber| {
             let ready = self.sessions.get(&peer).is_some_and(Session::is_ready);
             let (what, hint) = match ready {
@@ -389,6 +409,16 @@ impl Reader {
     /// Whether an answer or a read is waited for.
     pub(crate) fn expects(&self) -> bool {
         !self.watch.is_empty()
+    }
+
+    /// Whether blocks wait for memory that other threads give back.
+    pub(crate) fn waits_for_memory(&self) -> bool {
+        self.schedule.waits_for_memory()
+    }
+
+    /// What waiting for memory has cost.
+    pub(crate) fn waits(&self) -> Waits {
+        self.schedule.waits()
     }
 
     /// Reads of blocks under way.

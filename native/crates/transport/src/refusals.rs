@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::links::Openings;
 use crate::wire::{Endpoint, Opened, Wire};
 
 /// Refusals at once of processes that know the secret.
@@ -37,6 +38,7 @@ impl Refusals {
     pub(crate) fn open<W: Wire>(
         &mut self,
         wire: &mut W,
+        openings: &mut Openings,
         refused: Refused,
         wire_address: &[u8],
         now: Instant,
@@ -49,6 +51,8 @@ impl Refusals {
             }
             _ => return None,
         };
+        // Few enough to be opened in any turn.
+        openings.take();
         let opened = wire.open(wire_address).ok();
         open.push_back((now, opened.map(|opened| opened.endpoint)));
         opened
@@ -86,7 +90,16 @@ mod tests {
         for round in 0..5 {
             network.take_calls(&me);
             for i in 0..100u64 {
-                assert_eq!(refusals.open(&mut wire, Refused::Proven, &(1000 + i).to_le_bytes(), now), None);
+                assert_eq!(
+                    refusals.open(
+                        &mut wire,
+                        &mut Openings::of_a_turn(),
+                        Refused::Proven,
+                        &(1000 + i).to_le_bytes(),
+                        now
+                    ),
+                    None
+                );
             }
             assert_eq!(network.take_calls(&me), MAX_REFUSALS, "round {round}");
             now += REFUSAL_TIME;
@@ -94,13 +107,16 @@ mod tests {
         }
         for _ in 0..5 {
             for i in 0..100u64 {
-                refusals.open(&mut wire, Refused::Stranger, &(1000 + i).to_le_bytes(), now);
+                refusals.open(&mut wire, &mut Openings::of_a_turn(), Refused::Stranger, &(1000 + i).to_le_bytes(), now);
             }
             now += REFUSAL_TIME;
             refusals.end(&mut wire, now);
         }
         assert_eq!(network.take_calls(&me), MAX_STRANGERS, "in the process's life");
-        assert!(refusals.open(&mut wire, Refused::Proven, there.address(), now).is_some(), "strangers take none");
+        assert!(
+            refusals.open(&mut wire, &mut Openings::of_a_turn(), Refused::Proven, there.address(), now).is_some(),
+            "strangers take none"
+        );
         assert_eq!(network.connections(), 1);
         refusals.close(&mut wire);
         assert_eq!(network.connections(), 0);

@@ -15,6 +15,7 @@
 //! room, those used longest ago first; where that is not enough, the block is not shown.
 
 mod region;
+mod shortage;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -22,10 +23,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use self::region::{MappedRegion, OutputRegions, State, is_large};
+use self::shortage::{Shortage, is_too_large};
 use crate::catalog::{OutputId, PublishedOutput};
 use crate::filesystems::{Filesystems, Verdict};
 use crate::mapped_budget::{MappedBudget, Reservation};
-use crate::mapping::{Mapping, Way};
+use crate::mapping::{Discarded, Mapping, Way};
 use crate::wire::{Region, Wire, WireError};
 
 pub(crate) use self::region::{LARGE_REGION_BYTES, RegionNumber, SMALL_REGION_BYTES};
@@ -53,6 +55,8 @@ pub(crate) struct ToMap {
     /// Of the file.
     pub(crate) part: Range<u64>,
     pub(crate) reservation: Reservation,
+    /// Idle regions that have made room for it: to be unmapped before it is mapped.
+    pub(crate) evicted: Vec<Arc<Mapping>>,
 }
 
 /// Why a block is not shown though it may be there.
@@ -66,12 +70,17 @@ pub(crate) struct MappedRegions {
     /// The open regions without pins, by when they were last used.
     idle: BTreeMap<u64, RegionNumber>,
     idle_bytes: usize,
+    /// Of all regions.
+    bytes: usize,
     clock: u64,
     next: u64,
     limits: RegionLimits,
     budget: Arc<MappedBudget>,
     filesystems: Filesystems,
     copies: Copies,
+    /// To be unmapped by another thread: a file may have been deleted, and then it may take a while.
+    discarded: Discarded,
+    shortage: Shortage,
 }
 
 /// Regions that are copies of their files' parts.
@@ -86,11 +95,25 @@ pub(crate) struct Copies {
 impl MappedRegions {
     /// `pins`: whether registering may pin memory for writing ([`Wire::wants_writable`]).
     pub(crate) fn new(limits: RegionLimits, pins: bool) -> Self {
-        let (regions, outputs, idle, copies) = Default::default();
+        let (regions, outputs, idle, copies, discarded, shortage) = Default::default();
         let budget = MappedBudget::new(limits.max_bytes, limits.max_regions);
-        let (idle_bytes, clock, next) = (0, 0, 0);
+        let (idle_bytes, bytes, clock, next) = (0, 0, 0, 0);
         let filesystems = Filesystems::new(pins);
-        Self { regions, outputs, idle, idle_bytes, clock, next, limits, budget, filesystems, copies }
+        Self {
+            regions,
+            outputs,
+            idle,
+            idle_bytes,
+            bytes,
+            clock,
+            next,
+            limits,
+            budget,
+            filesystems,
+            copies,
+            discarded,
+            shortage,
+        }
     }
 
     /// Pins the regions with the bytes `start .. end` of an output, each once. Those that are not mapped yet are added
@@ -104,6 +127,7 @@ impl MappedRegions {
         output: &PublishedOutput,
         (start, end): (u64, u64),
         to_map: &mut Vec<ToMap>,
+        now: Instant,
     ) -> Result<Vec<Piece>, LimitReached> {
         if end - start > self.limits.max_bytes as u64 {
             // It never fits, so no idle region is unmapped for it.
@@ -113,9 +137,9 @@ impl MappedRegions {
         let mut from = start;
         while from < end {
             let to = end.min((from / LARGE_REGION_BYTES + 1) * LARGE_REGION_BYTES);
-            let Ok(region) = self.region_of(wire, output, from..to, to_map) else {
+            let Ok(region) = self.region_of(wire, output, from..to, to_map, now) else {
                 pieces.iter().for_each(|piece: &Piece| self.unpin(wire, piece.region));
-                to_map.drain(first..).for_each(|lost| self.failed(wire, lost.region));
+                to_map.drain(first..).for_each(|lost| self.not_mapped(wire, lost));
                 return Err(LimitReached);
             };
             let begin = self.pin_one(region);
@@ -132,6 +156,7 @@ impl MappedRegions {
         output: &PublishedOutput,
         bytes: Range<u64>,
         to_map: &mut Vec<ToMap>,
+        now: Instant,
     ) -> Result<RegionNumber, LimitReached> {
         let chunk = bytes.start / LARGE_REGION_BYTES;
         let place = bytes.start / SMALL_REGION_BYTES;
@@ -147,13 +172,13 @@ impl MappedRegions {
         }
         let large = || chunk * LARGE_REGION_BYTES..output.bytes().min((chunk + 1) * LARGE_REGION_BYTES);
         if !(is_small && is_first) {
-            match self.open(wire, output, large(), to_map) {
+            match self.open(wire, output, large(), to_map, now) {
                 Err(LimitReached) if is_small => {}
                 opened => return opened,
             }
         }
         let small = place * SMALL_REGION_BYTES..output.bytes().min((place + 1) * SMALL_REGION_BYTES);
-        self.open(wire, output, small, to_map)
+        self.open(wire, output, small, to_map, now)
     }
 
     /// A new region, for which idle ones make room.
@@ -163,20 +188,30 @@ impl MappedRegions {
         output: &PublishedOutput,
         part: Range<u64>,
         to_map: &mut Vec<ToMap>,
+        now: Instant,
     ) -> Result<RegionNumber, LimitReached> {
         let bytes = (part.end - part.start) as usize;
+        if self.shortage.refuses(bytes, self.idle_bytes, now) {
+            // It could not be registered, so it is not mapped and read from the disk in vain.
+            return Err(LimitReached);
+        }
         let free = self.limits.max_bytes.saturating_sub(self.budget.bytes());
         if free.saturating_add(self.idle_bytes) < bytes {
             // Idle regions are unmapped only if that makes enough room.
             return Err(LimitReached);
         }
+        let mut evicted = Vec::new();
         let reservation = loop {
             match self.budget.reserve(bytes) {
                 Some(reservation) => break reservation,
-                None if self.evict(wire) => {}
-                None => return Err(LimitReached),
+                None if self.evict_for_another(wire, &mut evicted) => {}
+                None => {
+                    self.discarded.mappings.append(&mut evicted);
+                    return Err(LimitReached);
+                }
             }
         };
+        self.bytes += bytes;
         self.next += 1;
         let region = RegionNumber(self.next);
         let known = self.outputs.entry(output.id).or_default();
@@ -188,7 +223,7 @@ impl MappedRegions {
         let (state, pins, used, withdrawn) = (State::Opening, 0, 0, false);
         self.regions
             .insert(region, MappedRegion { output: output.id, part: part.clone(), state, pins, used, withdrawn });
-        to_map.push(ToMap { region, part, reservation });
+        to_map.push(ToMap { region, part, reservation, evicted });
         Ok(region)
     }
 
@@ -214,6 +249,7 @@ impl MappedRegions {
         now: Instant,
     ) -> Result<(), WireError> {
         if !self.regions.contains_key(&number) {
+            self.discard(mapping);
             return Ok(());
         }
         let registered = self.register(wire, &mut mapping, now);
@@ -224,23 +260,30 @@ impl MappedRegions {
                     self.copies.made += 1;
                     self.copies.bytes += mapping.bytes();
                 }
-                let Some(known) = self.regions.get_mut(&number) else { return Ok(()) };
-                known.state = State::Open { mapping: Arc::new(mapping), region, key };
+                if let Some(known) = self.regions.get_mut(&number) {
+                    known.state = State::Open { mapping: Arc::new(mapping), region, key };
+                    known.pins += 1;
+                }
                 // Its readers may have gone meanwhile.
-                known.pins += 1;
                 self.unpin(wire, number);
                 Ok(())
             }
             Err(error) => {
                 self.remove(wire, number);
+                self.discard(mapping);
                 Err(error)
             }
         }
     }
 
+    /// Another thread is to unmap it.
+    fn discard(&mut self, mapping: Mapping) {
+        self.discarded.mappings.push(Arc::new(mapping));
+    }
+
     /// Registers a mapping; if its filesystem is untried and a shared mapping cannot be registered, as a copy. What
-    /// works is remembered for the filesystem; if nothing does, its files are left alone for a while. A file that is an
-    /// exception decides nothing for the others.
+    /// works is remembered for the filesystem; if nothing does, and not because of the mapping's size, its files are
+    /// left alone for a while. A file that is an exception decides nothing for the others.
     fn register<W: Wire>(
         &mut self,
         wire: &mut W,
@@ -251,37 +294,83 @@ impl MappedRegions {
         match self.filesystems.verdict(filesystem, now) {
             Verdict::Refused => return Err(WireError("files of its filesystem cannot be registered".into())),
             // Chosen after the file was mapped.
-            Verdict::Chosen(Way::Copy) => _ = mapping.become_copy().unwrap_or(false),
+            Verdict::Chosen(Way::Copy) => _ = self.make_copy(mapping),
             _ => {}
         }
+        // Found while it was mapped.
+        if self.shortage.refuses(mapping.bytes(), self.idle_bytes, now) {
+            return Err(WireError("so much memory could not be registered a moment ago".into()));
+        }
         let mut shared = None;
-        let mut registered = self.register_mapped(wire, mapping);
+        let (mut registered, evicted) = self.register_mapped(wire, mapping);
         if let Err(error) = &registered
-            && mapping.become_copy().unwrap_or(false)
+            && self.make_copy(mapping)
         {
             shared = Some(error.clone());
             // Without making more room: a copy that had more than the shared mapping would tell nothing about the
             // filesystem, only that memory was short.
-            registered = Self::register_once(wire, mapping);
+            registered = Self::register_once(wire, mapping).and_then(|copy| self.try_shared_again(wire, mapping, copy));
         }
         mapping.keep_way();
         match &registered {
             Ok(_) if mapping.is_exception() => {}
             Err(_) if mapping.is_exception() => self.filesystems.exception_failed(),
-            Ok(_) => self.filesystems.registered(filesystem, mapping.way(), shared.as_ref()),
+            Ok(_) => {
+                let shared = shared.filter(|_| mapping.way() == Way::Copy);
+                self.filesystems.registered(filesystem, mapping.way(), shared.as_ref());
+            }
+            Err(error) if is_too_large(wire, mapping.bytes()) => {
+                self.shortage.begin(mapping.bytes(), evicted, now);
+                self.filesystems.short_of_memory(mapping.bytes(), error);
+            }
             Err(error) => self.filesystems.failed(filesystem, error, now),
         }
         registered
     }
 
-    /// Registers a mapping as it is. If that fails, just as many idle bytes make room, and it is tried once more.
-    fn register_mapped<W: Wire>(&mut self, wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
-        Self::register_once(wire, mapping).or_else(|error| {
-            let enough = self.idle_bytes.saturating_sub(mapping.bytes());
-            let had = self.idle.len();
-            while self.idle_bytes > enough && self.evict(wire) {}
-            if self.idle.len() < had { Self::register_once(wire, mapping) } else { Err(error) }
-        })
+    /// A copy could be registered where the shared mapping could not. Tries the shared one once more, in place of the
+    /// copy: if it can be registered now, its error had another cause than the filesystem (memory that was short for a
+    /// moment, a device that was busy), and it is to decide nothing for the filesystem's other files.
+    fn try_shared_again<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        mapping: &mut Mapping,
+        copy: (Region, Vec<u8>),
+    ) -> Result<(Region, Vec<u8>), WireError> {
+        // First: a registration beside the copy's could fail because of the memory that the copy takes.
+        wire.unregister(copy.0);
+        if let Ok(Some(copy)) = mapping.become_shared() {
+            self.discarded.pages.push(copy);
+            match Self::register_once(wire, mapping) {
+                Err(_) if self.make_copy(mapping) => {}
+                registered => return registered,
+            }
+        }
+        Self::register_once(wire, mapping)
+    }
+
+    /// Maps anew as a copy what may have to be one ([`Mapping::become_copy`]); whether it is mapped so now.
+    fn make_copy(&mut self, mapping: &mut Mapping) -> bool {
+        let Ok(Some(shared)) = mapping.become_copy() else { return false };
+        self.discarded.pages.push(shared);
+        true
+    }
+
+    /// Registers a mapping as it is. If that fails, just as many idle bytes make room, and it is tried once more; how
+    /// many they were.
+    fn register_mapped<W: Wire>(
+        &mut self,
+        wire: &mut W,
+        mapping: &Mapping,
+    ) -> (Result<(Region, Vec<u8>), WireError>, usize) {
+        let registered = Self::register_once(wire, mapping);
+        let had = self.idle_bytes;
+        if registered.is_ok() || had == 0 {
+            return (registered, 0);
+        }
+        let enough = had.saturating_sub(mapping.bytes());
+        while self.idle_bytes > enough && self.evict(wire) {}
+        (Self::register_once(wire, mapping), had - self.idle_bytes)
     }
 
     fn register_once<W: Wire>(wire: &mut W, mapping: &Mapping) -> Result<(Region, Vec<u8>), WireError> {
@@ -316,6 +405,12 @@ impl MappedRegions {
 
     pub(crate) fn copies(&self) -> Copies {
         self.copies
+    }
+
+    /// No thread maps this region: it is gone, and its pins with it.
+    pub(crate) fn not_mapped<W: Wire>(&mut self, wire: &mut W, lost: ToMap) {
+        self.discarded.mappings.extend(lost.evicted);
+        self.failed(wire, lost.region);
     }
 
     /// A region could not be mapped: it is gone, and its pins with it.
@@ -380,9 +475,24 @@ impl MappedRegions {
         oldest.is_some_and(|region| self.remove(wire, region))
     }
 
-    /// Unregisters and unmaps a region.
+    /// As [`MappedRegions::evict`], for a region that is mapped after this one has been unmapped: so its share of the
+    /// limits is free now. Not if a thread reads a part of it from the disk for a reader that has gone.
+    fn evict_for_another<W: Wire>(&mut self, wire: &mut W, evicted: &mut Vec<Arc<Mapping>>) -> bool {
+        let before = self.discarded.mappings.len();
+        let is_evicted = self.evict(wire);
+        for mapping in self.discarded.mappings.drain(before..) {
+            if Arc::strong_count(&mapping) == 1 {
+                mapping.give_back_reservation();
+            }
+            evicted.push(mapping);
+        }
+        is_evicted
+    }
+
+    /// Unregisters a region; another thread is to unmap it ([`MappedRegions::take_discarded`]).
     fn remove<W: Wire>(&mut self, wire: &mut W, number: RegionNumber) -> bool {
         let Some(known) = self.regions.remove(&number) else { return false };
+        self.bytes -= known.bytes();
         if self.idle.get(&known.used) == Some(&number) {
             self.idle.remove(&known.used);
             self.idle_bytes -= known.bytes();
@@ -399,18 +509,30 @@ impl MappedRegions {
         }
         if let State::Open { region, mapping, .. } = known.state {
             wire.unregister(region);
+            self.shortage.unregistered(mapping.bytes());
             if mapping.way() == Way::Copy {
                 self.copies.bytes -= mapping.bytes();
             }
-            drop(mapping);
+            self.discarded.mappings.push(mapping);
         }
         true
+    }
+
+    /// What is to be unmapped; dropping it does.
+    pub(crate) fn take_discarded(&mut self) -> Discarded {
+        std::mem::take(&mut self.discarded)
+    }
+
+    /// Takes back what cannot be unmapped now.
+    pub(crate) fn keep_discarded(&mut self, discarded: Discarded) {
+        self.discarded.append(discarded);
     }
 
     /// Unmaps everything, pinned or not: no peer can read any more.
     pub(crate) fn clear<W: Wire>(&mut self, wire: &mut W) {
         let regions: Vec<RegionNumber> = self.regions.keys().copied().collect();
         regions.into_iter().for_each(|region| _ = self.remove(wire, region));
+        drop(self.take_discarded());
     }
 
     pub(crate) fn budget(&self) -> &Arc<MappedBudget> {
@@ -418,8 +540,14 @@ impl MappedRegions {
     }
 
     /// Regions that no reader uses, and their bytes.
+    #[cfg(test)]
     pub(crate) fn idle(&self) -> (usize, usize) {
         (self.idle.len(), self.idle_bytes)
+    }
+
+    /// Regions that a reader uses or that are being mapped, and their bytes.
+    pub(crate) fn in_use(&self) -> (usize, usize) {
+        (self.regions.len() - self.idle.len(), self.bytes - self.idle_bytes)
     }
 
     #[cfg(test)]

@@ -36,7 +36,7 @@ statistics! {
     DiskJobs = "diskJobs",
     /// Reads of other processes' blocks under way.
     GetsInFlight = "getsInFlight",
-    /// What callers want done and the agent has not taken up.
+    /// What callers and peers want done and the agent has not taken up, or puts off to a later turn.
     QueuedCommands = "queuedCommands",
     /// Blocks that have ended and that no caller has taken.
     QueuedCompletions = "queuedCompletions",
@@ -75,6 +75,12 @@ statistics! {
     ConnectionsClosedIdle = "connectionsClosedIdle",
     /// Times that there was no room for another one.
     ConnectionsRefused = "connectionsRefused",
+    /// Times that a connection's blocks had to wait for memory to be received into.
+    ReceiveWaits = "receiveWaits",
+    /// How long they have waited, all together, in nanoseconds, those that wait now included.
+    ReceiveWaitNanos = "receiveWaitNanos",
+    /// Blocks that were left to Netty because there was no memory for them in time.
+    ReceiveGivenUp = "receiveGivenUp",
 }
 
 /// The numbers.
@@ -100,8 +106,9 @@ impl Statistics {
         self.0[statistic as usize].fetch_max(value, Ordering::Relaxed);
     }
 
+    /// One of them.
     #[cfg(test)]
-    pub(crate) fn get(&self, statistic: Statistic) -> u64 {
+    pub(crate) fn value(&self, statistic: Statistic) -> u64 {
         self.0[statistic as usize].load(Ordering::Relaxed)
     }
 

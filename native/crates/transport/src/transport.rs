@@ -19,6 +19,8 @@ use crate::wire::{Waker, Wire, WireError};
 
 /// The longest that the agent sleeps; at least this often it looks for peers that have sent nothing for too long.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// The same when blocks wait for memory: tasks that give some back wake nobody.
+const MEMORY_WAIT: Duration = Duration::from_millis(1);
 /// The longest that a wire may take to be made, and that the thread may take to end.
 const LONGEST_START: Duration = Duration::from_secs(30);
 const LONGEST_STOP: Duration = Duration::from_secs(10);
@@ -254,7 +256,7 @@ impl Transport {
 
     /// What this transport says of itself, in the order of [`Statistic::NAMES`].
     pub fn statistics(&self) -> [u64; Statistic::NAMES.len()] {
-        self.shared.statistics().set(Statistic::QueuedCommands, self.shared.inbox.len() as u64);
+        self.shared.statistics().set(Statistic::QueuedCommands, self.shared.queued() as u64);
         self.shared.statistics().set(Statistic::QueuedCompletions, self.shared.completions.waiting() as u64);
         self.shared.statistics().snapshot()
     }
@@ -314,7 +316,8 @@ fn run<W: Wire>(agent: &mut Agent<W>, stopped: &AtomicBool) {
     while !stopped.load(Ordering::Acquire) {
         idle = if agent.turn(Instant::now()) { 0 } else { idle + 1 };
         if idle >= IDLE_TURNS || (idle > 0 && !agent.expects()) {
-            agent.wire().wait(LONGEST_WAIT);
+            let longest = if agent.waits_for_memory() { MEMORY_WAIT } else { LONGEST_WAIT };
+            agent.wire().wait(longest);
             idle = 0;
         }
     }

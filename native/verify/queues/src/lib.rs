@@ -1,5 +1,6 @@
 //! Models for loom of the JVM's handle table, of the transport's queues of commands and of completions, and of its
-//! limits on mapped files: their own sources, with loom's locks (`build.rs`). See `tools/verify-native loom`.
+//! limits on mapped files: their own sources, with loom's locks and atomics (`build.rs`). See `tools/verify-native
+//! loom`.
 #![cfg(loom)]
 #![allow(dead_code, reason = "the models use a part")]
 
@@ -122,6 +123,14 @@ mod tests {
         Completion { request: 1, index, result: Ok(Some(Lease(Arc::clone(memory)))) }
     }
 
+    /// As the agent does, which does not wait for the queue but tries again.
+    fn append(queue: &Completions, completion: Completion) {
+        let mut completions = vec![completion];
+        while !queue.append(&mut completions) {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn a_taker_that_sleeps_is_woken_by_what_arrives() {
         model(|| {
@@ -129,7 +138,7 @@ mod tests {
             let (other, theirs) = (Arc::clone(&queue), Arc::clone(&memory));
             let thread = thread::spawn(move || {
                 for index in 0..2 {
-                    other.append(&mut vec![completion(index, &theirs)]);
+                    append(&other, completion(index, &theirs));
                 }
             });
             let mut taken = Vec::new();
@@ -147,9 +156,9 @@ mod tests {
             let (queue, memory) = (Arc::new(Completions::default()), Arc::new(()));
             let (other, theirs) = (Arc::clone(&queue), Arc::clone(&memory));
             let thread = thread::spawn(move || {
-                other.append(&mut vec![completion(0, &theirs)]);
+                append(&other, completion(0, &theirs));
                 other.close();
-                other.append(&mut vec![completion(1, &theirs)]);
+                append(&other, completion(1, &theirs));
             });
             while queue.take(8, LONG).is_some() {}
             thread.join().expect("no panic");

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{Agent, split_address};
+use super::{Agent, Command, PeerNews, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId};
 use crate::reader::{Broken, PeerAddress, PeerNumber};
@@ -11,32 +11,39 @@ use crate::statistics::Statistic;
 use crate::wire::{Opened, Wire};
 
 impl<W: Wire> Agent<W> {
-    pub(super) fn connect(&mut self, peer: PeerNumber, attempt: u64, address: &[u8], now: Instant) {
+    /// Connects to a peer, or tells that it has failed; whether that could be done in this turn.
+    pub(super) fn connect(&mut self, peer: PeerNumber, attempt: u64, address: &[u8], now: Instant) -> bool {
         let Some((instance, _)) = split_address(address) else {
-            self.shared.failed(peer, attempt, "its address is malformed");
-            return;
+            self.tell_failed(peer, attempt, "its address is malformed");
+            return true;
         };
         if self.reader.owner_of(peer).is_some() {
             self.disconnect(peer);
         }
         match self.link(instance, address, now) {
-            Ok(link) => {
+            Ok(None) => return false,
+            Ok(Some(link)) => {
                 let owner = PeerAddress { attempt, instance, address: address.to_vec() };
                 let hello = self.reader.connect(peer, owner, link, now);
                 self.send(instance, link.endpoint, hello);
             }
             Err(why) => {
-                self.shared.failed(peer, attempt, &why);
+                self.tell_failed(peer, attempt, &why);
                 self.reader.give_up(peer, Failure::Peer);
             }
         }
+        true
     }
 
-    /// Connects to a peer whose connection was closed because it was idle.
-    pub(super) fn reconnect(&mut self, peer: PeerNumber, now: Instant) {
-        if let Some(owner) = self.reader.idle_owner(peer) {
-            self.connect(peer, owner.attempt, &owner.address, now);
-        }
+    /// Callers are told, at the end of this turn, how a peer has failed.
+    fn tell_failed(&mut self, peer: PeerNumber, attempt: u64, why: &str) {
+        self.news.push(PeerNews { peer, attempt, error: Some(why.to_string()) });
+    }
+
+    /// Connects to a peer whose connection was closed because it was idle; whether that could be done in this turn.
+    pub(super) fn reconnect(&mut self, peer: PeerNumber, now: Instant) -> bool {
+        let owner = self.reader.idle_owner(peer);
+        owner.is_none_or(|owner| self.connect(peer, owner.attempt, &owner.address, now))
     }
 
     /// Ends a peer's reading; the connection stays while the other side reads from here.
@@ -49,9 +56,12 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// The connection to another process, opened if there is none and there is room for it.
-    pub(super) fn link(&mut self, other: InstanceId, address: &[u8], now: Instant) -> Result<Opened, String> {
+    /// The connection to another process, opened if there is none and there is room for it. None: in a later turn.
+    pub(super) fn link(&mut self, other: InstanceId, address: &[u8], now: Instant) -> Result<Option<Opened>, String> {
         let (_, wire_address) = split_address(address).ok_or("its address is malformed")?;
+        if self.openings.are_used_up() && self.links.get(other).is_none() {
+            return Ok(None);
+        }
         if !self.links.has_room_for(other) && !self.make_room(now) {
             self.shared.statistics().add(Statistic::ConnectionsRefused, 1);
             let limit = self.links.limit();
@@ -61,8 +71,9 @@ impl<W: Wire> Agent<W> {
             ));
         }
         let known = self.links.get(other).is_some();
-        let link = self.links.open(&mut self.wire, other, wire_address, now).map_err(|e| e.to_string())?;
-        self.shared.statistics().add(Statistic::ConnectionsOpened, u64::from(!known));
+        let link = self.links.open(&mut self.wire, &mut self.openings, other, wire_address, now);
+        let link = link.map_err(|e| e.to_string())?;
+        self.shared.statistics().add(Statistic::ConnectionsOpened, u64::from(!known && link.is_some()));
         self.note_connections();
         Ok(link)
     }
@@ -72,7 +83,7 @@ impl<W: Wire> Agent<W> {
     fn make_room(&mut self, now: Instant) -> bool {
         let Self { reader, owner, links, .. } = self;
         let idle = links.least_recent(now, |other| reader.expects_nothing_of(other) && !owner.is_read_by(other));
-        idle.into_iter().for_each(|other| self.close_idle_link(other, now));
+        idle.into_iter().for_each(|other| self.close_idle_link(other));
         idle.is_some()
     }
 
@@ -82,26 +93,25 @@ impl<W: Wire> Agent<W> {
             let Self { reader, owner, links, connection_idle, .. } = self;
             let may_close = |other| reader.expects_nothing_of(other) && !owner.is_read_by(other);
             let Some(other) = links.idle_for(*connection_idle, now, may_close) else { break };
-            self.close_idle_link(other, now);
+            self.close_idle_link(other);
         }
         self.refusals.end(&mut self.wire, now);
     }
 
-    fn close_idle_link(&mut self, other: InstanceId, now: Instant) {
+    fn close_idle_link(&mut self, other: InstanceId) {
         if let Some(link) = self.links.get(other) {
             self.send(other, link.endpoint, Body::Closing { number: link.number });
         }
         self.shared.statistics().add(Statistic::ConnectionsClosedIdle, 1);
-        self.set_idle(other, now);
+        self.set_idle(other);
     }
 
     /// Closes a connection that either side has found idle. The peer stays known, and if it was being asked something
-    /// in this very moment it is connected again.
-    pub(super) fn set_idle(&mut self, other: InstanceId, now: Instant) {
+    /// in this very moment it is connected again in the next turn.
+    pub(super) fn set_idle(&mut self, other: InstanceId) {
         self.drop_link(other);
-        if let Some((peer, unanswered)) = self.reader.set_idle(other).filter(|(_, batches)| !batches.is_empty()) {
-            self.reconnect(peer, now);
-            self.reader.retry(peer, unanswered);
+        if let Some((peer, batches)) = self.reader.set_idle(other).filter(|(_, batches)| !batches.is_empty()) {
+            self.commands.push_front(Command::Retry { peer, batches });
         }
     }
 
@@ -119,7 +129,7 @@ impl<W: Wire> Agent<W> {
     pub(super) fn close_link(&mut self, other: InstanceId, failure: Failure, why: &str) {
         self.drop_link(other);
         if let Some(peer) = self.reader.peer_of(other) {
-            self.shared.failed(peer, self.reader.attempt_of(peer), why);
+            self.tell_failed(peer, self.reader.attempt_of(peer), why);
             self.reader.give_up(peer, failure);
         }
     }

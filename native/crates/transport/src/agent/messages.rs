@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::{Agent, split_address};
+use super::{Agent, PeerNews, split_address};
 use crate::completions::Failure;
 use crate::message::{Body, InstanceId, Malformed, Message, Nonce, Proof, TaggedBy, VERSION};
 use crate::owner::Answer;
@@ -47,6 +47,14 @@ struct Hello<'a> {
     proof: Option<Proof>,
 }
 
+/// A reader whose greeting is proven and new, and that is to get its answer.
+pub(super) struct Greeter {
+    reader: InstanceId,
+    number: u32,
+    nonce: Nonce,
+    address: Vec<u8>,
+}
+
 impl<W: Wire> Agent<W> {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
@@ -55,7 +63,7 @@ impl<W: Wire> Agent<W> {
                 Some(Ok(tested)) => {
                     self.send_all(tested.messages);
                     if let Some(peer) = tested.ready {
-                        self.shared.ready(peer, self.reader.attempt_of(peer));
+                        self.news.push(PeerNews { peer, attempt: self.reader.attempt_of(peer), error: None });
                     }
                 }
                 Some(Err(broken)) => self.give_up(broken),
@@ -141,7 +149,7 @@ impl<W: Wire> Agent<W> {
             }
             Body::Closing { number } => {
                 if self.links.get(sender).is_some_and(|link| link.number == number) {
-                    self.set_idle(sender, now);
+                    self.set_idle(sender);
                 }
             }
         }
@@ -194,24 +202,51 @@ impl<W: Wire> Agent<W> {
         }
     }
 
-    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
-    /// there a session: closing another one here would not end the reads.
+    /// A greeting that is proven.
     fn greeted(&mut self, reader: InstanceId, number: u32, nonce: Nonce, address: &[u8], now: Instant) {
         if !self.links.hear_greeting(reader, greeting_of(nonce)) {
             return self.greeted_again(reader, nonce);
         }
         self.links.hear(reader, number);
+        // One that has greeted again and was not answered waits for the answer to this greeting.
+        self.greeters.retain(|greeter| greeter.reader != reader);
+        let left = self.admit(Greeter { reader, number, nonce, address: address.to_vec() }, now);
+        // As many as there can be connections; of another one the greeting counts as lost.
+        if self.greeters.len() < self.links.limit() {
+            self.greeters.extend(left);
+        }
+    }
+
+    /// Answers readers that have waited for the answer to their greeting, as far as this turn can.
+    pub(super) fn admit_greeters(&mut self, now: Instant) {
+        for greeter in std::mem::take(&mut self.greeters) {
+            self.shared.step();
+            let left = self.admit(greeter, now);
+            self.greeters.extend(left);
+        }
+    }
+
+    /// Connects to a reader and answers its greeting, or refuses it; gives it back if that must wait for another turn.
+    ///
+    /// The number says which connection of the reader's this came over. Only if it is the other end of this side's is
+    /// there a session: closing another one here would not end the reads.
+    fn admit(&mut self, greeter: Greeter, now: Instant) -> Option<Greeter> {
+        let Greeter { reader, number, nonce, ref address } = greeter;
         self.links.touch(reader, now);
         if self.links.get(reader).is_some_and(|link| link.number < number) {
             if self.reader.expects_nothing_of(reader) {
-                self.set_idle(reader, now);
+                self.set_idle(reader);
             } else {
                 self.close_link(reader, Failure::Peer, "it has connected again");
             }
         }
         let link = match self.link(reader, address, now) {
-            Ok(link) => link,
-            Err(why) => return self.refuse(reader, number, nonce, why, address, now),
+            Ok(Some(link)) => link,
+            Ok(None) => return Some(greeter),
+            Err(why) => {
+                self.refuse(reader, number, nonce, why, address, now);
+                return None;
+            }
         };
         let answer = if link.number != number {
             let why = format!("it knows connection {} where this is connection {number}", link.number);
@@ -220,6 +255,7 @@ impl<W: Wire> Agent<W> {
             self.owner.hello(reader, nonce, address)
         };
         self.send(reader, link.endpoint, answer);
+        None
     }
 
     /// A greeting that is not later than the last one was recorded and sent again, perhaps by somebody else: it is
@@ -236,7 +272,8 @@ impl<W: Wire> Agent<W> {
         let Some((_, wire_address)) = split_address(address).filter(|_| self.links.get(named).is_none()) else {
             return;
         };
-        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Stranger, wire_address, now) {
+        let link = self.refusals.open(&mut self.wire, &mut self.openings, Refused::Stranger, wire_address, now);
+        if let Some(link) = link {
             self.send(named, link.endpoint, Body::Refused { number: link.number, refused: number, why });
         }
     }
@@ -244,7 +281,8 @@ impl<W: Wire> Agent<W> {
     /// Tells a reader to which there is no connection that there will be none.
     fn refuse(&mut self, reader: InstanceId, number: u32, nonce: Nonce, why: String, address: &[u8], now: Instant) {
         let Some((_, wire_address)) = split_address(address) else { return };
-        if let Some(link) = self.refusals.open(&mut self.wire, Refused::Proven, wire_address, now) {
+        let link = self.refusals.open(&mut self.wire, &mut self.openings, Refused::Proven, wire_address, now);
+        if let Some(link) = link {
             let refusal = self.owner.turn_away(reader, nonce, link.number, number, why);
             self.send(reader, link.endpoint, refusal);
         }

@@ -162,7 +162,7 @@ fn idle_peers_cost_a_turn_no_call() {
     let mut world = World::new(Reads::Loopback, 27, &[""; PEERS + 1]);
     let data = world.publish(1, 1, &[100]);
     (1..=PEERS).for_each(|owner| world.connect(0, owner));
-    world.run(10);
+    world.run(PEERS / 10);
     assert!((1..=PEERS).all(|owner| world.is_ready(0, owner)));
     let node = world.node(0);
     world.network.take_calls(&node);

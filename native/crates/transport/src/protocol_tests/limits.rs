@@ -31,6 +31,28 @@ fn content(map: u64) -> [u8; 1024] {
     std::array::from_fn(|i| (i as u64 * 7 + map) as u8)
 }
 
+/// What waits to be unmapped is mapped, and neither read by anybody nor a job of a reader.
+#[test]
+fn what_waits_to_be_unmapped_is_not_counted_as_pinned() {
+    let mut world = World::new(Reads::Loopback, 33, &["", ""]);
+    world.publish(1, 1, &[1000]);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    drop(world.ended(0, 1));
+    world.processes[1].disk.hold_all(true);
+    world.withdraw(1, 1);
+    world.run(100);
+    let of_owner = |world: &World| {
+        [Statistic::MappedRegions, Statistic::PinnedRegions, Statistic::PinnedBytes, Statistic::DiskJobs]
+            .map(|statistic| world.statistic(1, statistic))
+    };
+    assert_eq!((world.processes[1].disk.waiting(), of_owner(&world)), (1, [1, 0, 0, 0]));
+    world.processes[1].disk.hold_all(false);
+    world.run(100);
+    assert_eq!(of_owner(&world), [0; 4]);
+    world.assert_nothing_left();
+}
+
 /// In 4 MiB for each block these would be 14.5 GiB.
 #[test]
 fn four_thousand_small_blocks_of_four_thousand_files_stay_within_the_limits() {

@@ -28,6 +28,27 @@ pub(super) fn a_silent_peer_times_out_and_can_be_connected_again(reads: Reads) {
     world.assert_nothing_left();
 }
 
+/// A caller that learns of a failed block asks at once why (`PeerTable.failed`): while the reason cannot be told, the
+/// failure is not either.
+pub(super) fn the_reason_of_a_failure_is_told_before_its_blocks_end(reads: Reads) {
+    let mut world = World::new(reads, 7, &["", ""]);
+    world.publish(1, 1, &[100]);
+    world.connect(0, 1);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    drop(world.ended(0, 1));
+    let owner = world.node(1);
+    world.network.silence(&owner, true);
+    world.fetch(0, 1, &[block(1, 0, 1)]);
+    let shared = std::sync::Arc::clone(&world.processes[0].shared);
+    let table = shared.peers.lock().expect("no panic");
+    world.run(TIMEOUT.as_millis() as usize + 1000);
+    assert!(world.take(0).is_empty(), "its reason is not told");
+    drop(table);
+    world.run(1);
+    assert_eq!(failure_of(&world.take(0)[0]), Failure::Timeout);
+    assert_ne!(world.error(0, 1), "");
+}
+
 /// A thread of this side hangs in a read: this side's blocks end, and the other side is told.
 pub(super) fn a_read_that_does_not_end_ends_its_connection(reads: Reads) {
     let mut world = World::new(reads, 23, &["", ""]);

@@ -204,8 +204,9 @@ impl HeldThreads {
     fn submit(&mut self) -> bool {
         let (output, reservation) = (Arc::clone(&self.output), Reservation::unlimited());
         let (part, needed, verdicts) = (0..1000, 0..1000, Verdicts::always(Way::ReadOnly));
-        let work = Work::Map(MapWork { output, part, needed, verdicts, reservation });
-        let is_taken = self.disk.submit(Job { number: self.jobs, work });
+        let work = MapWork { output, part, needed, verdicts, reservation, evicted: Vec::new() };
+        let work = Work::Map(Box::new(work));
+        let is_taken = self.disk.submit(Job { number: self.jobs, work }).is_ok();
         self.jobs += u64::from(is_taken);
         is_taken
     }

@@ -13,7 +13,7 @@ use crate::agent::{Agent, Command, PeerState, Shared, TransportOptions};
 use crate::catalog::Catalog;
 use crate::cma::CmaWire;
 use crate::completions::{Completion, Failure};
-use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, MapWork, Work};
+use crate::disk::{Disk, Ended, Job, MAX_DISK_JOBS, Work};
 use crate::loopback::{Loopback, Network, NoWaker};
 use crate::message::Block;
 use crate::regions::LARGE_REGION_BYTES;
@@ -219,7 +219,7 @@ impl World {
     }
 
     pub(super) fn statistic(&self, process: usize, statistic: Statistic) -> u64 {
-        self.processes[process].shared.statistics().get(statistic)
+        self.processes[process].shared.statistics().value(statistic)
     }
 
     pub(super) fn assert_nothing_left(&self) {
@@ -248,8 +248,9 @@ impl HeldJobs {
     fn holds(&self, work: &Work) -> bool {
         self.holds_all
             || match work {
-                Work::Extent { output, .. } | Work::Map(MapWork { output, .. }) => self.held.contains(&output.path),
-                Work::Populate { .. } => false,
+                Work::Extent { output, .. } => self.held.contains(&output.path),
+                Work::Map(work) => self.held.contains(&work.output.path),
+                Work::Populate { .. } | Work::Unmap(_) => false,
             }
     }
 }
@@ -273,13 +274,13 @@ impl HeldDisk {
 }
 
 impl Disk for HeldDisk {
-    fn submit(&mut self, job: Job) -> bool {
+    fn submit(&mut self, job: Job) -> Result<(), Job> {
         let mut jobs = self.0.lock().expect("no panic");
-        let has_room = jobs.waiting.len() < MAX_DISK_JOBS;
-        if has_room {
-            jobs.waiting.push(job);
+        if jobs.waiting.len() >= MAX_DISK_JOBS {
+            return Err(job);
         }
-        has_room
+        jobs.waiting.push(job);
+        Ok(())
     }
 
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {

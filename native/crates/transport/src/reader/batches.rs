@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_mem::{Arena, Lease};
 
@@ -17,6 +18,8 @@ struct Batch {
     /// The place of its first block in the fetch.
     first: u32,
     blocks: Vec<Block>,
+    /// What its connection's clock of waits for memory said when it was accepted ([`super::schedule`]).
+    accepted: Duration,
     parts: Vec<Part>,
     /// Parts that have not ended.
     open: usize,
@@ -32,6 +35,26 @@ struct Part {
     /// Bytes that have been read.
     read: usize,
     ended: bool,
+}
+
+/// A block is leased memory if it is free, but waits for it only if it takes no more than this part of all: so much
+/// becomes free soon, and the blocks behind it wait with it.
+const LARGEST_THAT_WAITS: usize = 64;
+/// That is at least so many bytes.
+const ALWAYS_WAITS: usize = 1 << 20;
+
+/// What comes of a get that is to begin.
+pub(super) enum Begun {
+    /// The block's memory, and how many bytes were leased for it now.
+    Memory { local: *mut u8, leased: usize },
+    /// The block had ended before.
+    Ended,
+    /// There is no memory for the block, and it is not to wait for some: it has ended now.
+    GivenUp,
+    /// There is memory, and its connection has its share already.
+    OverShare,
+    /// There is no memory for it now.
+    NoMemory,
 }
 
 impl Batch {
@@ -66,15 +89,25 @@ impl Batches {
     pub(super) fn add(
         &mut self,
         number: u64,
-        peer: PeerNumber,
-        owner: InstanceId,
+        (peer, owner): (PeerNumber, InstanceId),
         request: u64,
         first: u32,
         blocks: &[Block],
+        accepted: Duration,
     ) {
         let parts = blocks.iter().map(|_| Part::default()).collect();
         let (open, blocks) = (blocks.len(), blocks.to_vec());
-        self.open.insert(number, Batch { peer, owner, request, first, blocks, parts, open, gets: 0 });
+        self.open.insert(number, Batch { peer, owner, request, first, blocks, accepted, parts, open, gets: 0 });
+    }
+
+    /// The batch goes to another connection, whose clock of waits for memory begins at 0.
+    pub(super) fn move_to_new_connection(&mut self, number: u64) {
+        self.open.get_mut(&number).into_iter().for_each(|batch| batch.accepted = Duration::ZERO);
+    }
+
+    /// What its connection's clock of waits for memory said when the batch was accepted.
+    pub(super) fn accepted(&self, number: u64) -> Duration {
+        self.open.get(&number).map_or(Duration::ZERO, |batch| batch.accepted)
     }
 
     pub(super) fn blocks(&self, number: u64) -> Option<Vec<Block>> {
@@ -97,44 +130,67 @@ impl Batches {
         }
     }
 
-    /// A get of this block begins: its memory, leased if it is not yet. None when the block has ended, which it has
-    /// when there is no room for it.
-    pub(super) fn begin_get(&mut self, number: u64, part: usize) -> Option<*mut u8> {
-        let batch = self.open.get_mut(&number)?;
+    /// A get of this block begins. Unless it has memory, some is leased: if its connection, whose blocks have `held`
+    /// bytes, has none yet, or if that and the block are together no more than what is free.
+    pub(super) fn begin_get(&mut self, number: u64, part: usize, held: usize) -> Begun {
+        let Some(batch) = self.open.get_mut(&number).filter(|batch| !batch.parts[part].ended) else {
+            return Begun::Ended;
+        };
         let known = &mut batch.parts[part];
-        if known.ended {
-            return None;
-        }
+        let mut leased = 0;
         if known.lease.is_none() {
+            let (limit, wanted) = (self.arena.limit_bytes(), held.saturating_add(known.bytes));
+            if known.bytes <= limit
+                && held > 0
+                && wanted > limit.saturating_sub(self.arena.charged_bytes())
+                && wanted > limit.saturating_sub(self.arena.leased_bytes())
+            {
+                return Begun::OverShare;
+            }
             known.lease = self.arena.lease(known.bytes).ok();
-        }
-        match &known.lease {
-            Some(lease) => {
-                let memory = lease.as_ptr();
-                batch.gets += 1;
-                Some(memory)
-            }
-            None => {
+            if known.lease.is_none() && known.bytes > (limit / LARGEST_THAT_WAITS).max(ALWAYS_WAITS) {
                 batch.end(part, Err(Failure::NoMemory), &mut self.ended);
-                None
+                return Begun::GivenUp;
             }
+            leased = known.bytes;
+        }
+        let Some(lease) = &known.lease else { return Begun::NoMemory };
+        batch.gets += 1;
+        Begun::Memory { local: lease.as_ptr(), leased }
+    }
+
+    /// Whether a get of this block can begin, or it has ended, without memory being leased.
+    pub(super) fn has_memory(&self, number: u64, part: usize) -> bool {
+        let batch = self.open.get(&number);
+        batch.is_none_or(|batch| batch.parts[part].ended || batch.parts[part].lease.is_some())
+    }
+
+    /// A block that has no memory ends so.
+    pub(super) fn give_up_waiting(&mut self, number: u64, part: usize) {
+        let Some(batch) = self.open.get_mut(&number) else { return };
+        if batch.parts[part].lease.is_none() {
+            batch.end(part, Err(Failure::NoMemory), &mut self.ended);
         }
     }
 
-    /// A get that was begun has ended.
-    pub(super) fn end_get(&mut self, number: u64, part: usize, bytes: usize, ok: bool) {
-        let Some(batch) = self.open.get_mut(&number) else { return };
+    /// A get that was begun has ended. If its block has, too: the bytes of memory that it had.
+    pub(super) fn end_get(&mut self, number: u64, part: usize, bytes: usize, ok: bool) -> usize {
+        let Some(batch) = self.open.get_mut(&number) else { return 0 };
         batch.gets -= 1;
-        if !ok {
-            // Its lease stays with the batch: other gets may be filling it.
-            return batch.end(part, Err(Failure::NotRead), &mut self.ended);
-        }
         let known = &mut batch.parts[part];
-        known.read += bytes;
-        if known.read == known.bytes && !known.ended {
-            let lease = known.lease.take();
-            batch.end(part, Ok(lease), &mut self.ended);
+        known.read += if ok { bytes } else { 0 };
+        if known.ended || ok && known.read < known.bytes {
+            return 0;
         }
+        let held = known.bytes;
+        let result = if ok {
+            Ok(known.lease.take())
+        } else {
+            // Its lease stays with the batch: other gets may be filling it.
+            Err(Failure::NotRead)
+        };
+        batch.end(part, result, &mut self.ended);
+        held
     }
 
     /// All blocks of a batch that have not ended end so.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::catalog::Catalog;
 use crate::filesystems::REGISTRATION_RETRY;
+use crate::mapping::UNMAPPED;
 use crate::registration_trial::try_directories;
 use crate::wire::{Endpoint, Event, Get, Opened, Waker};
 
@@ -21,11 +22,16 @@ struct Registry {
     attempts: usize,
     /// As kernels since 6.5 do for writing: no pages of files of a disk are pinned, only a process's own.
     refuses_shared: bool,
+    /// Nothing of any file, as an error of a filesystem has it.
+    refuses_files: bool,
+    /// So many calls fail, whatever they are to register.
+    refuses_next: usize,
 }
 
 impl Registry {
     fn with_room(room: usize) -> Self {
-        Self { room, registered: HashMap::new(), next: 0, attempts: 0, refuses_shared: false }
+        let (registered, next, attempts, refuses_shared, refuses_files, refuses_next) = Default::default();
+        Self { room, registered, next, attempts, refuses_shared, refuses_files, refuses_next }
     }
 }
 
@@ -44,7 +50,13 @@ impl Wire for Registry {
 
     unsafe fn register(&mut self, address: usize, bytes: usize) -> Result<(Region, Vec<u8>), WireError> {
         self.attempts += 1;
-        if self.refuses_shared && permissions(address) != "rw-p" {
+        if self.refuses_next > 0 {
+            self.refuses_next -= 1;
+            return Err(WireError("input or output error".into()));
+        }
+        let is_shared = || mapping_at(address).split(' ').nth(1) != Some("rw-p");
+        let is_files = || mapping_at(address).contains('/');
+        if self.refuses_shared && is_shared() || self.refuses_files && is_files() {
             return Err(WireError("bad address".into()));
         }
         if self.registered.values().sum::<usize>() + bytes > self.room {
@@ -70,12 +82,24 @@ impl Wire for Registry {
     }
 }
 
-/// How the memory that begins at an address is mapped, as `/proc/self/maps` shows it.
-fn permissions(address: usize) -> String {
+/// How the memory at an address is mapped, as `/proc/self/maps` shows it.
+fn mapping_at(address: usize) -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("readable");
-    let start = format!("{address:x}-");
-    let line = maps.lines().find(|line| line.starts_with(&start)).expect("a mapping begins there");
-    line.split(' ').nth(1).expect("permissions").into()
+    let number = |text: &str| usize::from_str_radix(text, 16).expect("a number");
+    let is_there = |line: &&str| {
+        let (start, rest) = line.split_once('-').expect("a range");
+        let end = rest.split(' ').next().expect("its end");
+        (number(start)..number(end)).contains(&address)
+    };
+    maps.lines().find(is_there).expect("it is mapped").to_string()
+}
+
+/// A call of the agent's thread, which unmaps nothing.
+fn unmapping_nothing<R>(call: impl FnOnce() -> R) -> R {
+    let before = UNMAPPED.get();
+    let result = call();
+    assert_eq!(UNMAPPED.get(), before, "other threads unmap");
+    result
 }
 
 /// Regions of files that are mapped when they are to be.
@@ -111,9 +135,13 @@ impl Files {
     /// Pins bytes of an output, and maps what is not mapped; the pieces that can be read then.
     fn pin(&mut self, output: &PublishedOutput, from: usize, bytes: usize) -> Option<Vec<Piece>> {
         let (mut to_map, extent) = (Vec::new(), (from as u64, (from + bytes) as u64));
-        let pieces = self.regions.pin(&mut self.wire, output, extent, &mut to_map).ok()?;
+        let (wire, regions, now) = (&mut self.wire, &mut self.regions, self.now);
+        let pinned = unmapping_nothing(|| regions.pin(wire, output, extent, &mut to_map, now));
+        self.unmap();
+        let pieces = pinned.ok()?;
         let mut is_there = true;
-        for ToMap { region, part, reservation } in to_map {
+        for ToMap { region, part, reservation, evicted } in to_map {
+            drop(evicted);
             // A job that began before its filesystem was refused maps the file all the same.
             let verdict = |filesystem| match self.regions.filesystems().verdict(filesystem, self.now) {
                 Verdict::Refused => Verdict::Chosen(Way::ReadOnly),
@@ -121,13 +149,20 @@ impl Files {
             };
             let mapping = Mapping::of(&output.path, output.bytes(), part, verdict, reservation);
             let mapping = mapping.expect("mapped");
-            is_there &= self.regions.opened(&mut self.wire, region, mapping, self.now).is_ok();
+            let (wire, regions, now) = (&mut self.wire, &mut self.regions, self.now);
+            is_there &= unmapping_nothing(|| regions.opened(wire, region, mapping, now).is_ok());
         }
+        self.unmap();
         if is_there {
             return Some(pieces);
         }
-        pieces.into_iter().for_each(|piece| self.regions.unpin(&mut self.wire, piece.region));
+        self.unpin(pieces);
         None
+    }
+
+    /// As the disk's threads do.
+    fn unmap(&mut self) {
+        drop(self.regions.take_discarded());
     }
 
     /// Pins and unpins.
@@ -138,7 +173,9 @@ impl Files {
     }
 
     fn unpin(&mut self, pieces: Vec<Piece>) {
-        pieces.into_iter().for_each(|piece| self.regions.unpin(&mut self.wire, piece.region));
+        let (wire, regions) = (&mut self.wire, &mut self.regions);
+        unmapping_nothing(|| pieces.into_iter().for_each(|piece| regions.unpin(wire, piece.region)));
+        self.unmap();
     }
 
     fn mapped(&self) -> (usize, usize) {
@@ -267,13 +304,13 @@ fn a_filesystem_whose_files_cannot_be_registered_is_left_alone_for_a_while() {
     files.wire.room = 0;
     let attempts = files.wire.attempts;
     assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
-    assert_eq!(files.wire.attempts, attempts + 2);
+    assert_eq!(files.wire.attempts, attempts + 4, "twice, as much memory, and a page");
     assert_eq!((files.regions.idle().0, files.regions.filesystems().failures()), (1, 1));
     assert_eq!(files.regions.filesystems().refused(files.now), 1, "it is not mapped in vain");
     for _ in 0..10 {
         assert!(!files.touch(&output, 8 * MIB, 4 * MIB));
     }
-    assert_eq!((files.wire.attempts, files.regions.idle().0), (attempts + 2, 1), "and not tried");
+    assert_eq!((files.wire.attempts, files.regions.idle().0), (attempts + 4, 1), "and not tried");
     assert_eq!(files.regions.pins(), 0);
     assert!(files.touch(&output, 4 * MIB, 4 * MIB), "what is registered is read on");
     files.wire.room = 64 * MIB;
@@ -290,21 +327,102 @@ fn a_region_that_is_withdrawn_while_it_is_read_goes_with_its_last_reader() {
     assert!(files.touch(&other, 0, 10));
     files.regions.withdraw(&mut files.wire, &output);
     files.regions.withdraw(&mut files.wire, &other);
+    assert_eq!(files.mapped(), (2, 4 * MIB + SMALL), "counted until it is unmapped");
+    assert_eq!(files.wire.registered.len(), 1, "the other is not registered any more");
+    assert_eq!(files.regions.in_use(), (1, 4 * MIB));
+    files.unmap();
     assert_eq!(files.mapped(), (1, 4 * MIB));
-    files.unpin(pieces);
+    pieces.into_iter().for_each(|piece| files.regions.unpin(&mut files.wire, piece.region));
+    let discarded = files.regions.take_discarded();
+    assert_eq!((discarded.mappings.len(), files.wire.registered.len()), (1, 0));
+    files.regions.keep_discarded(discarded);
+    assert_eq!(files.mapped(), (1, 4 * MIB));
+    files.regions.clear(&mut files.wire);
     assert_eq!(files.mapped(), (0, 0));
 }
 
-/// Linux 6.12 and ext4: the first file is tried shared and then as a copy, the others are copied at once.
+/// A limit of pinned memory is reached: smaller parts are registered on, larger ones are tried when there may be room.
+#[test]
+fn a_registration_that_is_too_large_is_no_reason_to_leave_its_filesystem_alone() {
+    let mut files = Files::new(6 * MIB, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 40 * MIB);
+    let read = files.pin(&output, 0, 4 * MIB).expect("room");
+    assert!(!files.touch(&output, 4 * MIB, 4 * MIB), "the device has no room, and nothing is idle");
+    assert_eq!((files.wire.attempts, files.regions.filesystems().failures()), (4, 1), "and memory, and a page");
+    assert_eq!(files.regions.filesystems().refused(files.now), 0);
+    let (mut to_map, now) = (Vec::new(), files.now);
+    let extent = (8 * MIB as u64, 12 * MIB as u64);
+    assert!(files.regions.pin(&mut files.wire, &output, extent, &mut to_map, now).is_err() && to_map.is_empty());
+    assert_eq!((files.wire.attempts, files.mapped()), (4, (1, 4 * MIB)), "neither mapped nor tried in vain");
+    assert!(files.touch(&output, 12 * MIB, 10), "a small one is");
+    assert_eq!((files.wire.attempts, files.wire.registered.len()), (5, 2));
+    files.unpin(read);
+    assert!(files.touch(&output, 8 * MIB, 4 * MIB), "idle ones make room");
+    assert_eq!(files.wire.registered.values().sum::<usize>(), 4 * MIB);
+}
+
+/// As much of the process's own memory can be registered: the error is the file's or its filesystem's.
+#[test]
+fn an_error_of_a_filesystem_is_no_shortage_of_the_process() {
+    let mut files = Files::registering(64 * MIB, limits(64 * MIB, 100, 64 * MIB), true);
+    let output = files.publish(1, 40 * MIB);
+    files.wire.refuses_files = true;
+    assert!(!files.touch(&output, 0, 4 * MIB));
+    assert_eq!((files.regions.filesystems().refused(files.now), files.regions.filesystems().failures()), (1, 1));
+    assert!(!files.regions.shortage.refuses(4 * MIB, 0, files.now), "files of others are mapped on");
+    files.wire.refuses_files = false;
+    files.now += REGISTRATION_RETRY;
+    assert!(files.touch(&output, 0, 4 * MIB));
+}
+
+/// What is pinned by others than this process's regions is not had by giving up regions one after the other.
+#[test]
+fn idle_regions_are_kept_where_giving_up_as_many_did_not_help() {
+    let mut files = Files::new(16 * MIB, limits(64 * MIB, 100, 64 * MIB));
+    let output = files.publish(1, 80 * MIB);
+    (0..4).for_each(|chunk| assert!(files.touch(&output, chunk * 4 * MIB, 4 * MIB)));
+    files.wire.room = 12 * MIB + SMALL;
+    for chunk in 4..14 {
+        assert!(!files.touch(&output, chunk * 4 * MIB, 4 * MIB), "another has taken the room");
+    }
+    assert_eq!((files.regions.idle(), files.regions.filesystems().failures()), ((3, 12 * MIB), 1));
+    assert!(files.touch(&output, 15 * 4 * MIB, 10), "a small one");
+    files.regions.withdraw(&mut files.wire, &output);
+    files.unmap();
+    let other = files.publish(2, 4 * MIB);
+    assert!(files.touch(&other, 0, 4 * MIB), "as many bytes were unregistered");
+}
+
+/// An error that goes by, of the first registration or of all that are tried, says nothing about the filesystem.
+#[test]
+fn an_error_that_goes_by_is_no_reason_to_copy() {
+    for (errors, attempts) in [(1, 3), (4, 5)] {
+        let mut files = Files::registering(usize::MAX, limits(64 * MIB, 100, 64 * MIB), true);
+        let output = files.publish(1, 8 * MIB);
+        files.wire.refuses_next = errors;
+        if errors == 4 {
+            assert!(!files.touch(&output, 0, 4 * MIB), "neither way, no memory, and no page");
+            assert_eq!(files.regions.filesystems().failures(), 1);
+            files.now += REGISTRATION_RETRY;
+        }
+        assert!(files.touch(&output, 0, 4 * MIB), "shared");
+        assert_eq!((files.regions.copies().made, files.regions.filesystems().copied()), (0, 0));
+        assert_eq!((files.wire.attempts, files.wire.registered.len()), (attempts, 1));
+        assert!(files.touch(&output, 4 * MIB, 4 * MIB));
+        assert_eq!(files.wire.attempts, attempts + 1, "the way is known");
+    }
+}
+
+/// Linux 6.12 and ext4: the first file is tried shared, as a copy and both again, the others are copied at once.
 #[test]
 fn files_that_cannot_be_registered_shared_are_registered_as_copies_within_the_limit() {
     let mut files = Files::registering(usize::MAX, limits(8 * MIB, 100, 4 * MIB), true);
     files.wire.refuses_shared = true;
     let output = files.publish(1, 40 * MIB);
     let first = files.pin(&output, 0, 4 * MIB).expect("a copy");
-    assert_eq!((files.wire.attempts, files.regions.copies()), (2, Copies { made: 1, bytes: 4 * MIB }));
+    assert_eq!((files.wire.attempts, files.regions.copies()), (4, Copies { made: 1, bytes: 4 * MIB }));
     let second = files.pin(&output, 4 * MIB, 4 * MIB).expect("a copy");
-    assert_eq!((files.wire.attempts, files.regions.copies()), (3, Copies { made: 2, bytes: 8 * MIB }));
+    assert_eq!((files.wire.attempts, files.regions.copies()), (5, Copies { made: 2, bytes: 8 * MIB }));
     assert!(files.pin(&output, 8 * MIB, 4 * MIB).is_none(), "copies beyond the limit");
     assert_eq!((files.regions.filesystems().copied(), files.regions.filesystems().failures()), (1, 0));
     files.unpin(first);
@@ -320,12 +438,13 @@ fn a_wire_without_room_is_no_reason_to_copy() {
     let mut files = Files::registering(0, limits(64 * MIB, 100, 64 * MIB), true);
     let output = files.publish(1, 8 * MIB);
     assert!(!files.touch(&output, 0, 4 * MIB));
-    assert_eq!((files.wire.attempts, files.regions.filesystems().copied()), (2, 0));
+    let what = "both ways, as much memory, and a page";
+    assert_eq!((files.wire.attempts, files.regions.filesystems().copied()), (4, 0), "{what}");
     assert_eq!((files.regions.filesystems().failures(), files.mapped()), (1, (0, 0)));
     files.wire.room = usize::MAX;
     files.now += REGISTRATION_RETRY;
     assert!(files.touch(&output, 0, 4 * MIB), "shared");
-    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 0));
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (5, 0));
 }
 
 /// Idle regions make room for the shared mapping, and not once more for the copy: a copy that had more room would make
@@ -379,11 +498,11 @@ fn directories_are_tried_once_and_nothing_of_the_trial_stays() {
     assert_eq!(trials.ways, [way.clone(), way]);
     assert_eq!(trials.warnings.len(), 2, "{trials:?}");
     assert!(trials.warnings[0].contains("bad address") && trials.warnings[1].contains("missing"), "{trials:?}");
-    assert_eq!((files.wire.attempts, files.mapped()), (2, (0, 0)), "both ways; the second is known");
+    assert_eq!((files.wire.attempts, files.mapped()), (4, (0, 0)), "both ways twice; the second is known");
     assert_eq!(std::fs::read_dir(&here).expect("there").count(), 0);
     let output = files.publish(1, MIB);
     assert!(files.touch(&output, 0, MIB));
-    assert_eq!((files.wire.attempts, files.regions.copies().made), (3, 1), "a copy at once");
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (5, 1), "a copy at once");
 }
 
 #[test]
@@ -397,7 +516,7 @@ fn a_directory_whose_files_can_be_registered_shared_is_no_warning_and_one_that_c
     let trials = try_directories(&mut files.wire, &mut files.regions, &[here.clone(), here]);
     assert!(trials.ways.iter().all(|way| way.contains("by Netty")) && trials.ways.len() == 2, "{trials:?}");
     assert!(trials.warnings.len() == 1 && trials.warnings[0].contains("ulimit -l"), "{trials:?}");
-    assert_eq!(files.wire.attempts, 2, "the second directory is not tried");
+    assert_eq!(files.wire.attempts, 4, "both ways, as much memory, and a page; the second directory is not tried");
 }
 
 /// The first question after a map stage has many files mapped before the first of them is registered.
@@ -409,9 +528,9 @@ fn files_that_were_mapped_before_a_way_was_chosen_are_copied_at_once() {
     let mut mapped = Vec::new();
     for output in &outputs {
         let mut to_map = Vec::new();
-        let pinned = files.regions.pin(&mut files.wire, output, (0, 1000), &mut to_map);
+        let pinned = files.regions.pin(&mut files.wire, output, (0, 1000), &mut to_map, files.now);
         assert_eq!(pinned.expect("room").len(), 1);
-        for ToMap { region, part, reservation } in to_map {
+        for ToMap { region, part, reservation, .. } in to_map {
             let mapping = Mapping::of(&output.path, 1000, part, |_| Verdict::Untried, reservation).expect("mapped");
             mapped.push((region, mapping));
         }
@@ -419,5 +538,98 @@ fn files_that_were_mapped_before_a_way_was_chosen_are_copied_at_once() {
     for (region, mapping) in mapped {
         files.regions.opened(&mut files.wire, region, mapping, files.now).expect("registered");
     }
-    assert_eq!((files.wire.attempts, files.regions.copies().made), (11, 10));
+    assert_eq!((files.wire.attempts, files.regions.copies().made), (13, 10));
+}
+
+/// What is read of 200 shuffles, 50 times each: of which output a chunk is read. Some shuffles are read at the same
+/// time (stages of several jobs), a shuffle's outputs are read in turn by one reducer after another, each of which
+/// begins somewhere else, and every fourth shuffle is read again later (an iterative job).
+fn trace() -> Vec<(u64, usize)> {
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    let mut chance = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below as u64) as usize
+    };
+    let (mut reads, mut active) = (Vec::new(), Vec::<(u64, usize, usize)>::new());
+    let mut next = 0;
+    while reads.len() < SHUFFLES * READS {
+        while active.len() < 5 && next < SHUFFLES {
+            let again = next % 4 == 3 && next >= 8;
+            let shuffle = if again { next - 8 } else { next };
+            active.push((shuffle as u64, READS, chance(CHUNKS)));
+            next += 1;
+        }
+        let one = chance(active.len());
+        let (shuffle, left, place) = &mut active[one];
+        reads.push((*shuffle, *place));
+        // The next output; a new reducer begins at another one.
+        *place = if *left % CHUNKS == 0 { chance(CHUNKS) } else { (*place + 1) % CHUNKS };
+        *left -= 1;
+        if *left == 0 {
+            active.swap_remove(one);
+        }
+    }
+    reads
+}
+
+const SHUFFLES: usize = 200;
+const READS: usize = 50;
+/// Chunks of 4 MiB of a shuffle's outputs on this executor.
+const CHUNKS: usize = 12;
+
+/// The hits of a cache of so many chunks that knows the future (Belady): it gives up what is read last of all, and
+/// keeps nothing that is not read again.
+fn oracle(trace: &[(u64, usize)], room: usize) -> usize {
+    let mut next_reads = vec![usize::MAX; trace.len()];
+    let mut last = HashMap::new();
+    for (at, chunk) in trace.iter().enumerate().rev() {
+        next_reads[at] = last.insert(*chunk, at).unwrap_or(usize::MAX);
+    }
+    let (mut cached, mut hits) = (HashMap::new(), 0);
+    for (at, chunk) in trace.iter().enumerate() {
+        hits += usize::from(cached.insert(*chunk, next_reads[at]).is_some());
+        if cached.len() > room {
+            let latest = cached.iter().max_by_key(|(_, next)| **next).map(|(chunk, _)| *chunk);
+            latest.into_iter().for_each(|chunk| _ = cached.remove(&chunk));
+        }
+    }
+    hits
+}
+
+/// The least recently used idle region goes first. `--nocapture` shows the figures of
+/// `bench/results/transport/peers.md`.
+#[test]
+fn a_trace_of_two_hundred_shuffles_stays_within_the_limit_and_hits_what_an_oracle_hits_where_its_reads_fit() {
+    let trace = trace();
+    println!(
+        "| limit | bytes that may stay idle | hits | of an oracle | registrations per 1,000 reads | most bytes pinned |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for chunks in [16, 32, 64, 128] {
+        let (limit, idle) = (2 * chunks * 4 * MIB, chunks * 4 * MIB);
+        let mut files = Files::registering(limit, limits(limit, 10_000, idle), true);
+        let outputs: Vec<_> = (0..SHUFFLES as u64).map(|map| files.publish(map, CHUNKS * 4 * MIB)).collect();
+        let mut most = 0;
+        for (shuffle, chunk) in &trace {
+            assert!(files.touch(&outputs[*shuffle as usize], chunk * 4 * MIB, 4 * MIB));
+            most = most.max(files.wire.registered.values().sum::<usize>());
+        }
+        let (hits, best) = (trace.len() - files.wire.attempts, oracle(&trace, chunks));
+        let share = |hits: usize| 100.0 * hits as f64 / trace.len() as f64;
+        println!(
+            "| {} MiB | {} MiB | {:.1} % | {:.1} % | {:.0} | {} MiB |",
+            limit / MIB,
+            idle / MIB,
+            share(hits),
+            share(best),
+            10.0 * (100.0 - share(hits)),
+            most / MIB
+        );
+        assert!(most <= limit && files.mapped().1 <= limit, "{most} bytes");
+        assert!(hits <= best, "{hits} hits, {best} of an oracle");
+        // What is being read fits: 5 shuffles of 12 chunks.
+        assert!(chunks < 64 || hits * 100 >= best * 85, "{hits} hits, {best} of an oracle");
+    }
 }

@@ -127,6 +127,28 @@ fn gets_pass_the_handle_of_their_region_which_is_registered_once() {
     setting.turn();
 }
 
+/// Blocks of 64 KiB go through one arena: its regions are registered by the first reads into them, and none later.
+#[test]
+fn a_warm_arena_registers_nothing() {
+    let mut setting = Setting::new(true);
+    // So that its region stays mapped in between; this arena keeps no free one.
+    let _kept = setting.arena.lease(64 << 10).expect("memory");
+    let mut registrations = [0; 3];
+    for count in &mut registrations {
+        for _ in 0..125 {
+            let leases: Vec<Lease> = (0..8).map(|_| setting.arena.lease(64 << 10).expect("memory")).collect();
+            for lease in &leases {
+                let calls = setting.get(lease.as_ptr(), lease.len());
+                *count += calls.iter().filter(|call| matches!(call, MemoryCall::Register { .. })).count();
+                assert!(matches!(calls.last(), Some(MemoryCall::Get { mem: Some(_) })), "{calls:?}");
+                setting.end_get();
+            }
+        }
+    }
+    println!("registrations per 1,000 reads: {registrations:?}");
+    assert!(registrations[0] >= 1 && registrations[1..] == [0, 0], "{registrations:?}");
+}
+
 #[test]
 fn without_an_rdma_device_nothing_is_registered() {
     let mut setting = Setting::new(false);

@@ -1,6 +1,8 @@
 package io.sluice;
 
+import io.sluice.advisor.HeapSpace;
 import io.sluice.advisor.Progress;
+import io.sluice.advisor.Terminal;
 import io.sluice.advisor.log.EventLog;
 import io.sluice.advisor.log.EventLogFiles;
 import io.sluice.advisor.log.EventLogLines;
@@ -74,8 +76,7 @@ public final class LogReports {
       }
     }
     long bytes = logs.stream().flatMap(log -> log.files().stream()).mapToLong(file -> file.toFile().length()).sum();
-    try (Progress progress = new Progress(err, "1".equals(System.getenv("SLUICE_TERMINAL")), bytes,
-        Progress.QUIET_NANOS)) {
+    try (Progress progress = new Progress(err, Terminal.isStandardError(), bytes, Progress.QUIET_NANOS)) {
       logs.forEach(log -> read(log, progress));
     }
     problems.forEach(problem -> err.println("error: " + problem));
@@ -87,6 +88,9 @@ public final class LogReports {
       err.println("Wrote " + output);
     } catch (IOException e) {
       err.println("error: " + output + " cannot be written: " + e);
+      return UNREADABLE;
+    } catch (OutOfMemoryError e) {
+      err.println("error: the page cannot be made: " + HeapSpace.tooSmall("report"));
       return UNREADABLE;
     }
     return problems.isEmpty() ? 0 : UNREADABLE;
@@ -109,6 +113,9 @@ public final class LogReports {
       read++;
     } catch (UnreadableLogException e) {
       problems.add(e.getMessage());
+    } catch (OutOfMemoryError e) {
+      // What was kept of this log is unreachable by now; the page of the others can be written.
+      problems.add(log.path() + ": " + HeapSpace.tooSmall("report"));
     }
   }
 

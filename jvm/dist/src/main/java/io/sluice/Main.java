@@ -1,5 +1,6 @@
 package io.sluice;
 
+import io.sluice.advisor.Terminal;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +30,7 @@ public final class Main {
       WithSpark.run(CONF, translates ? "io.sluice.spark.migration.TranslateConf"
           : "io.sluice.spark.conf.MemoryLimitReport", after(arguments), translates && asksForHelp(arguments));
     } else {
-      io.sluice.doctor.Main.main(arguments);
+      io.sluice.doctor.Main.main(arguments, Terminal.isStandardError());
     }
   }
 

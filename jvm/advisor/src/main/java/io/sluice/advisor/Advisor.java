@@ -39,6 +39,9 @@ final class Advisor {
         } catch (UnreadableLogException e) {
           // A folder may have other files in it than logs.
           problem(log.named() ? problems : skipped, e);
+        } catch (OutOfMemoryError e) {
+          // What was kept of this log is unreachable by now; the reports of the others can be written.
+          problems.add(CleanText.of(log.path() + ": " + HeapSpace.tooSmall("advise"), LONGEST_PROBLEM));
         }
       }
     }

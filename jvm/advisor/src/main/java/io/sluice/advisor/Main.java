@@ -6,7 +6,9 @@ import io.sluice.advisor.report.AdviceReport;
 import io.sluice.advisor.report.HtmlReport;
 import io.sluice.advisor.report.JsonReport;
 import io.sluice.advisor.report.TextReport;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,8 +22,6 @@ import java.util.Optional;
 public final class Main {
   private static final int UNREADABLE = 1;
   private static final int WRONG_ARGUMENTS = 2;
-  /** Set by {@code ./sluice}: 1 if standard error is a terminal, 0 if not. */
-  private static final String TERMINAL = "SLUICE_TERMINAL";
 
   private Main() {}
 
@@ -29,9 +29,7 @@ public final class Main {
   public static void main(String[] arguments) throws IOException {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8.name());
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8.name());
-    String terminal = System.getenv(TERMINAL);
-    boolean isTerminal = terminal == null ? System.console() != null : terminal.equals("1");
-    System.exit(run(Arrays.asList(arguments), out, err, isTerminal));
+    System.exit(run(Arrays.asList(arguments), out, err, Terminal.isStandardError()));
   }
 
   /** Returns the exit code. */
@@ -52,6 +50,9 @@ public final class Main {
     } catch (IOException | MeasuredFile.UnusableException e) {
       err.println("error: " + e.getMessage());
       return UNREADABLE;
+    } catch (OutOfMemoryError e) {
+      err.println("error: the report cannot be written: " + HeapSpace.tooSmall("advise"));
+      return UNREADABLE;
     }
   }
 
@@ -71,23 +72,32 @@ public final class Main {
     } else if (!advisor.estimates().isEmpty()) {
       out.print(TextReport.render(report));
     }
-    write(options.html(), HtmlReport.render(report), err);
-    write(options.json(), JsonReport.render(report), err);
+    if (options.html() != null) {
+      String page = HtmlReport.render(report);
+      write(options.html(), file -> file.write(page.getBytes(StandardCharsets.UTF_8)), err);
+    }
+    if (options.json() != null) {
+      write(options.json(), file -> JsonReport.write(report, file), err);
+    }
     if (advisor.estimates().isEmpty() && advisor.problems().isEmpty()) {
       err.println("error: there is no event log in what was named");
     }
     return advisor.problems().isEmpty() && !advisor.estimates().isEmpty() ? 0 : UNREADABLE;
   }
 
-  private static void write(Path file, String text, PrintStream err) throws IOException {
-    if (file != null) {
-      try {
-        Files.write(file, text.getBytes(StandardCharsets.UTF_8));
-      } catch (IOException e) {
-        throw new IOException(file + " cannot be written: " + e, e);
-      }
-      err.println("Wrote " + file);
+  /** Writes to a file that has been opened. */
+  @FunctionalInterface
+  private interface Content {
+    void writeTo(OutputStream file) throws IOException;
+  }
+
+  private static void write(Path path, Content content, PrintStream err) throws IOException {
+    try (OutputStream file = new BufferedOutputStream(Files.newOutputStream(path))) {
+      content.writeTo(file);
+    } catch (IOException e) {
+      throw new IOException(path + " cannot be written: " + e, e);
     }
+    err.println("Wrote " + path);
   }
 
   private static String version() {

@@ -14,9 +14,11 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -77,7 +79,10 @@ class MainTest {
     assertEquals(0, run(TestLog.ofSort("x").write(folder.resolve("log")).toString(), "--json", json.toString()));
     String text = Files.readString(json);
     for (String part : List.of("\"times_as_fast\" : 1.", "\"moves\" : \"sql_rows\"", "\"partitioning\" : \"hash\"",
-        "\"read_by_stages\" : [ 1 ]", "\"confidence\" : \"high\"", "\"events\" : 86", "\"sort_s\" : 20.0")) {
+        "\"read_by_stages\" : [ 1 ]",
+        "\"saved_reading_s_by_stage\" : {\n        \"1\" : 18.588", "\"saved_writing_s\" : 1.31",
+        "\"writing: 5,000,000 rows written at 95 ns = 0.47 s\"", "\"confidence\" : \"high\"", "\"events\" : 86",
+        "\"sort_s\" : 20.0")) {
       assertTrue(text.contains(part), part + " is not in " + text);
     }
   }
@@ -149,13 +154,65 @@ class MainTest {
         lines.write(task);
       }
     }
-    Process process = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx32m",
-        "-cp", System.getProperty("java.class.path"), Main.class.getName(), log.toString()).redirectErrorStream(true)
-        .start();
+    String output = runWithHeap("32m", 0, log.toString());
+    assertTrue(output.contains("large (app-1)"), output);
+  }
+
+  @Test
+  void heapThatIsTooSmallIsSaidPlainly() throws Exception {
+    Path log = folder.resolve("many-stages");
+    try (OutputStream lines = new BufferedOutputStream(Files.newOutputStream(log))) {
+      lines.write(new TestLog().head("4.2.0", "many").bytes());
+      for (int stage = 0; stage < 60_000; stage++) {
+        lines.write(("{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":" + stage + "}\n").getBytes());
+      }
+    }
+    Path good = TestLog.ofSort("good").write(folder.resolve("good"));
+    String output = runWithHeap("16m", 1, log.toString(), good.toString());
+    assertTrue(output.contains("many-stages: Java's heap of 1") && output.contains("java -Xmx4g -jar JAR advise"),
+        output);
+    assertTrue(output.contains("good (app-1)"), "the other log is reported: " + output);
+    assertFalse(output.contains("\tat io.sluice"), output);
+  }
+
+  /** From the file to the report, in a heap that does not hold the line; packed, so that the disk need not either. */
+  @Test
+  void lineOfAGigabyteIsSkippedAndSaid() throws Exception {
+    Path log = folder.resolve("long-line");
+    try (OutputStream file = new BufferedOutputStream(Files.newOutputStream(log))) {
+      file.write(gzip(TestLog.ofSort("long").text().getBytes(StandardCharsets.UTF_8)));
+      file.write(gzip("{\"Event\":\"SparkListenerTaskEnd\",\"x\":\"".getBytes(StandardCharsets.UTF_8)));
+      byte[] part = gzip("x".repeat(1 << 24).getBytes(StandardCharsets.UTF_8));
+      for (int written = 0; written < 64; written++) {
+        file.write(part);
+      }
+      file.write(gzip("\"}\n{\"Event\":\"SparkListenerX\"}\n".getBytes(StandardCharsets.UTF_8)));
+    }
+    Path json = folder.resolve("advice.json");
+    String output = runWithHeap("32m", 0, log.toString(), "--json", json.toString());
+    assertTrue(output.contains("1 line of the log was skipped: damaged, or too long."), output);
+    String text = Files.readString(json);
+    assertTrue(text.contains("\"events\" : 87") && text.contains("\"long_lines\" : 1"), text);
+  }
+
+  private static byte[] gzip(byte[] bytes) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (OutputStream gzip = new GZIPOutputStream(packed)) {
+      gzip.write(bytes);
+    }
+    return packed.toByteArray();
+  }
+
+  /** What a process of its own says. */
+  private static String runWithHeap(String heap, int exitCode, String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        "-Xmx" + heap, "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the advisor does not end");
-    assertEquals(0, process.exitValue(), output);
-    assertTrue(output.contains("large (app-1)"), output);
+    assertEquals(exitCode, process.exitValue(), output);
+    return output;
   }
 
   private int run(String... arguments) {

@@ -31,6 +31,7 @@ import io.sluice.doctor.ucx.UcxProbe;
 import io.sluice.doctor.ucx.UcxSearch;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Runs every check on a machine and judges the modes by what they find. */
@@ -40,9 +41,14 @@ final class Doctor {
   /**
    * @param version Sluice's
    * @param jar the jar that this program runs from
+   * @param progress hears of each check before it begins
    */
-  static Report examine(Host host, Options options, String version, String jar) {
-    List<Finding> findings = checks(host, options, jar).stream().flatMap(check -> look(check, host).stream())
+  static Report examine(Host host, Options options, String version, String jar, CheckProgress progress) {
+    List<Check> checks = checks(host, options, jar);
+    List<Finding> findings = IntStream.range(0, checks.size()).boxed().flatMap(i -> {
+      progress.begins(checks.get(i).subject().title(), i, checks.size());
+      return look(checks.get(i), host).stream();
+    })
         .sorted(Comparator.comparing(Finding::subject)).toList();
     List<ModeVerdict> modes = Stream.of(Mode.values()).map(mode -> ModeVerdict.of(mode, findings)).toList();
     return new Report(version, host.read("/proc/sys/kernel/hostname").or("this machine"), findings, modes,

@@ -23,14 +23,15 @@ public final class Main {
 
   private Main() {}
 
-  public static void main(String[] arguments) throws UnsupportedEncodingException {
+  /** @param terminal whether standard error is a terminal */
+  public static void main(String[] arguments, boolean terminal) throws UnsupportedEncodingException {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8.name());
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8.name());
-    System.exit(run(List.of(arguments), out, err));
+    System.exit(run(List.of(arguments), out, err, terminal));
   }
 
   /** Returns the exit code: 0 usable, 1 not usable, 2 wrong arguments. */
-  static int run(List<String> arguments, PrintStream out, PrintStream err) {
+  static int run(List<String> arguments, PrintStream out, PrintStream err, boolean terminal) {
     if (arguments.isEmpty() || List.of("help", "--help", "-h").contains(arguments.get(0))) {
       out.print(About.text(version(), jar()));
       return 0;
@@ -50,15 +51,18 @@ public final class Main {
       err.println("error: " + e.getMessage() + " (--help shows what there is)");
       return WRONG_ARGUMENTS;
     }
-    return doctor(options, out);
+    return doctor(options, out, err, terminal);
   }
 
-  private static int doctor(Options options, PrintStream out) {
+  private static int doctor(Options options, PrintStream out, PrintStream err, boolean terminal) {
     if (options.help()) {
       out.print(Options.HELP);
       return 0;
     }
-    Report report = Doctor.examine(new LocalHost(), options, version(), jar());
+    Report report;
+    try (CheckProgress progress = CheckProgress.start(err, terminal, CheckProgress.QUIET_MILLIS)) {
+      report = Doctor.examine(new LocalHost(), options, version(), jar(), progress);
+    }
     out.print(options.json() ? JsonReport.render(report) : TextReport.render(report));
     return report.usable() ? 0 : 1;
   }

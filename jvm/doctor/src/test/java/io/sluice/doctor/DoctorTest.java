@@ -13,6 +13,8 @@ import io.sluice.doctor.mode.State;
 import io.sluice.doctor.report.JsonReport;
 import io.sluice.doctor.report.Report;
 import io.sluice.doctor.report.TextReport;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -105,7 +107,10 @@ class DoctorTest {
   }
 
   private static Report examine(FakeHost host, String... arguments) {
-    return Doctor.examine(host, Options.parse(List.of(arguments)), "0.1.0", "/opt/sluice-0.1.0.jar");
+    ByteArrayOutputStream err = new ByteArrayOutputStream();
+    try (CheckProgress progress = CheckProgress.start(new PrintStream(err), true, CheckProgress.QUIET_MILLIS)) {
+      return Doctor.examine(host, Options.parse(List.of(arguments)), "0.1.0", "/opt/sluice-0.1.0.jar", progress);
+    }
   }
 
   private static ModeVerdict verdict(Report report, Mode mode) {

@@ -51,7 +51,7 @@ class OptionsTest {
 
   private int run(String... arguments) {
     return Main.run(List.of(arguments), new PrintStream(out, true, StandardCharsets.UTF_8),
-        new PrintStream(err, true, StandardCharsets.UTF_8));
+        new PrintStream(err, true, StandardCharsets.UTF_8), false);
   }
 
   private String err() {

@@ -15,7 +15,7 @@ import java.util.List;
  * @param openQuestions questions of readers that were not answered, or whose answers are in use
  * @param diskJobs jobs that wait for a disk
  * @param getsInFlight reads of other processes' blocks under way
- * @param queuedCommands commands that the agent has not taken from its queue yet
+ * @param queuedCommands commands and greetings that the agent has not taken up yet, or puts off to a later turn
  * @param queuedCompletions blocks that have ended and that no caller has taken
  * @param longestTurnNanos the longest turn of the agent since its start, in nanoseconds
  * @param malformedMessages messages that could not be understood
@@ -35,6 +35,9 @@ import java.util.List;
  * @param connectionsClosedIdle those of them that were closed because nothing passed over them, or to make room for
  * others
  * @param connectionsRefused times that there was no room for another one
+ * @param receiveWaits times that a connection's blocks had to wait for memory to be received into
+ * @param receiveWaitNanos how long they have waited, all together, in nanoseconds, those that wait now included
+ * @param receiveGivenUp blocks that were left to Netty because there was no memory for them in time
  */
 public record TransportStatistics(
     long mappedRegions,
@@ -62,7 +65,10 @@ public record TransportStatistics(
     long connections,
     long connectionsOpened,
     long connectionsClosedIdle,
-    long connectionsRefused) {
+    long connectionsRefused,
+    long receiveWaits,
+    long receiveWaitNanos,
+    long receiveGivenUp) {
 
   /** The names of the components, in their order: the native library must have the same. */
   static final List<String> NAMES = List.of(
@@ -70,7 +76,8 @@ public record TransportStatistics(
       "diskJobs", "getsInFlight", "queuedCommands", "queuedCompletions", "longestTurnNanos", "malformedMessages",
       "unprovenMessages", "refusedMapped", "refusedQuestions", "refusedDisk", "diskTimeouts", "failedRegistrations",
       "copiedRegions", "copiedBytes", "copiedFilesystems", "refusedFilesystems",
-      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused");
+      "connections", "connectionsOpened", "connectionsClosedIdle", "connectionsRefused",
+      "receiveWaits", "receiveWaitNanos", "receiveGivenUp");
 
   static TransportStatistics of(long[] numbers) {
     int i = 0;
@@ -79,7 +86,8 @@ public record TransportStatistics(
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
         numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
-        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i]);
+        numbers[i++], numbers[i++], numbers[i++], numbers[i++], numbers[i++],
+        numbers[i++], numbers[i++], numbers[i++], numbers[i]);
   }
 
   /**

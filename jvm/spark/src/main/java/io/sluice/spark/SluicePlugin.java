@@ -5,13 +5,16 @@ import io.sluice.nativebridge.NativeLibrary;
 import io.sluice.spark.cleanup.EndedExecutions;
 import io.sluice.spark.cleanup.RemovalPoll;
 import io.sluice.spark.cleanup.RemovalRequest;
+import io.sluice.spark.cleanup.UnmovedShuffles;
 import io.sluice.spark.comet.CometSession;
+import io.sluice.spark.compat.SkippedMigration;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.conf.Store;
 import io.sluice.spark.events.ApplicationEvents;
+import io.sluice.spark.events.PlanNodesListener;
 import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
@@ -102,12 +105,16 @@ public final class SluicePlugin implements SparkPlugin {
         if (settings.sqlCleanup() != SqlCleanup.OFF) {
           removeShufflesOfEndedExecutions(context);
         }
+        if (SkippedMigration.isPossible(plugin.conf())) {
+          leaveShufflesOfEndedExecutionsUnmoved(context);
+        }
       } else {
         LOG.warn("The Sluice plugin is there but shuffles are not Sluice's: spark.shuffle.manager = {}, set it to {}",
             manager, SluiceShuffleManager.class.getName());
       }
       if (settings.ui().events()) {
         postSettings(context, settings);
+        followPlans(context);
       }
       if (settings.ui().tab()) {
         SluiceTab.followEvents(context, settings.ui().retainedShuffles());
@@ -141,6 +148,13 @@ public final class SluicePlugin implements SparkPlugin {
       }
     }
 
+    private static void leaveShufflesOfEndedExecutionsUnmoved(SparkContext context) {
+      if (SessionExtension.isSqlThere()) {
+        context.listenerBus().addToQueue(new UnmovedShuffles(shuffleId -> currentManager().leaveUnmoved(shuffleId)),
+            ApplicationEvents.QUEUE);
+      }
+    }
+
     /** A listener bus that takes no event harms nothing else. */
     private static void postSettings(SparkContext context, Settings settings) {
       try {
@@ -148,6 +162,18 @@ public final class SluicePlugin implements SparkPlugin {
             .on(context.version(), System.getProperty("java.version")));
       } catch (RuntimeException | LinkageError e) {
         LOG.warn("Sluice's settings are not in the event log and the UI, because they could not be posted", e);
+      }
+    }
+
+    /** Reasons for which nodes of plans stay Spark's; the manager may be made later, but before the first plan. */
+    private static void followPlans(SparkContext context) {
+      try {
+        context.listenerBus().addToQueue(
+            new PlanNodesListener(() -> currentManager() == null ? null : currentManager().planNodes(),
+                context.listenerBus()::post),
+            ApplicationEvents.QUEUE);
+      } catch (RuntimeException | LinkageError e) {
+        LOG.warn("Which nodes of plans stay Spark's is not in the event log and the UI", e);
       }
     }
 
@@ -215,8 +241,9 @@ public final class SluicePlugin implements SparkPlugin {
           && NativeLibrary.load(settings.nativeLibrary()).available()) {
         discovery = PeerDiscovery.start(plugin.executorID(), Executor::awaitTransport, plugin::ask);
       }
-      if (settings.sqlCleanup() != SqlCleanup.OFF && !plugin.executorID().equals(DRIVER)) {
-        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs);
+      boolean told = settings.sqlCleanup() != SqlCleanup.OFF || SkippedMigration.isPossible(plugin.conf());
+      if (told && !plugin.executorID().equals(DRIVER)) {
+        removals = RemovalPoll.start(plugin::ask, Executor::removeOutputs, Executor::leaveOutputsUnmoved);
       }
       if (settings.store().kind() == Store.CACHE && !plugin.executorID().equals(DRIVER)) {
         cacheLimit = LimitPoll.start(plugin::ask, Executor::changeCacheLimit);
@@ -228,6 +255,13 @@ public final class SluicePlugin implements SparkPlugin {
       SluiceShuffleManager manager = currentManager();
       if (manager != null) {
         manager.removeOutputs(shuffleId, lastMapId);
+      }
+    }
+
+    private static void leaveOutputsUnmoved(int shuffleId) {
+      SluiceShuffleManager manager = currentManager();
+      if (manager != null) {
+        manager.leaveOutputsUnmoved(shuffleId);
       }
     }
 

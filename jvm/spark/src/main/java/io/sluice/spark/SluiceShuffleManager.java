@@ -6,6 +6,7 @@ import io.sluice.spark.cleanup.OutputRemovals;
 import io.sluice.spark.cleanup.SqlShuffles;
 import io.sluice.spark.cleanup.TrackedWriter;
 import io.sluice.spark.cleanup.WrittenOutputs;
+import io.sluice.spark.compat.SkippedMigration;
 import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.comet.CometDependency;
 import io.sluice.spark.comet.CometReaders;
@@ -18,6 +19,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.SluiceSettings;
 import io.sluice.spark.conf.SqlCleanup;
 import io.sluice.spark.events.ApplicationEvents;
+import io.sluice.spark.events.PlanNodes;
 import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.exchange.ExchangeInput;
 import io.sluice.spark.executor.ExecutorReports;
@@ -25,6 +27,8 @@ import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportPace;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.metrics.TaskFigures;
 import io.sluice.spark.policy.Capabilities;
 import io.sluice.spark.policy.CarriedHandle;
 import io.sluice.spark.policy.FallbackReason;
@@ -105,6 +109,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   private final OutputRemovals removals = new OutputRemovals();
   private final LocalShuffles localShuffles = new LocalShuffles();
   private final ReportPace reportPace = new ReportPace();
+  private final PlanNodes planNodes = new PlanNodes();
   private final IdleCores idleCores;
   private ExecutorState executor;
   /** On the driver: what {@link SluiceCache} has set, for executors to ask. */
@@ -140,6 +145,11 @@ public class SluiceShuffleManager extends SortShuffleManager {
     if (runsTasks() && !nativeLibrary.available()) {
       countWithoutLibrary();
     }
+  }
+
+  /** Whether executors read the blocks of Spark's writers one-sidedly, where they can. */
+  private boolean readsSparksFormat() {
+    return capabilities.oneSided() && !(isDriver && runsTasks());
   }
 
   /** A driver does in local mode. */
@@ -180,8 +190,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     logIgnoredSettings();
     if (reason.isPresent()) {
-      events.shuffleRegistered(
-          shuffleId, dependency, ShuffleRegistered.SPARK, reason.get().name(), reason.get().text());
+      boolean oneSided = reason.get() != FallbackReason.DISABLED && readsSparksFormat();
+      events.shuffleRegistered(shuffleId, dependency,
+          oneSided ? ShuffleRegistered.SPARK_ONE_SIDED : ShuffleRegistered.SPARK, reason.get().name(),
+          reason.get().text());
       fallbacks.get(reason.get()).increment();
       if (reason.get() == FallbackReason.CODEC_SPARK) {
         counters.increment(Counter.SHUFFLES_SPARK_CODEC);
@@ -193,7 +205,8 @@ public class SluiceShuffleManager extends SortShuffleManager {
         noteSqlShuffle(shuffleId, dependency);
       }
       ShuffleHandle sparks = super.registerShuffle(shuffleId, dependency);
-      return reason.get() == FallbackReason.DISABLED ? sparks : new CarriedHandle<>(shuffleId, dependency, sparks);
+      return reason.get() == FallbackReason.DISABLED ? sparks
+          : new CarriedHandle<>(shuffleId, dependency, sparks, oneSided ? events.figures(dependency) : null);
     }
     RecordFormat format = ShufflePolicy.formatOf(dependency);
     counters.increment(format == RecordFormat.SQL_ROWS ? Counter.SHUFFLES_ROWS : Counter.SHUFFLES_RECORDS);
@@ -271,6 +284,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, V> ShuffleWriter<K, V> getWriter(
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      reportExecutor(carried.figures());
       return tracked(super.getWriter(carried.sparks(), mapId, context, metrics), handle.shuffleId(), mapId);
     }
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
@@ -278,7 +292,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
-    reportExecutor(ours, state);
+    reportExecutor(ours.figures());
     return tracked(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
         handle.shuffleId(), mapId);
   }
@@ -302,17 +316,21 @@ public class SluiceShuffleManager extends SortShuffleManager {
   public <K, C> ShuffleReader<K, C> getReader(
       ShuffleHandle handle, int startMapIndex, int endMapIndex, int startPartition, int endPartition,
       TaskContext context, ShuffleReadMetricsReporter metrics) {
-    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
-      if (!(handle instanceof CarriedHandle<?, ?, ?>) || transport().isEmpty()) {
-        return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+    if (handle instanceof CarriedHandle<?, ?, ?> carried) {
+      reportExecutor(carried.figures());
+      if (transport().isPresent()) {
+        return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
+            new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
+            executorState().blockClient(SparkEnv.get().blockManager()),
+            new ReadCounts(carried.counters(counters, context)));
       }
-      return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
-          new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
-          executorState().blockClient(SparkEnv.get().blockManager()));
+    }
+    if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
+      return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
     }
     ExecutorState state = executorState();
     checkHandle(ours, state);
-    reportExecutor(ours, state);
+    reportExecutor(ours.figures());
     state.cache().ifPresent(cache -> cache.read(handle.shuffleId(), stage(context)));
     SluiceShuffleHandle<K, ?, C> typed = (SluiceShuffleHandle<K, ?, C>) ours;
     SluiceShuffleReader<K, C> reader = new SluiceShuffleReader<>(
@@ -332,12 +350,17 @@ public class SluiceShuffleManager extends SortShuffleManager {
     return (long) context.stageId() << Integer.SIZE | context.stageAttemptNumber();
   }
 
-  /** With the results of some tasks the driver gets the executor's state. */
-  private void reportExecutor(SluiceShuffleHandle<?, ?, ?> handle, ExecutorState state) {
-    if (handle.figures() != null && reportPace.isDue(System.nanoTime())) {
+  /**
+   * With the results of some tasks the driver gets the executor's state.
+   *
+   * @param figures what takes it there; null for nothing
+   */
+  private void reportExecutor(TaskFigures figures) {
+    if (figures != null && reportPace.isDue(System.nanoTime())) {
       SparkEnv env = SparkEnv.get();
-      handle.figures().reportExecutor(() -> ExecutorReports.of(
-          state, env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
+      // Not before: a task of a shuffle in Spark's format may need no state, and a failure here must not be the task's.
+      figures.reportExecutor(() -> ExecutorReports.of(
+          executorState(), env.executorId(), env.blockManager().blockManagerId().host(), nativeLibrary.detail()));
     }
   }
 
@@ -385,7 +408,20 @@ public class SluiceShuffleManager extends SortShuffleManager {
     deleteOutputs(shuffleId, written.removeUpTo(shuffleId, lastMapId));
   }
 
-  /** What {@link #removeSqlShuffle} has removed, for executors to ask; on the driver. */
+  /** Has all executors leave a shuffle's outputs where they are when they are decommissioned; on the driver. */
+  void leaveUnmoved(int shuffleId) {
+    // In local mode Spark has told this process itself.
+    if (!runsTasks()) {
+      removals.addUnmoved(shuffleId);
+    }
+  }
+
+  /** Leaves a shuffle's outputs in this process where they are when it is decommissioned. */
+  void leaveOutputsUnmoved(int shuffleId) {
+    SkippedMigration.add(shuffleBlockResolver(), shuffleId);
+  }
+
+  /** What {@link #removeSqlShuffle} and {@link #leaveUnmoved} got, for executors to ask; on the driver. */
   OutputRemovals removals() {
     return removals;
   }
@@ -502,6 +538,31 @@ public class SluiceShuffleManager extends SortShuffleManager {
   /** The counters of this process; there from the start. */
   public Counters counters() {
     return counters;
+  }
+
+  /**
+   * Counts a sort in a SQL plan that stays Spark's; on the driver.
+   *
+   * @param reason completes "because …"
+   */
+  public void countSortLeft(String reason) {
+    counters.increment(Counter.PLANS_SORTS_BY_SPARK);
+    planNodes.sortLeft(reason);
+  }
+
+  /**
+   * Counts an exchange in a SQL plan whose partitions Spark's function finds; on the driver.
+   *
+   * @param reason completes "because …"
+   */
+  public void countExchangeLeft(String reason) {
+    counters.increment(Counter.PLANS_EXCHANGES_BY_SPARK);
+    planNodes.exchangeLeft(reason);
+  }
+
+  /** The nodes of SQL plans that stay Spark's, by the reason. */
+  PlanNodes planNodes() {
+    return planNodes;
   }
 
   /** The cores of this process that no task's thread occupies. */

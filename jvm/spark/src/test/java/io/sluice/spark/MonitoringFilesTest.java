@@ -104,6 +104,9 @@ class MonitoringFilesTest {
       }
     }
     assertTrue(alerts.size() >= 12, alerts::toString);
+    // promtool runs these tests with ./sluice test --all.
+    String tests = Files.readString(FOLDER.resolve("../../tools/alerts/alerts-test.yml"));
+    alerts.forEach(alert -> assertTrue(tests.contains("alertname=\"" + alert + "\""), () -> alert + " has no test"));
   }
 
   private static boolean balanced(String text) {

@@ -15,7 +15,8 @@ import org.apache.spark.sql.types.DataTypes;
  */
 final class Gate implements UDF1<Long, Long> {
   private static final long serialVersionUID = 1L;
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  /** A test may look at pages in a browser meanwhile. */
+  private static final Duration LIMIT = Duration.ofSeconds(300);
 
   private final String folder;
   private transient boolean passed;

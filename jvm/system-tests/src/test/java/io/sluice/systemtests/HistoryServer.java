@@ -5,6 +5,11 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -30,11 +35,19 @@ final class HistoryServer implements AutoCloseable {
    * @param log where its output goes
    */
   static HistoryServer start(Path eventLogs, String jar, Path log) throws IOException {
+    return start(eventLogs, jar, log, Collections.emptyMap());
+  }
+
+  /** … with settings of its own. */
+  static HistoryServer start(Path eventLogs, String jar, Path log, Map<String, String> settings) throws IOException {
     String classPath = (jar.isEmpty() ? "" : jar + ":") + System.getenv("SPARK_HOME") + "/jars/*";
-    ProcessBuilder builder = new ProcessBuilder(JavaUnderTest.command(), "-Xmx512m",
+    List<String> command = new ArrayList<>(Arrays.asList(JavaUnderTest.command(), "-Xmx512m",
         "-Dspark.history.fs.logDirectory=" + eventLogs.toUri(), "-Dspark.history.ui.port=0",
-        "-Dspark.history.fs.update.interval=1s", "-cp", classPath, "org.apache.spark.deploy.history.HistoryServer")
-        .redirectErrorStream(true).redirectOutput(log.toFile());
+        "-Dspark.history.fs.update.interval=1s"));
+    settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
+    command.addAll(Arrays.asList("-cp", classPath, "org.apache.spark.deploy.history.HistoryServer"));
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().put("SPARK_LOCAL_IP", "127.0.0.1");
     HistoryServer server = new HistoryServer(builder.start(), log);
     try {

@@ -92,7 +92,7 @@ class MetricsSinksTest {
     return builder.start();
   }
 
-  private static Set<String> allMetrics() {
+  static Set<String> allMetrics() {
     return Stream
         .of(Stream.of(Counter.values()).map(Counter::id), Stream.of(ExecutorGauge.values()).map(ExecutorGauge::id),
             Stream.of(FallbackReason.values()).map(FallbackReason::metric))

@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.xxhash64;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -17,10 +18,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.logging.log4j.Level;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -82,6 +85,12 @@ class OneSidedTransportTest {
     return ProcessCounters.ofExecutors(application.context()).get(counter);
   }
 
+  /** Executors describe themselves with their first tasks, which so are among those that read one-sidedly. */
+  private static void awaitAnnouncements(SparkApplication application) {
+    Await.until(LIMIT, () -> "no announcement: " + ProcessCounters.byExecutor(application.context()),
+        () -> counted(application, Counter.TRANSPORT_PEERS_ANNOUNCED) >= 2);
+  }
+
   /** Executors find each other within seconds; until then blocks travel by Spark's block transfer. */
   private static void awaitPeers(SparkApplication application) {
     Await.until(LIMIT, () -> "no block was read one-sidedly: " + ProcessCounters.ofExecutors(application.context()),
@@ -92,10 +101,62 @@ class OneSidedTransportTest {
         });
   }
 
-  /** The case that runs on every Spark line: Spark's formats, read by Sluice's reader. */
+  /** The case that runs on every Spark line: Spark's formats, read by Sluice's reader. The tab Sluice says so. */
   @Test
   void blocksOfSparksWritersAreReadOneSidedly() {
-    assertReadOneSidedly(Map.of("spark.sluice.mode", "RDMA"));
+    Map<String, String> settings = new HashMap<>(LiveTab.SETTINGS);
+    settings.put("spark.sluice.mode", "RDMA");
+    assertReadOneSidedly(settings, application -> {
+      LiveTab tab = new LiveTab(application);
+      assertExecutorsAreShown(application, tab);
+      String shuffles = tab.rest("/shuffles");
+      assertTrue(shuffles.contains("\"path\" : \"SPARK_ONE_SIDED\""), shuffles);
+      assertFalse(shuffles.contains("\"path\" : \"SPARK\""), shuffles);
+      long oneSided = sum(LiveTab.numbers(shuffles, "read.oneSidedBytes"));
+      assertTrue(oneSided > 0 && oneSided <= counted(application, Counter.TRANSPORT_BYTES), shuffles);
+      assertTrue(sum(LiveTab.numbers(shuffles, "read.records")) >= ROWS, shuffles);
+      assertTrue(sum(LiveTab.numbers(shuffles, "write.records")) >= ROWS, "Spark's own metrics of writes: " + shuffles);
+      assertTrue(tab.page("shuffles/").contains("Spark&#39;s format, read one-sidedly, because spark.sluice.codec"),
+          "the path");
+      String overview = tab.page("");
+      assertTrue(overview.contains("Spark&#39;s sort shuffle</th><td>0</td>"), overview);
+      assertFalse(overview.contains("one-sidedly</th><td>0 B"), overview);
+      String diagnosis = tab.rest("/diagnosis");
+      assertFalse(diagnosis.contains("spark.sluice.codec"), "nobody need change the mode: " + diagnosis);
+    });
+  }
+
+  /**
+   * Both executors' memory, peers, and latencies of the blocks that came from the other one. Executors describe
+   * themselves with their first tasks, later once a minute: where these read nothing one-sidedly yet, it takes longer.
+   */
+  private static void assertExecutorsAreShown(SparkApplication application, LiveTab tab) {
+    Await.until(LIMIT, () -> tab.rest("/executors"), () -> {
+      boolean shown = describesBothExecutors(tab.rest("/executors"));
+      if (!shown) {
+        MOVED.run(application.session());
+      }
+      return shown;
+    });
+    String page = tab.page("executors/");
+    assertTrue(page.contains("1 known, 1 connected"), page);
+    assertTrue(page.contains("<td>executor 0</td>") && page.contains("<td>executor 1</td>"), "slowest peers: " + page);
+  }
+
+  private static boolean describesBothExecutors(String executors) {
+    boolean figures = Stream.of("transport.blocks", "transport.bytes", "memory.limitBytes")
+        .map(figure -> LiveTab.numbers(executors, figure))
+        .allMatch(values -> values.size() == 2 && values.stream().allMatch(value -> value > 0));
+    boolean peers = List.of(1L, 1L).equals(LiveTab.numbers(executors, "announced"))
+        && List.of(1L, 1L).equals(LiveTab.numbers(executors, "connected"))
+        && List.of(0L, 0L).equals(LiveTab.numbers(executors, "failed"));
+    // Of each executor all blocks, and those of its slowest peer.
+    List<Long> fetches = LiveTab.sums(executors, "counts");
+    return figures && peers && fetches.size() == 4 && fetches.stream().allMatch(blocks -> blocks > 0);
+  }
+
+  private static long sum(List<Long> numbers) {
+    return numbers.stream().mapToLong(Long::longValue).sum();
   }
 
   /** Frames that were sealed before they travel; and peers have to prove that they know the secret. */
@@ -188,6 +249,7 @@ class OneSidedTransportTest {
   private static void assertReadOneSidedly(Map<String, String> settings, Consumer<SparkApplication> more) {
     assumeUcx();
     try (SparkApplication application = cluster(settings).start().awaitExecutors(2)) {
+      awaitAnnouncements(application);
       awaitPeers(application);
       long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
       for (Query query : QUERIES) {

@@ -3,6 +3,8 @@ package io.sluice.systemtests;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.MapOutputStatistics;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
@@ -12,13 +14,18 @@ import org.apache.spark.sql.execution.PartialReducerPartitionSpec;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ShufflePartitionSpec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkPlanInfo;
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.metric.SQLMetricInfo;
 import scala.collection.Iterator;
 import scala.concurrent.Await;
 import scala.concurrent.duration.Duration;
+
+import org.apache.spark.sql.execution.ExplainMode$;
+import org.apache.spark.sql.execution.SparkPlanInfo$;
 
 /** The rows of a {@code Dataset} as Spark's operators see them, and its physical plan. */
 final class Plans {
@@ -114,6 +121,31 @@ final class Plans {
       }
     }
     return specs;
+  }
+
+  /** What {@code Dataset.explain} prints. */
+  static String explained(Dataset<?> data, String mode) {
+    return queryExecution(data).explainString(ExplainMode$.MODULE$.fromString(mode));
+  }
+
+  /** Labels of the metrics that Spark's SQL tab and event log have of each node with this name. */
+  static Set<String> shownMetrics(Dataset<?> data, String node) {
+    Set<String> labels = new TreeSet<>();
+    collectLabels(SparkPlanInfo$.MODULE$.fromSparkPlan(queryExecution(data).executedPlan()), node, labels);
+    return labels;
+  }
+
+  private static void collectLabels(SparkPlanInfo plan, String node, Set<String> labels) {
+    if (plan.nodeName().equals(node)) {
+      Iterator<SQLMetricInfo> metrics = plan.metrics().iterator();
+      while (metrics.hasNext()) {
+        labels.add(metrics.next().name());
+      }
+    }
+    Iterator<SparkPlanInfo> children = plan.children().iterator();
+    while (children.hasNext()) {
+      collectLabels(children.next(), node, labels);
+    }
   }
 
   /** Values of one SQL metric at every node that has it, in depth-first order. */

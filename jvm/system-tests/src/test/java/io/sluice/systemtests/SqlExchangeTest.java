@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.ExchangeMetric;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -55,6 +57,26 @@ class SqlExchangeTest {
     assertNodes(2, ExchangeQueries.join(session()));
     assertNodes(2, ExchangeQueries.joinOfTypes(session()));
     assertNodes(2, ExchangeQueries.joinOfDoubles(session()));
+  }
+
+  /** In every mode of {@code explain}, before the query runs; and with their metrics in what the SQL tab is made of. */
+  @Test
+  @Tag("everyLine")
+  void explainedPlansHaveTheNodesAndTheSqlTabTheirMetrics() {
+    Dataset<Row> data = ExchangeQueries.events(session()).repartition(7, col("k")).sortWithinPartitions("k", "id");
+    for (String mode : List.of("simple", "extended", "cost", "formatted")) {
+      String explained = Plans.explained(data, mode);
+      assertTrue(explained.contains(NODE) && explained.contains("SluiceSort"), () -> mode + ": " + explained);
+    }
+    Set<String> ofExchange = Plans.shownMetrics(data, NODE);
+    for (ExchangeMetric metric : ExchangeMetric.values()) {
+      assertTrue(ofExchange.contains(metric.label()), () -> metric + " is not in " + ofExchange);
+    }
+    Set<String> ofSort = Plans.shownMetrics(data, "SluiceSort");
+    for (String label : List.of("rows whose order numbers of their keys proved",
+        "rows compared because such numbers were equal", "sort time", "peak memory", "spill size")) {
+      assertTrue(ofSort.contains(label), () -> label + " is not in " + ofSort);
+    }
   }
 
   @Test

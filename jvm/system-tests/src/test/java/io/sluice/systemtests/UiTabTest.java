@@ -1,6 +1,7 @@
 package io.sluice.systemtests;
 
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -112,6 +113,9 @@ class UiTabTest {
       // An action, because only those are in the SQL tab.
       assertEquals(ROWS,
           Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k")).collectAsList().size());
+      // No shuffle, and a sort that stays Spark's.
+      assertEquals(ROWS, Tables.events(application.session(), ROWS, SLICES).sortWithinPartitions(expr("array(k, id)"))
+          .collectAsList().size());
       application.session().conf().set("spark.sluice.enabled", "false");
       assertEquals(ROWS,
           Fingerprint.of(Tables.events(application.session(), ROWS, SLICES).repartition(SLICES, col("k"))).rows());
@@ -139,6 +143,7 @@ class UiTabTest {
     String overview = WebPage.get(sluice);
     assertTrue(overview.contains("\"write.records\" : 20000"), overview);
     assertTrue(overview.contains("\"spark.sluice.enabled is false\" : 1"), overview);
+    assertTrue(overview.contains("\"only Spark knows the order of a key, or when to compute it\" : 1"), overview);
     String shuffle = WebPage.get(sluice + "/shuffles/0");
     assertTrue(shuffle.contains("\"path\" : \"SQL_ROWS\""), shuffle);
     assertTrue(WebPage.get(sluice + "/shuffles").contains("\"shuffleId\" : 1"), "the second shuffle");
@@ -166,7 +171,9 @@ class UiTabTest {
     assertTrue(timeline.contains("<svg role=\"img\" aria-label=\"Stage "), timeline);
     assertTrue(WebPage.get(ui + "/sluice/timeline/?id=1").contains(" writes it</h5>"), "Spark's shuffle");
     assertTrue(WebPage.get(ui + "/sluice/executors/").contains("<td>driver</td>"));
-    assertTrue(WebPage.get(ui + "/sluice/diagnosis/").contains("1 shuffle went Spark&#39;s way"));
+    String diagnosis = WebPage.get(ui + "/sluice/diagnosis/");
+    assertTrue(diagnosis.contains("1 shuffle went Spark&#39;s way"), diagnosis);
+    assertTrue(diagnosis.contains("1 sort in a SQL plan stays Spark&#39;s because only Spark knows"), diagnosis);
     for (String page : PAGES) {
       assertFalse(WebPage.get(ui + "/sluice/" + page).contains("<script>alert"), page);
     }

@@ -11,23 +11,25 @@ import java.util.stream.Collectors;
  *
  * @param application as its log tells it
  * @param stages an estimate for each of its stages, in their order
+ * @param shuffles an estimate for each shuffle that one of them writes
  * @param timeline the wall clock that follows
  * @param confidence how sure that is
  * @param obstacles settings with which Spark would keep the shuffles; empty where Sluice would do them
  * @param onSluice whether Sluice was in force already, so that there is nothing to estimate
  */
-public record ApplicationEstimate(Application application, List<StageEstimate> stages, Timeline timeline,
-    Confidence confidence, List<Obstacle> obstacles, boolean onSluice) {
+public record ApplicationEstimate(Application application, List<StageEstimate> stages, List<ShuffleEstimate> shuffles,
+    Timeline timeline, Confidence confidence, List<Obstacle> obstacles, boolean onSluice) {
 
   /** The estimate for {@code application}. */
   public static ApplicationEstimate of(Application application) {
     boolean onSluice = application.setting("spark.shuffle.manager", "").startsWith("io.sluice.");
     List<Obstacle> obstacles = Obstacle.of(application);
-    StageEstimator estimator = new StageEstimator(application, onSluice || !obstacles.isEmpty());
+    StageEstimator estimator =
+        new StageEstimator(application, Confidence.ofLog(application), onSluice || !obstacles.isEmpty());
     List<StageEstimate> stages =
         application.stages().stream().map(estimator::estimate).collect(Collectors.toList());
-    return new ApplicationEstimate(application, stages, new Timeline(stages), Confidence.of(application, stages),
-        obstacles, onSluice);
+    return new ApplicationEstimate(application, stages, ShuffleEstimate.of(stages), new Timeline(stages),
+        Confidence.of(application, stages), obstacles, onSluice);
   }
 
   /** Seconds from the application's start to its end, as they were. */

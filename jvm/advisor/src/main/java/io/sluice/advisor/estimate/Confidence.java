@@ -43,6 +43,31 @@ public record Confidence(Level level, List<String> doubts) {
   private static final double SKEW = 4;
   private static final double MUCH = 0.3;
 
+  /**
+   * How sure anything of this log is, whatever its stages did; its doubts hold for each of them.
+   */
+  static Confidence ofLog(Application application) {
+    List<String> doubts = new ArrayList<>();
+    ofLog(application, doubts);
+    ofCodec(application, doubts);
+    boolean foreign = isForeign(application);
+    if (foreign) {
+      doubts.add("The shuffles were not Spark's own.");
+    }
+    boolean low = foreign || !SparkVersion.of(application.sparkVersion()).isKnown();
+    return new Confidence(low ? Level.LOW : level(doubts.size()), List.copyOf(doubts));
+  }
+
+  /** Of a part of what this one is about, with doubts of its own: its level counts both, its doubts are its own. */
+  Confidence with(List<String> own) {
+    boolean low = level == Level.LOW;
+    return new Confidence(low ? Level.LOW : level(doubts.size() + own.size()), own);
+  }
+
+  private static Level level(int doubts) {
+    return doubts == 0 ? Level.HIGH : doubts <= FAIR_DOUBTS ? Level.FAIR : Level.LOW;
+  }
+
   static Confidence of(Application application, List<StageEstimate> stages) {
     List<String> doubts = new ArrayList<>();
     ofLog(application, doubts);
@@ -58,9 +83,8 @@ public record Confidence(Level level, List<String> doubts) {
       doubts.add("The shuffles of this log were not Spark's own (" + application.setting("spark.shuffle.manager", "")
           + "), and the estimate is for those.");
     }
-    Level level = doubts.isEmpty() ? Level.HIGH
-        : doubts.size() <= FAIR_DOUBTS && !foreign && version.isKnown() ? Level.FAIR : Level.LOW;
-    return new Confidence(level, List.copyOf(doubts));
+    boolean low = foreign || !version.isKnown();
+    return new Confidence(low ? Level.LOW : level(doubts.size()), List.copyOf(doubts));
   }
 
   /** Whether another manager than Spark's own did the shuffles. */
@@ -80,9 +104,7 @@ public record Confidence(Level level, List<String> doubts) {
       doubts.add(lost + (lost == 1 ? " line of the log was" : " lines of the log were") + " skipped: damaged, or "
           + "too long.");
     }
-    if (application.stagesLeftOut()) {
-      doubts.add("There are more stages than are kept; the last ones are missing.");
-    }
+    application.exceeded().forEach(limit -> doubts.add(limit.sentence()));
     SparkVersion version = SparkVersion.of(application.sparkVersion());
     if (!version.isKnown()) {
       doubts.add("The log does not say the version of Spark.");
@@ -131,11 +153,7 @@ public record Confidence(Level level, List<String> doubts) {
   private static void ofSettings(Application application, List<StageEstimate> stages, List<String> doubts) {
     boolean records =
         stages.stream().anyMatch(stage -> stage.written().filter(kind -> kind == ShuffleKind.RDD_RECORDS).isPresent());
-    if (!application.isSet("spark.shuffle.compress", true)) {
-      doubts.add("spark.shuffle.compress is false, with which nothing was measured.");
-    } else if (!Obstacle.codec(application).equals("lz4")) {
-      doubts.add("The codec is " + Obstacle.codec(application) + "; the constants were measured with lz4.");
-    }
+    ofCodec(application, doubts);
     if (records && StageEstimator.hasOwnSerializer(application)) {
       doubts.add("spark.serializer is neither of Spark's: it has to write every record of an RDD.");
     }
@@ -149,6 +167,14 @@ public record Confidence(Level level, List<String> doubts) {
     double combined = stages.stream().mapToDouble(stage -> stage.savedS().getOrDefault(Part.COMBINE, 0.0)).sum();
     if (combined > MUCH * saved) {
       doubts.add("Much of the saving is in combining records in map tasks, whose number no log has.");
+    }
+  }
+
+  private static void ofCodec(Application application, List<String> doubts) {
+    if (!application.isSet("spark.shuffle.compress", true)) {
+      doubts.add("spark.shuffle.compress is false, with which nothing was measured.");
+    } else if (!Obstacle.codec(application).equals("lz4")) {
+      doubts.add("The codec is " + Obstacle.codec(application) + "; the constants were measured with lz4.");
     }
   }
 

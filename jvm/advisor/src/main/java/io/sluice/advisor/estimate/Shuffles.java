@@ -15,14 +15,21 @@ import java.util.Set;
  * tasks compute, which the RDD behind the shuffle names as a parent.
  */
 final class Shuffles {
+  /** Of one RDD that are looked at; only a hostile log has more. */
+  private static final int MOST_READERS = 1_000;
+
   private final Map<Integer, List<ShuffleInput>> inputsByParent = new HashMap<>();
   private final Map<Integer, Set<Integer>> readersByStage = new HashMap<>();
 
   Shuffles(Application application) {
     for (Stage stage : application.stages()) {
       if (stage.attempt() == 0) {
-        stage.inputs().forEach(input -> input.parents().forEach(
-            parent -> inputsByParent.computeIfAbsent(parent, rdd -> new ArrayList<>(1)).add(input)));
+        stage.inputs().forEach(input -> input.parents().forEach(parent -> {
+          List<ShuffleInput> inputs = inputsByParent.computeIfAbsent(parent, rdd -> new ArrayList<>(1));
+          if (inputs.size() < MOST_READERS) {
+            inputs.add(input);
+          }
+        }));
       }
       stage.parents().forEach(parent -> readersByStage.computeIfAbsent(parent, id -> new HashSet<>()).add(stage.id()));
     }

@@ -5,7 +5,9 @@ import io.sluice.advisor.model.Exchange;
 import io.sluice.advisor.model.Stage;
 import io.sluice.advisor.model.TaskFigure;
 import io.sluice.advisor.model.TaskTotals;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -14,17 +16,21 @@ import java.util.Optional;
  * blocks, never more than a part of the CPU that the stage took; then the pauses and waits that go with that CPU.
  */
 final class StageEstimator {
-  private static final double NANOS = 1e9;
   private static final double MILLIS = 1e3;
 
   private final Application application;
+  private final Confidence log;
   private final Shuffles shuffles;
   private final boolean left;
   private final double rddPart;
 
-  /** @param left whether Spark keeps all shuffles, whatever the shuffle manager */
-  StageEstimator(Application application, boolean left) {
+  /**
+   * @param log how sure anything of this log is
+   * @param left whether Spark keeps all shuffles, whatever the shuffle manager
+   */
+  StageEstimator(Application application, Confidence log, boolean left) {
     this.application = application;
+    this.log = log;
     this.shuffles = new Shuffles(application);
     this.left = left;
     this.rddPart = hasOwnSerializer(application) ? Costs.OPAQUE_PART : 1;
@@ -44,44 +50,52 @@ final class StageEstimator {
     Optional<ShuffleKind> read =
         totals.sum(TaskFigure.READ_RECORDS) > 0 ? Optional.of(Shuffles.read(stage)) : Optional.empty();
     long bytes = totals.sum(TaskFigure.WRITTEN_BYTES);
+    long partitions = written.isPresent() ? shuffles.partitions(stage) : 0;
     if (left || written.isEmpty() && read.isEmpty()) {
-      return new StageEstimate(stage, Map.of(), written, read, bytes, partitions(stage, written),
+      return new StageEstimate(stage, Map.of(), 0, List.of(), log.with(List.of()), written, read, bytes, partitions,
           shuffles.stagesBehind(stage));
     }
-    Map<Part, Double> saved = cpu(stage, written, read);
+    List<Saving> savings = cpu(stage, written, read);
+    Confidence confidence =
+        log.with(StageDoubts.of(application, stage, partitions, written, read, savings));
+    Map<Part, Double> saved = new EnumMap<>(Part.class);
+    savings.forEach(saving -> add(saved, saving.part(), saving.seconds()));
     limit(saved, totals.cpuS() * Costs.MOST_OF_CPU);
-    addWaits(saved, stage, read);
+    double fetchWait = addWaits(saved, stage, read);
     saved.values().removeIf(seconds -> seconds <= 0);
     long bytesWritten = written.map(kind -> Math.round(bytes * byteRatio(kind))).orElse(0L);
-    return new StageEstimate(stage, saved, written, read, bytesWritten, partitions(stage, written),
+    double writing = writingPart(savings) * (sum(saved) - fetchWait);
+    return new StageEstimate(stage, saved, writing, savings, confidence, written, read, bytesWritten, partitions,
         shuffles.stagesBehind(stage));
   }
 
-  private long partitions(Stage stage, Optional<ShuffleKind> written) {
-    return written.isPresent() ? shuffles.partitions(stage) : 0;
+  /** The part of the savings that is in writing; what waits for CPU time goes with it. */
+  private static double writingPart(List<Saving> savings) {
+    double all = savings.stream().mapToDouble(Saving::seconds).sum();
+    return all <= 0 ? 0 : savings.stream().filter(Saving::writes).mapToDouble(Saving::seconds).sum() / all;
   }
 
-  private Map<Part, Double> cpu(Stage stage, Optional<ShuffleKind> written, Optional<ShuffleKind> read) {
-    Map<Part, Double> saved = new EnumMap<>(Part.class);
+  private List<Saving> cpu(Stage stage, Optional<ShuffleKind> written, Optional<ShuffleKind> read) {
+    List<Saving> savings = new ArrayList<>();
     read.ifPresent(kind -> {
       double part = kept(stage.totals().sum(TaskFigure.READ_RECORDS), stage.totals().readBlocks());
       if (kind == ShuffleKind.SQL_ROWS) {
-        readRows(saved, stage.totals(), part);
+        readRows(savings, stage.totals(), part);
       } else {
-        readRecords(saved, stage, part * rddPart);
+        readRecords(savings, stage, part * rddPart);
       }
     });
-    sortRows(saved, stage);
+    sortRows(savings, stage);
     written.ifPresent(kind -> {
       long blocks = shuffles.partitions(stage) * stage.totals().tasks();
       double part = kept(stage.totals().sum(TaskFigure.WRITTEN_RECORDS), blocks);
       if (kind == ShuffleKind.SQL_ROWS) {
-        writeRows(saved, stage, part);
+        writeRows(savings, stage, part);
       } else {
-        writeRecords(saved, stage, part * rddPart);
+        writeRecords(savings, stage, part * rddPart);
       }
     });
-    return saved;
+    return List.copyOf(savings);
   }
 
   /** The part of a saving that blocks of so few rows leave. */
@@ -90,46 +104,49 @@ final class StageEstimator {
     return rowsPerBlock / (rowsPerBlock + Costs.SMALL_BLOCK_ROWS);
   }
 
-  private static void readRows(Map<Part, Double> saved, TaskTotals totals, double part) {
-    add(saved, Part.READ, part * (totals.sum(TaskFigure.READ_RECORDS) * Costs.SQL_READ_ROW_NS
-        + totals.readBytes() * Costs.SQL_READ_BYTE_NS) / NANOS);
+  private static void readRows(List<Saving> savings, TaskTotals totals, double part) {
+    read(savings, Part.READ, totals.sum(TaskFigure.READ_RECORDS), "rows read", Costs.SQL_READ_ROW_NS, part);
+    read(savings, Part.READ, totals.readBytes(), "bytes read", Costs.SQL_READ_BYTE_NS, part);
   }
 
-  private static void readRecords(Map<Part, Double> saved, Stage stage, double part) {
-    TaskTotals totals = stage.totals();
-    long records = totals.sum(TaskFigure.READ_RECORDS);
-    add(saved, Part.READ,
-        part * (records * Costs.RDD_READ_RECORD_NS + totals.readBytes() * Costs.RDD_READ_BYTE_NS) / NANOS);
+  private static void readRecords(List<Saving> savings, Stage stage, double part) {
+    long records = stage.totals().sum(TaskFigure.READ_RECORDS);
+    read(savings, Part.READ, records, "records read", Costs.RDD_READ_RECORD_NS, part);
+    read(savings, Part.READ, stage.totals().readBytes(), "bytes read", Costs.RDD_READ_BYTE_NS, part);
     switch (RddOperation.of(stage.inputs())) {
-      case COMBINE, GROUP -> add(saved, Part.COMBINE, part * records * Costs.RDD_COMBINE_RECORD_NS / NANOS);
-      case SORT -> add(saved, Part.SORT, part * records * Costs.RDD_SORT_RECORD_NS / NANOS);
+      case COMBINE, GROUP ->
+          read(savings, Part.COMBINE, records, "records combined or grouped", Costs.RDD_COMBINE_RECORD_NS, part);
+      case SORT -> read(savings, Part.SORT, records, "records sorted", Costs.RDD_SORT_RECORD_NS, part);
       case MOVE -> {}
     }
   }
 
-  private static void sortRows(Map<Part, Double> saved, Stage stage) {
+  private static void sortRows(List<Saving> savings, Stage stage) {
     if (stage.sortS() > 0) {
       // A stage's sorts get the rows that it reads; more, where a join or a window makes more of them.
       long rows = stage.totals().sum(TaskFigure.READ_RECORDS);
       double busy = Math.min(1, stage.totals().cpuS() / Math.max(1e-9, stage.totals().runS()));
-      add(saved, Part.SORT, stage.sortS() * busy * Costs.SORT_TIME_PART + rows * Costs.SORT_ROW_NS / NANOS);
+      read(savings, Part.SORT, stage.sortS() * busy * Costs.SORT_TIME_PART,
+          Math.round(100 * Costs.SORT_TIME_PART) + " % of the CPU in the sort time", Saving.SECOND_NS, 1);
+      read(savings, Part.SORT, rows, "rows collected for sorts", Costs.SORT_ROW_NS, 1);
     }
   }
 
-  private void writeRows(Map<Part, Double> saved, Stage stage, double part) {
+  private void writeRows(List<Saving> savings, Stage stage, double part) {
     TaskTotals totals = stage.totals();
     long rows = totals.sum(TaskFigure.WRITTEN_RECORDS);
     double row = Costs.SQL_WRITE_ROW_NS - (hasRowChecksums() ? 0 : Costs.ROW_CHECKSUM_NS);
+    write(savings, rows, "rows written", row, part);
     Exchange.Partitioning partitioning =
         stage.exchange() == null ? Exchange.Partitioning.OTHER : stage.exchange().partitioning();
     if (partitioning == Exchange.Partitioning.RANGE) {
-      row += Costs.RANGE_ROW_NS;
+      write(savings, rows, "rows whose range is searched", Costs.RANGE_ROW_NS, part);
     } else if (partitioning == Exchange.Partitioning.ROUND_ROBIN) {
       double rowsOfTask = Math.max(2, (double) rows / Math.max(1, totals.tasks()));
-      row += Costs.ROUND_ROBIN_SORT_NS * Math.log(rowsOfTask) / Math.log(2);
+      write(savings, rows, "rows that Spark sorts before a round robin",
+          Costs.ROUND_ROBIN_SORT_NS * Math.log(rowsOfTask) / Math.log(2), part);
     }
-    add(saved, Part.WRITE,
-        part * (rows * row + totals.sum(TaskFigure.WRITTEN_BYTES) * Costs.SQL_WRITE_BYTE_NS) / NANOS);
+    write(savings, totals.sum(TaskFigure.WRITTEN_BYTES), "bytes written", Costs.SQL_WRITE_BYTE_NS, part);
   }
 
   /** Spark can compute checksums of rows since 4.1, and does it by default since 4.2. */
@@ -139,30 +156,48 @@ final class StageEstimator {
         && application.isSet("spark.sql.shuffle.orderIndependentChecksum.enabled", version.isAtLeast(4, 2));
   }
 
-  private void writeRecords(Map<Part, Double> saved, Stage stage, double part) {
+  private void writeRecords(List<Saving> savings, Stage stage, double part) {
     TaskTotals totals = stage.totals();
-    double write = part * (totals.sum(TaskFigure.WRITTEN_RECORDS) * Costs.RDD_WRITE_RECORD_NS
-        + totals.sum(TaskFigure.WRITTEN_BYTES) * Costs.RDD_WRITE_BYTE_NS) / NANOS;
-    add(saved, Part.WRITE, write);
+    write(savings, totals.sum(TaskFigure.WRITTEN_RECORDS), "records written", Costs.RDD_WRITE_RECORD_NS, part);
+    write(savings, totals.sum(TaskFigure.WRITTEN_BYTES), "bytes written", Costs.RDD_WRITE_BYTE_NS, part);
     if (RddOperation.of(shuffles.readersOf(stage)) == RddOperation.COMBINE) {
-      double before = saved.values().stream().mapToDouble(Double::doubleValue).sum();
-      add(saved, Part.COMBINE, Math.max(0, part * Costs.MAP_COMBINE_PART * totals.cpuS() - before));
+      double before = savings.stream().mapToDouble(Saving::seconds).sum();
+      double more = Math.max(0, part * Costs.MAP_COMBINE_PART * totals.cpuS() - before);
+      savings.add(new Saving(Part.COMBINE, true, more, Math.round(100 * Costs.MAP_COMBINE_PART)
+          + " % of the CPU of tasks that combine before they write, without what is counted already", Saving.SECOND_NS,
+          1));
+    }
+  }
+
+  private static void read(List<Saving> savings, Part part, double amount, String things, double nanos, double kept) {
+    if (amount > 0) {
+      savings.add(new Saving(part, false, amount, things, nanos, kept));
+    }
+  }
+
+  private static void write(List<Saving> savings, double amount, String things, double nanos, double kept) {
+    if (amount > 0) {
+      savings.add(new Saving(Part.WRITE, true, amount, things, nanos, kept));
     }
   }
 
   /** Scales what is saved, so that it is no more than {@code most} in all. */
   private static void limit(Map<Part, Double> saved, double most) {
-    double all = saved.values().stream().mapToDouble(Double::doubleValue).sum();
+    double all = sum(saved);
     if (all > most) {
       saved.replaceAll((part, seconds) -> seconds * most / all);
     }
   }
 
-  /** Collection, waits for blocks and waits for a processor shrink with the CPU time and the bytes. */
-  private void addWaits(Map<Part, Double> saved, Stage stage, Optional<ShuffleKind> read) {
+  /**
+   * Collection, waits for blocks and waits for a processor shrink with the CPU time and the bytes.
+   *
+   * @return the seconds of waits for blocks that are saved
+   */
+  private double addWaits(Map<Part, Double> saved, Stage stage, Optional<ShuffleKind> read) {
     TaskTotals totals = stage.totals();
     double cpu = totals.cpuS();
-    double part = cpu <= 0 ? 0 : saved.values().stream().mapToDouble(Double::doubleValue).sum() / cpu;
+    double part = cpu <= 0 ? 0 : sum(saved) / cpu;
     double gc = Math.min(totals.sum(TaskFigure.GC_MS) / MILLIS, Math.max(0, totals.runS() - cpu));
     add(saved, Part.GC, gc * Math.min(1, part * Costs.GC_PER_CPU));
     double fetching = Math.min(totals.sum(TaskFigure.FETCH_WAIT_MS) / MILLIS, Math.max(0, totals.runS() - cpu - gc));
@@ -170,6 +205,7 @@ final class StageEstimator {
     double fewerBytes = read.map(kind -> 1 - byteRatio(kind)).orElse(0.0);
     // Whatever else a task waits for is taken to be a processor, so it shrinks as all tasks' CPU time does.
     add(saved, Part.WAITING, fetching * fewerBytes + idle * part);
+    return fetching * fewerBytes;
   }
 
   private double byteRatio(ShuffleKind kind) {
@@ -181,6 +217,10 @@ final class StageEstimator {
       return zstd ? Costs.SQL_BYTES_ZSTD : Costs.SQL_BYTES;
     }
     return zstd ? Costs.RDD_BYTES_ZSTD : Costs.RDD_BYTES;
+  }
+
+  private static double sum(Map<Part, Double> saved) {
+    return saved.values().stream().mapToDouble(Double::doubleValue).sum();
   }
 
   private static void add(Map<Part, Double> saved, Part part, double seconds) {

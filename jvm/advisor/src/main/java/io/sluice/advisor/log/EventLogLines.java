@@ -57,7 +57,9 @@ public final class EventLogLines {
               : "no event log of Spark: not one of its first " + foreignLines + " lines is an event"));
     }
     return (fault + (skippedLines == 0 ? ""
-        : (fault.isEmpty() ? "" : "; ") + skippedLines + " lines are damaged or too long and were skipped"));
+        : (fault.isEmpty() ? "" : "; ") + skippedLines
+            + (skippedLines == 1 ? " line is damaged or too long and was" : " lines are damaged or too long and were")
+            + " skipped"));
   }
 
   /** Counts a line that its taker could not understand. */

@@ -14,8 +14,8 @@ final class StageParser {
   private static final int NAME_LIMIT = 200;
   /** RDDs, parents and metrics of one stage that are kept; a hostile log may name millions. */
   private static final int MANY = 1_000;
-  private static final Set<String> SHUFFLE_READERS =
-      Set.of("ShuffledRDD", "ShuffledRowRDD", "CoGroupedRDD", "SubtractedRDD");
+  private static final List<String> SHUFFLE_READERS =
+      List.of("ShuffledRDD", "ShuffledRowRDD", "CoGroupedRDD", "SubtractedRDD");
   private static final Set<String> PYTHON = Set.of("PythonRDD", "PairwiseRDD");
 
   private final JsonParser json;
@@ -79,8 +79,10 @@ final class StageParser {
       stage.outputRdd = id[0];
     }
     stage.python |= PYTHON.contains(names[0]);
-    if (SHUFFLE_READERS.contains(names[0]) && stage.inputs.size() < MANY) {
-      stage.inputs.add(new ShuffleInput(names[0], names[1], List.copyOf(parents), partitions[0]));
+    int reader = SHUFFLE_READERS.indexOf(names[0]);
+    if (reader >= 0 && stage.inputs.size() < MANY) {
+      stage.inputs.add(
+          new ShuffleInput(SHUFFLE_READERS.get(reader), names[1], List.copyOf(parents), partitions[0]));
     }
   }
 

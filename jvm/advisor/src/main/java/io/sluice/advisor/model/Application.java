@@ -3,6 +3,7 @@ package io.sluice.advisor.model;
 import io.sluice.advisor.log.LogHealth;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * An application as its event log tells it. Texts are clean: without control characters.
@@ -16,11 +17,11 @@ import java.util.Map;
  * @param executors the most there were at once
  * @param settings Spark's properties
  * @param stages those with tasks, in the order of their numbers and attempts
- * @param stagesLeftOut whether there were more stages than are kept
+ * @param exceeded the limits beyond which something of the log was left out; empty for most logs
  */
 public record Application(String log, String id, String name, String sparkVersion, String javaVersion, long startedMs,
     long endedMs, boolean ended, long cores, long executors, Map<String, String> settings, List<Stage> stages,
-    boolean stagesLeftOut, List<Job> jobs, LogHealth health) {
+    Set<Limit> exceeded, List<Job> jobs, LogHealth health) {
 
   /** The value of a setting of Spark, or Spark's default. */
   public String setting(String key, String otherwise) {

@@ -32,10 +32,6 @@ public final class JobStart {
     return submittedMs;
   }
 
-  String group() {
-    return group;
-  }
-
   long execution() {
     return execution;
   }
@@ -44,7 +40,7 @@ public final class JobStart {
     queryStartedMs = time;
   }
 
-  Job job(long endedMs, String sharedGroup) {
-    return new Job(id, submittedMs, endedMs, queryStartedMs, sharedGroup);
+  Job job(long endedMs) {
+    return new Job(id, submittedMs, endedMs, queryStartedMs, group);
   }
 }

@@ -49,6 +49,10 @@ public final class Stage {
     sortMs += millis;
   }
 
+  int parentsInAll() {
+    return StageInfo.parentsInAll(parents, inputs);
+  }
+
   public int id() {
     return id;
   }

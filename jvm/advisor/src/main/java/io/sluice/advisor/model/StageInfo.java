@@ -20,4 +20,13 @@ public final class StageInfo {
   public final List<Integer> parents = new ArrayList<>();
   public final List<ShuffleInput> inputs = new ArrayList<>();
   public final List<SqlMetric> metrics = new ArrayList<>();
+
+  /** Parents of the stage and of its inputs, with a place for each input. */
+  int parentsInAll() {
+    return parentsInAll(parents, inputs);
+  }
+
+  static int parentsInAll(List<Integer> parents, List<ShuffleInput> inputs) {
+    return parents.size() + inputs.stream().mapToInt(input -> 1 + input.parents().size()).sum();
+  }
 }

@@ -1,6 +1,7 @@
 package io.sluice.advisor.report;
 
 import io.sluice.advisor.estimate.ApplicationEstimate;
+import io.sluice.advisor.estimate.ShuffleEstimate;
 import io.sluice.advisor.estimate.StageEstimate;
 import java.util.Comparator;
 import java.util.List;
@@ -22,6 +23,17 @@ public record AdviceReport(String version, List<ApplicationEstimate> application
             .thenComparing(Comparator.comparingDouble((StageEstimate stage) -> stage.stage().totals().runS())
                 .reversed()))
         .limit(limit).collect(Collectors.toList());
+  }
+
+  /** The shuffles that save the most, those first; at most {@code limit}. */
+  static List<ShuffleEstimate> shuffles(ApplicationEstimate application, int limit) {
+    return application.shuffles().stream().sorted(ShuffleEstimate.bySaving()).limit(limit)
+        .collect(Collectors.toList());
+  }
+
+  /** Numbers of the stages that read a shuffle. */
+  static String readers(ShuffleEstimate shuffle) {
+    return shuffle.savedReadingS().keySet().stream().map(String::valueOf).collect(Collectors.joining(", "));
   }
 
   /** A title for an application, whatever its log says of it. */

@@ -3,6 +3,8 @@ package io.sluice.advisor.report;
 import io.sluice.advisor.estimate.Advice;
 import io.sluice.advisor.estimate.ApplicationEstimate;
 import io.sluice.advisor.estimate.Part;
+import io.sluice.advisor.estimate.ShuffleEstimate;
+import io.sluice.advisor.estimate.ShuffleKind;
 import io.sluice.advisor.estimate.StageEstimate;
 import io.sluice.advisor.model.TaskFigure;
 import java.io.IOException;
@@ -12,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The report as one page, for people who have never heard of Sluice. It refers to nothing outside itself and has no
@@ -20,6 +23,10 @@ import java.util.Map;
 public final class HtmlReport {
   /** Rows of a table of stages; a page with all of a large application would be of no use. */
   private static final int STAGES = 100;
+
+  /** Titles of columns whose cells are text. */
+  private static final Set<String> NAMES = Set.of("application", "part", "because", "name", "what it does", "saved by",
+      "how sure", "read by stages", "moves");
 
   private final StringBuilder out = new StringBuilder();
 
@@ -66,7 +73,7 @@ public final class HtmlReport {
       cell(Words.time(estimate.beforeS()));
       cell(known ? Words.time(estimate.afterS()) : "");
       cell(known ? Words.times(estimate.speedup()) : "");
-      cell(known ? estimate.confidence().level().word() : "on Sluice already");
+      opening(known ? estimate.confidence().level().word() : "on Sluice already", List.of());
       out.append("</tr>\n");
     }
     out.append("</table></div>\n");
@@ -85,6 +92,7 @@ public final class HtmlReport {
     settings(advice);
     if (!estimate.onSluice()) {
       stages(estimate);
+      shuffles(estimate);
     }
   }
 
@@ -149,7 +157,7 @@ public final class HtmlReport {
     out.append("<details").append(stages.size() <= STAGES / 10 ? " open" : "")
         .append("><summary>Stages with shuffles</summary>\n<div class=\"scroll\"><table>\n");
     header("stage", "name", "what it does", "tasks", "task time", "with Sluice", "records written", "bytes written",
-        "with Sluice", "saved by");
+        "with Sluice", "saved by", "how sure");
     for (StageEstimate stage : stages) {
       stage(stage);
     }
@@ -176,8 +184,60 @@ public final class HtmlReport {
     StringBuilder saved = new StringBuilder();
     each.savedS().forEach((part, seconds) -> saved.append(saved.length() == 0 ? "" : ", ").append(part.title())
         .append(' ').append(Words.time(seconds)));
-    out.append("<td class=\"name\">").append(saved.length() == 0 ? "no gain" : escaped(saved.toString()))
-        .append("</td></tr>\n");
+    opening(saved.length() == 0 ? "no gain" : saved.toString(), each.reasons());
+    opening(each.confidence().level().word(), each.confidence().doubts());
+    out.append("</tr>\n");
+  }
+
+  private void shuffles(ApplicationEstimate estimate) {
+    List<ShuffleEstimate> shuffles = AdviceReport.shuffles(estimate, STAGES);
+    if (shuffles.isEmpty()) {
+      return;
+    }
+    out.append("<details").append(shuffles.size() <= STAGES / 10 ? " open" : "")
+        .append("><summary>Shuffles</summary>\n");
+    paragraph("", "What is saved where a shuffle is written, and where its blocks are read, sorted and combined. Of a "
+        + "stage that reads several shuffles, each has the part that goes with its bytes.");
+    out.append("<div class=\"scroll\"><table>\n");
+    header("written by stage", "read by stages", "moves", "partitions", "bytes", "with Sluice", "saved writing",
+        "saved reading", "how sure");
+    for (ShuffleEstimate shuffle : shuffles) {
+      shuffle(shuffle);
+    }
+    out.append("</table></div>\n");
+    if (estimate.shuffles().size() > shuffles.size()) {
+      paragraph("weak", "The first " + shuffles.size() + " of " + estimate.shuffles().size() + ", by what they save.");
+    }
+    out.append("</details>\n");
+  }
+
+  private void shuffle(ShuffleEstimate shuffle) {
+    StageEstimate writer = shuffle.writer();
+    out.append("<tr>");
+    cell(Integer.toString(writer.stage().id()));
+    out.append("<td class=\"name\">").append(escaped(AdviceReport.readers(shuffle)))
+        .append("</td><td class=\"name\">").append(escaped(writer.written().map(ShuffleKind::title).orElse("")))
+        .append("</td>");
+    cell(writer.partitions() > 0 ? Words.count(writer.partitions()) : "");
+    cell(Words.bytes(writer.stage().totals().sum(TaskFigure.WRITTEN_BYTES)));
+    cell(Words.bytes(writer.bytesWritten()));
+    cell(Words.time(shuffle.savedWritingS()));
+    cell(Words.time(shuffle.savedInAllS() - shuffle.savedWritingS()));
+    opening(shuffle.confidence().level().word(), shuffle.confidence().doubts());
+    out.append("</tr>\n");
+  }
+
+  /** A cell of a table that opens to sentences; without any, its text alone. */
+  private void opening(String text, List<String> sentences) {
+    out.append("<td class=\"name\">");
+    if (sentences.isEmpty()) {
+      out.append(escaped(text));
+    } else {
+      out.append("<details><summary>").append(escaped(text)).append("</summary><ul>");
+      sentences.forEach(sentence -> out.append("<li>").append(escaped(sentence)).append("</li>"));
+      out.append("</ul></details>");
+    }
+    out.append("</td>");
   }
 
   private void problems(List<String> problems) {
@@ -193,6 +253,10 @@ public final class HtmlReport {
         + "shuffles and read from them, the time of sorts, of garbage collection and of waiting. Sluice's saving is a "
         + "constant for each row and each byte, measured on both engines with Sluice's own benchmarks; it is never "
         + "more than a part of the CPU that the stage took. Collection and waiting shrink with it.");
+    paragraph("",
+        "A stage's cell 'saved by' opens to the terms of its sum, and 'how sure' to the reasons why a stage or "
+            + "a shuffle is no surer; what is unsure about a whole log is said with its application and counts for "
+            + "each of its stages too.");
     paragraph("", "The time by the clock follows: while stages ran, it shrinks as their task time does; while none "
         + "ran, it stays. Your processors may be faster or slower than the one on which the constants were measured, "
         + "and your rows larger or smaller: that is why a range is given. To know, run the job twice.");
@@ -201,7 +265,7 @@ public final class HtmlReport {
   private void header(String... titles) {
     out.append("<tr>");
     for (String title : titles) {
-      boolean name = List.of("application", "part", "because", "name", "what it does", "saved by").contains(title);
+      boolean name = NAMES.contains(title);
       out.append(name ? "<th class=\"name\">" : "<th>").append(escaped(title)).append("</th>");
     }
     out.append("</tr>\n");

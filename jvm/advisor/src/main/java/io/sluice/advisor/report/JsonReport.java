@@ -3,7 +3,9 @@ package io.sluice.advisor.report;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.sluice.advisor.estimate.Advice;
 import io.sluice.advisor.estimate.ApplicationEstimate;
+import io.sluice.advisor.estimate.Confidence;
 import io.sluice.advisor.estimate.Part;
+import io.sluice.advisor.estimate.ShuffleEstimate;
 import io.sluice.advisor.estimate.ShuffleKind;
 import io.sluice.advisor.estimate.StageEstimate;
 import io.sluice.advisor.log.JsonFields;
@@ -11,8 +13,7 @@ import io.sluice.advisor.log.LogHealth;
 import io.sluice.advisor.model.Stage;
 import io.sluice.advisor.model.TaskFigure;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,14 +28,12 @@ public final class JsonReport {
     this.json = json;
   }
 
-  public static String render(AdviceReport report) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JsonFields.FACTORY.createGenerator(text).useDefaultPrettyPrinter()) {
+  /** Writes the report in UTF-8, stage by stage: that of a large application is larger than its estimate. */
+  public static void write(AdviceReport report, OutputStream out) throws IOException {
+    try (JsonGenerator json = JsonFields.FACTORY.createGenerator(out).useDefaultPrettyPrinter()) {
       new JsonReport(json).report(report);
-    } catch (IOException e) {
-      throw new UncheckedIOException("text in memory cannot be written", e);
+      json.writeRaw('\n');
     }
-    return text.append('\n').toString();
   }
 
   private void report(AdviceReport report) throws IOException {
@@ -61,7 +60,7 @@ public final class JsonReport {
     json.writeNumberField("cores", estimate.application().cores());
     json.writeBooleanField("on_sluice", estimate.onSluice());
     prediction(estimate);
-    texts("doubts", estimate.confidence().doubts());
+    confidence(estimate.confidence());
     json.writeStringField("advice", advice.verdict());
     texts("no_gain", advice.noGain());
     json.writeObjectFieldStart("settings");
@@ -91,7 +90,11 @@ public final class JsonReport {
     json.writeEndObject();
     json.writeNumberField("shuffle_write_bytes", estimate.bytesBefore());
     json.writeNumberField("shuffle_write_bytes_with_sluice", estimate.bytesAfter());
-    json.writeStringField("confidence", estimate.confidence().level().word());
+  }
+
+  private void confidence(Confidence confidence) throws IOException {
+    json.writeStringField("confidence", confidence.level().word());
+    texts("doubts", confidence.doubts());
   }
 
   private void health(LogHealth health) throws IOException {
@@ -124,6 +127,8 @@ public final class JsonReport {
       kind("reads", each.read().orElse(null));
       json.writeNumberField("read_records", stage.totals().sum(TaskFigure.READ_RECORDS));
       json.writeNumberField("read_bytes", stage.totals().readBytes());
+      confidence(each.confidence());
+      texts("reasons", each.reasons());
       json.writeEndObject();
     }
     json.writeEndArray();
@@ -132,29 +137,40 @@ public final class JsonReport {
   /** A shuffle by the stage that writes it. */
   private void shuffles(ApplicationEstimate estimate) throws IOException {
     json.writeArrayFieldStart("shuffles");
-    for (StageEstimate each : estimate.stages()) {
-      if (each.written().isPresent()) {
-        json.writeStartObject();
-        json.writeNumberField("written_by_stage", each.stage().id());
-        json.writeNumberField("attempt", each.stage().attempt());
-        json.writeArrayFieldStart("read_by_stages");
-        for (int reader : each.readers()) {
-          json.writeNumber(reader);
-        }
-        json.writeEndArray();
-        kind("moves", each.written().get());
-        if (each.stage().exchange() != null) {
-          json.writeStringField("partitioning",
-              each.stage().exchange().partitioning().name().toLowerCase(Locale.ROOT));
-        }
-        json.writeNumberField("partitions", each.partitions());
-        json.writeNumberField("records", each.stage().totals().sum(TaskFigure.WRITTEN_RECORDS));
-        json.writeNumberField("bytes", each.stage().totals().sum(TaskFigure.WRITTEN_BYTES));
-        json.writeNumberField("bytes_with_sluice", each.bytesWritten());
-        json.writeEndObject();
-      }
+    for (ShuffleEstimate shuffle : estimate.shuffles()) {
+      json.writeStartObject();
+      shuffle(shuffle);
+      json.writeEndObject();
     }
     json.writeEndArray();
+  }
+
+  private void shuffle(ShuffleEstimate shuffle) throws IOException {
+    StageEstimate each = shuffle.writer();
+    json.writeNumberField("written_by_stage", each.stage().id());
+    json.writeNumberField("attempt", each.stage().attempt());
+    json.writeArrayFieldStart("read_by_stages");
+    for (int reader : each.readers()) {
+      json.writeNumber(reader);
+    }
+    json.writeEndArray();
+    kind("moves", each.written().get());
+    if (each.stage().exchange() != null) {
+      json.writeStringField("partitioning",
+          each.stage().exchange().partitioning().name().toLowerCase(Locale.ROOT));
+    }
+    json.writeNumberField("partitions", each.partitions());
+    json.writeNumberField("records", each.stage().totals().sum(TaskFigure.WRITTEN_RECORDS));
+    json.writeNumberField("bytes", each.stage().totals().sum(TaskFigure.WRITTEN_BYTES));
+    json.writeNumberField("bytes_with_sluice", each.bytesWritten());
+    number("saved_task_s", shuffle.savedInAllS());
+    number("saved_writing_s", shuffle.savedWritingS());
+    json.writeObjectFieldStart("saved_reading_s_by_stage");
+    for (Map.Entry<Integer, Double> reader : shuffle.savedReadingS().entrySet()) {
+      number(reader.getKey().toString(), reader.getValue());
+    }
+    json.writeEndObject();
+    confidence(shuffle.confidence());
   }
 
   private void kind(String field, ShuffleKind kind) throws IOException {

@@ -3,6 +3,8 @@ package io.sluice.advisor.report;
 import io.sluice.advisor.estimate.Advice;
 import io.sluice.advisor.estimate.ApplicationEstimate;
 import io.sluice.advisor.estimate.Part;
+import io.sluice.advisor.estimate.ShuffleEstimate;
+import io.sluice.advisor.estimate.ShuffleKind;
 import io.sluice.advisor.estimate.StageEstimate;
 import io.sluice.advisor.model.TaskFigure;
 import java.util.List;
@@ -13,7 +15,7 @@ import java.util.Map;
 public final class TextReport {
   private static final int WIDTH = 120;
   private static final int STAGES = 12;
-  private static final int NAME = 34;
+  private static final int NAME = 30;
   private static final int TITLE = 62;
   private static final int LABEL = 14;
 
@@ -96,21 +98,50 @@ public final class TextReport {
     if (stages.isEmpty()) {
       return;
     }
-    String row = "  %5s %-" + NAME + "s %6s %9s %9s  %9s %9s  %s";
+    String row = "  %5s %-" + NAME + "s %6s %9s %9s  %9s %9s  %-4s %s";
     line("");
-    line(String.format(Locale.ROOT, row, "stage", "name", "tasks", "task time", "Sluice", "written", "Sluice", "why"));
+    line(String.format(Locale.ROOT, row, "stage", "name", "tasks", "task time", "Sluice", "written", "Sluice", "sure",
+        "why"));
     for (StageEstimate stage : stages) {
       long written = stage.stage().totals().sum(TaskFigure.WRITTEN_BYTES);
       line(Words.cut(String.format(Locale.ROOT, row, stage.stage().id(), Words.cut(stage.stage().name(), NAME),
           Words.count(stage.stage().totals().tasks()), Words.time(stage.stage().totals().runS()),
           Words.time(stage.runS()), written > 0 ? Words.bytes(written) : "",
-          written > 0 ? Words.bytes(stage.bytesWritten()) : "", why(stage)), WIDTH));
+          written > 0 ? Words.bytes(stage.bytesWritten()) : "", stage.confidence().level().word(), why(stage)),
+          WIDTH));
     }
-    long more = estimate.stages().stream().filter(StageEstimate::shuffles).count() - stages.size();
-    if (more > 0) {
-      line("        and " + Words.count(more) + " more stages with shuffles (--json has all)");
-    }
+    more(estimate.stages().stream().filter(StageEstimate::shuffles).count() - stages.size(), "stages with shuffles");
+    shuffles(estimate);
     line("");
+  }
+
+  private void shuffles(ApplicationEstimate estimate) {
+    List<ShuffleEstimate> shuffles = AdviceReport.shuffles(estimate, STAGES);
+    if (shuffles.isEmpty()) {
+      return;
+    }
+    String row = "  %8s %-14s %-17s %10s %9s %9s %9s %9s  %s";
+    line("");
+    line(String.format(Locale.ROOT, row, "shuffle", "read", "", "", "", "", "saved", "saved", ""));
+    line(String.format(Locale.ROOT, row, "of stage", "by stages", "moves", "partitions", "written", "Sluice", "writing",
+        "reading", "how sure"));
+    for (ShuffleEstimate shuffle : shuffles) {
+      StageEstimate writer = shuffle.writer();
+      line(Words.cut(String.format(Locale.ROOT, row, writer.stage().id(),
+          Words.cut(AdviceReport.readers(shuffle), 14), writer.written().map(ShuffleKind::title).orElse(""),
+          writer.partitions() > 0 ? Words.count(writer.partitions()) : "",
+          Words.bytes(writer.stage().totals().sum(TaskFigure.WRITTEN_BYTES)), Words.bytes(writer.bytesWritten()),
+          Words.time(shuffle.savedWritingS()), Words.time(shuffle.savedInAllS() - shuffle.savedWritingS()),
+          shuffle.confidence().level().word()), WIDTH));
+    }
+    more(estimate.shuffles().size() - shuffles.size(), "shuffles");
+    paragraph("", 2, "Why each is no surer, and how it was computed, is in the page (--html) and the JSON.");
+  }
+
+  private void more(long more, String things) {
+    if (more > 0) {
+      line("        and " + Words.count(more) + " more " + things + " (--json has all)");
+    }
   }
 
   /** The two parts that save the most. */

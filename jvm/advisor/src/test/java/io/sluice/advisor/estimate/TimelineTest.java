@@ -59,8 +59,8 @@ class TimelineTest {
     List<StageEstimate> estimates = new ArrayList<>();
     for (Stage stage : EventLogReader.read(new EventLog(file, List.of(file), true), count -> {}).stages()) {
       double saved = spans[stage.id()][2];
-      estimates.add(new StageEstimate(stage, saved > 0 ? Map.of(Part.WRITE, saved) : Map.of(), Optional.empty(),
-          Optional.empty(), 0, 0, Set.of()));
+      estimates.add(new StageEstimate(stage, saved > 0 ? Map.of(Part.WRITE, saved) : Map.of(), saved, List.of(),
+          new Confidence(Confidence.Level.HIGH, List.of()), Optional.empty(), Optional.empty(), 0, 0, Set.of()));
     }
     return estimates;
   }

@@ -4,13 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -57,6 +60,28 @@ class EventLogLinesTest {
     String tooLong = "{\"Event\":\"A\",\"x\":\"" + "y".repeat(65 << 20) + "\"}\n";
     assertEquals("2 lines are damaged or too long and were skipped", read(A + "not json\n" + tooLong + A));
     assertEquals(2, taken.size());
+  }
+
+  /** Packed, so that the file is small: parts of a line are packed one by one. */
+  @Test
+  void aLineOfAGigabyteIsSkippedAndWhatFollowsIsTaken() throws Exception {
+    ByteArrayOutputStream file = new ByteArrayOutputStream();
+    file.write(gzip(A + "{\"Event\":\"A\",\"x\":\""));
+    byte[] part = gzip("y".repeat(1 << 24));
+    for (int written = 0; written < 64; written++) {
+      file.write(part);
+    }
+    file.write(gzip("\"}\n" + A));
+    assertEquals("1 line is damaged or too long and was skipped", read(file.toByteArray()));
+    assertEquals(List.of(A.trim(), A.trim()), taken);
+  }
+
+  private static byte[] gzip(String text) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (OutputStream gzip = new GZIPOutputStream(packed)) {
+      gzip.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    return packed.toByteArray();
   }
 
   @Test

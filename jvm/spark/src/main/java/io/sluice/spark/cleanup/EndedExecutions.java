@@ -26,7 +26,7 @@ public final class EndedExecutions extends SparkListener {
    */
   private static final Set<String> ACTIONS_WITH_OWN_PLAN = Set.of("count", "head", "tail", "isEmpty");
   /** Actions whose result reads the shuffles after the execution has ended. */
-  private static final Set<String> ACTIONS_READ_LATER = Set.of("toLocalIterator", "checkpoint", "localCheckpoint");
+  static final Set<String> ACTIONS_READ_LATER = Set.of("toLocalIterator", "checkpoint", "localCheckpoint");
 
   private final IntFunction<SqlCleanup> wanted;
   private final LongFunction<Set<Integer>> shufflesMade;

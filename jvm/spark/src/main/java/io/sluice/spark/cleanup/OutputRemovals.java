@@ -4,10 +4,13 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * On the driver: the last removals of shuffles, numbered, for executors to ask for those that they have not seen.
- * Bounded: an executor that has missed some keeps the outputs until Spark's cleaner removes the shuffle. Any thread.
+ * On the driver: the last removals of shuffles, and the last shuffles that decommissioned executors need not move,
+ * numbered, for executors to ask for those that they have not seen. Bounded: an executor that has missed some keeps the
+ * outputs until Spark's cleaner removes the shuffle, or moves them. Any thread.
  */
 public final class OutputRemovals {
+  /** In the place of a last map id: nothing is removed, but the shuffle is not moved. */
+  static final long UNMOVED = Long.MIN_VALUE;
   /** 160 KB of an answer. */
   private static final int MOST = 10_000;
 
@@ -15,7 +18,16 @@ public final class OutputRemovals {
   private long count;
 
   /** Adds a removal. */
-  public synchronized void add(int shuffleId, long lastMapId) {
+  public void add(int shuffleId, long lastMapId) {
+    addEntry(shuffleId, lastMapId);
+  }
+
+  /** Adds a shuffle that executors do not move when they are decommissioned. */
+  public void addUnmoved(int shuffleId) {
+    addEntry(shuffleId, UNMOVED);
+  }
+
+  private synchronized void addEntry(int shuffleId, long lastMapId) {
     last.addLast(new long[] {shuffleId, lastMapId});
     count++;
     if (last.size() > MOST) {
@@ -25,7 +37,8 @@ public final class OutputRemovals {
 
   /**
    * The removals from number {@code from} on, as an array that every executor can read, also one whose message threads
-   * cannot load Sluice's classes: the number from which to ask next, then shuffle id and last map id of each removal.
+   * cannot load Sluice's classes: the number from which to ask next, then shuffle id and last map id of each removal,
+   * or {@link #UNMOVED}.
    */
   public synchronized long[] since(long from) {
     int wanted = (int) Math.max(0, Math.min(last.size(), count - from));

@@ -1,17 +1,19 @@
 package io.sluice.spark.cleanup;
 
 import io.sluice.spark.concurrent.Poll;
+import java.util.function.IntConsumer;
 
 /**
  * On an executor: asks the driver every two seconds which shuffles have been removed, and removes their map outputs
- * here. Spark's own message to remove a shuffle is not used: it makes the driver forget the shuffle, and when an output
- * of a forgotten shuffle comes, the scheduler stops the application.
+ * here, and which need not be moved. Spark's own message to remove a shuffle is not used: it makes the driver forget
+ * the shuffle, and when an output of a forgotten shuffle comes, the scheduler stops the application.
  */
 public final class RemovalPoll implements AutoCloseable {
   private static final long PERIOD_MILLIS = 2_000;
 
   private final Driver driver;
   private final OutputRemoval removal;
+  private final IntConsumer unmoved;
   private final Poll poll;
   private long next;
 
@@ -22,17 +24,22 @@ public final class RemovalPoll implements AutoCloseable {
     Object ask(Object message) throws Exception;
   }
 
-  private RemovalPoll(Driver driver, OutputRemoval removal) {
+  private RemovalPoll(Driver driver, OutputRemoval removal, IntConsumer unmoved) {
     this.driver = driver;
     this.removal = removal;
+    this.unmoved = unmoved;
     this.poll = Poll.start("sluice-cleanup", PERIOD_MILLIS, this::exchange,
         "Shuffles of ended SQL executions stay on this executor until Spark's cleaner removes them: the driver could "
             + "not be asked, or a removal failed");
   }
 
-  /** Starts it. */
-  public static RemovalPoll start(Driver driver, OutputRemoval removal) {
-    return new RemovalPoll(driver, removal);
+  /**
+   * Starts it.
+   *
+   * @param unmoved gets the ids of shuffles that this executor does not move when it is decommissioned
+   */
+  public static RemovalPoll start(Driver driver, OutputRemoval removal, IntConsumer unmoved) {
+    return new RemovalPoll(driver, removal, unmoved);
   }
 
   /** Asks once, and does what an answer of {@link OutputRemovals#since} says. */
@@ -40,7 +47,11 @@ public final class RemovalPoll implements AutoCloseable {
     long[] answer = (long[]) driver.ask(new RemovalRequest(next));
     next = answer[0];
     for (int i = 1; i + 1 < answer.length; i += 2) {
-      removal.remove((int) answer[i], answer[i + 1]);
+      if (answer[i + 1] == OutputRemovals.UNMOVED) {
+        unmoved.accept((int) answer[i]);
+      } else {
+        removal.remove((int) answer[i], answer[i + 1]);
+      }
     }
   }
 

@@ -10,5 +10,8 @@
  * </pre>
  *
  * <p>In local mode {@code EndedExecutions} removes the outputs itself.
+ *
+ * <p>By the same way {@code UnmovedShuffles} tells executors which shuffles they need not move when they are
+ * decommissioned (Spark 4's {@code spark.sql.shuffleDependency.skipMigration.enabled}).
  */
 package io.sluice.spark.cleanup;

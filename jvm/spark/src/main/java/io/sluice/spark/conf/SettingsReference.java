@@ -70,6 +70,10 @@ public final class SettingsReference {
       checksum files |
       | `spark.shuffle.sync` | data files are forced to the disk before they are committed |
       | `spark.memory.offHeap.enabled`, `.size` | block memory is taken from Spark's off-heap execution memory |
+      | `spark.sql.shuffleDependency.skipMigration.enabled` (Spark 4, for Spark Connect) | a decommissioned \
+      executor does not move outputs of SQL executions that have ended without a failure; each executor learns that \
+      within a few seconds, if `spark.decommission.enabled` and `spark.storage.decommission.enabled` are set. Spark by \
+      itself moves them in a cluster all the same |
       | `spark.local.dir` | where spill files and map outputs are written |
       | `spark.sql.shuffle.orderIndependentChecksum.enabled` | row checksums are kept as Spark's own writers keep them |
       | `spark.io.encryption.enabled`, `.keySizeBits`, `.keygen.algorithm` | frames are encrypted and authenticated \

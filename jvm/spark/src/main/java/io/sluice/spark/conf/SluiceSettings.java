@@ -97,7 +97,9 @@ public final class SluiceSettings {
           + "executors learn each other's addresses. Blocks that are read one-sidedly take about "
           + "spark.reducer.maxSizeInFlight per task of memory outside the Java heap, and never more than three times "
           + "that; Spark's block transfer would take as much of Netty's memory. Blocks that do not fit within this "
-          + "limit are fetched by netty.");
+          + "limit wait for memory, shared fairly among the executors that are read; a block that has waited for a "
+          + "tenth of spark.sluice.transport.timeout, or while nothing came free for 20 ms, or that would take more "
+          + "than a 64th of the limit and does not fit, is fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_TIMEOUT = Setting.millis(
       "spark.sluice.transport.timeout", "20s", "100ms", "1h",
@@ -108,8 +110,9 @@ public final class SluiceSettings {
   public static final Setting<Long> TRANSPORT_RETRY_DELAY = Setting.millis(
       "spark.sluice.transport.retryDelay", "30s", "100ms", "1h",
       "How long blocks of an executor that could not be read one-sidedly are fetched by netty before it is connected "
-          + "again. Each failed attempt doubles the delay, up to 16 times this value. During an attempt its blocks are "
-          + "still fetched by netty.");
+          + "again. Each failed attempt doubles the delay, up to 16 times this value. Each delay is longer by a random "
+          + "part of up to half of it, so that executors that have all lost each other do not all connect again at "
+          + "once. During an attempt the blocks are still fetched by netty.");
 
   public static final Setting<Long> TRANSPORT_MAX_CONNECTIONS = Setting.count(
       "spark.sluice.transport.maxConnections", "1024", 1, 65_536,

@@ -1,8 +1,10 @@
 package io.sluice.spark.events;
 
 import io.sluice.spark.metrics.TaskFigures;
+import java.util.function.BiConsumer;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,13 +19,20 @@ public final class ApplicationEvents {
   public static final String QUEUE = "sluice";
 
   private final boolean wanted;
+  private final BiConsumer<SparkContext, SparkListenerEvent> bus;
   private boolean failed;
   /** Null before the first shuffle. */
   private TaskFigures figures;
 
   /** @param wanted whether anything is posted at all */
   public ApplicationEvents(boolean wanted) {
+    this(wanted, (context, event) -> context.listenerBus().post(event));
+  }
+
+  /** @param bus posts an event of an application */
+  ApplicationEvents(boolean wanted, BiConsumer<SparkContext, SparkListenerEvent> bus) {
     this.wanted = wanted;
+    this.bus = bus;
   }
 
   /**
@@ -37,7 +46,7 @@ public final class ApplicationEvents {
       int shuffleId, ShuffleDependency<?, ?, ?> dependency, String path, String reason, String reasonText) {
     guarded(() -> {
       SparkContext context = dependency.rdd().context();
-      context.listenerBus().post(ShuffleRegistered.of(shuffleId, path, reason, reasonText,
+      bus.accept(context, ShuffleRegistered.of(shuffleId, path, reason, reasonText,
           dependency.partitioner().numPartitions(), execution(context)).of(dependency.rdd().id()));
     });
   }
@@ -55,7 +64,7 @@ public final class ApplicationEvents {
         SparkContext context = dependency.rdd().context();
         TaskFigures fresh = new TaskFigures();
         context.register(fresh);
-        context.listenerBus().addToQueue(new SummaryListener(fresh, context.listenerBus()::post), QUEUE);
+        context.listenerBus().addToQueue(new SummaryListener(fresh, event -> bus.accept(context, event)), QUEUE);
         figures = fresh;
       });
     }

@@ -3,17 +3,17 @@ package io.sluice.spark.events;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
  * Memory, cache and one-sided reads of one executor, as one of its tasks left them when it ended: gauges, and counters
  * since the executor started. Moves of map outputs from memory to the disk are {@code cache.moves} and
- * {@code cache.movedBytes}. A later event replaces an earlier one of the same executor.
+ * {@code cache.movedBytes}, those back {@code cache.returns} and {@code cache.returnedBytes}. A later event replaces an
+ * earlier one of the same executor.
  */
 public final class ExecutorFigures extends SluiceEvent {
-  /** So that an event has at most a kilobyte. */
-  private static final int MOST_FIGURES = 22;
+  /** Of the figures, so that an event has at most a kilobyte. */
+  private static final int MOST_BYTES = 905;
 
   private final String executorId;
   private final Map<String, Long> figures;
@@ -26,15 +26,14 @@ public final class ExecutorFigures extends SluiceEvent {
     this.figures = figures == null ? Collections.emptyMap() : figures;
   }
 
-  /** @param figures by the ids of their metrics, without zeros; of many, the first are kept */
+  /**
+   * An event of this version of Sluice.
+   *
+   * @param figures by the ids of their metrics, without zeros; what an executor reports fits, and of more the first are
+   *     kept
+   */
   public static ExecutorFigures of(String executorId, Map<String, Long> figures) {
-    Map<String, Long> kept = new LinkedHashMap<>();
-    figures.forEach((id, value) -> {
-      if (kept.size() < MOST_FIGURES) {
-        kept.put(id, value);
-      }
-    });
-    return new ExecutorFigures(VERSION, executorId, kept);
+    return new ExecutorFigures(VERSION, executorId, Figures.parts(figures, MOST_BYTES).get(0));
   }
 
   /** The number that Spark gives the executor. */

@@ -14,10 +14,10 @@ import java.util.List;
  */
 public final class ExecutorLatencies extends SluiceEvent {
   /** So that an event has at most a kilobyte. */
-  private static final int MOST_CHARACTERS = 960;
+  private static final int MOST_BYTES = 960;
   /** Of the event and of each peer without numbers and ids. */
-  private static final int CHARACTERS_AROUND = 160;
-  private static final int CHARACTERS_AROUND_PEER = 80;
+  private static final int BYTES_AROUND = 160;
+  private static final int BYTES_AROUND_PEER = 80;
 
   private final String executorId;
   private final LatencyCounts all;
@@ -35,9 +35,9 @@ public final class ExecutorLatencies extends SluiceEvent {
   /** @param slowest the slowest first; of those for which there is no room, the last are left out */
   public static ExecutorLatencies of(String executorId, LatencyCounts all, List<PeerLatency> slowest) {
     List<PeerLatency> kept = new ArrayList<>();
-    int left = MOST_CHARACTERS - CHARACTERS_AROUND - executorId.length() - characters(all);
+    int left = MOST_BYTES - BYTES_AROUND - Texts.bytes(executorId) - characters(all);
     for (PeerLatency peer : slowest) {
-      left -= CHARACTERS_AROUND_PEER + peer.executorId().length() + characters(peer.blocks());
+      left -= BYTES_AROUND_PEER + Texts.bytes(peer.executorId()) + characters(peer.blocks());
       if (left < 0) {
         break;
       }

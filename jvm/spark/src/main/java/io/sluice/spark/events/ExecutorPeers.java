@@ -13,7 +13,7 @@ import java.util.List;
  */
 public final class ExecutorPeers extends SluiceEvent {
   private static final int MOST_NAMES = 10;
-  private static final int MOST_CHARACTERS = 50;
+  private static final int MOST_ID_BYTES = 50;
 
   private final String executorId;
   private final int announced;
@@ -38,7 +38,7 @@ public final class ExecutorPeers extends SluiceEvent {
       List<String> failedPeers) {
     List<String> kept = new ArrayList<>();
     for (String peer : failedPeers.subList(0, Math.min(MOST_NAMES, failedPeers.size()))) {
-      kept.add(Texts.atMost(MOST_CHARACTERS, peer));
+      kept.add(Texts.atMost(MOST_ID_BYTES, peer));
     }
     return new ExecutorPeers(VERSION, executorId, announced, connected, failed, kept);
   }

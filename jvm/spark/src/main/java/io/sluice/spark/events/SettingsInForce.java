@@ -9,8 +9,9 @@ import java.util.TreeMap;
 /** The settings that an application runs with; posted once, when the driver's plugin starts. */
 public final class SettingsInForce extends SluiceEvent {
   /** Of the settings that the user set: of a value, and of all keys and values together. */
-  private static final int MOST_VALUE_CHARACTERS = 40;
-  private static final int MOST_GIVEN_CHARACTERS = 480;
+  private static final int MOST_VALUE_BYTES = 40;
+  private static final int MOST_GIVEN_BYTES = 430;
+  private static final int MOST_WORD_BYTES = 20;
   /** Quotes, colon and comma around a key and a value. */
   private static final int PUNCTUATION = 6;
 
@@ -60,23 +61,26 @@ public final class SettingsInForce extends SluiceEvent {
   public static SettingsInForce of(String sluiceVersion, boolean enabled, String mode, String[] axes,
       long memoryLimitBytes, boolean offHeap, long cacheLimitBytes, Map<String, String> given) {
     Map<String, String> kept = new TreeMap<>();
-    int left = MOST_GIVEN_CHARACTERS;
+    int left = MOST_GIVEN_BYTES;
     for (Map.Entry<String, String> each : new TreeMap<>(given).entrySet()) {
-      String value = Texts.atMost(MOST_VALUE_CHARACTERS, each.getValue());
-      left -= each.getKey().length() + value.length() + PUNCTUATION;
+      String value = Texts.atMost(MOST_VALUE_BYTES, each.getValue());
+      left -= Texts.bytes(each.getKey()) + Texts.bytes(value) + PUNCTUATION;
       if (left >= 0) {
         kept.put(each.getKey(), value);
       }
     }
-    return new SettingsInForce(VERSION, sluiceVersion, enabled, mode, axes[0], axes[1], axes[2], memoryLimitBytes,
-        offHeap, cacheLimitBytes, kept, null, null);
+    return new SettingsInForce(VERSION, Texts.atMost(MOST_VALUE_BYTES, sluiceVersion), enabled, word(mode),
+        word(axes[0]), word(axes[1]), word(axes[2]), memoryLimitBytes, offHeap, cacheLimitBytes, kept, null, null);
+  }
+
+  private static String word(String text) {
+    return Texts.atMost(MOST_WORD_BYTES, text);
   }
 
   /** The same, with the driver's versions. */
   public SettingsInForce on(String spark, String java) {
     return new SettingsInForce(VERSION, sluiceVersion, enabled, mode, codec, store, transport, memoryLimitBytes,
-        offHeap,
-        cacheLimitBytes, given, Texts.atMost(MOST_VALUE_CHARACTERS, spark), Texts.atMost(MOST_VALUE_CHARACTERS, java));
+        offHeap, cacheLimitBytes, given, Texts.atMost(MOST_VALUE_BYTES, spark), Texts.atMost(MOST_VALUE_BYTES, java));
   }
 
   /** The version of the driver's jar. */

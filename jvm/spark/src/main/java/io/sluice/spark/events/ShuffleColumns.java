@@ -14,6 +14,10 @@ import java.util.List;
 public final class ShuffleColumns extends SluiceEvent {
   /** Fields of one event, one more for the others together; so that it has at most a kilobyte. */
   public static final int MOST_COLUMNS = 7;
+  /** Of the columns; those with very large numbers are fewer. */
+  private static final int MOST_BYTES = 890;
+  /** Of a column without its numbers. */
+  private static final int AROUND_COLUMN = 37;
 
   private final int shuffleId;
   private final int frames;
@@ -30,8 +34,21 @@ public final class ShuffleColumns extends SluiceEvent {
 
   /** @param columns of many, those with the most bytes stay, and the others become one */
   public static ShuffleColumns of(int shuffleId, int frames, List<ColumnBytes> columns) {
-    return new ShuffleColumns(VERSION, shuffleId, frames,
-        ColumnSample.sum(columns, Collections.emptyList(), MOST_COLUMNS));
+    int most = MOST_COLUMNS;
+    List<ColumnBytes> kept = ColumnSample.sum(columns, Collections.emptyList(), most);
+    while (most > 1 && kept.stream().mapToInt(ShuffleColumns::bytes).sum() > MOST_BYTES) {
+      most--;
+      kept = ColumnSample.sum(columns, Collections.emptyList(), most);
+    }
+    return new ShuffleColumns(VERSION, shuffleId, frames, kept);
+  }
+
+  private static int bytes(ColumnBytes column) {
+    int bytes = AROUND_COLUMN + Integer.toString(column.field()).length() + Long.toString(column.rowBytes()).length();
+    for (long encoded : column.toArray()) {
+      bytes += Long.toString(encoded).length() + 1;
+    }
+    return bytes;
   }
 
   /** The number of the shuffle. */

@@ -11,10 +11,16 @@ public final class ShuffleRegistered extends SluiceEvent {
   public static final String RDD_RECORDS = "RDD_RECORDS";
   /** {@link #path}: Spark's own sort shuffle; {@link #reason} says why. */
   public static final String SPARK = "SPARK";
+  /**
+   * {@link #path}: Spark's own writers, in Spark's format, and {@link #reason} says why; executors read the blocks
+   * one-sidedly where they can, as with {@code spark.sluice.mode=RDMA}.
+   */
+  public static final String SPARK_ONE_SIDED = "SPARK_ONE_SIDED";
   /** {@link #sqlExecution} of a shuffle that no SQL execution began. */
   public static final long NO_EXECUTION = -1;
 
-  private static final int MOST_CHARACTERS = 200;
+  private static final int MOST_TEXT_BYTES = 200;
+  private static final int MOST_NAME_BYTES = 50;
 
   private final int shuffleId;
   private final String path;
@@ -43,12 +49,14 @@ public final class ShuffleRegistered extends SluiceEvent {
   /**
    * An event of this version of Sluice.
    *
+   * @param path one of the constants above
    * @param reason the name of the reason for which the shuffle is Spark's; null if it is Sluice's
    * @param reasonText completes the sentence "the shuffle falls back because …"; null likewise
    */
   public static ShuffleRegistered of(
       int shuffleId, String path, String reason, String reasonText, int partitions, long sqlExecution) {
-    return new ShuffleRegistered(VERSION, shuffleId, path, reason, Texts.atMost(MOST_CHARACTERS, reasonText),
+    return new ShuffleRegistered(VERSION, shuffleId, path, Texts.atMost(MOST_NAME_BYTES, reason),
+        Texts.atMost(MOST_TEXT_BYTES, reasonText),
         partitions, sqlExecution, null);
   }
 
@@ -62,7 +70,11 @@ public final class ShuffleRegistered extends SluiceEvent {
     return shuffleId;
   }
 
-  /** {@link #SQL_ROWS}, {@link #RDD_RECORDS} or {@link #SPARK}; later versions may have others. */
+  /**
+   * {@link #SQL_ROWS} or {@link #RDD_RECORDS}: Sluice writes and reads it; {@link #SPARK}: Spark does; {@link
+   * #SPARK_ONE_SIDED}: Spark writes it, and executors read it one-sidedly where they can. Later versions may have
+   * others.
+   */
   public String path() {
     return path;
   }

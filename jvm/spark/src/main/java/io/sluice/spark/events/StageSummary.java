@@ -2,14 +2,20 @@ package io.sluice.spark.events;
 
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 
 /**
  * What the successful tasks of a stage attempt did for one shuffle, which they wrote or read. There may be several of
- * the same stage and shuffle, for tasks that end after the stage; their figures are to be added.
+ * the same stage and shuffle, for tasks that end after the stage and for figures that are too many for one event; they
+ * are to be added.
  */
 public final class StageSummary extends SluiceEvent {
+  /** Of the figures, so that an event has at most a kilobyte. */
+  private static final int MOST_BYTES = 860;
+
   private final int shuffleId;
   private final int stageId;
   private final int stageAttempt;
@@ -27,8 +33,12 @@ public final class StageSummary extends SluiceEvent {
   }
 
   /** @param figures counters by the ids of their metrics ({@code docs/metrics.md}); those that are 0 are left out */
-  public static StageSummary of(int shuffleId, int stageId, int stageAttempt, Map<String, Long> figures) {
-    return new StageSummary(VERSION, shuffleId, stageId, stageAttempt, figures);
+  public static List<StageSummary> of(int shuffleId, int stageId, int stageAttempt, Map<String, Long> figures) {
+    List<StageSummary> events = new ArrayList<>();
+    for (Map<String, Long> part : Figures.parts(figures, MOST_BYTES)) {
+      events.add(new StageSummary(VERSION, shuffleId, stageId, stageAttempt, part));
+    }
+    return events;
   }
 
   /** The number of the shuffle. */

@@ -5,6 +5,7 @@ import io.sluice.spark.metrics.PeerReport;
 import io.sluice.spark.metrics.ShuffleFigures;
 import io.sluice.spark.metrics.TaskFigures;
 import io.sluice.spark.metrics.TaskTimes;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -34,7 +35,7 @@ final class SummaryListener extends SparkListener {
   private static final long FIGURES_DISTANCE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private final TaskFigures figures;
-  private final Consumer<SparkListenerEvent> bus;
+  private final Poster poster;
   private final LongSupplier clockNanos;
   private final Set<Integer> runningStages = new HashSet<>();
   /** Of executors that live. */
@@ -44,8 +45,8 @@ final class SummaryListener extends SparkListener {
 
   private record StageAttempt(int stageId, int attempt) {}
 
-  /** @param peers as they were posted last */
-  private record Posted(int count, long nanos, PeerReport peers) {}
+  /** Peers and fallbacks are as they were posted last. */
+  private record Posted(int count, long nanos, PeerReport peers, Map<String, Long> fallbacks) {}
 
   SummaryListener(TaskFigures figures, Consumer<SparkListenerEvent> bus) {
     this(figures, bus, System::nanoTime);
@@ -53,7 +54,7 @@ final class SummaryListener extends SparkListener {
 
   SummaryListener(TaskFigures figures, Consumer<SparkListenerEvent> bus, LongSupplier clockNanos) {
     this.figures = figures;
-    this.bus = bus;
+    this.poster = new Poster(bus);
     this.clockNanos = clockNanos;
   }
 
@@ -79,7 +80,7 @@ final class SummaryListener extends SparkListener {
     StageAttempt attempt = new StageAttempt(stageId, completed.stageInfo().attemptNumber());
     LongestTasks<TaskTimes> ended = tasks.remove(attempt);
     if (ended != null) {
-      StageTasks.of(stageId, attempt.attempt(), ended.tasks()).forEach(bus::accept);
+      StageTasks.of(stageId, attempt.attempt(), ended.tasks()).forEach(poster::post);
     }
     tasks.keySet().removeIf(each -> each.stageId() == stageId);
   }
@@ -100,18 +101,19 @@ final class SummaryListener extends SparkListener {
     for (ShuffleFigures each : figures.take(wanted)) {
       Map<String, Long> byId = each.byId();
       if (!byId.isEmpty()) {
-        bus.accept(StageSummary.of(each.shuffleId(), each.stageId(), each.stageAttempt(), byId));
+        StageSummary.of(each.shuffleId(), each.stageId(), each.stageAttempt(), byId).forEach(poster::post);
       }
     }
     figures.takeColumns()
-        .forEach(each -> bus.accept(ShuffleColumns.of(each.shuffleId(), each.frames(), each.columns())));
+        .forEach(each -> poster.post(ShuffleColumns.of(each.shuffleId(), each.frames(), each.columns())));
     figures.takeReports().forEach(this::post);
   }
 
   private void post(ExecutorReport report) {
     Posted before = executors.get(report.executorId());
     if (before == null) {
-      bus.accept(ExecutorSelfTest.of(report.executorId(), report.host(), report.nativeCore(), report.selfTest()));
+      poster.post(ExecutorSelfTest.of(report.executorId(), report.host(), report.nativeCore(), report.selfTest())
+          .on(report.javaVersion()));
     }
     long now = clockNanos.getAsLong();
     int count = before == null ? 0 : before.count();
@@ -119,21 +121,24 @@ final class SummaryListener extends SparkListener {
     PeerReport peers = before == null ? PeerReport.NONE : before.peers();
     if (!peers.equals(report.peers()) && (due || peers.failed() != report.peers().failed())) {
       peers = report.peers();
-      bus.accept(ExecutorPeers.of(report.executorId(), peers.announced(), peers.connected(), peers.failed(),
+      poster.post(ExecutorPeers.of(report.executorId(), peers.announced(), peers.connected(), peers.failed(),
           peers.failedIds()));
     }
     if (due) {
-      postFigures(report);
-      executors.put(report.executorId(), new Posted(count + 1, now, peers));
+      postFigures(report, before == null ? Collections.emptyMap() : before.fallbacks());
+      executors.put(report.executorId(), new Posted(count + 1, now, peers, report.fallbacks()));
     } else {
-      executors.put(report.executorId(), new Posted(count, before.nanos(), peers));
+      executors.put(report.executorId(), new Posted(count, before.nanos(), peers, before.fallbacks()));
     }
   }
 
-  private void postFigures(ExecutorReport report) {
-    bus.accept(ExecutorFigures.of(report.executorId(), report.figures()));
+  private void postFigures(ExecutorReport report, Map<String, Long> fallbacksBefore) {
+    poster.post(ExecutorFigures.of(report.executorId(), report.figures()));
+    if (!report.fallbacks().equals(fallbacksBefore)) {
+      poster.post(ExecutorFallbacks.of(report.executorId(), report.fallbacks()));
+    }
     if (report.fetches().all().blocks() > 0) {
-      bus.accept(ExecutorLatencies.of(report.executorId(), report.fetches().all(), report.fetches().peers()));
+      poster.post(ExecutorLatencies.of(report.executorId(), report.fetches().all(), report.fetches().peers()));
     }
   }
 }

@@ -6,6 +6,7 @@ import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.metrics.Counter.Unit;
 import io.sluice.spark.metrics.LatencyHistogram;
 import io.sluice.spark.store.OutputCache;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
@@ -97,7 +98,7 @@ public enum ExecutorGauge {
   RECEIVED("transport.receivedBytes", Unit.BYTES, "blocks received one-sidedly that tasks have not released",
       arena(ArenaFigures::receivedBytes)),
   QUEUED_COMMANDS("transport.queuedCommands", Unit.COUNT,
-      "requests of this executor that the transport's thread has not taken up yet",
+      "requests of this executor and its peers that the transport's thread has not taken up yet, or puts off",
       transport(TransportStatistics::queuedCommands)),
   QUEUED_COMPLETIONS("transport.queuedCompletions", Unit.COUNT,
       "blocks that have arrived or failed and that no thread has taken yet",
@@ -114,6 +115,15 @@ public enum ExecutorGauge {
       transport(TransportStatistics::connectionsClosedIdle)),
   CONNECTIONS_REFUSED("transport.connectionsRefused", Unit.COUNT, "times that there was no room for another connection",
       transport(TransportStatistics::connectionsRefused)),
+  RECEIVE_WAITS("transport.receiveWaits", Unit.COUNT,
+      "times that blocks of an executor had to wait for memory to be received into",
+      transport(TransportStatistics::receiveWaits)),
+  RECEIVE_WAIT_TIME("transport.receiveWaitNanos", Unit.NANOS,
+      "how long they have waited, all together, those that wait now included",
+      transport(TransportStatistics::receiveWaitNanos)),
+  RECEIVE_GIVEN_UP("transport.receiveGivenUp", Unit.COUNT,
+      "blocks left to Netty because there was no memory for them in time",
+      transport(TransportStatistics::receiveGivenUp)),
   DISK_JOBS("transport.diskJobs", Unit.COUNT, "requests of peers that wait for a disk",
       transport(TransportStatistics::diskJobs)),
   REFUSED_MAPPED("transport.refusedMapped", Unit.COUNT,
@@ -165,12 +175,39 @@ public enum ExecutorGauge {
     this.value = value;
   }
 
+  /** A figure of the transport; 0 where there is none. */
+  private record OfTransport(ToLongFunction<TransportStatistics> figure) implements ToLongFunction<ExecutorState> {
+    @Override
+    public long applyAsLong(ExecutorState state) {
+      return state.transportStatistics().map(figure::applyAsLong).orElse(0L);
+    }
+  }
+
+  /** A figure of the arena. */
+  private record OfArena(ToLongFunction<ArenaFigures> figure) implements ToLongFunction<ExecutorState> {
+    @Override
+    public long applyAsLong(ExecutorState state) {
+      return figure.applyAsLong(state.arenaFigures());
+    }
+  }
+
   private static ToLongFunction<ExecutorState> transport(ToLongFunction<TransportStatistics> figure) {
-    return state -> state.transportStatistics().map(figure::applyAsLong).orElse(0L);
+    return new OfTransport(figure);
   }
 
   private static ToLongFunction<ExecutorState> arena(ToLongFunction<ArenaFigures> figure) {
-    return state -> figure.applyAsLong(state.arenaFigures());
+    return new OfArena(figure);
+  }
+
+  /** Which of these figures it shows; empty for none of them. */
+  OptionalLong of(TransportStatistics statistics) {
+    return value instanceof OfTransport shown ? OptionalLong.of(shown.figure().applyAsLong(statistics))
+        : OptionalLong.empty();
+  }
+
+  /** Which of these figures it shows; empty for none of them. */
+  OptionalLong of(ArenaFigures figures) {
+    return value instanceof OfArena shown ? OptionalLong.of(shown.figure().applyAsLong(figures)) : OptionalLong.empty();
   }
 
   private static ToLongFunction<ExecutorState> fetches(ToLongFunction<LatencyHistogram> figure) {

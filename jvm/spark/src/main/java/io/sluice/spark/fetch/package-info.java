@@ -20,6 +20,9 @@
  *       io.sluice.spark.fetch.FetchFailures} and nowhere else; an interrupt or a kill never does.
  * </ul>
  *
+ * <p>A reader of Spark's own format has Spark's fetch iterator for all blocks, which {@link
+ * io.sluice.spark.fetch.CountedBlocks} counts.
+ *
  * <p>Not here: push-merged blocks (such shuffles fall back).
  */
 package io.sluice.spark.fetch;

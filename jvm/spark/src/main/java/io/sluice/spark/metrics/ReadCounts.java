@@ -50,6 +50,11 @@ public final class ReadCounts {
     decodeNanos += nanos;
   }
 
+  /** A record of Spark's format, which has no frames. */
+  public void record() {
+    records++;
+  }
+
   public void localBlock(long bytes) {
     localBlocks++;
     localBytes += bytes;

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.apache.spark.TaskContext;
 import org.apache.spark.util.AccumulatorV2;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,7 +62,15 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     }
   }
 
-  /** Where a task's readers and writers of a shuffle count; what they count is added to {@code ofExecutor} too. */
+  /**
+   * In a task: where its readers and writers of a shuffle count; what they count is added to {@code ofExecutor} too.
+   */
+  public Counters counters(Counters ofExecutor, int shuffleId, TaskContext context) {
+    inTask(context.taskAttemptId());
+    return counters(ofExecutor, shuffleId, context.stageId(), context.stageAttemptNumber());
+  }
+
+  /** The same, for an attempt of a stage. */
   public synchronized Counters counters(Counters ofExecutor, int shuffleId, int stageId, int stageAttempt) {
     for (Counting known : counting) {
       if (known.isFor(shuffleId, stageId, stageAttempt)) {

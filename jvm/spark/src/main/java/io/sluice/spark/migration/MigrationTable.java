@@ -103,7 +103,8 @@ final class MigrationTable {
             "transport.earlyStart")
         .notNeeded(HEARTBEAT, "transport.earlyStart.heartbeatInterval", "transport.earlyStart.heartbeatTimeout")
         .notNeeded("spark.reducer.maxSizeInFlight limits what one task has requested. An executor holds at most three "
-            + "times that per task, and in a container a share of its memory; blocks beyond that come by Netty.",
+            + "times that per task, and in a container a share of its memory; blocks beyond that wait for "
+            + "memory, and come by Netty after a tenth of spark.sluice.transport.timeout.",
             "transport.maxReceiveInflightBytes")
         .notNeeded("There is one transport, UCX, chosen by spark.sluice.transport.", "transport.class")
         .notNeeded(BOUNCE_BUFFERS, "ucx.bounceBuffers.size", "ucx.bounceBuffers.device.count",

@@ -9,7 +9,7 @@ import java.util.Optional;
  * number of such shuffles as a Spark metric under the reason's {@link #metric}.
  */
 public enum FallbackReason {
-  CODEC_SPARK("spark.sluice.codec is spark",
+  CODEC_SPARK("spark.sluice.codec is spark, which mode RDMA includes",
       "Remove spark.sluice.codec, and spark.sluice.mode=RDMA if it is set, if Sluice's format is wanted"),
   RECORDS_DISABLED("it is not of SQL rows and spark.sluice.records.enabled is false",
       "Set spark.sluice.records.enabled=true"),

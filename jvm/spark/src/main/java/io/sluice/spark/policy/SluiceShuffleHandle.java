@@ -49,11 +49,7 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
 
   /** The counters for a reader or writer of this shuffle, which add to {@code ofExecutor}. */
   public Counters counters(Counters ofExecutor, TaskContext context) {
-    if (figures == null) {
-      return ofExecutor;
-    }
-    figures.inTask(context.taskAttemptId());
-    return figures.counters(ofExecutor, shuffleId(), context.stageId(), context.stageAttemptNumber());
+    return figures == null ? ofExecutor : figures.counters(ofExecutor, shuffleId(), context);
   }
 
   /** The metrics of the exchange's node in the SQL plan, to which its writers and readers add; null for none. */

@@ -1,5 +1,6 @@
 package io.sluice.spark.read;
 
+import io.sluice.spark.metrics.ReadCounts;
 import java.io.InputStream;
 import java.util.NoSuchElementException;
 import org.apache.spark.TaskContext;
@@ -19,15 +20,17 @@ final class DeserializedRecords extends AbstractIterator<Tuple2<Object, Object>>
   private final SerializerInstance serializer;
   private final TaskContext context;
   private final ShuffleReadMetricsReporter metrics;
+  private final ReadCounts counts;
   private Iterator<Tuple2<Object, Object>> current;
   private boolean ended;
 
   DeserializedRecords(Iterator<Tuple2<BlockId, InputStream>> blocks, SerializerInstance serializer, TaskContext context,
-      ShuffleReadMetricsReporter metrics) {
+      ShuffleReadMetricsReporter metrics, ReadCounts counts) {
     this.blocks = blocks;
     this.serializer = serializer;
     this.context = context;
     this.metrics = metrics;
+    this.counts = counts;
   }
 
   @Override
@@ -50,6 +53,7 @@ final class DeserializedRecords extends AbstractIterator<Tuple2<Object, Object>>
     }
     Tuple2<Object, Object> record = current.next();
     metrics.incRecordsRead(1);
+    counts.record();
     return record;
   }
 }

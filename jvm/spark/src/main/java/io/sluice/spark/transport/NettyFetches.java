@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * </pre>
  *
  * So the blocks of an executor wait only for threads that its own requests hold, unless several hosts are dead at once.
- * Lines and threads' queue together hold at most one entry per request that Spark's fetch iterators have under way,
- * which they bound. Any thread; Spark is called without a lock.
+ * Lines and threads' queue together hold at most one entry per block that Spark's fetch iterators have under way, which
+ * they bound. Any thread; Spark is called without a lock.
  */
 final class NettyFetches implements AutoCloseable {
   private static final int THREADS = 16;

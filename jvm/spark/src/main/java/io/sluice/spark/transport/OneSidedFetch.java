@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
 /**
  * One request of Spark's fetch iterator, on its way one-sidedly. Each of its blocks is settled once, by the first
  * thread that reports it: as received, and then the listener gets it; or as missed, and then Spark's block transfer is
- * asked for it when all blocks are settled.
+ * asked for it, together with others that were missed ({@link MissedBlocks}).
  *
  * <p>Any thread. The listener is called without a lock.
  */
@@ -109,6 +109,11 @@ final class OneSidedFetch {
 
   synchronized boolean isSettled() {
     return open == 0;
+  }
+
+  /** How many blocks did not arrive and were not handed out yet. */
+  synchronized int missedCount() {
+    return missed.size();
   }
 
   /** The blocks that did not arrive, handed out once; empty when there are none. */

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +42,7 @@ final class PeerTable {
   private final Counters counters;
   private final long retryDelayNanos;
   private final LongSupplier clockNanos;
+  private final DoubleSupplier spread;
   private final Map<String, Peer> peers = new HashMap<>();
   private long nextNumber;
 
@@ -70,12 +72,18 @@ final class PeerTable {
     }
   }
 
-  /** @param clockNanos as {@link System#nanoTime} */
-  PeerTable(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos) {
+  /**
+   * @param clockNanos as {@link System#nanoTime}
+   * @param spread random numbers from 0 to 1: by so many halves of it a delay is longer. When the driver or the network
+   *     pauses, all executors lose all their peers at the same moment; they do not all connect again at the same one.
+   */
+  PeerTable(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos,
+      DoubleSupplier spread) {
     this.transport = transport;
     this.counters = counters;
     this.retryDelayNanos = retryDelayNanos;
     this.clockNanos = clockNanos;
+    this.spread = spread;
   }
 
   /** An executor announced its address. */
@@ -176,7 +184,8 @@ final class PeerTable {
   }
 
   private void fail(String executorId, Peer peer, String reason) {
-    long delayNanos = retryDelayNanos << Math.min(peer.failures, MAX_DOUBLINGS);
+    long leastNanos = retryDelayNanos << Math.min(peer.failures, MAX_DOUBLINGS);
+    long delayNanos = leastNanos + (long) (leastNanos / 2 * spread.getAsDouble());
     peer.state = State.RESTING;
     peer.failures++;
     peer.retryAtNanos = clockNanos.getAsLong() + delayNanos;

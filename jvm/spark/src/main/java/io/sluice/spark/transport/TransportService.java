@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.slf4j.Logger;
@@ -42,6 +44,8 @@ public final class TransportService implements AutoCloseable {
   private final PeerTable peers;
   private final Publisher publisher;
   private final NettyFetches nettyFetches = new NettyFetches();
+  private final MissedBlocks missedBlocks = new MissedBlocks();
+  private final LongSupplier clockNanos;
   private final Thread poller;
   /** By the transport's request number; its monitor also orders a fetch's start against its completions. */
   private final Map<Long, OneSidedFetch> pending = new HashMap<>();
@@ -50,10 +54,12 @@ public final class TransportService implements AutoCloseable {
   private volatile boolean closed;
   private volatile Runnable onUnknownPeer = () -> {};
 
-  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos) {
+  TransportService(BlockTransport transport, Counters counters, long retryDelayNanos, LongSupplier clockNanos,
+      DoubleSupplier spread) {
     this.transport = transport;
     this.counters = counters;
-    this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos);
+    this.clockNanos = clockNanos;
+    this.peers = new PeerTable(transport, counters, retryDelayNanos, clockNanos, spread);
     this.publisher = new Publisher(transport, counters);
     this.poller = new Thread(this::pollUntilClosed, "sluice-transport");
     poller.setDaemon(true);
@@ -72,7 +78,8 @@ public final class TransportService implements AutoCloseable {
     try {
       NativeBlockTransport transport = NativeBlockTransport.open(settings, secret, receiveLimitBytes, directories);
       LOG.info("Blocks are read one-sidedly: {}", transport.describe());
-      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime));
+      return Optional.of(new TransportService(transport, counters, settings.retryDelayNanos(), System::nanoTime,
+          () -> ThreadLocalRandom.current().nextDouble()));
     } catch (NativeException | LinkageError e) {
       counters.increment(Counter.TRANSPORT_UNAVAILABLE);
       String reason = e instanceof NativeException ? e.getMessage() : "the native library has no transport: " + e;
@@ -177,7 +184,7 @@ public final class TransportService implements AutoCloseable {
     long[] completions = new long[COMPLETIONS_PER_POLL * NativeTransport.COMPLETION_LONGS];
     try {
       while (!closed) {
-        int count = transport.poll(completions, POLL_MILLIS);
+        int count = transport.poll(completions, missedBlocks.millisUntilDue(clockNanos.getAsLong(), POLL_MILLIS));
         if (count < 0) {
           logEnd(count);
           return;
@@ -185,6 +192,7 @@ public final class TransportService implements AutoCloseable {
         for (int i = 0; i < count; i++) {
           complete(completions, i * NativeTransport.COMPLETION_LONGS);
         }
+        missedBlocks.takeDue(clockNanos.getAsLong()).forEach(this::leaveMissedToSpark);
         countCmaBytes();
       }
     } finally {
@@ -246,6 +254,9 @@ public final class TransportService implements AutoCloseable {
     noteFailure(fetch, reason);
     if (fetch.missed(index)) {
       count(reason, 1);
+      if (fetch.missedCount() == 1) {
+        missedBlocks.add(fetch, clockNanos.getAsLong());
+      }
     }
   }
 

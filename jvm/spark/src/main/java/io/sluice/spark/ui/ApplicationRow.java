@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonAutoDetect;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.sluice.spark.events.PlanNodesLeft;
 import io.sluice.spark.events.SettingsInForce;
 import io.sluice.spark.metrics.Counter;
 import java.util.Collections;
@@ -33,22 +34,27 @@ public final class ApplicationRow {
   private final Map<String, Long> shufflesByPath;
   private final Map<String, Long> shufflesByReason;
   private final Map<String, Long> totals;
+  private final Map<String, Long> sortsLeft;
+  private final Map<String, Long> exchangesLeft;
 
   @JsonCreator
   ApplicationRow(@JsonProperty("key") String key, @JsonProperty("settings") Map<String, String> settings,
       @JsonProperty("shufflesByPath") Map<String, Long> shufflesByPath,
       @JsonProperty("shufflesByReason") Map<String, Long> shufflesByReason,
-      @JsonProperty("totals") Map<String, Long> totals) {
+      @JsonProperty("totals") Map<String, Long> totals, @JsonProperty("sortsLeft") Map<String, Long> sortsLeft,
+      @JsonProperty("exchangesLeft") Map<String, Long> exchangesLeft) {
     this.key = key;
     this.settings = settings;
     this.shufflesByPath = shufflesByPath;
     this.shufflesByReason = shufflesByReason;
     this.totals = totals;
+    this.sortsLeft = sortsLeft == null ? Collections.emptyMap() : sortsLeft;
+    this.exchangesLeft = exchangesLeft == null ? Collections.emptyMap() : exchangesLeft;
   }
 
   static ApplicationRow empty() {
     return new ApplicationRow(KEY, Collections.emptyMap(), Collections.emptyMap(), Collections.emptyMap(),
-        Collections.emptyMap());
+        Collections.emptyMap(), null, null);
   }
 
   ApplicationRow with(SettingsInForce event) {
@@ -66,7 +72,7 @@ public final class ApplicationRow {
     shown.put("Block memory", Amounts.bytes(event.memoryLimitBytes())
         + (event.offHeap() ? " of Spark's off-heap memory" : " an executor, as the driver computes it"));
     event.given().forEach(shown::put);
-    return new ApplicationRow(key, shown, shufflesByPath, shufflesByReason, totals);
+    return new ApplicationRow(key, shown, shufflesByPath, shufflesByReason, totals, sortsLeft, exchangesLeft);
   }
 
   ApplicationRow withShuffle(String path, String reasonText) {
@@ -75,11 +81,19 @@ public final class ApplicationRow {
       reasons = ShuffleRow.sum(reasons, Collections.singletonMap(reasonText, 1L));
     }
     return new ApplicationRow(
-        key, settings, ShuffleRow.sum(shufflesByPath, Collections.singletonMap(path, 1L)), reasons, totals);
+        key, settings, ShuffleRow.sum(shufflesByPath, Collections.singletonMap(path, 1L)), reasons, totals, sortsLeft,
+        exchangesLeft);
   }
 
   ApplicationRow plus(Map<String, Long> figures) {
-    return new ApplicationRow(key, settings, shufflesByPath, shufflesByReason, ShuffleRow.sum(totals, figures));
+    return new ApplicationRow(key, settings, shufflesByPath, shufflesByReason, ShuffleRow.sum(totals, figures),
+        sortsLeft, exchangesLeft);
+  }
+
+  ApplicationRow with(PlanNodesLeft event) {
+    Map<String, Long> none = Collections.emptyMap();
+    return new ApplicationRow(key, settings, shufflesByPath, shufflesByReason, totals,
+        ShuffleRow.sum(none, event.sorts()), ShuffleRow.sum(none, event.exchanges()));
   }
 
   /** By name, in the order in which they are shown; empty if the application has not told them. */
@@ -96,9 +110,19 @@ public final class ApplicationRow {
     return shufflesByPath;
   }
 
-  /** Those that are Spark's, by the reason in words. */
+  /** Those in Spark's format, by the reason in words. */
   Map<String, Long> shufflesByReason() {
     return shufflesByReason;
+  }
+
+  /** Sorts in SQL plans that stay Spark's where the session wants Sluice's, by the reason in words. */
+  Map<String, Long> sortsLeft() {
+    return sortsLeft;
+  }
+
+  /** Exchanges whose partitions Spark's function finds where the session wants Sluice to, likewise. */
+  Map<String, Long> exchangesLeft() {
+    return exchangesLeft;
   }
 
   /** By the id of a counter, and the keys above. */

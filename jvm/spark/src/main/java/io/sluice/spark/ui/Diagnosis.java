@@ -1,17 +1,23 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
 /** Sentences made from counters: what keeps Sluice from doing more, the most costly first within each kind. */
 final class Diagnosis {
   /** Of each kind, the worst so many are named. */
+  private static final long NANOS_OF_A_BLOCK = 5_000_000;
   private static final int EACH_KIND = 5;
   /** Shuffles below this size are not worth a sentence. */
   private static final long MIN_BYTES = 1 << 20;
@@ -37,13 +43,14 @@ final class Diagnosis {
 
   List<String> sentences() {
     fallbacks();
-    withoutNativeLibrary();
+    planNodes();
+    sentences.addAll(new ExecutorDiagnosis(executors).sentences());
     each(Counter.WRITE_STOCK_BYTES, row -> row.of(Counter.WRITE_STOCK_BYTES) > MIN_BYTES
         && row.of(Counter.WRITE_BLOCK_BYTES) > NO_SMALLER * row.of(Counter.WRITE_STOCK_BYTES), Diagnosis::noSmaller);
     each(Counter.WRITE_SPILLED_BYTES, row -> row.of(Counter.WRITE_SPILLED_BYTES) > 0, Diagnosis::spilled);
     each(Counter.READ_FETCH_WAIT_NANOS,
-        row -> row.of(Counter.READ_FETCH_WAIT_NANOS) > Math.max(MIN_NANOS, row.of(Counter.READ_DECODE_NANOS)),
-        Diagnosis::waited);
+        row -> row.of(Counter.READ_FETCH_WAIT_NANOS) > Math.max(MIN_NANOS, workWhileReading(row)), Diagnosis::waited);
+    each(Counter.COMBINED_BY_SPARK, row -> row.of(Counter.COMBINED_BY_SPARK) > 0, Diagnosis::combined);
     each(Counter.READ_RUNS_REFUTED, row -> row.of(Counter.READ_RUNS_REFUTED) > 0, Diagnosis::refuted);
     each(Counter.WRITE_PARTITIONS_REFUTED, row -> row.of(Counter.WRITE_PARTITIONS_REFUTED) > 0,
         row -> "In " + Amounts.count(row.of(Counter.WRITE_PARTITIONS_REFUTED)) + " map tasks of shuffle "
@@ -53,29 +60,56 @@ final class Diagnosis {
     each(Counter.WRITE_BLOCK_BYTES, row -> row.of(Counter.WRITE_BLOCK_BYTES) > MIN_BYTES && largeColumn(row) != null,
         Diagnosis::oneColumn);
     slowPeers();
-    memory();
     return sentences;
+  }
+
+  /** What waits are held against: decoding, or, where Spark decodes, some milliseconds a block. */
+  private static long workWhileReading(ShuffleRow row) {
+    return row.isWrittenBySpark() ? row.of(Counter.READ_REMOTE_BLOCKS) * NANOS_OF_A_BLOCK
+        : row.of(Counter.READ_DECODE_NANOS);
   }
 
   private void fallbacks() {
     application.shufflesByReason().forEach((reason, count) -> {
-      String advice = shuffles.stream().filter(row -> reason.equals(row.reasonText())).findFirst()
-          .flatMap(row -> FallbackReason.named(row.reason())).map(known -> ". " + known.remedy() + ".").orElse(".");
-      sentences.add(count == 1 ? "1 shuffle went Spark's way because " + reason + advice
-          : Amounts.count(count) + " shuffles went Spark's way because " + reason + advice);
+      Optional<ShuffleRow> remembered =
+          shuffles.stream().filter(row -> reason.equals(row.reasonText())).findFirst();
+      Optional<FallbackReason> known = known(remembered, reason);
+      // Within an application all shuffles with a reason have the same path.
+      boolean oneSided = remembered.map(row -> ShuffleRegistered.SPARK_ONE_SIDED.equals(row.path())).orElseGet(
+          () -> known.filter(each -> each != FallbackReason.DISABLED).isPresent()
+              && application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED) > 0);
+      if (oneSided && known.filter(each -> each == FallbackReason.CODEC_SPARK).isPresent()) {
+        // As the mode asks for: nothing went another way.
+        return;
+      }
+      String advice = known.map(each -> ". " + each.remedy() + ".").orElse(".");
+      String shuffles = count == 1 ? "1 shuffle" : Amounts.count(count) + " shuffles";
+      sentences.add(shuffles + (oneSided ? " kept Spark's format, to be read one-sidedly, because "
+          : " went Spark's way because ") + reason + advice);
     });
   }
 
-  private void withoutNativeLibrary() {
-    executors.stream().filter(row -> !row.nativeCore()).limit(EACH_KIND).forEach(
-        row -> sentences
-            .add("Executor " + row.executorId() + " on " + row.host() + " reads and writes in Java, which is "
-                + "slower and makes larger files: " + row.detail()
-                + ". Run 'java -jar sluice.jar doctor' on that host: it says what to change."));
+  /** The reason of a shuffle, if one is remembered, or else with these words; empty for one of another version. */
+  private static Optional<FallbackReason> known(Optional<ShuffleRow> shuffle, String words) {
+    return shuffle.isPresent() ? FallbackReason.named(shuffle.get().reason())
+        : Arrays.stream(FallbackReason.values()).filter(each -> each.text().equals(words)).findFirst();
+  }
+
+  private void planNodes() {
+    largest(application.sortsLeft(), (reason, count) -> (count == 1 ? "1 sort in a SQL plan stays"
+        : Amounts.count(count) + " sorts in SQL plans stay") + " Spark's because " + reason + ".");
+    largest(application.exchangesLeft(), (reason, count) -> "Spark's function finds the partitions of "
+        + (count == 1 ? "1 exchange in a SQL plan" : Amounts.count(count) + " exchanges in SQL plans") + " because "
+        + reason + ".");
+  }
+
+  private void largest(Map<String, Long> counts, BiFunction<String, Long, String> sentence) {
+    counts.entrySet().stream().sorted(Map.Entry.<String, Long>comparingByValue().reversed()).limit(EACH_KIND)
+        .forEach(each -> sentences.add(sentence.apply(each.getKey(), each.getValue())));
   }
 
   private void each(Counter worst, Predicate<ShuffleRow> wanted, Function<ShuffleRow, String> sentence) {
-    shuffles.stream().filter(row -> !row.isSparks()).filter(wanted)
+    shuffles.stream().filter(wanted)
         .sorted(Comparator.comparingLong((ShuffleRow row) -> row.of(worst)).reversed()).limit(EACH_KIND)
         .forEach(row -> sentences.add(sentence.apply(row)));
   }
@@ -135,33 +169,20 @@ final class Diagnosis {
 
   private static String waited(ShuffleRow row) {
     return "Readers of shuffle " + row.shuffleId() + " waited " + Amounts.nanos(row.of(Counter.READ_FETCH_WAIT_NANOS))
-        + " for blocks of other executors and decoded for " + Amounts.nanos(row.of(Counter.READ_DECODE_NANOS))
-        + ".";
+        + " for blocks of other executors" + (row.isWrittenBySpark() ? "."
+            : " and decoded for " + Amounts.nanos(row.of(Counter.READ_DECODE_NANOS)) + ".");
+  }
+
+  private static String combined(ShuffleRow row) {
+    long tasks = row.of(Counter.COMBINED_BY_SPARK);
+    return (tasks == 1 ? "A task" : Amounts.count(tasks) + " tasks") + " of shuffle " + row.shuffleId()
+        + " moved records that were being combined to Spark's map, which can spill: memory was short, or a key came "
+        + "that its bytes cannot stand for.";
   }
 
   private static String refuted(ShuffleRow row) {
     return "The order of shuffle " + row.shuffleId() + "'s keys was guessed wrongly in "
         + Amounts.count(row.of(Counter.READ_RUNS_REFUTED)) + " runs, which were sorted as objects; "
         + "spark.sluice.records.guessOrder=false avoids the guess.";
-  }
-
-  private void memory() {
-    long waits = 0;
-    long nanos = 0;
-    long refused = 0;
-    for (ExecutorRow row : executors) {
-      waits += row.figure(Counter.MEMORY_WAITS.id());
-      nanos += row.figure(Counter.MEMORY_WAIT_NANOS.id());
-      refused += row.figure(Counter.CACHE_REFUSALS.id());
-    }
-    if (nanos >= MIN_NANOS) {
-      sentences.add("Tasks waited " + Amounts.nanos(nanos) + " in " + Amounts.count(waits)
-          + " waits for block memory that other tasks held; more of it is spark.sluice.memory.limit.");
-    }
-    if (refused > 0) {
-      sentences
-          .add(Amounts.count(refused) + " map outputs were written to the disk at once, because memory had no room; "
-              + "more of it is spark.sluice.cache.hostLimit.");
-    }
   }
 }

@@ -27,7 +27,9 @@ final class DiagnosisContent implements PageContent {
     Html html = new Html();
     if (sentences.isEmpty()) {
       html.raw(
-          "<p>Nothing stands out: no shuffle fell back, spilled or waited long, and no executor lacks anything.</p>");
+          "<p>Nothing stands out: no shuffle went another way than the settings ask for, spilled, or waited long, and ")
+          .raw("no executor that has reported lacks the native library, one-sided reads or memory for map outputs ")
+          .raw("where it should have them.</p>");
     } else {
       html.raw("<ul>");
       sentences.forEach(sentence -> html.raw("<li>").text(sentence).raw("</li>"));

@@ -1,5 +1,6 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.metrics.Counter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -23,7 +24,7 @@ final class ExecutorsContent implements PageContent {
           + "those"},
     {"Waits", "Times that tasks waited for memory, and how long together"},
     {"In memory", "Map outputs in memory now"},
-    {"Moved", "Map outputs moved from memory to the disk, and their bytes"},
+    {"Moved", "Map outputs moved from memory to the disk, and their bytes; those that came back"},
     {"Mapped", "Bytes of map outputs that are mapped for other executors to read; and the most at once"},
     {"Pinned", "Of these, bytes that another executor may be reading; and the most in any report"},
     {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
@@ -53,7 +54,9 @@ final class ExecutorsContent implements PageContent {
     List<ExecutorRow> executors = new ArrayList<>(store.executors());
     Html html = new Html();
     if (executors.isEmpty()) {
-      return html.raw("<p>No executor has ended a task of a shuffle of Sluice yet.</p>").toString();
+      return html
+          .raw("<p>No executor has ended a task of a shuffle of Sluice, or of one that is read one-sidedly, yet.")
+          .raw("</p>").toString();
     }
     executors.sort(Comparator.comparingLong((ExecutorRow row) -> number(row.executorId()))
         .thenComparing(ExecutorRow::executorId));
@@ -75,14 +78,16 @@ final class ExecutorsContent implements PageContent {
 
   private static void row(Html html, ExecutorRow row) {
     html.raw("<tr>").cell(row.executorId() + (row.removed() ? " (removed)" : "")).cell(row.host())
-        .cell((row.nativeCore() ? "natively: " : "in Java: ") + row.detail())
+        .cell((row.nativeCore() ? "natively: " : "in Java: ") + row.detail()
+            + (row.javaVersion() == null ? "" : "; Java " + row.javaVersion()))
         .number(of(Amounts.bytes(row.figure(USED)), row.figure("memory.limitBytes")))
         .number(bytes(row, PEAK))
         .number(pair(bytes(row, "memory.arenaLeasedBytes"), bytes(row, "memory.arenaPeakBytes")))
         .number(row.figure("memory.waits") == 0 ? "" : row.figure("memory.waits") + ", "
             + Amounts.nanos(row.figure("memory.waitNanos")))
         .number(bytes(row, CACHED))
-        .number(row.figure("cache.moves") == 0 ? "" : row.figure("cache.moves") + ", " + bytes(row, "cache.movedBytes"))
+        .number(pair(moved(row, Counter.CACHE_MOVES, "cache.movedBytes"),
+            moved(row, Counter.CACHE_RETURNS, "cache.returnedBytes")))
         .number(pair(bytes(row, "transport.mappedBytes"), bytes(row, "transport.peakMappedBytes")))
         .number(pair(bytes(row, "transport.pinnedBytes"), row.mostPinnedBytes() == 0 ? ""
             : Amounts.bytes(row.mostPinnedBytes())))
@@ -95,7 +100,14 @@ final class ExecutorsContent implements PageContent {
     html.raw("</td></tr>");
   }
 
+  private static String moved(ExecutorRow row, Counter outputs, String bytes) {
+    return row.of(outputs) == 0 ? "" : Amounts.count(row.of(outputs)) + ", " + bytes(row, bytes);
+  }
+
   private static String peers(ExecutorRow row) {
+    if (row.of(Counter.TRANSPORT_UNAVAILABLE) > 0) {
+      return "none: it cannot read one-sidedly";
+    }
     if (row.announcedPeers() == 0) {
       return "";
     }

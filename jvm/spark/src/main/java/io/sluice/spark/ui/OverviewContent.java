@@ -4,12 +4,15 @@ import io.sluice.spark.events.ShuffleRegistered;
 import io.sluice.spark.metrics.Counter;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 
 /** The application as a whole: what Sluice did, what that saved, which shuffles are not its own, the settings. */
 final class OverviewContent implements PageContent {
   private static final String TABLE = "<table class=\"table table-bordered table-sm table-striped w-auto\"><tbody>";
   private static final String END = "</tbody></table>";
+  private static final int MOST_VERSIONS = 5;
 
   private final StatusStore store;
 
@@ -44,6 +47,8 @@ final class OverviewContent implements PageContent {
     html.raw("<h4>Shuffles</h4>").raw(TABLE)
         .pair("Sluice, rows of SQL", Amounts.count(application.shuffles(ShuffleRegistered.SQL_ROWS)))
         .pair("Sluice, records of RDDs", Amounts.count(application.shuffles(ShuffleRegistered.RDD_RECORDS)))
+        .pair("Spark's format, read one-sidedly",
+            Amounts.count(application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED)))
         .pair("Spark's sort shuffle", Amounts.count(application.shuffles(ShuffleRegistered.SPARK)));
     application.shufflesByReason()
         .forEach((reason, count) -> html.pair("… because " + reason, Amounts.count(count)));
@@ -55,7 +60,9 @@ final class OverviewContent implements PageContent {
     long stock = application.total(Counter.WRITE_STOCK_BYTES);
     html.raw("<h4>What it saved</h4><p>");
     if (stock == 0) {
-      html.raw("No estimate yet: it is made for shuffles of SQL rows, when their map tasks have ended.");
+      html.raw(application.shuffles(ShuffleRegistered.SQL_ROWS) == 0
+          ? "No estimate: it is made for rows of SQL in Sluice's format, and there is no such shuffle."
+          : "No estimate yet: it is made for shuffles of SQL rows, when their map tasks have ended.");
     } else if (ours < stock) {
       html.text("Shuffles of SQL rows wrote " + Amounts.bytes(ours) + "; in Spark's format it would have been about "
           + Amounts.bytes(stock) + ", so " + Amounts.bytes(stock - ours) + " (" + Amounts.percent(stock - ours, stock)
@@ -70,10 +77,14 @@ final class OverviewContent implements PageContent {
         .raw("estimates.</p>");
   }
 
-  /** Blocks that travelled are taken to be as much smaller as those that were written. */
+  /**
+   * Blocks that travelled are taken to be as much smaller as those that were written; not said where some of them are
+   * in Spark's format.
+   */
   private static void fetchSaving(Html html, ApplicationRow application, long ours, long stock) {
     long remote = application.total(Counter.READ_REMOTE_BYTES);
-    if (remote > 0 && ours > 0 && ours < stock) {
+    boolean allOurs = application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED) == 0;
+    if (allOurs && remote > 0 && ours > 0 && ours < stock) {
       long saved = (long) ((double) remote * (stock - ours) / ours);
       html.text(
           " Executors fetched " + Amounts.bytes(remote) + " from each other; if these blocks are as much smaller as "
@@ -92,7 +103,8 @@ final class OverviewContent implements PageContent {
         .pair("Spilled before that", Amounts.bytes(application.total(Counter.WRITE_SPILLED_BYTES)))
         .pair("Encoding, writing", Amounts.nanos(application.total(Counter.WRITE_ENCODE_NANOS)) + ", "
             + Amounts.nanos(application.total(Counter.WRITE_COMMIT_NANOS)))
-        .pair("Rows read", Amounts.count(application.total(Counter.READ_RECORDS)))
+        .pair(application.shuffles(ShuffleRegistered.SPARK_ONE_SIDED) == 0 ? "Rows read"
+            : "Rows read, those of Spark's format included", Amounts.count(application.total(Counter.READ_RECORDS)))
         .pair("Blocks read from this host's files", Amounts.bytes(application.total(Counter.READ_LOCAL_BYTES)))
         .pair("… by Spark's block transfer", Amounts.bytes(application.total(Counter.READ_REMOTE_BYTES)
             - application.total(Counter.READ_ONE_SIDED_BYTES)))
@@ -137,12 +149,25 @@ final class OverviewContent implements PageContent {
       limit += executor.removed() ? 0 : executor.figure("memory.limitBytes");
     }
     html.raw("<h4>Memory</h4>").raw(TABLE)
-        .pair("Executors that took part", Amounts.count(executors.size()))
+        .pair("Executors that took part", Amounts.count(executors.size()) + versions(executors))
         .pair("Block memory now, all together", Amounts.bytes(used)
             + (limit == 0 ? "" : " of " + Amounts.bytes(limit) + " (" + Amounts.percent(used, limit) + ")"))
         .pair("Block memory of one executor at most (high-water mark)", Amounts.bytes(peak))
         .pair("Native memory of one executor at most", Amounts.bytes(peakArena))
         .pair("Map outputs in memory now", Amounts.bytes(cached)).raw(END);
+  }
+
+  /** Their Java and their native library, by number: an executor with other classes of Sluice is refused. */
+  private static String versions(List<ExecutorRow> executors) {
+    Map<String, Long> byVersion = executors.stream().filter(row -> row.javaVersion() != null)
+        .collect(Collectors.groupingBy(row -> "Java " + row.javaVersion()
+            + (row.nativeCore() ? ", " + row.detail() : ", no native library"), TreeMap::new, Collectors.counting()));
+    if (byVersion.size() == 1) {
+      return ", with " + byVersion.keySet().iterator().next();
+    }
+    return byVersion.isEmpty() ? "" : byVersion.entrySet().stream().limit(MOST_VERSIONS)
+        .map(each -> Amounts.count(each.getValue()) + " with " + each.getKey())
+        .collect(Collectors.joining("; ", ": ", byVersion.size() > MOST_VERSIONS ? "; …" : ""));
   }
 
   private static void settings(Html html, Map<String, String> settings) {

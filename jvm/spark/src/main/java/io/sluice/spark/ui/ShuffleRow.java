@@ -118,7 +118,7 @@ public final class ShuffleRow {
     return path;
   }
 
-  /** The name of the reason for which it is Spark's; null otherwise. */
+  /** The name of the reason for which it is in Spark's format; null otherwise. */
   String reason() {
     return reason;
   }
@@ -163,7 +163,8 @@ public final class ShuffleRow {
     return figures.getOrDefault(counter.id(), 0L);
   }
 
-  boolean isSparks() {
-    return ShuffleRegistered.SPARK.equals(path);
+  /** Whether it is in Spark's format. */
+  boolean isWrittenBySpark() {
+    return ShuffleRegistered.SPARK.equals(path) || ShuffleRegistered.SPARK_ONE_SIDED.equals(path);
   }
 }

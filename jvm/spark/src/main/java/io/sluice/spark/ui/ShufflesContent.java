@@ -55,8 +55,8 @@ final class ShufflesContent implements PageContent {
   }
 
   private void table(Html html, TableRequest request, List<ShuffleRow> rows) {
-    html.raw(
-        "<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
+    // Without stripes: on grey, the colours of Spark's links have too little contrast.
+    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm\"><thead><tr>");
     for (ShuffleColumn column : ShuffleColumn.values()) {
       request.header(html, column.key(), column.title(), column.tooltip());
     }
@@ -145,6 +145,8 @@ final class ShufflesContent implements PageContent {
         return "Sluice, records of an RDD";
       case ShuffleRegistered.SPARK :
         return "Spark's sort shuffle, because " + row.reasonText();
+      case ShuffleRegistered.SPARK_ONE_SIDED :
+        return "Spark's format, read one-sidedly, because " + row.reasonText();
       default :
         return row.path().equals(ShuffleRow.UNKNOWN) ? "not known" : row.path();
     }

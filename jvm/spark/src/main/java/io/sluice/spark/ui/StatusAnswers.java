@@ -35,6 +35,8 @@ public final class StatusAnswers {
     answer.put("shufflesByPath", row.shufflesByPath());
     answer.put("shufflesByReason", row.shufflesByReason());
     answer.put("totals", row.totals());
+    answer.put("sortsLeft", row.sortsLeft());
+    answer.put("exchangesLeft", row.exchangesLeft());
     return answer;
   }
 
@@ -126,6 +128,9 @@ public final class StatusAnswers {
       answer.put("host", row.host());
       answer.put("nativeCore", row.nativeCore());
       answer.put("detail", row.detail());
+      if (row.javaVersion() != null) {
+        answer.put("javaVersion", row.javaVersion());
+      }
       answer.put("removed", row.removed());
       answer.put("figures", row.figures());
       answer.put("mostPinnedBytes", row.mostPinnedBytes());

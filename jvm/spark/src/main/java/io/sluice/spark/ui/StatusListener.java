@@ -1,9 +1,11 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.events.ExecutorFallbacks;
 import io.sluice.spark.events.ExecutorFigures;
 import io.sluice.spark.events.ExecutorLatencies;
 import io.sluice.spark.events.ExecutorPeers;
 import io.sluice.spark.events.ExecutorSelfTest;
+import io.sluice.spark.events.PlanNodesLeft;
 import io.sluice.spark.events.SettingsInForce;
 import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.events.ShuffleRegistered;
@@ -40,7 +42,7 @@ import scala.collection.Iterator;
 public final class StatusListener extends SparkListener {
   private static final Logger LOG = LoggerFactory.getLogger(StatusListener.class);
   private static final String SQL_EXECUTION = "spark.sql.execution.id";
-  /** Spark's metrics of a stage, for shuffles that are Spark's, and what they are shown as. */
+  /** Spark's metrics of a stage, for shuffles that Spark's writers write, and what they are shown as. */
   private static final Map<String, Counter> OF_SPARK = Map.of(
       "internal.metrics.shuffle.write.recordsWritten", Counter.WRITE_RECORDS,
       "internal.metrics.shuffle.write.bytesWritten", Counter.WRITE_BLOCK_BYTES,
@@ -102,6 +104,10 @@ public final class StatusListener extends SparkListener {
       write(executor(latencies.executorId()).with(latencies));
     } else if (event instanceof ExecutorPeers peers) {
       write(executor(peers.executorId()).with(peers));
+    } else if (event instanceof ExecutorFallbacks fallbacks) {
+      write(executor(fallbacks.executorId()).with(fallbacks));
+    } else if (event instanceof PlanNodesLeft nodes) {
+      write(application.with(nodes));
     } else if (event instanceof ShuffleColumns columns && isRemembered(columns.shuffleId())) {
       write(shuffle(columns.shuffleId()).plus(columns));
     } else if (event instanceof StageTasks tasks) {
@@ -196,7 +202,7 @@ public final class StatusListener extends SparkListener {
       candidates.remove(name(stage));
       Integer shuffleId = writers.remove(name(stage));
       ShuffleRow known = shuffleId == null ? null : store.shuffle(shuffleId);
-      if (known != null && known.isSparks()) {
+      if (known != null && known.isWrittenBySpark()) {
         Map<String, Long> figures = ofSpark(stage);
         write(known.plus(name(stage), figures));
         write(application.plus(Collections.singletonMap(ApplicationRow.SPARK_BLOCK_BYTES,

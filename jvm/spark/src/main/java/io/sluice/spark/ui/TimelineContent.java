@@ -90,7 +90,7 @@ final class TimelineContent implements PageContent {
         .raw("<label for=\"shuffle\" class=\"me-2 mr-2\">Shuffle</label><input id=\"shuffle\" name=\"id\" ")
         .raw("inputmode=\"numeric\" class=\"form-control form-control-sm me-2 mr-2\" style=\"width:8em\" value=\"")
         .text(row == null ? "" : Integer.toString(row.shuffleId()))
-        .raw("\"/><button type=\"submit\" class=\"btn btn-sm btn-outline-secondary\">Show</button></form>");
+        .raw("\"/><button type=\"submit\" class=\"btn btn-sm btn-secondary\">Show</button></form>");
   }
 
   private void stages(Html html, ShuffleRow row) {

@@ -48,11 +48,14 @@ class OutputRemovalsTest {
         throw new IllegalStateException("the driver is busy");
       }
       return removals.since(((RemovalRequest) message).from());
-    }, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId))) {
+    }, (shuffleId, lastMapId) -> applied.add(shuffleId + " up to " + lastMapId),
+        shuffleId -> applied.add(shuffleId + " unmoved"))) {
       Await.until("the first is applied", () -> applied.size() == 1);
       removals.add(6, 60);
-      Await.until("the second is applied", () -> applied.size() == 2);
+      removals.addUnmoved(7);
+      removals.add(8, -1);
+      Await.until("the others are applied", () -> applied.size() == 4);
     }
-    assertEquals(List.of("5 up to 50", "6 up to 60"), applied);
+    assertEquals(List.of("5 up to 50", "6 up to 60", "7 unmoved", "8 up to -1"), applied);
   }
 }

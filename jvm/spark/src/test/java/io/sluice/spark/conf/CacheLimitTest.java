@@ -52,5 +52,10 @@ class CacheLimitTest {
     assertTrue(MemoryLimitReport.of(conf).contains("WARNING: spark.sluice.cache.hostLimit = 1024 MiB"),
         MemoryLimitReport.of(conf));
     assertTrue(!MemoryLimitReport.of(conf.set("spark.sluice.store", "files")).contains("WARNING"));
+    assertTrue(!MemoryLimitReport.of(conf).contains("one-sided"));
+    String oneSided = MemoryLimitReport.of(conf.set("spark.sluice.transport", "auto")
+        .set("spark.sluice.transport.maxMappedBytes", "96m"));
+    assertTrue(oneSided.contains("received blocks") && oneSided.contains("copies of map outputs take up to 96 MiB"),
+        oneSided);
   }
 }

@@ -16,12 +16,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.apache.spark.HashPartitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import scala.Tuple2;
 
 /** The events of a real application. */
 class ApplicationEventsTest {
@@ -138,6 +144,54 @@ class ApplicationEventsTest {
     return file.toString().endsWith(".zstd")
         ? new String(new com.github.luben.zstd.ZstdInputStream(Files.newInputStream(file)).readAllBytes())
         : Files.readString(file);
+  }
+
+  /** A listener of the user's, in the queue of Sluice's own and in Spark's. */
+  @Test
+  void aListenerThatThrowsForEveryEventHarmsNoOthers() throws TimeoutException {
+    start(withEventLog());
+    AtomicInteger thrown = new AtomicInteger();
+    SparkListener broken = new SparkListener() {
+      @Override
+      public void onOtherEvent(SparkListenerEvent event) {
+        if (event instanceof SluiceEvent) {
+          thrown.incrementAndGet();
+          throw new IllegalStateException("broken on purpose");
+        }
+      }
+
+      @Override
+      public void onStageCompleted(SparkListenerStageCompleted completed) {
+        thrown.incrementAndGet();
+        throw new IllegalStateException("broken on purpose");
+      }
+    };
+    spark.session().sparkContext().listenerBus().addToQueue(broken, ApplicationEvents.QUEUE);
+    spark.session().sparkContext().addSparkListener(broken);
+    shuffle();
+    assertTrue(thrown.get() > 4, "the listener was not called");
+    assertEquals(1, posted(ShuffleRegistered.class).size());
+    assertEquals(2, posted(StageSummary.class).size());
+  }
+
+  /** The driver registers the shuffle all the same, and does not try again. */
+  @Test
+  void aBusThatFailsIsLeftAlone() throws TimeoutException {
+    start(withEventLog());
+    shuffle();
+    ShuffleDependency<?, ?, ?> dependency = (ShuffleDependency<?, ?, ?>) new JavaSparkContext(
+        spark.session().sparkContext()).parallelizePairs(List.of(new Tuple2<>(1, 2))).partitionBy(
+            new HashPartitioner(2))
+        .rdd().dependencies().head();
+    AtomicInteger calls = new AtomicInteger();
+    ApplicationEvents failing = new ApplicationEvents(true, (context, event) -> {
+      calls.incrementAndGet();
+      throw new IllegalStateException("broken on purpose");
+    });
+    failing.shuffleRegistered(1, dependency, ShuffleRegistered.SQL_ROWS, null, null);
+    failing.shuffleRegistered(2, dependency, ShuffleRegistered.SQL_ROWS, null, null);
+    assertEquals(1, calls.get());
+    assertNull(failing.figures(dependency), "tasks bring nothing that nobody posts");
   }
 
   @Test

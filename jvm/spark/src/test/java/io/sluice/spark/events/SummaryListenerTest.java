@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.apache.spark.resource.ResourceProfile;
@@ -178,7 +179,7 @@ class SummaryListenerTest {
 
   private void report(int connected, int failed) {
     TaskFigures ofTask = new TaskFigures();
-    ofTask.reportExecutor(() -> new ExecutorReport("1", "host", true, "", new TreeMap<>(),
+    ofTask.reportExecutor(() -> new ExecutorReport("1", "host", true, "", "17", new TreeMap<>(), new TreeMap<>(),
         new FetchReport(new LatencyCounts(new long[] {7}, 9, 9), new ArrayList<>()),
         new PeerReport(9, connected, failed, new ArrayList<>())));
     figures.merge(ofTask);
@@ -197,6 +198,54 @@ class SummaryListenerTest {
     clock.addAndGet(TimeUnit.MINUTES.toNanos(2));
     report(52, 1);
     assertEquals(List.of(51, 52), connected().subList(10, 12));
+  }
+
+  private void reportFallbacks(Map<String, Long> fallbacks) {
+    TaskFigures ofTask = new TaskFigures();
+    ofTask.reportExecutor(() -> new ExecutorReport("1", "host", true, "", "17", new TreeMap<>(),
+        new TreeMap<>(fallbacks), FetchReport.NONE, PeerReport.NONE));
+    figures.merge(ofTask);
+    complete(1);
+  }
+
+  @Test
+  void fallbacksArePostedWithTheFiguresWhenTheyHaveChanged() {
+    reportFallbacks(Map.of());
+    reportFallbacks(Map.of("transport.unavailable", 1L));
+    reportFallbacks(Map.of("transport.unavailable", 1L));
+    reportFallbacks(Map.of("transport.unavailable", 1L, "transport.nettyOther", 2L));
+    assertEquals(
+        List.of(Map.of("transport.unavailable", 1L), Map.of("transport.unavailable", 1L, "transport.nettyOther", 2L)),
+        posted.stream().filter(ExecutorFallbacks.class::isInstance).map(event -> ((ExecutorFallbacks) event).figures())
+            .toList());
+  }
+
+  @Test
+  void theExecutorsJavaIsPostedWithItsSelfTest() {
+    reportFallbacks(Map.of());
+    assertEquals("17", ((ExecutorSelfTest) posted.get(0)).javaVersion());
+  }
+
+  /** A bus that fails once loses the event that it failed for, and nothing else. */
+  @Test
+  void aBusThatFailsDoesNotDisturbTheListener() {
+    AtomicInteger failures = new AtomicInteger(2);
+    SummaryListener withBroken = new SummaryListener(figures, event -> {
+      if (failures.getAndDecrement() > 0) {
+        throw new IllegalStateException("broken on purpose");
+      }
+      posted.add(event);
+    }, clock::get);
+    withBroken.onStageSubmitted(new SparkListenerStageSubmitted(stage(1), new java.util.Properties()));
+    count(5, 1, 10);
+    count(6, 1, 20);
+    report("1");
+    withBroken.onStageCompleted(new SparkListenerStageCompleted(stage(1)));
+    assertEquals(List.of(), postedRecords(), "both were lost");
+    assertEquals(1, posted.stream().filter(ExecutorSelfTest.class::isInstance).count());
+    count(7, 1, 30);
+    withBroken.onJobEnd(new SparkListenerJobEnd(0, 0, JobSucceeded$.MODULE$));
+    assertEquals(List.of(30L), postedRecords(), "the stage was noted as completed");
   }
 
   private List<Integer> connected() {

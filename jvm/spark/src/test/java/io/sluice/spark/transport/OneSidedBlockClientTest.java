@@ -49,7 +49,7 @@ class OneSidedBlockClientTest {
 
   @BeforeEach
   void start() {
-    service = new TransportService(transport, counters, DELAY_NANOS, clock::get);
+    service = new TransportService(transport, counters, DELAY_NANOS, clock::get, () -> 0);
     service.learn(new PeerUpdate(1, Map.of("5", new byte[] {1}), List.of()));
     client = service.client(sparks);
   }
@@ -180,6 +180,25 @@ class OneSidedBlockClientTest {
     assertEquals(1, counters.get(Counter.TRANSPORT_NETTY_NOT_FOUND));
     assertEquals(1, counters.get(Counter.TRANSPORT_NETTY_NO_MEMORY));
     assertEquals(0, counters.get(Counter.TRANSPORT_PEER_FAILURES), "a missing block is not the peer's failure");
+  }
+
+  /** The other blocks of the fetch may take long: they wait for memory, or their executor is slow. */
+  @Test
+  void missingBlocksDoNotWaitLongForTheOthers() throws InterruptedException {
+    fetch("shuffle_4_1_0", "shuffle_4_2_0", "shuffle_4_3_0");
+    FakeBlockTransport.Fetch fetch = transport.nextFetch();
+    transport.fail(fetch, 1, NativeCore.NO_MEMORY);
+    Await.until("the block is counted", () -> counters.get(Counter.TRANSPORT_NETTY_NO_MEMORY) == 1);
+    assertEquals(0, sparks.requests.size(), "another may be missed in a moment");
+    clock.addAndGet(MissedBlocks.DELAY_MILLIS * 1_000_000);
+    awaitReported(1);
+    assertArrayEquals(FakeSparkClient.content("shuffle_4_2_0"), listener.of("shuffle_4_2_0").bytes());
+    transport.fail(fetch, 2, NativeCore.NO_MEMORY);
+    clock.addAndGet(MissedBlocks.DELAY_MILLIS * 1_000_000);
+    transport.deliver(fetch, 0, bytes("at last"));
+    awaitReported(3);
+    assertArrayEquals(bytes("at last"), listener.of("shuffle_4_1_0").bytes());
+    assertEquals(List.of("shuffle_4_2_0", "shuffle_4_3_0"), sparks.asked());
   }
 
   @Test

@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.LocalSpark;
+import io.sluice.spark.fetch.ArrivalTrackingClient;
+import io.sluice.spark.fetch.FetchLatencies;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ReadCounts;
 import io.sluice.spark.read.SparkFormatReader;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -74,7 +77,7 @@ class OneSidedReadTest {
 
   @BeforeEach
   void start() {
-    service = new TransportService(transport, counters, 1_000_000_000L, System::nanoTime);
+    service = new TransportService(transport, counters, 1_000_000_000L, System::nanoTime, () -> 0);
     service.learn(new PeerUpdate(1, Map.of(ELSEWHERE, new byte[] {1}), List.of()));
     transport.onFetch = fetch -> serve(fetch, 0);
   }
@@ -185,7 +188,9 @@ class OneSidedReadTest {
     metrics = context.taskMetrics().createTempShuffleReadMetrics();
     return new SparkFormatReader<>(dependency,
         new SparkFormatReader.Range(0, Integer.MAX_VALUE, 0, PARTITIONS), context, metrics,
-        service.client(SparkEnv.get().blockManager().blockStoreClient())).read();
+        new ArrivalTrackingClient(service.client(SparkEnv.get().blockManager().blockStoreClient()),
+            new FetchLatencies()),
+        new ReadCounts(counters)).read();
   }
 
   private static List<String> sorted(List<? extends Tuple2<?, ?>> records) {
@@ -201,6 +206,27 @@ class OneSidedReadTest {
     assertEquals(3 * PARTITIONS, metrics.remoteBlocksFetched());
     assertEquals(PAIRS, recordsRead);
     assertEquals(counters.get(Counter.TRANSPORT_BYTES), metrics.remoteBytesRead());
+    assertCountedAsBySpark();
+    assertEquals(counters.get(Counter.TRANSPORT_BYTES), counters.get(Counter.READ_ONE_SIDED_BYTES));
+  }
+
+  /** What a shuffle of Spark's format has in the tab Sluice. */
+  private void assertCountedAsBySpark() {
+    assertEquals(metrics.remoteBlocksFetched(), counters.get(Counter.READ_REMOTE_BLOCKS));
+    assertEquals(metrics.remoteBytesRead(), counters.get(Counter.READ_REMOTE_BYTES));
+    assertEquals(metrics.localBlocksFetched(), counters.get(Counter.READ_LOCAL_BLOCKS));
+    assertEquals(metrics.localBytesRead(), counters.get(Counter.READ_LOCAL_BYTES));
+    assertEquals(recordsRead, counters.get(Counter.READ_RECORDS));
+    assertEquals(counters.get(Counter.READ_REMOTE_BLOCKS) > 0, counters.get(Counter.READ_FETCH_WAIT_NANOS) > 0);
+  }
+
+  @Test
+  void blocksOfThisExecutorAreCountedAsLocal() {
+    JavaPairRDD<Integer, Integer> shuffled = pairs().partitionBy(new HashPartitioner(PARTITIONS));
+    shuffled.count();
+    assertEquals(sorted(pairs().collect()), sorted(readAll(shuffleOf(shuffled.rdd()))));
+    assertEquals(3 * PARTITIONS, counters.get(Counter.READ_LOCAL_BLOCKS));
+    assertCountedAsBySpark();
   }
 
   @Test
@@ -210,6 +236,9 @@ class OneSidedReadTest {
     assertEquals(sorted(pairs().collect()), sorted(readAll(write(shuffled))));
     assertEquals(3 * 2, counters.get(Counter.TRANSPORT_BLOCKS));
     assertEquals(3 * 3, counters.get(Counter.TRANSPORT_NETTY_NOT_FOUND));
+    assertCountedAsBySpark();
+    assertEquals(counters.get(Counter.TRANSPORT_BYTES), counters.get(Counter.READ_ONE_SIDED_BYTES));
+    assertTrue(counters.get(Counter.READ_ONE_SIDED_BYTES) < counters.get(Counter.READ_REMOTE_BYTES));
   }
 
   @Test

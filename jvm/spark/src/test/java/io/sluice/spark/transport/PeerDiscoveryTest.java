@@ -30,7 +30,7 @@ class PeerDiscoveryTest {
     private final Counters counters = new Counters();
     private final FakeBlockTransport transport = new FakeBlockTransport();
     private final TransportService service =
-        new TransportService(transport, counters, 1_000_000_000L, System::nanoTime);
+        new TransportService(transport, counters, 1_000_000_000L, System::nanoTime, () -> 0);
     private final FakeSparkClient sparks = new FakeSparkClient();
     private final String id;
     private PeerDiscovery discovery;

@@ -24,7 +24,8 @@ class PeerTableTest {
   private final Counters counters = new Counters();
   /** Near the end of {@link Long}, as {@link System#nanoTime} may be. */
   private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - DELAY_NANOS);
-  private final PeerTable peers = new PeerTable(transport, counters, DELAY_NANOS, clock::get);
+  private double spread;
+  private final PeerTable peers = new PeerTable(transport, counters, DELAY_NANOS, clock::get, () -> spread);
 
   @BeforeEach
   void learn() {
@@ -51,6 +52,18 @@ class PeerTableTest {
     clock.addAndGet(1);
     assertNull(peers.link("5"), "a probe is not waited for");
     assertEquals(connects + 1, transport.connects.size(), "it was not tried");
+  }
+
+  /** An outage that all peers share does not have all of them connected again at the same moment. */
+  @Test
+  void delaysAreSpreadOut() {
+    assertNotNull(peers.link("5"));
+    spread = 1;
+    fail();
+    assertRestsFor(DELAY_NANOS + DELAY_NANOS / 2);
+    spread = 0.5;
+    fail();
+    assertRestsFor(DELAY_NANOS + DELAY_NANOS / 4);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.events.ExecutorPeers;
+import io.sluice.spark.events.PlanNodesLeft;
 import io.sluice.spark.events.SettingsInForce;
 import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.metrics.ColumnBytes;
@@ -19,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -77,6 +79,8 @@ class PagesTest {
     rows.fetched(hostile, counts(5, 1), hostile, counts(5, 1));
     rows.listener.onOtherEvent(ExecutorPeers.of(hostile, 2, 1, 1, List.of(hostile)));
     rows.listener.onOtherEvent(ShuffleColumns.of(2, 1, List.of(new ColumnBytes(0, 9, new long[] {1, 2}))));
+    rows.fallbacks(hostile, Map.of("transport.unavailable", 1L, hostile, 1L));
+    rows.listener.onOtherEvent(PlanNodesLeft.of(Map.of(hostile, 1L), Map.of(hostile, 1L)));
     TestStages stages = new TestStages(rows.listener);
     stages.submit(TestStages.stage(4, 1, 2));
     stages.endTask(4, 1, hostile, 0, 5, false);
@@ -245,13 +249,79 @@ class PagesTest {
             + "spark.io.compression.codec to lz4, zstd or snappy.",
         "Executor 5 on node5 reads and writes in Java, which is slower and makes larger files: no such file. "
             + "Run 'java -jar sluice.jar doctor' on that host: it says what to change.",
+        "Tasks waited 3.0 s in 4 waits for block memory that other tasks held; more of it is "
+            + "spark.sluice.memory.limit.",
         "The blocks of shuffle 4 are hardly smaller than Spark's would be: 9.5 MiB against about 10.0 MiB.",
         "Shuffle 4 spilled 3.0 MiB in 2 spills, because its executors' block memory was full; more of it is "
             + "spark.sluice.memory.limit.",
-        "Readers of shuffle 4 waited 1 min 30 s for blocks of other executors and decoded for 2.0 s.",
-        "Tasks waited 3.0 s in 4 waits for block memory that other tasks held; more of it is "
-            + "spark.sluice.memory.limit."),
+        "Readers of shuffle 4 waited 1 min 30 s for blocks of other executors and decoded for 2.0 s."),
         new Diagnosis(rows.store.application(), rows.store.shuffles(), rows.store.executors()).sentences());
+  }
+
+  @Test
+  void diagnosisNamesWhatExecutorsCannotUseAndWhatTheyLeftToSpark() throws Exception {
+    TestRows rows = new TestRows(10);
+    for (String id : List.of("1", "2")) {
+      rows.executor(id, "node" + id, true, "fine",
+          Map.of("transport.blocks", 35L, "transport.peerFailures", 4L, "cache.refusals", 1L));
+      rows.fallbacks(id, Map.of("cache.unavailable", 1L, "transport.nettyNotFound", 10L, "transport.nettyTimeout", 5L));
+    }
+    rows.fallbacks("2", Map.of("transport.unavailable", 1L, "transport.nettyTimeout", 15L,
+        "transport.publishFailures", 1L, "cache.moveFailures", 2L, "cache.returnFailures", 3L));
+    rows.listener.onOtherEvent(ExecutorPeers.of("1", 20, 4, 3, List.of("8", "9")));
+    assertEquals(List.of(
+        "One-sided reads are not possible on executor 2 on node2: UCX or the native library cannot be used there, and "
+            + "Spark's block transfer brings the blocks. The log of an executor says why, and 'java -jar sluice.jar "
+            + "doctor' on its host says what to change.",
+        "Map outputs cannot be kept in memory on executor 1 on node1: they are files there. The log of an executor "
+            + "says why, and 'java -jar sluice.jar doctor' on its host says what to change.",
+        "30 % of the blocks that were to be read one-sidedly were left to Spark's block transfer: 20 because their "
+            + "executor did not answer within spark.sluice.transport.timeout; 10 because their executor had not "
+            + "published them.",
+        "When executor 1 last reported, it could not read 3 of 20 other executors one-sidedly: 8, 9, …. Spark's block "
+            + "transfer brings their blocks until they are tried again.",
+        "Map outputs that could not be published for one-sided reads: 1. Spark's block transfer brings their blocks.",
+        "Map outputs that were written to the disk at once, because memory had no room: 2. More of it is "
+            + "spark.sluice.cache.hostLimit.",
+        "Failed moves of a map output from memory to the disk: 2. No local directory could take it.",
+        "Map outputs that could not be brought back from the disk to memory: 3. They are read from the disk."),
+        rows.diagnosis().sentences());
+    rows.listener.onOtherEvent(ExecutorPeers.of("1", 20, 4, 0, List.of()));
+    rows.fallbacks("1", Map.of("cache.unavailable", 1L));
+    rows.fallbacks("2", Map.of("cache.unavailable", 1L, "transport.nettyUnknownPeer", 3L));
+    assertEquals(List.of(
+        "Map outputs cannot be kept in memory on 2 executors (1 on node1, 2 on node2): they are files there. The log "
+            + "of an executor says why, and 'java -jar sluice.jar doctor' on its host says what to change.",
+        "4 % of the blocks that were to be read one-sidedly were left to Spark's block transfer: 3 because their "
+            + "executor had not announced itself. Executors announce themselves within their first seconds.",
+        "Times that an executor could not be read one-sidedly: 8. It was tried again after "
+            + "spark.sluice.transport.retryDelay."),
+        rows.diagnosis().sentences().subList(0, 3));
+    String page = new DiagnosisContent(rows.store).html(NO_PARAMETERS);
+    assertIsWellFormed(page);
+    assertFalse(page.contains("Nothing stands out"), page);
+  }
+
+  @Test
+  void diagnosisNamesNodesOfPlansAndTasksThatSparkDid() {
+    TestRows rows = new TestRows(10);
+    rows.registered(4);
+    rows.summary(4, 1, Map.of(Counter.COMBINED_BY_SPARK, 2L));
+    rows.listener.onOtherEvent(PlanNodesLeft.of(Map.of("only Spark knows the order of a key", 3L),
+        Map.of("a key has a subquery", 1L)));
+    assertEquals(List.of(
+        "3 sorts in SQL plans stay Spark's because only Spark knows the order of a key.",
+        "Spark's function finds the partitions of 1 exchange in a SQL plan because a key has a subquery.",
+        "2 tasks of shuffle 4 moved records that were being combined to Spark's map, which can spill: memory was "
+            + "short, or a key came that its bytes cannot stand for."),
+        rows.diagnosis().sentences());
+  }
+
+  /** The sentence about blocks that were left to Spark takes the reasons from the labels of the counters. */
+  @Test
+  void everyReasonForWhichBlocksAreLeftToSparkIsKnown() {
+    assertEquals(Stream.of(Counter.values()).filter(each -> each.name().startsWith("TRANSPORT_NETTY_")).toList(),
+        ExecutorDiagnosis.LEFT);
   }
 
   @Test

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.spark.events.ExecutorFallbacks;
 import io.sluice.spark.events.ExecutorFigures;
 import io.sluice.spark.events.ExecutorLatencies;
 import io.sluice.spark.events.ExecutorPeers;
 import io.sluice.spark.events.ExecutorSelfTest;
+import io.sluice.spark.events.PlanNodesLeft;
 import io.sluice.spark.events.SettingsInForce;
 import io.sluice.spark.events.ShuffleColumns;
 import io.sluice.spark.events.ShuffleRegistered;
@@ -16,10 +18,18 @@ import io.sluice.spark.events.StageTasks;
 import io.sluice.spark.metrics.ColumnBytes;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.LatencyCounts;
+import io.sluice.spark.policy.FallbackReason;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.status.KVUtils;
 import org.apache.spark.util.kvstore.InMemoryStore;
+import org.apache.spark.util.kvstore.KVStore;
 import org.junit.jupiter.api.Test;
 
 import org.apache.spark.util.JsonProtocol$;
@@ -71,10 +81,10 @@ class StatusListenerTest {
   void eventsWithoutFieldsOrWithWrongOnesHarmNoOthers() {
     TestRows rows = new TestRows(10);
     for (Class<?> event : List.of(SettingsInForce.class, ShuffleRegistered.class, StageSummary.class,
-        ExecutorSelfTest.class, ExecutorFigures.class, ExecutorLatencies.class, ExecutorPeers.class,
-        ShuffleColumns.class,
-        StageTasks.class)) {
-      for (String fields : List.of("", ",\"figures\":{\"write.records\":null}", ",\"shuffleId\":-5,\"columns\":[{}]",
+        ExecutorSelfTest.class, ExecutorFigures.class, ExecutorFallbacks.class, ExecutorLatencies.class,
+        ExecutorPeers.class, PlanNodesLeft.class, ShuffleColumns.class, StageTasks.class)) {
+      for (String fields : List.of("", ",\"figures\":{\"write.records\":null}", ",\"sorts\":{\"x\":null}",
+          ",\"shuffleId\":-5,\"columns\":[{}]",
           ",\"executorId\":\"x\",\"slowest\":[{}],\"all\":{\"counts\":[1]}", ",\"tasks\":[1,2],\"encodeMicros\":[1]")) {
         rows.listener.onOtherEvent(
             JsonProtocol$.MODULE$.sparkEventFromJson("{\"Event\":\"" + event.getName() + "\"" + fields + "}"));
@@ -88,6 +98,72 @@ class StatusListenerTest {
     }
   }
 
+  /** As a disk that is full fails it, for a while. */
+  @Test
+  void aStoreThatFailsLosesRowsAndNothingElse() {
+    TestRows rows = new TestRows(10);
+    AtomicBoolean broken = new AtomicBoolean();
+    KVStore failing = (KVStore) Proxy.newProxyInstance(KVStore.class.getClassLoader(), new Class<?>[] {KVStore.class},
+        (proxy, method, arguments) -> {
+          if (broken.get()) {
+            throw new IOException("broken on purpose");
+          }
+          try {
+            return method.invoke(rows.kvStore, arguments);
+          } catch (InvocationTargetException e) {
+            throw e.getCause();
+          }
+        });
+    StatusListener listener = new StatusListener(failing, 10);
+    ShuffleRegistered first = ShuffleRegistered.of(1, ShuffleRegistered.SQL_ROWS, null, null, 8, 3);
+    broken.set(true);
+    for (int i = 0; i < 100; i++) {
+      listener.onOtherEvent(first);
+      listener.onStageSubmitted(new SparkListenerStageSubmitted(TestStages.stage(4, 1, 2), null));
+      listener.onStageCompleted(new SparkListenerStageCompleted(TestStages.stage(4, 1, 2)));
+    }
+    assertNull(rows.store.shuffle(1));
+    broken.set(false);
+    listener.onOtherEvent(first);
+    assertEquals(ShuffleRegistered.SQL_ROWS, rows.store.shuffle(1).path());
+    broken.set(true);
+    for (int i = 0; i < 2_000; i++) {
+      listener.onOtherEvent(first);
+    }
+    broken.set(false);
+    listener.onOtherEvent(ShuffleRegistered.of(2, ShuffleRegistered.SQL_ROWS, null, null, 8, 3));
+    assertNull(rows.store.shuffle(2), "after a thousand failures nothing is tried any more");
+  }
+
+  @Test
+  void shufflesThatAreReadOneSidedlyHaveSparksWritesAndSluicesReads() throws Exception {
+    TestRows rows = new TestRows(10);
+    rows.oneSided(1, "CODEC_SPARK", FallbackReason.CODEC_SPARK.text());
+    rows.summary(1, 5, Map.of(Counter.READ_RECORDS, 7L, Counter.READ_REMOTE_BYTES, 90L << 20,
+        Counter.READ_ONE_SIDED_BYTES, 90L << 20, Counter.READ_FETCH_WAIT_NANOS, 3_000_000_000L));
+    rows.executor("1", "host", true, "fine", Map.of("transport.bytes", 90L << 20));
+    assertEquals(List.of("Readers of shuffle 1 waited 3.0 s for blocks of other executors."),
+        rows.diagnosis().sentences());
+    assertTrue(rows.store.shuffle(1).isWrittenBySpark());
+    String shuffles = new ShufflesContent(rows.store).html(name -> null);
+    assertTrue(shuffles.contains("Spark&#39;s format, read one-sidedly, because spark.sluice.codec is spark"),
+        shuffles);
+    assertTrue(shuffles.replace('\u00a0', ' ').contains("90.0 MiB (100 % one-sided)"), shuffles);
+    String overview = new OverviewContent(rows.store).html(name -> null);
+    PagesTest.assertIsWellFormed(overview);
+    assertTrue(overview.contains("Spark&#39;s format, read one-sidedly</th><td>1</td>"), overview);
+    assertTrue(overview.contains("Spark&#39;s sort shuffle</th><td>0</td>"), overview);
+    assertTrue(overview.contains("one-sidedly</th><td>90.0 MiB"), overview);
+    assertTrue(overview.contains("Rows read, those of Spark&#39;s format included</th><td>7</td>"), overview);
+    assertTrue(overview.contains("took part</th><td>1, with Java 17.0.1, fine</td>"), overview);
+    rows.oneSided(2, "AGGREGATOR", "it has an aggregator");
+    assertTrue(rows.diagnosis().sentences().get(0)
+        .startsWith("1 shuffle kept Spark's format, to be read one-sidedly, because it has an aggregator. There is"));
+    rows.fallback(3, "DISABLED", FallbackReason.DISABLED.text());
+    assertTrue(rows.diagnosis().sentences().stream()
+        .anyMatch(each -> each.startsWith("1 shuffle went Spark's way because spark.sluice.enabled is false. Set")));
+  }
+
   /** Spark may keep the store on disk. */
   @Test
   void rowsSurviveSparksSerializer() throws Exception {
@@ -98,6 +174,8 @@ class StatusListenerTest {
     LatencyCounts counts = new LatencyCounts(new long[] {3, 4}, 99, 50);
     rows.fetched("7", counts, "8", counts);
     rows.listener.onOtherEvent(ExecutorPeers.of("7", 2, 1, 1, List.of("8")));
+    rows.fallbacks("7", Map.of("transport.nettyOther", 5L));
+    rows.listener.onOtherEvent(PlanNodesLeft.of(Map.of("of a key", 2L), Map.of("of a subquery", 1L)));
     rows.listener.onOtherEvent(ShuffleColumns.of(3, 1, List.of(new ColumnBytes(0, 9, new long[] {1, 2}))));
     new TestStages(rows.listener).run(TestStages.stage(5, 4, 3), 0, 2);
     rows.listener

@@ -1,5 +1,6 @@
 package io.sluice.spark.ui;
 
+import io.sluice.spark.events.ExecutorFallbacks;
 import io.sluice.spark.events.ExecutorFigures;
 import io.sluice.spark.events.ExecutorLatencies;
 import io.sluice.spark.events.ExecutorSelfTest;
@@ -30,14 +31,27 @@ final class TestRows {
     listener.onOtherEvent(ShuffleRegistered.of(shuffleId, ShuffleRegistered.SPARK, reason, text, 8, 3));
   }
 
+  /** As in mode RDMA. */
+  void oneSided(int shuffleId, String reason, String text) {
+    listener.onOtherEvent(ShuffleRegistered.of(shuffleId, ShuffleRegistered.SPARK_ONE_SIDED, reason, text, 8, 3));
+  }
+
+  void fallbacks(String executorId, Map<String, Long> figures) {
+    listener.onOtherEvent(ExecutorFallbacks.of(executorId, figures));
+  }
+
+  Diagnosis diagnosis() {
+    return new Diagnosis(store.application(), store.shuffles(), store.executors());
+  }
+
   void summary(int shuffleId, int stageId, Map<Counter, Long> figures) {
     Map<String, Long> byId = new java.util.TreeMap<>();
     figures.forEach((counter, value) -> byId.put(counter.id(), value));
-    listener.onOtherEvent(StageSummary.of(shuffleId, stageId, 0, byId));
+    StageSummary.of(shuffleId, stageId, 0, byId).forEach(listener::onOtherEvent);
   }
 
   void executor(String id, String host, boolean nativeCore, String detail, Map<String, Long> figures) {
-    listener.onOtherEvent(ExecutorSelfTest.of(id, host, nativeCore, detail));
+    listener.onOtherEvent(ExecutorSelfTest.of(id, host, nativeCore, detail).on("17.0.1"));
     listener.onOtherEvent(ExecutorFigures.of(id, figures));
   }
 

@@ -1,7 +1,6 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.exchange.{HashColumn, RowPartitioning}
-import io.sluice.spark.metrics.Counter
 import io.sluice.spark.policy.SessionSettings
 import io.sluice.spark.sql.{BinaryOrder, BinaryRowSorter}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Expression, PlanExpression, SortOrder}
@@ -35,8 +34,7 @@ final class FindPartitions extends PlanRule {
       case Right(found) =>
         exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found).withTagsOf(exchange)))
       case Left(reason) =>
-        leave(Counter.PLANS_EXCHANGES_BY_SPARK,
-          s"Spark's function finds the partitions of an exchange's rows, because $reason")
+        leave(_.countExchangeLeft(_), "Spark's function finds the partitions of an exchange's rows", reason)
         exchange
     }
   }

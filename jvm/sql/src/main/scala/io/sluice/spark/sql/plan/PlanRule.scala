@@ -1,7 +1,6 @@
 package io.sluice.spark.sql.plan
 
 import io.sluice.spark.SluiceShuffleManager
-import io.sluice.spark.metrics.Counter
 import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -25,12 +24,19 @@ abstract class PlanRule extends Rule[SparkPlan] {
 
   protected def change(plan: SparkPlan): SparkPlan
 
-  /** Counts, and logs, that a node of a plan stays as Spark made it. */
-  protected final def leave(counter: Counter, message: String): Unit = {
+  /**
+   * Counts, and logs, that a node of a plan stays as Spark made it.
+   *
+   * @param count  counts it, with its reason
+   * @param what   the beginning of the sentence for the log
+   * @param reason completes "because …"
+   */
+  protected final def leave(count: (SluiceShuffleManager, String) => Unit, what: String, reason: String): Unit = {
     SparkEnv.get.shuffleManager match {
-      case manager: SluiceShuffleManager => manager.counters().increment(counter)
+      case manager: SluiceShuffleManager => count(manager, reason)
       case _ =>
     }
+    val message = s"$what, because $reason"
     val log = LoggerFactory.getLogger(getClass)
     if (PlanRule.said.add(message)) {
       log.info(s"$message (said once; later plans like it at debug level)")

@@ -1,6 +1,5 @@
 package io.sluice.spark.sql.plan
 
-import io.sluice.spark.metrics.Counter
 import io.sluice.spark.policy.SessionSettings
 import io.sluice.spark.sql.BinaryRowSorter
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
@@ -16,7 +15,7 @@ final class ReplaceSorts extends PlanRule {
     plan.transformUp { case sort: SortExec if isSparks(sort) =>
       obstacle(sort) match {
         case Some(reason) =>
-          leave(Counter.PLANS_SORTS_BY_SPARK, s"A sort in a plan stays Spark's, because $reason")
+          leave(_.countSortLeft(_), "A sort in a plan stays Spark's", reason)
           sort
         case None => replacement(sort)
       }
