@@ -220,9 +220,13 @@ public class SluiceShuffleManager extends SortShuffleManager {
         format == RecordFormat.SQL_ROWS ? ExchangeInput.metricsOf(dependency.rdd()) : null);
   }
 
-  /** Spark's shuffle cannot do Comet's exchanges: with {@code spark.sluice.enabled=false} new plans have none. */
+  /**
+   * Spark's shuffle cannot do Comet's exchanges: with {@code spark.sluice.enabled=false} new plans have none, and no
+   * library reads them itself, though one may stand above.
+   */
   private static Optional<FallbackReason> withoutFallback(int shuffleId, Optional<FallbackReason> reason) {
-    if (reason.isPresent() && reason.get() != FallbackReason.DISABLED) {
+    if (reason.isPresent() && reason.get() != FallbackReason.DISABLED
+        && reason.get() != FallbackReason.READ_BY_LIBRARY) {
       throw new SluiceException("shuffle " + shuffleId + " is one of Comet's exchanges, which Sluice does not carry "
           + "because " + reason.get().text() + ". Set spark.sluice.comet=false");
     }

@@ -1,5 +1,6 @@
 package io.sluice.spark.comet;
 
+import io.sluice.spark.compat.SparkLine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
@@ -20,6 +21,8 @@ import org.slf4j.LoggerFactory;
 public final class CometSession {
   /** The version whose exchanges Sluice knows. */
   static final String KNOWN = "0.12";
+  /** The Spark on which that was tried. There are builds of it for others, whose types are more. */
+  static final String KNOWN_SPARK = "3.5";
   private static final Logger LOG = LoggerFactory.getLogger(CometSession.class);
   private static final String BUILD = "comet-git-info.properties";
   private static final String VERSION = "git.build.version";
@@ -42,10 +45,14 @@ public final class CometSession {
    * @param sluices the class name of the application's manager
    */
   public static void prepare(boolean wanted, String sluices) {
+    prepare(wanted, sluices, SparkLine.version());
+  }
+
+  static void prepare(boolean wanted, String sluices, String spark) {
     SQLConf session = SQLConf$.MODULE$.get();
     boolean prepared = COMETS.equals(session.getConfString(MANAGER, ""));
     boolean rulesRun = session.getConfString(EXTENSIONS, "").contains(EXTENSION);
-    if (prepared != (wanted && rulesRun && isKnown())) {
+    if (prepared != (wanted && rulesRun && isKnown(spark))) {
       session.setConfString(MANAGER, prepared ? sluices : COMETS);
     }
   }
@@ -53,25 +60,22 @@ public final class CometSession {
   /** When the application starts: says whose Comet's exchanges will be. Nothing without Comet. */
   public static void report(SparkConf conf, boolean wanted) {
     boolean named = conf.get(PLUGINS, "").contains(PLUGIN) || conf.get(EXTENSIONS, "").contains(EXTENSION);
-    if (named && isKnown()) {
+    if (named && isKnown(SparkLine.version())) {
       LOG.info("Comet {}: {}", version(), wanted ? "its exchanges are carried by Sluice"
           : "its operators run between Sluice's exchanges of rows, because spark.sluice.comet=false");
     }
   }
 
-  /** Whether Comet has the version that Sluice knows; warns once of another. */
-  private static boolean isKnown() {
+  /** Whether Comet has the version that Sluice knows, on the Spark that it knows it on; warns once of another. */
+  private static boolean isKnown(String spark) {
     String version = version();
-    boolean known = isKnown(version);
+    boolean known = version.startsWith(KNOWN + ".") && spark.startsWith(KNOWN_SPARK + ".");
     if (!known && WARNED.compareAndSet(false, true)) {
       LOG.warn("Comet's operators run between Sluice's exchanges of rows, as with spark.sluice.comet=false: Sluice "
-          + "carries the exchanges of Comet {}, and this is Comet {}", KNOWN, version);
+          + "carries the exchanges of Comet {} on Spark {}, and this is Comet {} on Spark {}", KNOWN, KNOWN_SPARK,
+          version, spark);
     }
     return known;
-  }
-
-  static boolean isKnown(String version) {
-    return version.startsWith(KNOWN + ".");
   }
 
   /** As the file of Comet's build says. */

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CometSessionTest {
   private static final String SLUICES = "io.sluice.spark.SluiceShuffleManager";
@@ -59,11 +60,11 @@ class CometSessionTest {
   void theSessionsManagerFollowsTheSetting() {
     load("git.build.version=0.12.0");
     for (int i = 0; i < 2; i++) {
-      CometSession.prepare(true, SLUICES);
+      CometSession.prepare(true, SLUICES, "3.5.8");
       assertEquals(COMETS, session.getConfString(MANAGER));
     }
     for (int i = 0; i < 2; i++) {
-      CometSession.prepare(false, SLUICES);
+      CometSession.prepare(false, SLUICES, "3.5.8");
       assertEquals(SLUICES, session.getConfString(MANAGER));
     }
   }
@@ -72,7 +73,15 @@ class CometSessionTest {
   @CsvSource({"git.build.version=0.13.0", "git.build.version=1.2.0", "git.build.version=0.120.0", "git.branch=main"})
   void exchangesOfAnotherCometAreNotCarried(String build) {
     load(build);
-    CometSession.prepare(true, SLUICES);
+    CometSession.prepare(true, SLUICES, "3.5.8");
+    assertEquals(SLUICES, session.getConfString(MANAGER));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"3.4.4", "4.0.2", "4.2.0", "3.50.0"})
+  void norAreThoseOnAnotherSpark(String spark) {
+    load("git.build.version=0.12.0");
+    CometSession.prepare(true, SLUICES, spark);
     assertEquals(SLUICES, session.getConfString(MANAGER));
   }
 
@@ -80,15 +89,15 @@ class CometSessionTest {
   void withoutItsExtensionCometIsNotThere() {
     load("git.build.version=0.12.0");
     session.setConfString(EXTENSIONS, "a.b.C");
-    CometSession.prepare(true, SLUICES);
+    CometSession.prepare(true, SLUICES, "3.5.8");
     assertEquals(SLUICES, session.getConfString(MANAGER));
   }
 
   @Test
   void withoutItsVersionNothingIsChanged() {
     session.unsetConf(MANAGER);
-    CometSession.prepare(true, SLUICES);
-    CometSession.prepare(false, SLUICES);
+    CometSession.prepare(true, SLUICES, "3.5.8");
+    CometSession.prepare(false, SLUICES, "3.5.8");
     assertEquals("none", session.getConfString(MANAGER, "none"));
   }
 }
