@@ -241,8 +241,8 @@ impl Arena {
         self.budget.leased()
     }
 
-    /// At least [`Self::leased_bytes`]: with what threads may lease without asking. One load, where that reads a line of
-    /// every shard.
+    /// At least [`Self::leased_bytes`]: with what threads may lease without asking. One load, where that reads a line
+    /// of every shard.
     pub fn charged_bytes(&self) -> usize {
         self.budget.charged()
     }

@@ -15,7 +15,8 @@
 //! fetched in another way. So the waits of a block for memory, together with those of the blocks before it, are never
 //! longer than `patience`. Time in which the connection's own reads use up its share does not count: it ends with them.
 //! No block waits when none has been given memory for [`STALLED`]: tasks keep what they have, perhaps until they have
-//! read what waits. Nor does one that needs more than a 64th of all memory (and 1 MiB), because those behind it would wait with it.
+//! read what waits. Nor does one that needs more than a 64th of all memory (and 1 MiB), because those behind it would
+//! wait with it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
