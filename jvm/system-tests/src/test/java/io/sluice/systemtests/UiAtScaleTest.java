@@ -133,8 +133,8 @@ class UiAtScaleTest {
       events.add(shuffle % 10 == 0
           ? ShuffleRegistered.of(shuffle, ShuffleRegistered.SPARK, "CODEC", "spark.io.compression.codec is lzf", 8, 3)
           : ShuffleRegistered.of(shuffle, ShuffleRegistered.SQL_ROWS, null, null, 8, 3));
-      events.add(StageSummary.of(shuffle, 2 * shuffle, 0, written));
-      events.add(StageSummary.of(shuffle, 2 * shuffle + 1, 0, read));
+      events.addAll(StageSummary.of(shuffle, 2 * shuffle, 0, written));
+      events.addAll(StageSummary.of(shuffle, 2 * shuffle + 1, 0, read));
     }
     Map<String, Long> figures = figures("memory.limitBytes", "memory.usedBytes", "memory.peakBytes", "cache.usedBytes",
         "transport.connections", "transport.peerFailures");
