@@ -101,6 +101,9 @@ class MixedVersionsTest {
 
       pointTo(sameClasses);
       killOne(application);
+      // Block managers are forgotten later than executors, so those of the killed one may count for the new one.
+      Await.until(LIMIT, () -> "the killed executor is not replaced",
+          () -> ClusterExecutors.ids(application.session().sparkContext()).size() == 2);
       application.awaitExecutors(2);
       assertJobPasses(application);
       Map<String, String> versions = ExecutorSurvey.ask(application.context(), MixedVersionsTest::version);
