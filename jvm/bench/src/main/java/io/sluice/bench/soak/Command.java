@@ -48,9 +48,13 @@ final class Command {
   static String output(Path folder, List<String> command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true).start();
     process.getOutputStream().close();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-    if (!process.waitFor(SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
+    // What it says fits into the pipe; reading first would have no limit.
+    if (!process.waitFor(SECONDS, TimeUnit.SECONDS)) {
       process.destroyForcibly();
+      throw new IOException(command.get(0) + " took more than a minute");
+    }
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+    if (process.exitValue() != 0) {
       throw new IOException(command.get(0) + " failed: " + output.lines().findFirst().orElse("it said nothing"));
     }
     return output;
