@@ -6,6 +6,7 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
+import io.sluice.spark.metrics.ThreadCpuClock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,7 +89,9 @@ public final class FrameGroup implements AutoCloseable {
    */
   public long decode(Decoder decoder) throws IOException {
     long start = System.nanoTime();
+    long cpuStart = ThreadCpuClock.nanos();
     long found = decoder.decode(encoded.address(), bytes);
+    counts.decodedByTask(ThreadCpuClock.nanos() - cpuStart);
     counts.decodedFor(System.nanoTime() - start);
     if (found == NativeCore.CORRUPT) {
       String message = NativeCore.lastErrorMessage();

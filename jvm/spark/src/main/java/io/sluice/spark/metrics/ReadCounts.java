@@ -14,6 +14,7 @@ public final class ReadCounts {
   private long encodedBytes;
   private long decodedBytes;
   private long decodeNanos;
+  private long decodeByTaskCpuNanos;
   private long localBlocks;
   private long localBytes;
   private long remoteBlocks;
@@ -48,6 +49,11 @@ public final class ReadCounts {
   /** Time of decoding frames that {@link #decoded} was told of without it. */
   public void decodedFor(long nanos) {
     decodeNanos += nanos;
+  }
+
+  /** CPU time of the task's thread for frames that it decoded itself. */
+  public void decodedByTask(long cpuNanos) {
+    decodeByTaskCpuNanos += cpuNanos;
   }
 
   /** A record of Spark's format, which has no frames. */
@@ -89,6 +95,7 @@ public final class ReadCounts {
     counters.add(Counter.READ_ENCODED_BYTES, encodedBytes);
     counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
     counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
+    counters.add(Counter.READ_DECODE_BY_TASK_CPU_NANOS, decodeByTaskCpuNanos);
     if (exchange != null) {
       exchange.read(framesByTask + framesByPool, decodeNanos, fetchWaitNanos);
     }
@@ -104,5 +111,6 @@ public final class ReadCounts {
     encodedBytes = 0;
     decodedBytes = 0;
     decodeNanos = 0;
+    decodeByTaskCpuNanos = 0;
   }
 }
