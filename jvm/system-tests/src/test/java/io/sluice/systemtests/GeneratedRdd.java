@@ -11,14 +11,21 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.spark.Aggregator;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.Partitioner;
 import org.apache.spark.RangePartitioner;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.rdd.ShuffledRDD;
+import scala.Function1;
+import scala.Function2;
+import scala.Product2;
 import scala.Tuple2;
 import scala.math.Ordering$;
+import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
@@ -36,7 +43,9 @@ final class GeneratedRdd implements Serializable {
 
   private enum Operation {
     REPARTITION, PARTITION_BY, SORT_BY_KEY, SORT_WITHIN_PARTITIONS, GROUP_BY_KEY, REDUCE_BY_KEY, AGGREGATE_BY_KEY,
-    COMBINE_BY_KEY, COGROUP, JOIN, DISTINCT
+    COMBINE_BY_KEY,
+    /** Combined by key, and sorted by it within partitions. */
+    COMBINE_IN_ORDER, COGROUP, JOIN, DISTINCT
   }
 
   private enum Division {
@@ -78,18 +87,19 @@ final class GeneratedRdd implements Serializable {
   private final int failsAfter;
   private final String poison;
 
-  /** Serializer, memory and operation go through in turn, so that 66 numbers have each with each; the rest is random. */
+  /** Serializer, memory and operation go through in turn, so that 72 numbers have all of them; the rest is random. */
   GeneratedRdd(int number) {
     this.number = number;
     Random random = new Random(number * 0x9E3779B9L);
     memory = Memory.values()[number / 2 % Memory.values().length];
-    operation = Operation.values()[number % Operation.values().length];
+    operation = Operation.values()[number / 6 % Operation.values().length];
     slices = random.nextInt(3) == 0 ? 1 : 1 + random.nextInt(4);
     partitions = isSortByKey() ? 12 + random.nextInt(20) : 1 + random.nextInt(9);
     int some = random.nextInt(12) == 0 ? 0 : 200 + random.nextInt(1_500);
     rows = Math.min(some, mostRows());
     division = Division.values()[Math.max(0, random.nextInt(8) - 4)];
-    KeyOrder.Kind orderKind = KeyOrder.Kind.values()[(number / 11 + random.nextInt(2)) % KeyOrder.Kind.values().length];
+    KeyOrder.Kind orderKind = orderKind((number + number / 6) % KeyOrder.Kind.values().length);
+    // The last one would divide the records of a key.
     KeyOrder.Kind rangeKind = KeyOrder.Kind.values()[random.nextInt(KeyOrder.Kind.values().length - 1)];
     keys = anyKind(random, kind -> suitsKeys(kind, orderKind, rangeKind));
     values = anyKind(random, kind -> true);
@@ -106,6 +116,17 @@ final class GeneratedRdd implements Serializable {
     failsAfter = random.nextInt(200);
   }
 
+  /** Where stock spills, it keeps keys apart that are equal but are not next to each other in the order. */
+  private KeyOrder.Kind orderKind(int index) {
+    KeyOrder.Kind kind = KeyOrder.Kind.values()[index];
+    boolean hasPlaceForEach = kind != KeyOrder.Kind.WITH_TIES && kind != KeyOrder.Kind.INCONSISTENT;
+    return hasPlaceForEach || !combinesInOrder() || memory == Memory.PLENTY ? kind : KeyOrder.Kind.OPAQUE;
+  }
+
+  private boolean combinesInOrder() {
+    return operation == Operation.COMBINE_IN_ORDER;
+  }
+
   private int mostRows() {
     return isSortByKey() ? SAMPLED_BY_SPARK * partitions : operation == Operation.JOIN ? JOINED : Integer.MAX_VALUE;
   }
@@ -119,7 +140,8 @@ final class GeneratedRdd implements Serializable {
   private boolean suitsKeys(RecordKind kind, KeyOrder.Kind orderKind, KeyOrder.Kind rangeKind) {
     boolean usesHash = groups() || dividesBy(Division.HASH);
     boolean usesNaturalOrder = sorts() && isNatural(orderKind) || dividesBy(Division.RANGE) && isNatural(rangeKind);
-    boolean dependsOnPlaces = groups() && kind.isLooselyEqual() && (memory != Memory.PLENTY || slices > 1);
+    boolean dependsOnPlaces = groups() && kind.isLooselyEqual() && (memory != Memory.PLENTY || slices > 1)
+        || combinesInOrder() && kind == RecordKind.BIG_DECIMAL && memory != Memory.PLENTY;
     boolean hasFewKeys = operation == Operation.JOIN && kind == RecordKind.BOOLEAN;
     return !(usesHash && kind.isArray()) && (!usesNaturalOrder || kind.hasOrder()) && !dependsOnPlaces && !hasFewKeys;
   }
@@ -133,7 +155,7 @@ final class GeneratedRdd implements Serializable {
   }
 
   private boolean sorts() {
-    return isSortByKey() || operation == Operation.SORT_WITHIN_PARTITIONS;
+    return isSortByKey() || operation == Operation.SORT_WITHIN_PARTITIONS || combinesInOrder();
   }
 
   private boolean groups() {
@@ -148,7 +170,8 @@ final class GeneratedRdd implements Serializable {
   /** Whether stock writes each record before it asks for the next one. */
   private boolean holdsNoObjectsInMaps() {
     boolean combines = operation == Operation.REDUCE_BY_KEY || operation == Operation.AGGREGATE_BY_KEY
-        || operation == Operation.COMBINE_BY_KEY && combinesInMaps || operation == Operation.DISTINCT;
+        || (operation == Operation.COMBINE_BY_KEY || combinesInOrder()) && combinesInMaps
+        || operation == Operation.DISTINCT;
     return !combines && !isSortByKey() && !dividesBy(Division.RANGE);
   }
 
@@ -175,7 +198,7 @@ final class GeneratedRdd implements Serializable {
       return isSortByKey() || dividesBy(Division.RANGE) ? RddOutcome.Defined.NOTHING : RddOutcome.Defined.PARTITIONS;
     }
     if (sorts()) {
-      return valuesInOrder() ? RddOutcome.Defined.PLACES : RddOutcome.Defined.PLACES_OF_KEYS;
+      return valuesInOrder() && !combinesInOrder() ? RddOutcome.Defined.PLACES : RddOutcome.Defined.PLACES_OF_KEYS;
     }
     return !groups() && slices == 1 ? RddOutcome.Defined.PLACES : RddOutcome.Defined.PARTITIONS;
   }
@@ -251,16 +274,12 @@ final class GeneratedRdd implements Serializable {
       case REDUCE_BY_KEY:
         return records.reduceByKey(partitioner, GeneratedRdd::reduced);
       case AGGREGATE_BY_KEY:
-        return records.aggregateByKey(new TreeSet<String>(), partitioner, (set, value) -> {
-          set.add(RecordText.of(value));
-          return set;
-        }, (set, more) -> {
-          set.addAll(more);
-          return set;
-        });
+        return records.aggregateByKey(new TreeSet<String>(), partitioner, GeneratedRdd::with, GeneratedRdd::withAll);
+      case COMBINE_IN_ORDER:
+        return combinedInOrder(records, partitioner);
       case COMBINE_BY_KEY:
-        return records.<ArrayList<String>>combineByKey(value -> new ArrayList<>(Collections.singletonList(RecordText.of(value))),
-            (list, value) -> {
+        return records.<ArrayList<String>>combineByKey(
+            value -> new ArrayList<>(Collections.singletonList(RecordText.of(value))), (list, value) -> {
               list.add(RecordText.of(value));
               return list;
             }, (list, more) -> {
@@ -270,6 +289,34 @@ final class GeneratedRdd implements Serializable {
       default:
         throw new IllegalStateException(operation.toString());
     }
+  }
+
+  private JavaPairRDD<Object, TreeSet<String>> combinedInOrder(
+      JavaPairRDD<Object, Object> records, Partitioner partitioner) {
+    Aggregator<Object, Object, TreeSet<String>> sets = new Aggregator<>(
+        (Function1<Object, TreeSet<String>> & Serializable) value -> with(new TreeSet<>(), value),
+        (Function2<TreeSet<String>, Object, TreeSet<String>> & Serializable) GeneratedRdd::with,
+        (Function2<TreeSet<String>, TreeSet<String>, TreeSet<String>> & Serializable) GeneratedRdd::withAll);
+    @SuppressWarnings("unchecked") // A JavaPairRDD holds pairs, which are products.
+    ShuffledRDD<Object, Object, TreeSet<String>> shuffled = new ShuffledRDD<>(
+        (RDD<? extends Product2<Object, Object>>) (RDD<?>) records.rdd(), partitioner, any(), any(), any());
+    return JavaPairRDD.fromJavaRDD(shuffled.setAggregator(sets).setMapSideCombine(combinesInMaps)
+        .setKeyOrdering(Ordering$.MODULE$.comparatorToOrdering(order.comparator())).toJavaRDD());
+  }
+
+  @SuppressWarnings("unchecked") // As Spark's Java API does it: the classes are not known.
+  private static <T> ClassTag<T> any() {
+    return (ClassTag<T>) (ClassTag<?>) ClassTag$.MODULE$.AnyRef();
+  }
+
+  private static TreeSet<String> with(TreeSet<String> set, Object value) {
+    set.add(RecordText.of(value));
+    return set;
+  }
+
+  private static TreeSet<String> withAll(TreeSet<String> set, TreeSet<String> more) {
+    set.addAll(more);
+    return set;
   }
 
   /** Changes the left value, where it can be changed; the order in which values come does not matter. */

@@ -19,7 +19,7 @@ final class RecordText {
       return text.append(';').toString();
     }
     // Scala's lists are products too, of their first element and the rest.
-    if (value instanceof Product product && !(value instanceof scala.collection.Iterable)) {
+    if (value instanceof Product product && !(value instanceof scala.collection.Iterable<?>)) {
       for (int i = 0; i < product.productArity(); i++) {
         text.append(i == 0 ? "(" : ", ").append(of(product.productElement(i)));
       }
