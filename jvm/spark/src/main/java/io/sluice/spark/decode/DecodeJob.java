@@ -6,7 +6,6 @@ import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
-import io.sluice.spark.metrics.ThreadCpuClock;
 import io.sluice.spark.seal.OutputKeys;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -231,9 +230,9 @@ final class DecodeJob {
    */
   DecodedBatch finish(TaskContext context, ReadCounts counts) throws IOException {
     if (claim(load)) {
-      long cpuStart = ThreadCpuClock.nanos();
+      long begun = counts.beginDecodingByTask();
       decode(false);
-      counts.decodedByTask(ThreadCpuClock.nanos() - cpuStart);
+      counts.endDecodingByTask(begun, nanos);
     }
     awaitDone(context);
     if (decodedParts == 0) {

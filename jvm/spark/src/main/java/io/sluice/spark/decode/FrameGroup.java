@@ -6,7 +6,6 @@ import io.sluice.spark.SluiceException;
 import io.sluice.spark.fetch.BlockInput;
 import io.sluice.spark.fetch.BlockReadException;
 import io.sluice.spark.metrics.ReadCounts;
-import io.sluice.spark.metrics.ThreadCpuClock;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,11 +87,12 @@ public final class FrameGroup implements AutoCloseable {
    * @throws BlockReadException naming the frame that is corrupt
    */
   public long decode(Decoder decoder) throws IOException {
+    long begun = counts.beginDecodingByTask();
     long start = System.nanoTime();
-    long cpuStart = ThreadCpuClock.nanos();
     long found = decoder.decode(encoded.address(), bytes);
-    counts.decodedByTask(ThreadCpuClock.nanos() - cpuStart);
-    counts.decodedFor(System.nanoTime() - start);
+    long nanos = System.nanoTime() - start;
+    counts.endDecodingByTask(begun, nanos);
+    counts.decodedFor(nanos);
     if (found == NativeCore.CORRUPT) {
       String message = NativeCore.lastErrorMessage();
       throw failure(firstCorrupt(decoder), message);

@@ -4,7 +4,6 @@ import io.sluice.nativebridge.FrameHeader;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.metrics.ReadCounts;
-import io.sluice.spark.metrics.ThreadCpuClock;
 import java.io.IOException;
 
 /** Decodes each frame on the consuming thread when its first row is asked for: the rows are in the cache then. */
@@ -43,8 +42,8 @@ public final class InlineDecoder implements BatchSource {
       return batch;
     }
     long frame = read(header);
+    long begun = counts.beginDecodingByTask();
     long start = System.nanoTime();
-    long cpuStart = ThreadCpuClock.nanos();
     try {
       batch.decode(decoder, header, frame, frames.keys());
     } catch (IOException e) {
@@ -53,9 +52,10 @@ public final class InlineDecoder implements BatchSource {
       throw new SluiceException("decoding a frame of block " + frames.input().block().id() + " at byte "
           + frames.offset() + " failed: " + e.getMessage(), e);
     }
-    counts.decodedByTask(ThreadCpuClock.nanos() - cpuStart);
     encoded.freeIfLarge();
-    counts.decoded(header, System.nanoTime() - start, false);
+    long nanos = System.nanoTime() - start;
+    counts.endDecodingByTask(begun, nanos);
+    counts.decoded(header, nanos, false);
     return batch;
   }
 

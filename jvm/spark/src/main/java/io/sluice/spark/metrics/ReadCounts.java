@@ -14,7 +14,7 @@ public final class ReadCounts {
   private long encodedBytes;
   private long decodedBytes;
   private long decodeNanos;
-  private long decodeByTaskCpuNanos;
+  private final SampledCpu decodeByTask = new SampledCpu();
   private long localBlocks;
   private long localBytes;
   private long remoteBlocks;
@@ -51,9 +51,14 @@ public final class ReadCounts {
     decodeNanos += nanos;
   }
 
-  /** CPU time of the task's thread for frames that it decoded itself. */
-  public void decodedByTask(long cpuNanos) {
-    decodeByTaskCpuNanos += cpuNanos;
+  /** The task's thread begins to decode frames; returns what {@link #endDecodingByTask} is to be given. */
+  public long beginDecodingByTask() {
+    return decodeByTask.begin();
+  }
+
+  /** The task's thread has decoded frames, for which {@code nanos} have passed. */
+  public void endDecodingByTask(long begun, long nanos) {
+    decodeByTask.end(begun, nanos);
   }
 
   /** A record of Spark's format, which has no frames. */
@@ -95,7 +100,7 @@ public final class ReadCounts {
     counters.add(Counter.READ_ENCODED_BYTES, encodedBytes);
     counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
     counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
-    counters.add(Counter.READ_DECODE_BY_TASK_CPU_NANOS, decodeByTaskCpuNanos);
+    counters.add(Counter.READ_DECODE_BY_TASK_CPU_NANOS, decodeByTask.take());
     if (exchange != null) {
       exchange.read(framesByTask + framesByPool, decodeNanos, fetchWaitNanos);
     }
@@ -111,6 +116,5 @@ public final class ReadCounts {
     encodedBytes = 0;
     decodedBytes = 0;
     decodeNanos = 0;
-    decodeByTaskCpuNanos = 0;
   }
 }
