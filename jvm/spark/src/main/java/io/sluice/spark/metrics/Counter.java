@@ -123,7 +123,7 @@ public enum Counter {
   READ_FRAMES_BY_POOL("read.framesByPool", Unit.COUNT, "frames decoded by a decoder thread"),
   READ_DECODE_NANOS("read.decodeNanos", Unit.NANOS, "time spent decoding, over all threads"),
   READ_DECODE_BY_TASK_CPU_NANOS("read.decodeByTaskCpuNanos", Unit.NANOS,
-      "CPU time of task threads that decoded frames themselves"),
+      "CPU time of task threads that decoded frames themselves, measured of every eighth call"),
   READ_CORRUPT_FRAMES("read.corruptFrames", Unit.COUNT, "frames that failed verification"),
   READ_FRAMES_NOT_AUTHENTIC("read.framesNotAuthentic", Unit.COUNT,
       "of these, sealed frames with right checksums that were forged, moved or left out"),
