@@ -234,34 +234,34 @@ final class GeneratedRdd implements Serializable {
   private JavaPairRDD<?, ?> result(JavaSparkContext context, boolean mapsFail) {
     JavaPairRDD<Object, Object> records = records(context, rows, values, mapsFail);
     switch (operation) {
-      case REPARTITION:
+      case REPARTITION :
         return records.repartition(partitions);
-      case PARTITION_BY:
+      case PARTITION_BY :
         return records.partitionBy(partitioner(records));
-      case SORT_BY_KEY:
+      case SORT_BY_KEY :
         return sorted(records);
-      case SORT_WITHIN_PARTITIONS:
+      case SORT_WITHIN_PARTITIONS :
         return order.kind() == KeyOrder.Kind.NATURAL ? records.repartitionAndSortWithinPartitions(partitioner(records))
             : records.repartitionAndSortWithinPartitions(partitioner(records), order.comparator());
-      case DISTINCT:
+      case DISTINCT :
         return records.keys().distinct(partitions).mapToPair(key -> new Tuple2<>(key, 1));
-      case COGROUP:
+      case COGROUP :
         return records.cogroup(others(context), partitioner(records))
             .mapValues(groups -> groupText(groups._1()) + " and " + groupText(groups._2()));
-      case JOIN:
+      case JOIN :
         return records.join(others(context), partitioner(records));
-      default:
+      default :
         return combined(records);
     }
   }
 
   private JavaPairRDD<Object, Object> sorted(JavaPairRDD<Object, Object> records) {
     switch (order.kind()) {
-      case NATURAL:
+      case NATURAL :
         return records.sortByKey(true, partitions);
-      case REVERSED:
+      case REVERSED :
         return records.sortByKey(false, partitions);
-      default:
+      default :
         return records.sortByKey(order, true, partitions);
     }
   }
@@ -269,15 +269,15 @@ final class GeneratedRdd implements Serializable {
   private JavaPairRDD<?, ?> combined(JavaPairRDD<Object, Object> records) {
     Partitioner partitioner = partitioner(records);
     switch (operation) {
-      case GROUP_BY_KEY:
+      case GROUP_BY_KEY :
         return records.groupByKey(partitioner).mapValues(this::groupText);
-      case REDUCE_BY_KEY:
+      case REDUCE_BY_KEY :
         return records.reduceByKey(partitioner, GeneratedRdd::reduced);
-      case AGGREGATE_BY_KEY:
+      case AGGREGATE_BY_KEY :
         return records.aggregateByKey(new TreeSet<String>(), partitioner, GeneratedRdd::with, GeneratedRdd::withAll);
-      case COMBINE_IN_ORDER:
+      case COMBINE_IN_ORDER :
         return combinedInOrder(records, partitioner);
-      case COMBINE_BY_KEY:
+      case COMBINE_BY_KEY :
         return records.<ArrayList<String>>combineByKey(
             value -> new ArrayList<>(Collections.singletonList(RecordText.of(value))), (list, value) -> {
               list.add(RecordText.of(value));
@@ -286,7 +286,7 @@ final class GeneratedRdd implements Serializable {
               list.addAll(more);
               return list;
             }, partitioner, combinesInMaps, null).mapValues(this::inOrder);
-      default:
+      default :
         throw new IllegalStateException(operation.toString());
     }
   }
@@ -343,12 +343,12 @@ final class GeneratedRdd implements Serializable {
   @SuppressWarnings({"unchecked", "rawtypes"}) // As Spark's Java API makes it.
   private Partitioner partitioner(JavaPairRDD<Object, Object> records) {
     switch (division) {
-      case HASH:
+      case HASH :
         return new HashPartitioner(partitions);
-      case RANGE:
+      case RANGE :
         return new RangePartitioner(partitions, records.rdd(), true, SAMPLED,
             Ordering$.MODULE$.comparatorToOrdering(rangeOrder.comparator()), ClassTag$.MODULE$.AnyRef());
-      default:
+      default :
         return new TextPartitioner(partitions, division == Division.THROWING ? poison : null);
     }
   }

@@ -44,11 +44,11 @@ final class KeyOrder implements Comparator<Object>, Serializable {
   @SuppressWarnings({"unchecked", "rawtypes"}) // The keys are of a class that has an order.
   Comparator<Object> comparator() {
     switch (kind) {
-      case NATURAL:
+      case NATURAL :
         return (Comparator) Comparator.naturalOrder();
-      case REVERSED:
+      case REVERSED :
         return (Comparator) Collections.reverseOrder();
-      default:
+      default :
         return this;
     }
   }
@@ -68,19 +68,19 @@ final class KeyOrder implements Comparator<Object>, Serializable {
   @Override
   public int compare(Object left, Object right) {
     switch (kind) {
-      case WITH_TIES:
+      case WITH_TIES :
         return Integer.compare(bucket(left), bucket(right));
-      case THROWING:
+      case THROWING :
         throwAt(left);
         throwAt(right);
         return opaque(left, right);
-      case WITH_STATE:
+      case WITH_STATE :
         calls++;
         return calls % 2 == 0 ? opaque(left, right) : -opaque(right, left);
-      case INCONSISTENT:
+      case INCONSISTENT :
         calls++;
         return calls % 5 == 0 ? -opaque(left, right) : opaque(left, right);
-      default:
+      default :
         return opaque(left, right);
     }
   }
@@ -93,13 +93,13 @@ final class KeyOrder implements Comparator<Object>, Serializable {
 
   private int opaque(Object left, Object right) {
     switch (variant) {
-      case 0:
+      case 0 :
         return natural(left, right);
-      case 1:
+      case 1 :
         return natural(right, left);
-      case 2:
+      case 2 :
         return byLength(RecordText.of(left), RecordText.of(right));
-      default:
+      default :
         return byHash(RecordText.of(left), RecordText.of(right));
     }
   }

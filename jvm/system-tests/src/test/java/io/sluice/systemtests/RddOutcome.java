@@ -3,6 +3,7 @@ package io.sluice.systemtests;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import scala.Tuple2;
@@ -52,8 +53,22 @@ final class RddOutcome {
     return failed() && failure.contains(NO_ORDER);
   }
 
-  /** What must be equal to the outcome on the other engine. */
-  List<String> comparable(Defined defined) {
+  /** The first thing in which {@code sluices} is not as this, stock's; empty if there is none. */
+  Optional<String> difference(RddOutcome sluices, Defined defined) {
+    List<String> expected = comparable(defined);
+    List<String> actual = sluices.comparable(defined);
+    for (int i = 0; i < Math.max(expected.size(), actual.size()); i++) {
+      String ours = i < actual.size() ? actual.get(i) : "nothing";
+      String theirs = i < expected.size() ? expected.get(i) : "nothing";
+      if (!ours.equals(theirs)) {
+        return Optional.of("of " + expected.size() + " lines on stock and " + actual.size() + " on Sluice, line " + i
+            + " is " + theirs + " on stock, and on Sluice " + ours);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private List<String> comparable(Defined defined) {
     if (failed()) {
       return Collections.singletonList(failure);
     }

@@ -116,15 +116,15 @@ enum RecordKind {
 
   private static double special(int n) {
     switch (n % 11) {
-      case 0:
+      case 0 :
         return Double.NaN;
-      case 1:
+      case 1 :
         return -0.0;
-      case 2:
+      case 2 :
         return 0.0;
-      case 3:
+      case 3 :
         return n % 2 == 0 ? Double.POSITIVE_INFINITY : Double.NEGATIVE_INFINITY;
-      default:
+      default :
         return (n % 2 == 0 ? n : -n) / 3.0;
     }
   }
@@ -132,19 +132,19 @@ enum RecordKind {
   /** Texts with long common beginnings, an empty one, and characters of one, two, three and four bytes. */
   private static String word(int n) {
     switch (n % 9) {
-      case 0:
+      case 0 :
         return "";
-      case 1:
+      case 1 :
         return "a common beginning " + n;
-      case 2:
+      case 2 :
         return "\u00e9" + n;
-      case 3:
+      case 3 :
         return "\u4e16\u754c" + n;
-      case 4:
+      case 4 :
         return new String(Character.toChars(0x1F600 + n % 50)) + n;
-      case 5:
+      case 5 :
         return "z\u0000" + n;
-      default:
+      default :
         return Integer.toString(n * 7919, 36);
     }
   }

@@ -97,7 +97,8 @@ class CostAccountingTest {
   @Timeout(120)
   void stagesOfAJobHaveTheirCosts() throws Exception {
     SparkConf conf = new SparkConf(false).setMaster("local[1]").setAppName("accounting")
-        .set("spark.ui.enabled", "false").set("spark.driver.bindAddress", "127.0.0.1").set("spark.driver.host", "127.0.0.1");
+        .set("spark.ui.enabled", "false").set("spark.driver.bindAddress", "127.0.0.1")
+        .set("spark.driver.host", "127.0.0.1");
     CostAccounting accounting = new CostAccounting(() -> Stream.of(ProcessHandle.current()));
     try (JavaSparkContext context = new JavaSparkContext(conf)) {
       context.sc().addSparkListener(accounting);
