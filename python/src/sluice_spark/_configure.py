@@ -80,6 +80,17 @@ def _check_is_no_client(options: Mapping[str, str]) -> None:
             f"the client of a Spark Connect server ({remote}) cannot choose the shuffle: the server's settings do. "
             "Start the server with what 'python -m sluice_spark conf' prints"
         )
+    mode = options.get("spark.api.mode") or os.environ.get("SPARK_API_MODE", "")
+    for setting, connects in (
+        (f"a remote session of this machine ({remote})", remote != ""),
+        (f"spark.api.mode={mode}", mode.lower() == "connect"),
+        ("SPARK_CONNECT_MODE_ENABLED", "SPARK_CONNECT_MODE_ENABLED" in os.environ),
+    ):
+        if connects:
+            raise SluiceError(
+                f"{setting} makes PySpark start a Spark Connect server of its own, whose spark.plugins it sets without "
+                "Sluice's. Start a server with what 'python -m sluice_spark conf' prints, and connect to it"
+            )
 
 
 def _check_uses_sluice(context: Any) -> None:

@@ -168,6 +168,39 @@ class OneSidedTransportTest {
         "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
   }
 
+  /**
+   * Where Spark's network is encrypted, blocks in Spark's format come by its block transfer, which authenticates them;
+   * frames of the same application are authenticated themselves.
+   */
+  @Tag("once")
+  @Test
+  void framesAloneAreReadOneSidedlyWhereTheNetworkIsEncrypted() {
+    Map<String, String> settings = Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true",
+        "spark.authenticate", "true", "spark.sluice.ucx.allowUnauthenticatedTcp", "true",
+        "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told",
+        "spark.sluice.records.enabled", "false");
+    assertReadOneSidedly(settings, application -> {
+      long published = counted(application, Counter.TRANSPORT_PUBLISHED);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(NUMBERS, numbersByPartition(application).count());
+      assertEquals(published, counted(application, Counter.TRANSPORT_PUBLISHED));
+      assertEquals(blocks, counted(application, Counter.TRANSPORT_BLOCKS));
+    });
+  }
+
+  @Tag("once")
+  @Test
+  void noBlockInSparksFormatIsReadOneSidedlyWhereTheNetworkIsEncrypted() {
+    Map<String, String> settings = Map.of("spark.sluice.mode", "RDMA", "spark.io.encryption.enabled", "true",
+        "spark.authenticate", "true", "spark.sluice.ucx.allowUnauthenticatedTcp", "true",
+        "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told");
+    try (SparkApplication application = cluster(settings).start().awaitExecutors(2)) {
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISHED));
+      assertEquals(0, counted(application, Counter.TRANSPORT_BLOCKS));
+    }
+  }
+
   @InAll
   @Tag("once")
   @Test
@@ -216,7 +249,7 @@ class OneSidedTransportTest {
     try (SparkApplication application = cluster(Map.of("spark.sluice.mode", mode)).start().awaitExecutors(2)) {
       awaitPeers(application);
       SparkSession session = application.session();
-      JavaPairRDD<Integer, Integer> before = madeBefore(application);
+      JavaPairRDD<Integer, Integer> before = numbersByPartition(application);
       assertEquals(NUMBERS, before.count());
       session.conf().set("spark.sluice.enabled", "false");
       long published = counted(application, Counter.TRANSPORT_PUBLISHED);
@@ -237,7 +270,7 @@ class OneSidedTransportTest {
     }
   }
 
-  private static JavaPairRDD<Integer, Integer> madeBefore(SparkApplication application) {
+  private static JavaPairRDD<Integer, Integer> numbersByPartition(SparkApplication application) {
     return application.context().parallelize(IntStream.range(0, NUMBERS).boxed().toList(), SLICES)
         .mapToPair(n -> new Tuple2<>(n, n)).partitionBy(new HashPartitioner(5));
   }

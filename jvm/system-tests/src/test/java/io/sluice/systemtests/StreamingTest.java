@@ -59,7 +59,11 @@ class StreamingTest {
   }
 
   private Map<String, List<String>> run(Engine engine, String name) {
-    try (SparkApplication application = application(engine).start()) {
+    return run(engine, name, Map.of());
+  }
+
+  private Map<String, List<String>> run(Engine engine, String name, Map<String, String> settings) {
+    try (SparkApplication application = application(engine).setAll(settings).start()) {
       Map<String, List<String>> results = Streams.run(application.session(), input(name), checkpoints(name));
       if (engine != Engine.STOCK && Engine.writesFrames()) {
         // Each query has at least one shuffle a batch.
@@ -94,6 +98,17 @@ class StreamingTest {
   @Test
   void everyBatchHasStocksRows() throws IOException {
     assertEquals(expected, chain("sluice", List.of(Engine.UNDER_TEST), FILES));
+  }
+
+  @InAll
+  @Test
+  void everyBatchHasStocksRowsWhereOutputsAreRemovedBehindIt() throws IOException {
+    String name = "cleaned";
+    Streams.addFiles(input(name), 0, FILES);
+    assertEquals(expected, run(Engine.UNDER_TEST, name, Map.of("spark.sluice.sql.cleanup", "all")));
+    if (Engine.UNDER_TEST.isSluice()) {
+      assertTrue(ProcessCounters.here(Counter.CLEANUP_SHUFFLES) > 0, "nothing was removed");
+    }
   }
 
   @Test

@@ -179,7 +179,7 @@ class RoomTest {
     }
     reads.add(RoomReads.Read.parse(out.readLine()));
     for (RoomReads.Read calm : List.of(reads.get(0), reads.get(reads.size() - 1))) {
-      assertTrue(calm.good(), "before and after reads succeed");
+      assertTrue(calm.good() && calm.mapped(), "before and after reads succeed");
       assertEquals(System.currentTimeMillis(), calm.clockMs(), 20_000);
     }
     return reads;
@@ -197,6 +197,24 @@ class RoomTest {
     assertTrue(reads.stream().allMatch(RoomReads.Read::good));
     long slow = reads.stream().filter(read -> read.tookUs() >= 2_000).count();
     assertTrue(slow > reads.size() / 2, slow + " of " + reads.size());
+  }
+
+  @Test
+  void filesCannotBeMapped() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.MAPPINGS_REFUSED);
+    assertTrue(reads.stream().allMatch(RoomReads.Read::good));
+    assertTrue(reads.stream().anyMatch(read -> !read.mapped()));
+  }
+
+  @Test
+  void aThreadOfSluiceStandsStill() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.THREADS_STUCK);
+    assertTrue(reads.stream().allMatch(RoomReads.Read::good));
+    long between = 0;
+    for (int i = 1; i < reads.size(); i++) {
+      between = Math.max(between, reads.get(i).sinceStartMs() - reads.get(i - 1).sinceStartMs());
+    }
+    assertTrue(between >= 400, "the longest pause was " + between + " ms");
   }
 
   @Test

@@ -57,8 +57,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static SettingRule transfer(String key) {
     return new SettingRule(SPARK_TRANSFER, key, in("true"), Verdict.PROBLEM, NETTY, encryptsNetwork(key)
         ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION
-            + "  true, which encrypts "
-            + "blocks before they travel"
+            + "  true, which authenticates frames before they travel (not blocks in Spark's format)"
         : "One-sided reads need  " + key + "  false");
   }
 
@@ -68,6 +67,13 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
 
   private static Predicate<String> in(String... values) {
     return value -> Set.of(values).contains(value.toLowerCase(Locale.ROOT));
+  }
+
+  /** Whether every shuffle is in Spark's format; a codec that is set wins over the mode's. */
+  private static boolean writesSparksFormat(Map<String, String> settings) {
+    String codec = settings.get("spark.sluice.codec");
+    return codec == null ? settings.getOrDefault("spark.sluice.mode", "").equalsIgnoreCase("RDMA")
+        : codec.equalsIgnoreCase("spark");
   }
 
   /** Whether UCX cannot choose TCP with this {@code UCX_TLS}: as {@code TransportRules} reads it. */
@@ -81,11 +87,12 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
 
   /** The findings of the rules for these settings. */
   static List<Finding> findings(Map<String, String> settings) {
-    boolean encryptedBefore = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true");
+    boolean framesAreSealed = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true")
+        && !writesSparksFormat(settings);
     boolean tcpIsFine = settings.getOrDefault(UNAUTHENTICATED_TCP, "").equalsIgnoreCase("true")
         || avoidsTcp(settings.getOrDefault(UCX_TLS, "all"));
     return ALL.stream().filter(rule -> settings.containsKey(rule.key) && rule.concerns.test(settings.get(rule.key)))
-        .filter(rule -> !(encryptedBefore && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
+        .filter(rule -> !(framesAreSealed && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
         .filter(rule -> !(tcpIsFine && rule.key.equals(AUTHENTICATE)))
         .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
             rule.next))

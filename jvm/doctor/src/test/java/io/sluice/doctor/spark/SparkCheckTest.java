@@ -111,6 +111,16 @@ class SparkCheckTest {
     assertEquals(Verdict.OK, about(Subject.SPARK_TRANSFER).verdict());
   }
 
+  /** Spark's encryption of files authenticates nothing. */
+  @Test
+  void ioEncryptionAllowsNoOneSidedReadsOfSparksFormat() {
+    String encrypted = GOOD + "spark.network.crypto.enabled true\nspark.io.encryption.enabled true\n";
+    host.with(CONF, encrypted + "spark.sluice.mode RDMA\n");
+    assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
+    host.with(CONF, encrypted + "spark.sluice.mode RDMA\nspark.sluice.codec sluice\n");
+    assertEquals(Verdict.OK, about(Subject.SPARK_TRANSFER).verdict());
+  }
+
   @Test
   void authenticationNeedsAnAcknowledgementOrNoTcp() {
     host.with(CONF, GOOD + "spark.authenticate true\n");

@@ -40,6 +40,15 @@ public final class TransportRules {
   }
 
   /**
+   * Why blocks in Spark's format must travel by Spark's block transfer where Sluice's frames may not; completes
+   * "because …". I/O encryption of Spark's format hides bytes and authenticates none, which network encryption does.
+   */
+  public static Optional<String> refusalOfSparksFormat(SparkConf conf) {
+    return networkEncryption(conf).map(key -> key + " is true, and blocks in Spark's format are not authenticated by"
+        + " spark.io.encryption.enabled");
+  }
+
+  /**
    * Whether UCX may choose TCP with this {@code UCX_TLS}: a list of transports ({@code all} means every one), or
    * {@code ^} and those that are excluded. {@code tcp:aux} is TCP for connecting only, {@code \tcp} TCP and no alias.
    */
