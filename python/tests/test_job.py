@@ -56,6 +56,7 @@ class JobTest(unittest.TestCase):
         self.assertRegex(wrong.stderr, "^error: the memory cannot .*: unknown settings .spark.sluice.memory.limt .did")
         self.assertNotIn("\tat ", wrong.stderr)
 
+    @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
     def test_bench_compares_both_engines(self):
         with tempfile.TemporaryDirectory() as folder:
             times = Path(folder, "times.json")
