@@ -40,6 +40,12 @@ public enum Engine {
       "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
       Engine.ENCRYPTION, "true")),
 
+  /** Sluice without its tab and events: what it costs to be seen. */
+  SLUICE_UNSEEN("sluice-unseen", Jar.CURRENT, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      "spark.sluice.ui.enabled", "false")),
+
   /** DataFusion Comet with its own shuffle. */
   COMET("comet", Jar.NONE, comet(
       "org.apache.spark.CometPlugin", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"), "comet"),
