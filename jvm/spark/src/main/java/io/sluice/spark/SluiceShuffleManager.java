@@ -45,6 +45,7 @@ import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
+import io.sluice.spark.transport.TransportRules;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.versions.JarBuild;
 import io.sluice.spark.write.SluiceShuffleWriter;
