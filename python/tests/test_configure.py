@@ -197,8 +197,14 @@ class ConfigureTest(unittest.TestCase):
         self.refused("spark.api.mode=connect", builder=FakeBuilder(spark_api_mode="connect"))
         self.assertIn("spark.plugins", self.configured(builder=FakeBuilder(spark_api_mode="classic")))
         os.environ["SPARK_API_MODE"] = "Connect"
-        self.refused("spark.plugins")
+        self.refused("spark.api.mode=connect")
         del os.environ["SPARK_API_MODE"]
+        os.environ["SPARK_CONNECT_MODE"] = "1"
+        self.refused("SPARK_CONNECT_MODE=1")
+        self.pyspark("3.5.8")
+        self.assertIn("spark.plugins", self.configured())
+        self.pyspark("4.2.0")
+        del os.environ["SPARK_CONNECT_MODE"]
         os.environ["SPARK_REMOTE"] = "local"
         self.refused("(local)")
 

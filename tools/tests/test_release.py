@@ -107,15 +107,17 @@ class ReleaseTest(unittest.TestCase):
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
             key = "a test <test@example.org>"
-            self.addCleanup(subprocess.run, ["gpgconf", "--homedir", home, "--kill", "all"], timeout=60)
-            gpg("--passphrase", "", "--quick-generate-key", key, "ed25519", "sign", "never")
-            file = Path(home, "artifact.jar")
-            file.write_bytes(b"what is published")
-            release.sign(file, "test@example.org")
-            self.assertIn("Good signature", gpg("--verify", f"{file}.asc", str(file)))
-            file.write_bytes(b"something else")
-            with self.assertRaises(subprocess.CalledProcessError):
-                gpg("--verify", f"{file}.asc", str(file))
+            try:
+                gpg("--passphrase", "", "--quick-generate-key", key, "ed25519", "sign", "never")
+                file = Path(home, "artifact.jar")
+                file.write_bytes(b"what is published")
+                release.sign(file, "test@example.org")
+                self.assertIn("Good signature", gpg("--verify", f"{file}.asc", str(file)))
+                file.write_bytes(b"something else")
+                with self.assertRaises(subprocess.CalledProcessError):
+                    gpg("--verify", f"{file}.asc", str(file))
+            finally:
+                subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], timeout=60)
 
     def test_checksums_and_signatures(self):
         for end in (".jar", ".pom", "-sources.jar", "-javadoc.jar"):

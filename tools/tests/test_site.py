@@ -5,11 +5,13 @@ import http.server
 import importlib.machinery
 import importlib.util
 import io
+import os
 import sys
 import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 TOOL = Path(__file__).resolve().parents[1] / "site"
 
@@ -63,6 +65,7 @@ class SiteTest(unittest.TestCase):
             status = self.site.check_external(files)
         return status, out.getvalue() + err.getvalue()
 
+    @mock.patch.dict(os.environ, {"no_proxy": "*"})
     def test_links_to_other_sites(self):
         class Answers(http.server.BaseHTTPRequestHandler):
             def do_GET(self):

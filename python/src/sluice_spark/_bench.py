@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from sluice_spark import _machine, _spark
 from sluice_spark._configure import configure
@@ -32,6 +33,8 @@ _READY = "ready"
 _PARTITIONS_PER_CORE = 16
 _EXECUTOR_MIB = 2048
 _LINES_OF_LOG = 20
+_END_SECONDS = 30
+_NOT_FOR_DRIVERS = ("SPARK_LOCAL_DIRS", "SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE", "PYSPARK_SUBMIT_ARGS")
 _NOTE = """\
 Each line is the median of {runs} runs after {warmups} to warm up, on executors of this machine ({master}), {rows} rows.
 Results were equal. This is a first look: your jobs differ; 'python -m sluice_spark advise' says what their logs tell.
@@ -46,6 +49,10 @@ def main(arguments: Sequence[str]) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluice-bench-")))
         drivers = {engine: stack.enter_context(_started(engine, folder, options)) for engine in ENGINES}
         results = [_measured(job, drivers, options) for job in options.jobs]
+        _show(results, options)
+
+
+def _show(results: list[dict[str, Any]], options: argparse.Namespace) -> None:
     print(f"\n{'job':<12} {'stock':>9} {'Sluice':>9} {'times as fast':>14} {'bytes written':>14}")
     for result in results:
         stock, sluice = (result[engine] for engine in ENGINES)
@@ -58,10 +65,11 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    def positive(text: str) -> int:
-        number = int(text)
-        if number < 1:
-            raise argparse.ArgumentTypeError("must be positive")
+    def at_least(least: int) -> Callable[[str], int]:
+        def number(text: str) -> int:
+            if int(text) < least:
+                raise argparse.ArgumentTypeError(f"must be at least {least}")
+            return int(text)
         return number
 
     cores = max(2, os.cpu_count() or 2)
@@ -69,9 +77,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m sluice_spark bench",
         description="Runs some jobs on this machine, on stock and on Sluice in turn, and compares times and results.")
     parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"of {', '.join(JOBS)}; all if none is named")
-    parser.add_argument("--rows", type=positive, default=4_000_000, help="rows of the input (default: 4000000)")
-    parser.add_argument("--runs", type=positive, default=3, help="measured runs of each job and engine (3)")
-    parser.add_argument("--warmups", type=int, default=1, help="runs before them (1)")
+    parser.add_argument("--rows", type=at_least(1), default=4_000_000, help="rows of the input (default: 4000000)")
+    parser.add_argument("--runs", type=at_least(1), default=3, help="measured runs of each job and engine (3)")
+    parser.add_argument("--warmups", type=at_least(0), default=1, help="runs before them (1)")
     parser.add_argument("--master", default=f"local-cluster[2,{cores // 2},{_EXECUTOR_MIB}]",
                         help="Spark's master (two executors that share the cores)")
     parser.add_argument("--json", metavar="FILE", help="writes all times there")
@@ -89,7 +97,7 @@ class _Driver:
 
     def answer(self) -> str:
         """Its next line; a driver that has said nothing for long is ended."""
-        timer = threading.Timer(_LIMIT_SECONDS, self.process.kill)
+        timer = threading.Timer(_LIMIT_SECONDS, self.kill)
         timer.start()
         try:
             assert self.process.stdout is not None
@@ -100,6 +108,11 @@ class _Driver:
             last = "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_OF_LOG:])
             raise SluiceError(f"the application on {self.engine} has ended or was too slow; its log's end:\n{last}")
         return line
+
+    def kill(self) -> None:
+        """Its executors, too, which are in its process group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def run(self, job: str) -> dict[str, Any]:
         assert self.process.stdin is not None
@@ -117,20 +130,26 @@ def _started(engine: str, folder: Path, options: argparse.Namespace) -> Iterator
     local.mkdir()
     command = [sys.executable, "-m", "sluice_spark._bench", engine, options.master, str(options.rows),
                str(options.partitions), str(local)]
+    # The two applications must differ by the engine alone.
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_DRIVERS}
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True,
-            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, start_new_session=True)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True,
+            env={**environment, "SPARK_LOCAL_IP": "127.0.0.1"}, start_new_session=True)
     driver = _Driver(engine, process, log)
     try:
-        if driver.answer().strip() != _READY:
-            raise SluiceError(f"the application on {engine} did not start; see {log}")
+        driver.answer()
         yield driver
     finally:
-        # Executors are in its process group.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        # It stops its application, and so the executors.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_END_SECONDS)
+        driver.kill()
         process.wait()
+        shutil.rmtree(local, ignore_errors=True)
 
 
 def _measured(job: str, drivers: dict[str, _Driver], options: argparse.Namespace) -> dict[str, Any]:
@@ -177,6 +196,12 @@ def _shuffle_bytes(folder: Path) -> dict[Path, int]:
     return found
 
 
+def _work_folders() -> list[Path]:
+    """What Spark's workers have below Spark's home."""
+    home = _spark.home()
+    return [] if home is None else list((home / "work").glob("app-*"))
+
+
 def _serve(engine: str, master: str, rows: int, partitions: int, folder: Path) -> None:
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
@@ -189,10 +214,13 @@ def _serve(engine: str, master: str, rows: int, partitions: int, folder: Path) -
     for key, value in settings.items():
         builder = builder.config(key, value)
     # What the engine is compared with must not be this machine's own choice.
-    builder = configure(builder) if engine == "sluice" else builder.config("spark.shuffle.manager", "sort")
-    spark = builder.getOrCreate()
+    builder = configure(builder) if engine == "sluice" else (
+        builder.config("spark.shuffle.manager", "sort").config("spark.plugins", ""))
+    # What Java prints must not be among the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    apps = set(_work_folders())
+    spark = builder.getOrCreate()
 
     def answer(line: str) -> None:
         answers.write(line + "\n")
@@ -213,7 +241,12 @@ def _serve(engine: str, master: str, rows: int, partitions: int, folder: Path) -
         seconds = time.monotonic() - start
         written = sum(size for file, size in _shuffle_bytes(folder).items() if before.get(file) != size)
         answer(json.dumps({"seconds": seconds, "bytes": written}))
+    name = spark.sparkContext.applicationId
     spark.stop()
+    # Workers of local-cluster leave a copy of the jar for each executor.
+    for folder in set(_work_folders()) - apps:
+        if folder.name == name:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -411,6 +411,14 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
   }
 
+  /** Throws if {@link #removeSqlShuffle} would be heard by no executor; on the driver. */
+  void checkExecutorsAskForRemovals() {
+    if (!runsTasks() && (settings.sqlCleanup() == SqlCleanup.OFF || !TransportRules.hasPlugin(conf))) {
+      throw new SluiceException("executors do not ask which shuffles are removed: start the application with"
+          + " spark.sluice.sql.cleanup=unreferenced (or all) and spark.plugins=io.sluice.spark.SluicePlugin");
+    }
+  }
+
   /** Removes what tasks up to a map id have written of a shuffle in this process. */
   public void removeOutputs(int shuffleId, long lastMapId) {
     deleteOutputs(shuffleId, written.removeUpTo(shuffleId, lastMapId));

@@ -91,6 +91,8 @@ class DynamicAllocationTest {
     try (SparkApplication application = application()
         .set("spark.dynamicAllocation.minExecutors", "1")
         .set("spark.dynamicAllocation.executorIdleTimeout", "5s")
+        // Else no executor with outputs is given back.
+        .set("spark.dynamicAllocation.shuffleTracking.enabled", "false")
         .set("spark.decommission.enabled", "true")
         .set("spark.storage.decommission.enabled", "true")
         .set("spark.storage.decommission.shuffleBlocks.enabled", "true")

@@ -88,6 +88,7 @@ class ManyExecutionsTest {
   @Test
   void stockGrowsAndSluiceStaysFlat() throws IOException {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "the setting is Sluice's");
+    OneSidedTransportTest.assumeUcx();
     StringBuilder page = new StringBuilder("""
         | engine | executions | files | KiB of files | descriptors | of map outputs | KiB mapped | KiB pinned |
         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -5,10 +5,12 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.sum;
 
 import java.io.Serializable;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -130,12 +132,19 @@ final class RddOperations {
   }
 
   private static Object evicted(SparkSession spark) {
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+    Set<Integer> before = new HashSet<>(context.getPersistentRDDs().keySet());
     Dataset<Row> table =
         Tables.events(spark, 4_000, 3).groupBy("k").agg(sum("id").as("total")).persist(StorageLevel.MEMORY_ONLY());
     // The Dataset's own plan may be the one whose rows are cached, not one that reads them.
     Fingerprint first = Fingerprint.of(table.select("*")).unordered();
     BlockManager blocks = SparkEnv.get().blockManager();
-    for (int id : JavaSparkContext.fromSparkContext(spark.sparkContext()).getPersistentRDDs().keySet()) {
+    Set<Integer> ids = new HashSet<>(context.getPersistentRDDs().keySet());
+    ids.removeAll(before);
+    if (ids.isEmpty()) {
+      throw new IllegalStateException("nothing is cached");
+    }
+    for (int id : ids) {
       RDDBlockId block = new RDDBlockId(id, 0);
       boolean cached = blocks.getStatus(block).isDefined();
       // Up to Spark 4.1 what it returns is 0 in any case.

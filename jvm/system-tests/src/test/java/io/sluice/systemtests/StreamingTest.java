@@ -28,6 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
 class StreamingTest {
   private static final int FILES = 3;
 
+  private static final String CLEANUP = "spark.sluice.sql.cleanup";
+
   @TempDir static Path folder;
   /** By query, then by batch. */
   private Map<String, List<String>> expected;
@@ -70,6 +72,7 @@ class StreamingTest {
         assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= Streams.names().size());
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertTrue(ProcessCounters.here(Counter.WRITE_RECORDS) > 0);
+        assertEquals(settings.containsKey(CLEANUP), ProcessCounters.here(Counter.CLEANUP_SHUFFLES) > 0);
         NativeMemory.assertAllReturned();
       }
       return results;
@@ -105,10 +108,7 @@ class StreamingTest {
   void everyBatchHasStocksRowsWhereOutputsAreRemovedBehindIt() throws IOException {
     String name = "cleaned";
     Streams.addFiles(input(name), 0, FILES);
-    assertEquals(expected, run(Engine.UNDER_TEST, name, Map.of("spark.sluice.sql.cleanup", "all")));
-    if (Engine.UNDER_TEST.isSluice()) {
-      assertTrue(ProcessCounters.here(Counter.CLEANUP_SHUFFLES) > 0, "nothing was removed");
-    }
+    assertEquals(expected, run(Engine.UNDER_TEST, name, Map.of(CLEANUP, "all")));
   }
 
   @Test

@@ -25,7 +25,8 @@ class SurvivorsTest {
   void theyHoldNothingOfAShuffleThatIsRemoved() {
     OneSidedTransportTest.assumeUcx();
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
-        .set("spark.shuffle.readHostLocalDisk", "false").setAll(Map.of("spark.sluice.mode", "UCX"))
+        .set("spark.shuffle.readHostLocalDisk", "false")
+        .setAll(Map.of("spark.sluice.mode", "UCX", "spark.sluice.sql.cleanup", "unreferenced"))
         .start().awaitExecutors(2)) {
       Path marker = application.localDir().resolve("died");
       ExecutorDeath.register(application.session(), "fatal", marker, FATAL_ID);

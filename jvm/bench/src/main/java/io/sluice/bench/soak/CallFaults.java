@@ -26,7 +26,7 @@ final class CallFaults {
   private static final int US_PER_MS = 1_000;
   private static final long MS_PER_S = 1_000;
 
-  /** What calls.c does, in its order: one of how many reads fails, a delay, milliseconds that the clock is off, flags. */
+  /** What calls.c does: one of how many reads fails, a delay, milliseconds that the clock is off, and flags. */
   private record Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand) {
     static final Control NOTHING = new Control(0, 0, 0, false, false);
   }
@@ -40,7 +40,7 @@ final class CallFaults {
       Files.copy(in, source, StandardCopyOption.REPLACE_EXISTING);
     }
     Command.output(library.getParent(), List.of("cc", "-shared", "-fPIC", "-O1", "-D_LARGEFILE64_SOURCE", "-o",
-        library.toString(), source.toString(), "-ldl"));
+        library.toString(), source.toString(), "-ldl", "-lpthread"));
   }
 
   /** Some reads of block files fail for a moment. */
@@ -63,7 +63,7 @@ final class CallFaults {
     change(target, new Control(0, 0, 0, true, false), dice.between(50, 1_500));
   }
 
-  /** Threads of Sluice stand still for some seconds, when they next read, write or wait for something. */
+  /** Threads of Sluice stand still for some seconds, when they next read, write or wait for events. */
   static void holdThreads(Target target, Dice dice) throws InterruptedException {
     change(target, new Control(0, 0, 0, false, true), dice.between(500, 6_000));
   }

@@ -98,7 +98,7 @@ enum Fault {
   /** No process of the application can map a file for a moment, as at the limit of mappings (vm.max_map_count). */
   MAPPINGS_REFUSED(true, true, CallFaults::refuseMappings),
 
-  /** Sluice's own threads, those of its native code too, stand still for some seconds. */
+  /** Sluice's own threads, Java's and native ones, stand still for some seconds, where they do I/O. */
   THREADS_STUCK(false, true, CallFaults::holdThreads),
 
   /** All jobs that run are cancelled. */

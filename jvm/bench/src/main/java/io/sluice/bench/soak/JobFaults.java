@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkContext;
 
 /**
- * The fault that cancels jobs. The harness makes a file in the application's folder; the driver, which runs there, looks
- * for it while it runs a program, cancels all jobs and deletes it.
+ * The fault that cancels jobs. The harness makes a file in the application's folder; the driver, which runs there,
+ * looks for it while it runs a program, cancels all jobs and deletes it.
  */
 final class JobFaults {
 
@@ -37,12 +37,14 @@ final class JobFaults {
     }
   }
 
-  /**
-   * The driver's part.
-   *
-   * @return the thread that looks for the file until it is interrupted
-   */
-  static Thread obey(SparkContext context, Path folder) {
+  /** What looks for the file in the driver until it is closed. */
+  interface Obeying extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /** The driver's part: looks for the file in {@code folder}. */
+  static Obeying obey(SparkContext context, Path folder) {
     Path file = folder.resolve(FILE);
     Thread thread = new Thread(() -> {
       try {
@@ -52,13 +54,21 @@ final class JobFaults {
           }
           Thread.sleep(POLL_MS);
         }
-      } catch (InterruptedException | IOException e) {
-        // The program has ended, or the folder is gone with the application.
+      } catch (InterruptedException | IOException | IllegalStateException e) {
+        // The program has ended, or the application with its folder.
         return;
       }
     }, "soak-cancel");
     thread.setDaemon(true);
     thread.start();
-    return thread;
+    return () -> {
+      thread.interrupt();
+      try {
+        // It must not cancel the next program's jobs.
+        thread.join(LOOK_MS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    };
   }
 }

@@ -26,11 +26,8 @@ public final class SoakWorkload implements Workload {
 
   @Override
   public Digest verify(SparkSession spark, Sizing sizing) {
-    Thread cancelling = JobFaults.obey(spark.sparkContext(), Path.of(""));
-    try {
+    try (JobFaults.Obeying cancelling = JobFaults.obey(spark.sparkContext(), Path.of(""))) {
       return result(spark, sizing);
-    } finally {
-      cancelling.interrupt();
     }
   }
 

@@ -1,7 +1,7 @@
 /*
  * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow,
- * files cannot be mapped, threads of Sluice's native code stand still, and the wall clock is another one, as the file
- * named by SOAK_CALLS says, which all of the application's processes map.
+ * files cannot be mapped, threads whose names begin with sluice- stand still, and the wall clock is another one, as the
+ * file named by SOAK_CALLS says, which all of the application's processes map.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void start(void) {
   }
 }
 
-/* A thread of Sluice's native code that came here stays until the fault is over. */
+/* A thread of Sluice's, Java's or native, that came here stays until the fault is over. */
 static void stand(void) {
   char name[16];
   if (control->threads_stand == 0 || pthread_getname_np(pthread_self(), name, sizeof name) != 0) return;
@@ -122,7 +122,7 @@ ssize_t pwrite64(int to, const void *from, size_t count, off64_t at) {
 /* As at the limit of mappings that a process may have. Memory that is no file's is left alone: the JVM ends without. */
 void *mmap64(void *at, size_t length, int protection, int flags, int file, off64_t offset) {
   if (next_mmap == NULL) find_next();
-  if (control->maps_fail != 0 && file >= 0) {
+  if (control->maps_fail != 0 && file >= 0 && (flags & MAP_ANONYMOUS) == 0) {
     errno = ENOMEM;
     return MAP_FAILED;
   }

@@ -241,6 +241,7 @@ class FaultTest {
   void jobsAreCancelledByTheDriverWhereItLooks() throws Exception {
     try (JavaSparkContext context = new JavaSparkContext("local[1]", "cancelled",
         new SparkConf().set("spark.ui.enabled", "false"))) {
+      context.setLocalProperty("spark.job.interruptOnCancel", "true");
       JavaFutureAction<Long> job = context.parallelize(List.of(60_000)).map(ms -> {
         Thread.sleep(ms);
         return ms;
@@ -248,13 +249,10 @@ class FaultTest {
       while (context.statusTracker().getActiveJobIds().length == 0) {
         Thread.sleep(5);
       }
-      Thread obeying = JobFaults.obey(context.sc(), folder);
-      try {
+      try (JobFaults.Obeying obeying = JobFaults.obey(context.sc(), folder)) {
         Fault.JOBS_CANCELLED.inject(target(), new Dice(1));
         Exception failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
-        assertTrue(failure.toString().contains("cancel"), failure.toString());
-      } finally {
-        obeying.interrupt();
+        assertTrue(failure.getCause().toString().contains("cancel"), failure.getCause().toString());
       }
       assertFalse(Files.exists(folder.resolve(JobFaults.FILE)));
       assertEquals(2, context.parallelize(List.of(1, 2)).count());

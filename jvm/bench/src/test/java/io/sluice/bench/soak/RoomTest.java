@@ -174,6 +174,10 @@ class RoomTest {
     while (injection.isAlive()) {
       reads.add(RoomReads.Read.parse(out.readLine()));
     }
+    // What stood still in the write of a line says so with the next one.
+    for (int i = 0; i < 5; i++) {
+      reads.add(RoomReads.Read.parse(out.readLine()));
+    }
     for (int i = 0; i < 1_000; i++) {
       out.readLine();
     }
@@ -211,7 +215,8 @@ class RoomTest {
     List<RoomReads.Read> reads = reads(Fault.THREADS_STUCK);
     assertTrue(reads.stream().allMatch(RoomReads.Read::good));
     long between = 0;
-    for (int i = 1; i < reads.size(); i++) {
+    // The last one was made a thousand lines later.
+    for (int i = 1; i < reads.size() - 1; i++) {
       between = Math.max(between, reads.get(i).sinceStartMs() - reads.get(i - 1).sinceStartMs());
     }
     assertTrue(between >= 400, "the longest pause was " + between + " ms");

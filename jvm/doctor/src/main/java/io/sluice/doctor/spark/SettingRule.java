@@ -30,6 +30,8 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static final String UNAUTHENTICATED_TCP = "spark.sluice.ucx.allowUnauthenticatedTcp";
   private static final String UCX_TLS = "spark.executorEnv.UCX_TLS";
   private static final String FALLS_BACK = "every shuffle is left to Spark's own writers and readers";
+  private static final String SEALED_ONLY = "Blocks in Spark's format are authenticated by network encryption only; "
+      + "for one-sided reads: spark.sluice.codec  sluice, with " + FILE_ENCRYPTION + "  true";
   private static final String NETTY = "blocks travel by Netty";
 
   private static final List<SettingRule> ALL = List.of(
@@ -57,7 +59,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static SettingRule transfer(String key) {
     return new SettingRule(SPARK_TRANSFER, key, in("true"), Verdict.PROBLEM, NETTY, encryptsNetwork(key)
         ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION
-            + "  true, which authenticates frames before they travel (not blocks in Spark's format)"
+            + "  true, which authenticates Sluice's frames before they travel"
         : "One-sided reads need  " + key + "  false");
   }
 
@@ -95,7 +97,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
         .filter(rule -> !(framesAreSealed && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
         .filter(rule -> !(tcpIsFine && rule.key.equals(AUTHENTICATE)))
         .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
-            rule.next))
+            encryptsNetwork(rule.key) && writesSparksFormat(settings) ? SEALED_ONLY : rule.next))
         .toList();
   }
 }

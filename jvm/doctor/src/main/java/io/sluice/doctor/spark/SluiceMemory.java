@@ -37,6 +37,7 @@ public final class SluiceMemory {
       return 0;
     }
     int unit = size.group(2).isEmpty() ? 0 : 1 + "kmgt".indexOf(size.group(2));
-    return Long.parseLong(size.group(1)) * (long) Math.pow(Amount.KIB, unit);
+    // Far from overflow, so that sums are none either.
+    return (long) Math.min(Long.MAX_VALUE >> 2, Long.parseLong(size.group(1)) * Math.pow(Amount.KIB, unit));
   }
 }

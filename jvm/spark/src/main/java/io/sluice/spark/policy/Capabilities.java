@@ -31,8 +31,9 @@ public record Capabilities(boolean oneSided, boolean cache) {
    * settings from the driver later, so they get the changed value.
    */
   public static Capabilities of(SparkConf conf, Settings settings, boolean isDriver) {
-    Optional<String> refusal = TransportRules.refusal(conf)
-        .or(() -> settings.codec() == Codec.SPARK ? TransportRules.refusalOfSparksFormat(conf) : Optional.empty());
+    Optional<String> ofFormat =
+        settings.codec() == Codec.SPARK ? TransportRules.refusalOfSparksFormat(conf) : Optional.empty();
+    Optional<String> refusal = ofFormat.isPresent() ? ofFormat : TransportRules.refusal(conf);
     boolean oneSided = settings.transport().oneSided() && permitted(refusal,
         "Blocks travel by Spark's block transfer, not one-sidedly, because {}",
         isDriver && settings.transport().transport() == Transport.UCX);
