@@ -49,8 +49,9 @@ public final class TransportRules {
    * "because …". I/O encryption of Spark's format hides bytes and authenticates none, which network encryption does.
    */
   public static Optional<String> refusalOfSparksFormat(SparkConf conf) {
-    return networkEncryption(conf).map(key -> key + " is true, and nothing authenticates blocks in Spark's format: use a"
-        + " mode with spark.sluice.codec=sluice, with spark.io.encryption.enabled=true");
+    return networkEncryption(conf)
+        .map(key -> key + " is true, and nothing authenticates blocks in Spark's format: use a"
+            + " mode with spark.sluice.codec=sluice, with spark.io.encryption.enabled=true");
   }
 
   /**
