@@ -163,6 +163,12 @@ async function look(browser, urls) {
   return count === 0 ? 0 : 1;
 }
 
+// Run in the page, whose search is in a shadow tree.
+const searchIsOpen = () => [...document.querySelectorAll('*')]
+  .some((e) => e.shadowRoot && e.shadowRoot.querySelector('dialog[open] input'));
+const searchHasResults = () => [...document.querySelectorAll('*')]
+  .some((e) => e.shadowRoot && /^[1-9]\d* results?$/.test(e.shadowRoot.querySelector('[role=status]')?.textContent));
+
 // What is wrong with a page of the site, and with its search if there is a word to look for.
 async function problemsOfSite(browser, url, theme, width, word) {
   const found = [];
@@ -170,18 +176,19 @@ async function problemsOfSite(browser, url, theme, width, word) {
   listen(page, found);
   await show();
   found.push(...await overflow(page));
-  const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g)
-    .slice(0, 3).reduce((sum, channel) => sum + Number(channel), 0) < 3 * 128);
-  if (dark !== (theme === 'dark')) {
-    found.push(`it is ${dark ? 'dark' : 'light'}`);
+  // Colours change in a moment, when the page's script has asked for the theme.
+  try {
+    await page.waitForFunction((dark) => (getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).slice(0, 3)
+      .reduce((sum, channel) => sum + Number(channel), 0) < 3 * 128) === dark, { timeout: 5_000 }, theme === 'dark');
+  } catch {
+    found.push(`it is not ${theme}`);
   }
   if (word) {
-    await page.keyboard.press('/');
-    await page.keyboard.type(word, { delay: 20 });
     try {
-      await page.waitForFunction((text) => [...document.querySelectorAll('[class*="search"] a[href]')]
-        .some((link) => link.getClientRects().length && link.textContent.toLowerCase().includes(text)),
-      { timeout: 20_000 }, word);
+      await page.click(width < 1000 ? 'label[for="__search"]' : '.md-search__button');
+      await page.waitForFunction(searchIsOpen, { timeout: 20_000 });
+      await page.keyboard.type(word, { delay: 20 });
+      await page.waitForFunction(searchHasResults, { timeout: 20_000 });
     } catch {
       found.push(`the search finds nothing for "${word}"`);
     }
@@ -196,10 +203,13 @@ async function lookAtSite(browser, html, names) {
     for (const [theme, width] of [['light', 390], ['dark', 390], ['light', 1280], ['dark', 1280]]) {
       const url = `file://${path.resolve(html, name)}`;
       const word = name === 'index.html' ? 'spill' : '';
-      for (const problem of await problemsOfSite(browser, url, theme, width, word)) {
+      // A visitor of its own, because the site remembers a theme that it once had.
+      const visitor = await browser.createBrowserContext();
+      for (const problem of await problemsOfSite(visitor, url, theme, width, word)) {
         count += 1;
         console.log(`${name}, ${theme}, ${width} pixels: ${problem}`);
       }
+      await visitor.close();
     }
   }
   console.log(`${names.length} pages of the site, ${count} problems`);
