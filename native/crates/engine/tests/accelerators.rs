@@ -213,7 +213,11 @@ fn an_output_is_the_same_whatever_the_accelerator_does() {
             Does::NamesNoPartition,
         ] {
             let fake = Fake::new(does);
-            assert!(output(&arena, Some(Arc::clone(&fake)), sealed, &batches) == expected, "{does:?} {sealed}");
+            let made = output(&arena, Some(Arc::clone(&fake)), sealed, &batches);
+            assert!((&made.0, made.2) == (&expected.0, expected.2), "{does:?} {sealed}");
+            // A seal has a number that is used once, also for a frame that is thrown away.
+            let none_thrown_away = matches!(does, Does::Encodes | Does::Declines | Does::DeclinesAfter(0));
+            assert!(sealed && !none_thrown_away || made.1 == expected.1, "{does:?} {sealed}");
             assert_eq!(fake.asked.load(SeqCst), 2, "{does:?}");
             let by_cpu = fake.by_cpu.lock().expect("no panic").clone();
             assert_eq!(by_cpu, if does == Does::Encodes { Vec::new() } else { bytes.clone() }, "{does:?}");
