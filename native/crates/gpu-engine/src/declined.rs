@@ -45,7 +45,7 @@ impl Declined {
             Self::CpuFaster => "the CPU is faster",
             Self::Busy => "the GPU is busy",
             Self::NoKernels => "no kernels",
-            Self::TooLarge(what) | Self::CheckFailed(what) | Self::NotTaken(what) => *what,
+            Self::TooLarge(what) | Self::CheckFailed(what) | Self::NotTaken(what) => what,
             Self::NeedsCodec => "a general codec",
             Self::Memory(_) => "no memory of the GPU",
             Self::Device(_) => "a call of the driver failed",

@@ -400,12 +400,7 @@ pub(crate) struct Rows<'r, 'a> {
 
 impl<'a> Rows<'_, 'a> {
     /// Those of a frame, in the host's pages.
-    fn of(
-        &self,
-        frame: &DeviceFrame,
-        staging: &mut Staging,
-        row_at: &mut Vec<u64>,
-    ) -> Result<Vec<&'a [u8]>, Declined> {
+    fn of(&self, frame: &DeviceFrame, staging: &mut Staging, row_at: &mut Vec<u64>) -> Result<Vec<&'a [u8]>, Declined> {
         let (first, count) = (u64::from(frame.first), frame.rows as usize);
         if count == 0 || first + count as u64 > u64::from(self.job.row_count) {
             return Err(Declined::CheckFailed("the rows of a frame"));

@@ -56,7 +56,12 @@ fn sealing() -> Sealing {
 /// Lengths, bytes and the checksum of the rows.
 type Output = (Vec<i64>, Vec<u8>, u64);
 
-fn writer(arena: &Arc<Arena>, partitions: u32, options: CodecOptions, gpu: Option<&Arc<GpuAccelerator>>) -> MapOutputWriter {
+fn writer(
+    arena: &Arc<Arena>,
+    partitions: u32,
+    options: CodecOptions,
+    gpu: Option<&Arc<GpuAccelerator>>,
+) -> MapOutputWriter {
     let writer = MapOutputWriter::new(Arc::clone(arena), partitions, options).unwrap().with_row_checksums();
     if let Some(gpu) = gpu {
         writer.accelerate(Arc::clone(gpu) as Arc<dyn Accelerator>);
