@@ -209,7 +209,8 @@ public final class SluiceSettings {
           + "while it is encoded; one for which there is no memory is encoded by the CPU. auto is an eighth of the "
           + "GPU's memory, but at most half of what is free when the executor starts, so that RAPIDS keeps its pool.");
 
-  public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m", "64m",
+  public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m",
+      "64m",
       "How many bytes of the host's memory an executor pins for copies from the GPU: 4m for each batch that is encoded "
           + "at a time. They are part of spark.sluice.memory.limit.");
 
