@@ -78,7 +78,7 @@ class CommandsTest(unittest.TestCase):
 
     def test_what_cannot_be_done_is_an_error(self):
         for arguments, changes, part in (
-            (("bench",), {}, "./sluice bench"),
+            (("bench", "nothing"), {}, "repartition, join, sort, aggregate"),
             (("perftest",), {}, "unknown command 'perftest'"),
             (("doctor",), {"JAVA_HOME": None}, "no java is on PATH"),
             (("advise", "log"), {"JAVA_HOME": "/nowhere"}, "JAVA_HOME = /nowhere has no program bin/java"),

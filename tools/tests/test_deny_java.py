@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import sys
 import tempfile
 import unittest
@@ -51,6 +52,41 @@ class DenyJavaTest(unittest.TestCase):
     def assert_refused(self, words, parent, module=pom()):
         faults = self.faults(parent, module)
         self.assertTrue(len(faults) == 1 and words in faults[0], faults)
+
+    def advised(self, affected, version="1.5.2", **more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "advisories" / "github-reviewed" / "2026" / "GHSA-1.json"
+            path.parent.mkdir(parents=True)
+            advisory = {"id": "GHSA-1", "summary": "bad", "affected": [affected], **more}
+            path.write_text(json.dumps(advisory))
+            return list(deny_java.advised_against(Path(folder), {"io.airlift:aircompressor": {version}}))
+
+    @staticmethod
+    def affected(*events, name="io.airlift:aircompressor", ecosystem="Maven", **more):
+        return {"package": {"ecosystem": ecosystem, "name": name},
+                "ranges": [{"type": "ECOSYSTEM", "events": list(events)}], **more}
+
+    def test_advisories_of_the_versions_that_are_named(self):
+        fixed = self.affected({"introduced": "0"}, {"fixed": "1.6"})
+        self.assertEqual(self.advised(fixed), ["io.airlift:aircompressor 1.5.2: GHSA-1, bad"])
+        self.assertEqual(self.advised(fixed, version="1.6"), [])
+        self.assertEqual(self.advised(fixed, version="1.6.0"), [])
+        self.assertEqual(len(self.advised(fixed, version="1.6-rc1")), 1)
+        self.assertEqual(self.advised(fixed, version="1.10"), [])
+        last = self.affected({"introduced": "1.5.2"}, {"last_affected": "1.5.3"})
+        self.assertEqual([len(self.advised(last, version=v)) for v in ("1.5.1", "1.5.2", "1.5.3", "1.5.4")],
+                         [0, 1, 1, 0])
+        self.assertEqual(len(self.advised(self.affected(versions=["1.5.2"]))), 1)
+
+    def test_advisories_that_are_about_others(self):
+        all_versions = {"introduced": "0"}
+        self.assertEqual(len(self.advised(self.affected(all_versions))), 1)
+        self.assertEqual(self.advised(self.affected(all_versions), withdrawn="2026-01-01T00:00:00Z"), [])
+        self.assertEqual(self.advised(self.affected(all_versions, ecosystem="npm")), [])
+        self.assertEqual(self.advised(self.affected(all_versions, name="io.airlift:aircompressor-v3")), [])
+        with tempfile.TemporaryDirectory() as folder:
+            found = list(deny_java.advised_against(Path(folder), {"a:b": {"1"}}))
+            self.assertIn("is no clone of GitHub's advisory database", found[0])
 
     def test_good_poms_have_no_fault(self):
         parent = pom("<properties><v>2.0-rc.1</v></properties>", named("library", "${v}"), named("plugin"),

@@ -2,11 +2,15 @@
 
 import importlib.machinery
 import importlib.util
+import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 TOOL = Path(__file__).resolve().parents[1] / "release"
 
@@ -94,6 +98,26 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(release.pom_problems(bare, "1.1"), ["b.pom has no developers/developer/name"])
         without = self.write("c.pom", release.POM.format(version="1.1", url=""))
         self.assertIn("c.pom has no page of the project: '' (--url https://…)", release.pom_problems(without, "1.1"))
+
+    @unittest.skipUnless(shutil.which("gpg"), "no gpg")
+    def test_a_signature_is_one_of_the_key_that_was_given(self):
+        with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, {"GNUPGHOME": home}):
+            def gpg(*arguments):
+                return subprocess.run(["gpg", "--batch", "--quiet", *arguments], check=True, timeout=60,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+            key = "a test <test@example.org>"
+            try:
+                gpg("--passphrase", "", "--quick-generate-key", key, "ed25519", "sign", "never")
+                file = Path(home, "artifact.jar")
+                file.write_bytes(b"what is published")
+                release.sign(file, "test@example.org")
+                self.assertIn("Good signature", gpg("--verify", f"{file}.asc", str(file)))
+                file.write_bytes(b"something else")
+                with self.assertRaises(subprocess.CalledProcessError):
+                    gpg("--verify", f"{file}.asc", str(file))
+            finally:
+                subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], timeout=60)
 
     def test_checksums_and_signatures(self):
         for end in (".jar", ".pom", "-sources.jar", "-javadoc.jar"):

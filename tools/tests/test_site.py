@@ -1,13 +1,17 @@
 """What tools/site says about pages that are not as they must be, and what it makes of links."""
 
 import contextlib
+import http.server
 import importlib.machinery
 import importlib.util
 import io
+import os
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 TOOL = Path(__file__).resolve().parents[1] / "site"
 
@@ -53,6 +57,39 @@ class SiteTest(unittest.TestCase):
         problems = self.problems(files)
         self.assertIn("docs/a.md:3: nothing is at c.md", problems)
         self.assertIn("docs/a.md:4: docs/b.md has no heading #three", problems)
+
+    def external(self, *addresses):
+        files = self.write(docs__a="# A\n\n" + "".join(f"[x]({address})\n" for address in addresses))
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = self.site.check_external(files)
+        return status, out.getvalue() + err.getvalue()
+
+    @mock.patch.dict(os.environ, {"no_proxy": "*"})
+    def test_links_to_other_sites(self):
+        class Answers(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200 if self.path == "/there" else 403 if self.path == "/secret" else 404)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def do_HEAD(self):
+                self.send_error(405)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.shutdown)
+            site = f"http://127.0.0.1:{server.server_port}"
+            self.assertEqual(self.external(f"{site}/there#part", f"{site}/secret")[0], 0)
+            status, said = self.external(f"{site}/there", f"{site}/gone")
+            self.assertEqual(status, 1)
+            self.assertIn(f"docs/a.md:4: {site}/gone: 404", said)
+            self.assertNotIn("/there:", said)
+            server.shutdown()
+        self.assertEqual(self.external(f"{site}/there")[0], 77)
 
     def test_links_in_code_are_none(self):
         self.assertEqual(self.problems(self.write(a="# A\n`[x](y.md)`\n\n```text\n[x](y.md)\n```\n")), "")

@@ -82,13 +82,13 @@ class YarnTest(unittest.TestCase):
         arguments = recommended_arguments()
         return environment() | {
             "PATH": guide.path_with(Path(sys.executable).parent), "HADOOP_CONF_DIR": str(folder),
-            "SPARK_CONF_DIR": str(folder / "conf"), "APPLICATION": str(HERE / "yarn_jobs.py"),
+            "SPARK_CONF_DIR": str(folder / "conf"), "APPLICATION": str(HERE / "cluster_jobs.py"),
             "SLUICE_JAR": arguments[arguments.index("--jars") + 1]}
 
     def run_once(self, block, folder, name):
         report = folder / f"{name}.json"
         known = set((folder / "events").iterdir())
-        guide.run(block, folder, self.variables(folder) | {"YARN_REPORT": str(report)}, LIMIT_SECONDS)
+        guide.run(block, folder, self.variables(folder) | {"JOB_REPORT": str(report)}, LIMIT_SECONDS)
         # Beside the events, a log's folder has checksums.
         logs = [file for new in set((folder / "events").iterdir()) - known for file in sorted(new.glob("events_*"))]
         events = [json.loads(line) for log in logs for line in log.read_text(encoding="utf-8").splitlines()]

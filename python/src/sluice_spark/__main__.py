@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Callable, NoReturn, Sequence
 
+from sluice_spark import _bench as _bench_jobs
 from sluice_spark import _machine, _spark
 from sluice_spark._configure import MANAGER, PLUGIN
 from sluice_spark._errors import SluiceError
@@ -28,7 +29,7 @@ usage: python -m sluice_spark COMMAND [ARGUMENTS]
                    SparkRDMA or of SparkUCX
   advise LOG…      say from event logs of Spark what Sluice would save, and how sure that is (advise --help)
   report LOG…      make an HTML page of what Sluice did, from event logs of Spark (report --help)
-  bench            where the benchmark is
+  bench            run some jobs here, on stock and on Sluice, and compare times and results (bench --help)
   jar              print the path of the jar
 
 In a program: sluice_spark.configure(SparkSession.builder).getOrCreate()
@@ -149,12 +150,8 @@ spark.shuffle.manager          {MANAGER}
 """
 
 
-def _bench(_: Sequence[str]) -> NoReturn:
-    raise SluiceError(
-        "the benchmark is not in the wheel: its program is larger than Sluice, and it collects the Spark of each line "
-        "from a checkout's build files. In a checkout of Sluice: ./sluice bench --help. For a figure from your own "
-        "jobs, give event logs of them to 'python -m sluice_spark advise'"
-    )
+def _bench(arguments: Sequence[str]) -> None:
+    _bench_jobs.main(arguments)
 
 
 def _jar(_: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any, Mapping, TypeVar
@@ -57,7 +58,7 @@ def configure(builder: Builder, *, check_platform: bool = True) -> Builder:
     """
     version = _spark.version()
     own = {key: str(value) for key, value in getattr(builder, "_options", {}).items()}
-    _check_is_no_client(own)
+    _check_is_no_client(own, version)
     context = _spark.active_context()
     if context is not None:
         _check_uses_sluice(context)
@@ -73,13 +74,29 @@ def configure(builder: Builder, *, check_platform: bool = True) -> Builder:
     return builder
 
 
-def _check_is_no_client(options: Mapping[str, str]) -> None:
+def _check_is_no_client(options: Mapping[str, str], version: tuple[int, int]) -> None:
     remote = options.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
     if remote.startswith("sc://"):
         raise SluiceError(
             f"the client of a Spark Connect server ({remote}) cannot choose the shuffle: the server's settings do. "
             "Start the server with what 'python -m sluice_spark conf' prints"
         )
+    why = f"a remote session of this machine ({remote})" if remote else _connect_mode(options) if version >= (4, 0) else ""
+    if why:
+        raise SluiceError(
+            f"{why} makes PySpark start a Spark Connect server of its own, whose spark.plugins it sets without Sluice's. "
+            "Start a server with what 'python -m sluice_spark conf' prints, and connect to it"
+        )
+
+
+def _connect_mode(options: Mapping[str, str]) -> str:
+    """What makes PySpark 4 start a Connect server for a session without an address; empty if nothing does."""
+    mode = (options.get("spark.api.mode") or os.environ.get("SPARK_API_MODE", "")).lower()
+    if mode in ("classic", "connect"):
+        return "spark.api.mode=connect" if mode == "connect" else ""
+    if "SPARK_CONNECT_MODE" in os.environ:
+        return "SPARK_CONNECT_MODE=1" if os.environ["SPARK_CONNECT_MODE"] == "1" else ""
+    return "the package pyspark-connect" if importlib.util.find_spec("pyspark_connect") else ""
 
 
 def _check_uses_sluice(context: Any) -> None:

@@ -116,6 +116,11 @@ def settings_of_jvm(jvm: Any) -> dict[str, str]:
 
 def active_context() -> Any:
     """The `SparkContext` that runs; None if none does."""
-    from pyspark import SparkContext
-
+    try:
+        from pyspark import SparkContext
+    except ImportError as e:
+        raise SluiceError(
+            "this PySpark is the client of Spark Connect alone (pyspark-client), which has no Spark to configure: a "
+            "server's settings choose the shuffle. Start the server with what 'python -m sluice_spark conf' prints"
+        ) from e
     return SparkContext._active_spark_context

@@ -1,8 +1,10 @@
-//! Allocators for tests: one refuses what is larger than a test permits, one counts what a thread holds.
+//! Allocators for tests: one refuses what is larger than a test permits, one counts what a thread holds, one what the
+//! process holds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 thread_local! {
     static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
@@ -88,5 +90,31 @@ unsafe impl GlobalAlloc for CountingAllocator {
         count(size, 1);
         // SAFETY: the caller's promise is passed on.
         unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+/// The system's allocator, for a test to make its global one; it counts the bytes of all threads, for [`heap_bytes`].
+pub struct HeapCountingAllocator;
+
+static HEAP_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes that this process has on the heap, if its allocator is [`HeapCountingAllocator`].
+pub fn heap_bytes() -> usize {
+    HEAP_BYTES.load(Ordering::Relaxed)
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; only a number is kept beside. (What is not defined here
+// is done by these two.)
+unsafe impl GlobalAlloc for HeapCountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HEAP_BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HEAP_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
     }
 }

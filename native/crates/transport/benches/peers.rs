@@ -1,37 +1,16 @@
 //! What an agent costs with so many peers: `cargo bench -p sluice-transport --bench peers`. The peers are simulated
 //! (`crowd.rs`): no network, no copy of bytes, so these are the agent's own time and memory.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sluice_mem::Arena;
+use sluice_testkit::memory::{HeapCountingAllocator, heap_bytes};
 use sluice_transport::TransportOptions;
 use sluice_transport::crowd::Crowd;
 
-/// Counts the bytes of the heap.
-struct Counting;
-
-static HEAP_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came; only a number is kept beside.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HEAP_BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are those of the system's allocator.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HEAP_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: HeapCountingAllocator = HeapCountingAllocator;
 
 const BLOCK_BYTES: usize = 64 << 10;
 const BLOCKS: usize = 512;
@@ -52,18 +31,18 @@ fn main() {
 
 fn measure(peers: usize) {
     let options = TransportOptions { max_connections: 2 * peers, ..TransportOptions::default() };
-    let before = HEAP_BYTES.load(Ordering::Relaxed);
+    let before = heap_bytes();
     let mut crowd = Crowd::new(peers, BLOCK_BYTES, Arena::host(16 << 30), &options).expect("good options");
     let start = processor_time();
     (0..peers).for_each(|peer| crowd.connect(peer));
     crowd.settle();
     let connecting = (processor_time() - start).as_secs_f64() * 1e6 / peers as f64;
-    let idle_bytes = HEAP_BYTES.load(Ordering::Relaxed).saturating_sub(before) / peers;
+    let idle_bytes = heap_bytes().saturating_sub(before) / peers;
     let idle = turn(&mut crowd, |_| {});
     crowd.set_common_rate(0);
     (0..peers).for_each(|peer| _ = crowd.fetch(peer, BLOCKS));
     crowd.settle();
-    let busy_bytes = HEAP_BYTES.load(Ordering::Relaxed).saturating_sub(before) / peers;
+    let busy_bytes = heap_bytes().saturating_sub(before) / peers;
     let waiting = turn(&mut crowd, |_| {});
     crowd.set_common_rate(BLOCK_BYTES);
     let one = turn(&mut crowd, |crowd| refill(crowd, peers));

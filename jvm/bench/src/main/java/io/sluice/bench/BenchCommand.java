@@ -74,7 +74,8 @@ final class BenchCommand implements Callable<Integer> {
 
   @Option(names = "--engines", split = ",", paramLabel = "ENGINE",
       description = "Engines, separated by commas: stock, sluice, sluice-old (see --old-jar), sluice-ucx, "
-          + "sluice-rdma, sluice-cache, comet and comet+sluice (see --peer-jar), no-network. "
+          + "sluice-rdma, sluice-cache, sluice-unseen (without spark.sluice.ui.enabled), stock-encrypted and "
+          + "sluice-encrypted (with spark.io.encryption.enabled), comet and comet+sluice (see --peer-jar), no-network. "
           + "Default: stock,sluice.") private List<String> engines;
 
   @Option(names = "--old-jar", paramLabel = "JAR",

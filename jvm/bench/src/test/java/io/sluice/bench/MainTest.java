@@ -27,7 +27,7 @@ class MainTest {
     "bench sort --engines sluice-old,sluice --old-jar no.jar | --old-jar no.jar: there is no such file",
     "bench sort --conf spark.a           | --conf takes",
     "bench sort --runs 0                 | --runs must be at least 1",
-    "bench sort --rows -5                | rows and maps must be positive",
+    "bench sort --rows -5                | rows and partitions not negative",
     "bench tpch --scale 0               | --scale must be between",
     "bench tpch --scale tiny            | 'tiny' is not a double",
     "bench tpch-q23                     | unknown workload 'tpch-q23'",

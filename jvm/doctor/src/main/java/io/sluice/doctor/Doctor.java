@@ -24,6 +24,7 @@ import io.sluice.doctor.rdma.RegistrationCheck;
 import io.sluice.doctor.rdma.RoceQualityCheck;
 import io.sluice.doctor.rdma.VerbsCheck;
 import io.sluice.doctor.report.Report;
+import io.sluice.doctor.spark.SluiceMemory;
 import io.sluice.doctor.spark.SparkCheck;
 import io.sluice.doctor.spark.SparkLocalDirs;
 import io.sluice.doctor.ucx.UcxCheck;
@@ -67,8 +68,9 @@ final class Doctor {
   private static List<Check> checks(Host host, Options options, String jar) {
     String spark = options.sparkHome().isEmpty() ? host.environment("SPARK_HOME").orElse("") : options.sparkHome();
     List<String> localDirs = options.localDirs().isEmpty() ? SparkLocalDirs.of(host, spark) : options.localDirs();
-    return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(), new MemoryCheck(),
-        new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
+    return List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
+        new MemoryCheck(SluiceMemory.ofExecutor(host, spark)), new LimitsCheck(), new ContainerCheck(),
+        new NativeLibraryCheck(), new LocalDirsCheck(localDirs),
         new SparkCheck(spark, jar), new UcxCheck(new UcxSearch(options.ucxLibrary()), UcxProbe.all()),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new RdmaCheck(), new RoceQualityCheck(), new VerbsCheck(),
         new RegistrationCheck(localDirs), new GpuCheck(),

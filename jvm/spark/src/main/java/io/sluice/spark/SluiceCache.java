@@ -35,7 +35,11 @@ public final class SluiceCache {
     if (env != null && env.shuffleManager() instanceof SluiceShuffleManager manager) {
       return manager;
     }
-    throw new SluiceException("there is no application here whose spark.shuffle.manager is "
+    throw noManager();
+  }
+
+  static SluiceException noManager() {
+    return new SluiceException("there is no application here whose spark.shuffle.manager is "
         + SluiceShuffleManager.class.getName());
   }
 }

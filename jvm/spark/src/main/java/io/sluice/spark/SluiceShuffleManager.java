@@ -47,6 +47,7 @@ import io.sluice.spark.store.MemoryFiles;
 import io.sluice.spark.store.OutputCache;
 import io.sluice.spark.transport.PublishingWriter;
 import io.sluice.spark.transport.TransportSecret;
+import io.sluice.spark.transport.TransportRules;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.versions.JarBuild;
 import io.sluice.spark.write.SluiceShuffleWriter;
@@ -152,9 +153,10 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
   }
 
-  /** Whether executors read the blocks of Spark's writers one-sidedly, where they can. */
+  /** Whether executors read the blocks of Spark's writers one-sidedly, where they can; alike in all processes. */
   private boolean readsSparksFormat() {
-    return capabilities.oneSided() && !(isDriver && runsTasks());
+    return capabilities.oneSided() && !(isDriver && runsTasks())
+        && TransportRules.refusalOfSparksFormat(conf).isEmpty();
   }
 
   /** A driver does in local mode. */
@@ -297,7 +299,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
       ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
     if (handle instanceof CarriedHandle<?, ?, ?> carried) {
       reportExecutor(carried.figures());
-      return tracked(super.getWriter(carried.sparks(), mapId, context, metrics), handle.shuffleId(), mapId);
+      ShuffleWriter<K, V> sparks = super.getWriter(carried.sparks(), mapId, context, metrics);
+      return tracked(readsSparksFormat() ? published(sparks, handle.shuffleId(), mapId) : sparks,
+          handle.shuffleId(), mapId);
     }
     if (!(handle instanceof SluiceShuffleHandle<?, ?, ?> ours)) {
       return super.getWriter(handle, mapId, context, metrics);
@@ -305,15 +309,15 @@ public class SluiceShuffleManager extends SortShuffleManager {
     ExecutorState state = executorState();
     checkHandle(ours, state);
     reportExecutor(ours.figures());
-    return tracked(new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver()),
-        handle.shuffleId(), mapId);
+    ShuffleWriter<K, V> writer =
+        new SluiceShuffleWriter<>(ours, mapId, context, metrics, state, shuffleBlockResolver());
+    return tracked(published(writer, handle.shuffleId(), mapId), handle.shuffleId(), mapId);
   }
 
   /** The writer, wrapped so that its output is deleted if the shuffle is removed before it has ended. */
   private <K, V> ShuffleWriter<K, V> tracked(ShuffleWriter<K, V> writer, int shuffleId, long mapId) {
     WrittenOutputs.Output output = written.begin(shuffleId, mapId);
-    return new TrackedWriter<>(
-        published(writer, shuffleId, mapId), output, () -> deleteOutputs(shuffleId, Set.of(mapId)));
+    return new TrackedWriter<>(writer, output, () -> deleteOutputs(shuffleId, Set.of(mapId)));
   }
 
   /** The writer, wrapped so that its output is published where this application reads blocks one-sidedly. */
@@ -330,7 +334,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       TaskContext context, ShuffleReadMetricsReporter metrics) {
     if (handle instanceof CarriedHandle<?, ?, ?> carried) {
       reportExecutor(carried.figures());
-      if (transport().isPresent()) {
+      if (readsSparksFormat() && transport().isPresent()) {
         return new SparkFormatReader<>(((BaseShuffleHandle<K, ?, C>) handle).dependency(),
             new SparkFormatReader.Range(startMapIndex, endMapIndex, startPartition, endPartition), context, metrics,
             executorState().blockClient(SparkEnv.get().blockManager()),
@@ -412,6 +416,14 @@ public class SluiceShuffleManager extends SortShuffleManager {
       removeOutputs(shuffleId, lastMapId);
     } else {
       removals.add(shuffleId, lastMapId);
+    }
+  }
+
+  /** Throws if {@link #removeSqlShuffle} would be heard by no executor; on the driver. */
+  void checkExecutorsAskForRemovals() {
+    if (!runsTasks() && (settings.sqlCleanup() == SqlCleanup.OFF || !TransportRules.hasPlugin(conf))) {
+      throw new SluiceException("executors do not ask which shuffles are removed: start the application with"
+          + " spark.sluice.sql.cleanup=unreferenced (or all) and spark.plugins=io.sluice.spark.SluicePlugin");
     }
   }
 

@@ -247,6 +247,16 @@ class EncryptedShuffleTest {
     assertTrue(CLEAN.contains("shuffle.data"), CLEAN::toString);
   }
 
+  @Test
+  void withoutEncryptionTheRowsAreInMemoryFiles() {
+    start(encryptedAnd("spark.io.encryption.enabled", "false", "spark.sluice.store", "cache",
+        "spark.sluice.cache.hostLimit", "64m"));
+    spark.onSluice(() -> table(100_000).repartition(4));
+    look();
+    assertTrue(spark.counter(Counter.CACHE_OUTPUTS) > 0);
+    assertEquals(Set.of("shuffle.data"), LEAKING);
+  }
+
   /** Writing the output to the disk would find the same frames. */
   @ParameterizedTest
   @ValueSource(strings = {"files", "cache"})

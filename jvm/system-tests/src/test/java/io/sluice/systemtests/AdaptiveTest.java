@@ -27,10 +27,16 @@ class AdaptiveTest {
 
   @TestFactory
   Stream<DynamicTest> sameDecisionsAndRowsAsStock() {
+    return compare(AdaptiveQueries::ofEachRule, Map.of());
+  }
+
+  @InAll
+  @TestFactory
+  Stream<DynamicTest> sameDecisionsOfAllQueries() {
     return compare(AdaptiveQueries::all, Map.of());
   }
 
-  @Tag("once")
+  @InAll
   @TestFactory
   Stream<DynamicTest> sameDecisionsWithZstd() {
     return compare(AdaptiveQueries::some, Map.of("spark.io.compression.codec", "zstd"));

@@ -18,8 +18,16 @@ import org.junit.jupiter.api.Test;
 class DecommissionTest {
   private static final Duration LIMIT = Duration.ofSeconds(180);
 
+  private static JavaRDD<InternalRow> shuffled(SparkApplication application) {
+    return Plans.rows(Tables.events(application.session(), 60_000, 6).repartition(8, col("k")));
+  }
+
   @Test
   void decommissioningMigratesMapOutputs() {
+    Fingerprint expected;
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      expected = Fingerprint.of(shuffled(stock)).unordered();
+    }
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST)
         .master(SparkApplication.CLUSTER)
         .set("spark.decommission.enabled", "true")
@@ -29,9 +37,8 @@ class DecommissionTest {
         .start()
         .awaitExecutors(2)) {
       SparkContext context = application.session().sparkContext();
-      JavaRDD<InternalRow> rows =
-          Plans.rows(Tables.events(application.session(), 60_000, 6).repartition(8, col("k")));
-      Fingerprint before = Fingerprint.of(rows).unordered();
+      JavaRDD<InternalRow> rows = shuffled(application);
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       List<String> executors = ClusterExecutors.ids(context);
       assertEquals(2, executors.size());
 
@@ -40,7 +47,7 @@ class DecommissionTest {
       Await.until(LIMIT, () -> "still there: " + ClusterExecutors.ids(context),
           () -> events.removedExecutors().contains(executors.get(0)));
 
-      assertEquals(before, Fingerprint.of(rows).unordered());
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       assertEquals(0, application.events().retriedStages(),
           () -> "map outputs were written again instead of moved, after " + events.fetchFailures());
     }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -29,6 +30,15 @@ class DynamicAllocationTest {
         .set("spark.dynamicAllocation.maxExecutors", "2")
         .set("spark.dynamicAllocation.executorIdleTimeout", "2s")
         .set("spark.dynamicAllocation.schedulerBacklogTimeout", "1s");
+  }
+
+  private static Fingerprint expected;
+
+  @BeforeAll
+  static void reference() {
+    try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
+      expected = Fingerprint.of(shuffled(stock)).unordered();
+    }
   }
 
   private static JavaRDD<InternalRow> shuffled(SparkApplication application) {
@@ -52,10 +62,10 @@ class DynamicAllocationTest {
             .set("spark.shuffle.service.port", Integer.toString(service.port()))
             .start().awaitExecutors(1)) {
       JavaRDD<InternalRow> rows = shuffled(application);
-      Fingerprint before = Fingerprint.of(rows).unordered();
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       awaitNoExecutors(application);
       int stages = application.events().submittedStages();
-      assertEquals(before, Fingerprint.of(rows).unordered());
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       assertEquals(0, application.events().retriedStages(), () -> "" + application.events().fetchFailures());
       assertEquals(stages + 1, application.events().submittedStages(), "the map stage was skipped");
     }
@@ -68,10 +78,32 @@ class DynamicAllocationTest {
         .set("spark.dynamicAllocation.shuffleTracking.timeout", "3s")
         .start().awaitExecutors(1)) {
       JavaRDD<InternalRow> rows = shuffled(application);
-      Fingerprint before = Fingerprint.of(rows).unordered();
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       awaitNoExecutors(application);
-      assertEquals(before, Fingerprint.of(rows).unordered());
+      assertEquals(expected, Fingerprint.of(rows).unordered());
       assertTrue(application.events().submittedStages() >= 4, "two stages, and both again");
+    }
+  }
+
+  /** Spark's allocation manager decommissions an executor without tasks; its map outputs move to the other one. */
+  @Test
+  void anExecutorThatIsGivenBackMovesItsOutputs() {
+    try (SparkApplication application = application()
+        .set("spark.dynamicAllocation.minExecutors", "1")
+        .set("spark.dynamicAllocation.executorIdleTimeout", "5s")
+        // Else no executor with outputs is given back.
+        .set("spark.dynamicAllocation.shuffleTracking.enabled", "false")
+        .set("spark.decommission.enabled", "true")
+        .set("spark.storage.decommission.enabled", "true")
+        .set("spark.storage.decommission.shuffleBlocks.enabled", "true")
+        .set("spark.storage.decommission.replicationReattemptInterval", "1s")
+        .start().awaitExecutors(2)) {
+      JavaRDD<InternalRow> rows = shuffled(application);
+      assertEquals(expected, Fingerprint.of(rows).unordered());
+      Await.until(LIMIT, () -> "still there: " + ClusterExecutors.ids(application.session().sparkContext()),
+          () -> application.events().removedExecutors().size() == 1);
+      assertEquals(expected, Fingerprint.of(rows).unordered());
+      assertEquals(0, application.events().retriedStages(), () -> "" + application.events().fetchFailures());
     }
   }
 }

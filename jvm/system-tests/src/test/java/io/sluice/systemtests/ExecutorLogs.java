@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -29,6 +30,16 @@ final class ExecutorLogs {
     return Map.of("spark.executor.extraJavaOptions",
         "-Dlog4j2.configurationFile=" + System.getProperty("log4j2.configurationFile")
             + " -Dlog4j2.logFile=" + folder + "/executor-{{EXECUTOR_ID}}.log");
+  }
+
+  /** The lines of all executors that contain {@code text}. */
+  List<String> lines(String text) {
+    List<String> lines = new ArrayList<>();
+    for (Path file : ShuffleFiles.named(folder, "executor-\\d+\\.log")) {
+      String name = file.getFileName().toString();
+      lines.addAll(lines(name.substring("executor-".length(), name.length() - ".log".length()), text));
+    }
+    return lines;
   }
 
   /** The lines of one executor that contain {@code text}. */

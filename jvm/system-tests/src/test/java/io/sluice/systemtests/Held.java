@@ -55,6 +55,12 @@ record Held(int descriptors, int shuffleDescriptors, long mappedBytes, long pinn
     return Long.parseUnsignedLong(range[1], 16) - Long.parseUnsignedLong(range[0], 16);
   }
 
+  /** What this and another process hold together. */
+  Held and(Held other) {
+    return new Held(descriptors + other.descriptors, shuffleDescriptors + other.shuffleDescriptors,
+        mappedBytes + other.mappedBytes, pinnedKib + other.pinnedKib);
+  }
+
   /** Whether it holds nothing of any map output. */
   boolean nothingOfShuffles() {
     return shuffleDescriptors == 0 && mappedBytes == 0;

@@ -58,6 +58,11 @@ class OneSidedTransportTest {
       Query.of("coalesced by AQE", spark -> events(spark).repartition(col("id")))
           .with("spark.sql.adaptive.enabled", "true"));
 
+  /** Spark's encryption of files and of its own network. */
+  private static final Map<String, String> ENCRYPTED_NETWORK = Map.of("spark.io.encryption.enabled", "true",
+      "spark.network.crypto.enabled", "true", "spark.authenticate", "true", "spark.authenticate.secret", "not told",
+      "spark.sluice.ucx.allowUnauthenticatedTcp", "true");
+
   private static Map<String, Fingerprint> expected;
 
   private static Dataset<Row> events(SparkSession spark) {
@@ -163,9 +168,44 @@ class OneSidedTransportTest {
   @Tag("once")
   @Test
   void encryptedBlocksAreReadOneSidedly() {
-    assertReadOneSidedly(Map.of("spark.sluice.transport", "ucx", "spark.io.encryption.enabled", "true",
-        "spark.authenticate", "true", "spark.sluice.ucx.allowUnauthenticatedTcp", "true",
-        "spark.network.crypto.enabled", "true", "spark.authenticate.secret", "not told"));
+    Map<String, String> settings = new HashMap<>(ENCRYPTED_NETWORK);
+    settings.put("spark.sluice.transport", "ucx");
+    assertReadOneSidedly(settings);
+  }
+
+  /**
+   * Where Spark's network is encrypted, blocks in Spark's format come by its block transfer, which authenticates them;
+   * frames of the same application are authenticated themselves.
+   */
+  @Tag("once")
+  @Test
+  void framesAloneAreReadOneSidedlyWhereTheNetworkIsEncrypted() {
+    assumeUcx();
+    Map<String, String> settings = new HashMap<>(ENCRYPTED_NETWORK);
+    settings.putAll(Map.of("spark.sluice.transport", "ucx", "spark.sluice.records.enabled", "false"));
+    try (SparkApplication application = cluster(settings).start().awaitExecutors(2)) {
+      awaitPeers(application);
+      long published = counted(application, Counter.TRANSPORT_PUBLISHED);
+      long blocks = counted(application, Counter.TRANSPORT_BLOCKS);
+      assertEquals(NUMBERS, numbersByPartition(application).count());
+      assertEquals(published, counted(application, Counter.TRANSPORT_PUBLISHED));
+      assertEquals(blocks, counted(application, Counter.TRANSPORT_BLOCKS));
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      assertTrue(counted(application, Counter.TRANSPORT_BLOCKS) > blocks, "frames are read one-sidedly");
+    }
+  }
+
+  @Tag("once")
+  @Test
+  void noBlockInSparksFormatIsReadOneSidedlyWhereTheNetworkIsEncrypted() {
+    assumeUcx();
+    Map<String, String> settings = new HashMap<>(ENCRYPTED_NETWORK);
+    settings.put("spark.sluice.mode", "RDMA");
+    try (SparkApplication application = cluster(settings).start().awaitExecutors(2)) {
+      assertEquals(expected.get(MOVED.name()), MOVED.run(application.session()));
+      assertEquals(0, counted(application, Counter.TRANSPORT_PUBLISHED));
+      assertEquals(0, counted(application, Counter.TRANSPORT_BLOCKS));
+    }
   }
 
   @InAll
@@ -216,7 +256,7 @@ class OneSidedTransportTest {
     try (SparkApplication application = cluster(Map.of("spark.sluice.mode", mode)).start().awaitExecutors(2)) {
       awaitPeers(application);
       SparkSession session = application.session();
-      JavaPairRDD<Integer, Integer> before = madeBefore(application);
+      JavaPairRDD<Integer, Integer> before = numbersByPartition(application);
       assertEquals(NUMBERS, before.count());
       session.conf().set("spark.sluice.enabled", "false");
       long published = counted(application, Counter.TRANSPORT_PUBLISHED);
@@ -237,7 +277,7 @@ class OneSidedTransportTest {
     }
   }
 
-  private static JavaPairRDD<Integer, Integer> madeBefore(SparkApplication application) {
+  private static JavaPairRDD<Integer, Integer> numbersByPartition(SparkApplication application) {
     return application.context().parallelize(IntStream.range(0, NUMBERS).boxed().toList(), SLICES)
         .mapToPair(n -> new Tuple2<>(n, n)).partitionBy(new HashPartitioner(5));
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.sluice.spark.SluiceShuffles;
 import io.sluice.spark.metrics.Counter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -112,6 +113,21 @@ class ShuffleCleanupTest {
     awaitNoFiles();
     assertEquals(sums, pairs.collectAsMap());
     pairs.rdd().cleanShuffleDependencies(true);
+  }
+
+  @Test
+  void aProgramRemovesTheOutputsOfADatasetAndTheyAreComputedAgain() {
+    application.session().conf().set(CLEANUP, "off");
+    Dataset<Row> data = shuffled();
+    assertEquals(0, SluiceShuffles.remove(data), "nothing has run");
+    List<String> first = rows(data);
+    assertTrue(files().size() > 0);
+    assertTrue(SluiceShuffles.remove(data) > 0);
+    assertEquals(0, SluiceShuffles.remove(data), "they are known to be gone");
+    awaitNoFiles();
+    assertEquals(first, rows(data));
+    assertTrue(SluiceShuffles.remove(data) > 0);
+    assertEquals(List.of(), application.events().fetchFailures());
   }
 
   @Test

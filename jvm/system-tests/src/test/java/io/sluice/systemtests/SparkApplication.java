@@ -79,6 +79,11 @@ final class SparkApplication implements AutoCloseable {
     return JavaSparkContext.fromSparkContext(session.sparkContext());
   }
 
+  /** Whether it has executors of its own. */
+  boolean isCluster() {
+    return !session.sparkContext().isLocal();
+  }
+
   /** Everything that Spark writes locally, driver and executors alike, lies under it. */
   Path localDir() {
     return localDir;

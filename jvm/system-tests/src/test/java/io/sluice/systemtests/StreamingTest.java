@@ -28,6 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
 class StreamingTest {
   private static final int FILES = 3;
 
+  private static final String CLEANUP = "spark.sluice.sql.cleanup";
+
   @TempDir static Path folder;
   /** By query, then by batch. */
   private Map<String, List<String>> expected;
@@ -59,13 +61,18 @@ class StreamingTest {
   }
 
   private Map<String, List<String>> run(Engine engine, String name) {
-    try (SparkApplication application = application(engine).start()) {
+    return run(engine, name, Map.of());
+  }
+
+  private Map<String, List<String>> run(Engine engine, String name, Map<String, String> settings) {
+    try (SparkApplication application = application(engine).setAll(settings).start()) {
       Map<String, List<String>> results = Streams.run(application.session(), input(name), checkpoints(name));
       if (engine != Engine.STOCK && Engine.writesFrames()) {
         // Each query has at least one shuffle a batch.
         assertTrue(ProcessCounters.here(Counter.SHUFFLES_ROWS) >= Streams.names().size());
         assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
         assertTrue(ProcessCounters.here(Counter.WRITE_RECORDS) > 0);
+        assertEquals(settings.containsKey(CLEANUP), ProcessCounters.here(Counter.CLEANUP_SHUFFLES) > 0);
         NativeMemory.assertAllReturned();
       }
       return results;
@@ -94,6 +101,14 @@ class StreamingTest {
   @Test
   void everyBatchHasStocksRows() throws IOException {
     assertEquals(expected, chain("sluice", List.of(Engine.UNDER_TEST), FILES));
+  }
+
+  @InAll
+  @Test
+  void everyBatchHasStocksRowsWhereOutputsAreRemovedBehindIt() throws IOException {
+    String name = "cleaned";
+    Streams.addFiles(input(name), 0, FILES);
+    assertEquals(expected, run(Engine.UNDER_TEST, name, Map.of(CLEANUP, "all")));
   }
 
   @Test

@@ -33,6 +33,8 @@ public enum FigurePart {
   MODES("modes/over-the-transport.json", 10, "the modes beside each other, every remote block over the transport",
       "bench repartition terasort --engines stock,sluice,sluice-ucx,sluice-rdma "
           + "--conf spark.shuffle.readHostLocalDisk=false --warmups 1 --runs 3"),
+  ENCRYPTION("modes/encryption.json", 8, "Spark's I/O encryption, on both engines",
+      "bench repartition terasort --engines stock,sluice,stock-encrypted,sluice-encrypted --warmups 2 --runs 5"),
   DEMO("demo/demo.json", 3, "./sluice demo", "demo");
 
   /** The parts whose workloads are one table. */

@@ -25,12 +25,13 @@ public final class PublishedFigures {
       Pattern.compile("(<!-- figures: ([a-z0-9-]+)[^\\n]*-->\\n).*?(\\n<!-- end of figures -->)", Pattern.DOTALL);
   private static final Map<String, FigurePart> ONE_PART =
       Map.of("tpch", FigurePart.TPCH, "tpcds", FigurePart.TPCDS, "cold", FigurePart.COLD, "modes", FigurePart.MODES,
-          "demo", FigurePart.DEMO,
+          "encryption", FigurePart.ENCRYPTION, "demo", FigurePart.DEMO,
           "goals-35", FigurePart.SPARK_35, "tpch-35", FigurePart.TPCH_SPARK_35);
   private static final Map<String, Function<List<BenchResult>, String>> RENDERED = Map.of(
       "tpch", MarkdownFigures::queries, "tpcds", MarkdownFigures::queries, "cold", MarkdownFigures::cold, "goals-35",
       MarkdownFigures::goalsOnSpark35,
       "tpch-35", MarkdownFigures::queries, "modes", MarkdownFigures::modes,
+      "encryption", MarkdownFigures::modes,
       "demo", results -> "```text\n" + DemoText.table(results) + "\n```\n\n" + MarkdownFigures.setup(results));
 
   private final Path folder;

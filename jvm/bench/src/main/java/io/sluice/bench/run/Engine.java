@@ -31,6 +31,21 @@ public enum Engine {
   /** Mode CACHE_ONLY: map output in memory while there is room, moved by Spark's block transfer. */
   SLUICE_CACHE("sluice-cache", Jar.CURRENT, mode("CACHE_ONLY")),
 
+  /** Spark's own sort shuffle with its I/O encryption. */
+  STOCK_ENCRYPTED("stock-encrypted", Jar.NONE, Map.of(Engine.ENCRYPTION, "true")),
+
+  /** Sluice with sealed frames. */
+  SLUICE_ENCRYPTED("sluice-encrypted", Jar.CURRENT, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      Engine.ENCRYPTION, "true")),
+
+  /** Sluice without its tab and events: what it costs to be seen. */
+  SLUICE_UNSEEN("sluice-unseen", Jar.CURRENT, Map.of(
+      "spark.plugins", "io.sluice.spark.SluicePlugin",
+      "spark.shuffle.manager", "io.sluice.spark.SluiceShuffleManager",
+      "spark.sluice.ui.enabled", "false")),
+
   /** DataFusion Comet with its own shuffle. */
   COMET("comet", Jar.NONE, comet(
       "org.apache.spark.CometPlugin", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"), "comet"),
@@ -45,6 +60,8 @@ public enum Engine {
 
   /** Which build of Sluice is on the class path. */
   public enum Jar { NONE, CURRENT, OLD }
+
+  private static final String ENCRYPTION = "spark.io.encryption.enabled";
 
   private final String label;
   private final Jar jar;

@@ -20,11 +20,16 @@ final class CallFaults {
 
   /** That file, in the application's folder: {@link #BYTES} zeros if nothing is to be done. */
   static final String CONTROL = "calls";
-  static final int BYTES = 16;
+  static final int BYTES = 24;
 
   private static final String SOURCE = "calls.c";
   private static final int US_PER_MS = 1_000;
   private static final long MS_PER_S = 1_000;
+
+  /** What calls.c does: one of how many reads fails, a delay, milliseconds that the clock is off, and flags. */
+  private record Control(int readsFailOneIn, int delayUs, long clockMs, boolean mapsFail, boolean threadsStand) {
+    static final Control NOTHING = new Control(0, 0, 0, false, false);
+  }
 
   private CallFaults() {}
 
@@ -35,33 +40,41 @@ final class CallFaults {
       Files.copy(in, source, StandardCopyOption.REPLACE_EXISTING);
     }
     Command.output(library.getParent(), List.of("cc", "-shared", "-fPIC", "-O1", "-D_LARGEFILE64_SOURCE", "-o",
-        library.toString(), source.toString(), "-ldl"));
+        library.toString(), source.toString(), "-ldl", "-lpthread"));
   }
 
   /** Some reads of block files fail for a moment. */
   static void failReads(Target target, Dice dice) throws InterruptedException {
-    change(target, dice.between(1, 20), 0, 0, dice.between(50, 1_000));
+    change(target, new Control(dice.between(1, 20), 0, 0, false, false), dice.between(50, 1_000));
   }
 
   /** Reads and writes of block files take some milliseconds for some seconds. */
   static void slowDisk(Target target, Dice dice) throws InterruptedException {
-    change(target, 0, dice.between(2, 50) * US_PER_MS, 0, dice.between(500, 5_000));
+    change(target, new Control(0, dice.between(2, 50) * US_PER_MS, 0, false, false), dice.between(500, 5_000));
   }
 
   /** By less than what Spark waits for a heartbeat, which it measures by this clock. */
   static void stepClock(Target target, Dice dice) throws InterruptedException {
-    change(target, 0, 0, dice.between(-60, 60) * MS_PER_S, dice.between(500, 5_000));
+    change(target, new Control(0, 0, dice.between(-60, 60) * MS_PER_S, false, false), dice.between(500, 5_000));
   }
 
-  private static void change(Target target, int readsFailOneIn, int delayUs, long clockMs, long forMs)
-      throws InterruptedException {
-    Path control = target.folder().resolve(CONTROL);
-    try (FileChannel file = FileChannel.open(control, StandardOpenOption.WRITE)) {
+  /** No file can be mapped for a moment. */
+  static void refuseMappings(Target target, Dice dice) throws InterruptedException {
+    change(target, new Control(0, 0, 0, true, false), dice.between(50, 1_500));
+  }
+
+  /** Threads of Sluice stand still for some seconds, when they next read, write or wait for events. */
+  static void holdThreads(Target target, Dice dice) throws InterruptedException {
+    change(target, new Control(0, 0, 0, false, true), dice.between(500, 6_000));
+  }
+
+  private static void change(Target target, Control control, long forMs) throws InterruptedException {
+    try (FileChannel file = FileChannel.open(target.folder().resolve(CONTROL), StandardOpenOption.WRITE)) {
       try {
-        write(file, readsFailOneIn, delayUs, clockMs);
+        write(file, control);
         Thread.sleep(forMs);
       } finally {
-        write(file, 0, 0, 0);
+        write(file, Control.NOTHING);
       }
     } catch (IOException e) {
       // The application has ended.
@@ -69,8 +82,9 @@ final class CallFaults {
     }
   }
 
-  private static void write(FileChannel file, int readsFailOneIn, int delayUs, long clockMs) throws IOException {
-    file.write(ByteBuffer.allocate(BYTES).order(ByteOrder.nativeOrder()).putInt(readsFailOneIn).putInt(delayUs)
-        .putLong(clockMs).flip(), 0);
+  private static void write(FileChannel file, Control control) throws IOException {
+    file.write(ByteBuffer.allocate(BYTES).order(ByteOrder.nativeOrder()).putInt(control.readsFailOneIn())
+        .putInt(control.delayUs()).putLong(control.clockMs()).putInt(control.mapsFail() ? 1 : 0)
+        .putInt(control.threadsStand() ? 1 : 0).flip(), 0);
   }
 }

@@ -95,6 +95,15 @@ enum Fault {
   /** An executor gets no more memory from the system for a moment. */
   MEMORY_REFUSED(true, false, Limits::refuseMemory),
 
+  /** No process of the application can map a file for a moment, as at the limit of mappings (vm.max_map_count). */
+  MAPPINGS_REFUSED(true, true, CallFaults::refuseMappings),
+
+  /** Sluice's own threads, Java's and native ones, stand still for some seconds, where they do I/O. */
+  THREADS_STUCK(false, true, CallFaults::holdThreads),
+
+  /** All jobs that run are cancelled. */
+  JOBS_CANCELLED(true, false, JobFaults::cancel),
+
   /** An executor may pin almost no more memory for a moment; what it has pinned stays so. */
   PINNING_LIMITED((target, dice) -> Limits.lower(target, dice, Limits.PINNED, 1L << dice.between(12, 20))),
 

@@ -21,10 +21,6 @@ final class Profile {
     settings.put("spark.shuffle.readHostLocalDisk", dice.pick("true", "false"));
     settings.put("spark.reducer.maxSizeInFlight", dice.pick("48m", "256k"));
     settings.put("spark.rdd.compress", dice.pick("false", "true"));
-    // Two attempts of a task commit its output, whichever comes first.
-    settings.put("spark.speculation", dice.pick("false", "true"));
-    settings.put("spark.speculation.quantile", "0.3");
-    settings.put("spark.speculation.multiplier", "1.1");
     return settings;
   }
 }

@@ -5,6 +5,7 @@ import io.sluice.bench.check.PairDigester;
 import io.sluice.bench.check.RowDigester;
 import io.sluice.bench.workload.Sizing;
 import io.sluice.bench.workload.Workload;
+import java.nio.file.Path;
 import java.util.List;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
@@ -25,6 +26,12 @@ public final class SoakWorkload implements Workload {
 
   @Override
   public Digest verify(SparkSession spark, Sizing sizing) {
+    try (JobFaults.Obeying cancelling = JobFaults.obey(spark.sparkContext(), Path.of(""))) {
+      return result(spark, sizing);
+    }
+  }
+
+  private Digest result(SparkSession spark, Sizing sizing) {
     if (program.sql()) {
       RandomQuery query = new RandomQuery(program.seed(), sizing.rows(), program.steps());
       query.settings().forEach(spark.conf()::set);
@@ -32,8 +39,10 @@ public final class SoakWorkload implements Workload {
     }
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     RandomRecords records = new RandomRecords(program.seed(), sizing.rows(), program.steps());
-    Digest digest = PairDigester.digest(RecordRunner.result(context, records), false);
-    context.getPersistentRDDs().values().forEach(rdd -> rdd.unpersist(false));
-    return digest;
+    try {
+      return PairDigester.digest(RecordRunner.result(context, records), false);
+    } finally {
+      context.getPersistentRDDs().values().forEach(rdd -> rdd.unpersist(false));
+    }
   }
 }

@@ -17,8 +17,8 @@ public record Sizing(long rows, int maps, int partitions, TableFiles tables) {
   public static final int DEFAULT_MAPS = 8;
 
   public Sizing {
-    if (rows < 1 || maps < 1 || partitions < 0) {
-      throw new IllegalArgumentException("rows and maps must be positive, partitions not negative: rows="
+    if (rows < 0 || maps < 1 || partitions < 0) {
+      throw new IllegalArgumentException("maps must be positive, rows and partitions not negative: rows="
           + rows + ", maps=" + maps + ", partitions=" + partitions);
     }
   }

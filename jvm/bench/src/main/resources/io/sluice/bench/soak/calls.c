@@ -1,16 +1,19 @@
 /*
- * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow, and
- * the wall clock is another one, as the file named by SOAK_CALLS says, which all of the application's processes map.
+ * Loaded before libc into the processes of an application in a Room: reads of Spark's block files fail or are slow,
+ * files cannot be mapped, threads whose names begin with sluice- stand still, and the wall clock is another one, as the
+ * file named by SOAK_CALLS says, which all of the application's processes map.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/time.h>
@@ -23,6 +26,8 @@ struct control {
   _Atomic int32_t reads_fail_one_in;
   _Atomic int32_t delay_us;
   _Atomic int64_t clock_ms;
+  _Atomic int32_t maps_fail;
+  _Atomic int32_t threads_stand;
 };
 
 static struct control nothing;
@@ -36,6 +41,8 @@ static ssize_t (*next_pread)(int, void *, size_t, off64_t);
 static ssize_t (*next_sendfile)(int, int, off64_t *, size_t);
 static ssize_t (*next_write)(int, const void *, size_t);
 static ssize_t (*next_pwrite)(int, const void *, size_t, off64_t);
+static void *(*next_mmap)(void *, size_t, int, int, int, off64_t);
+static int (*next_epoll_wait)(int, struct epoll_event *, int, int);
 
 static void find_next(void) {
   next_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
@@ -45,6 +52,8 @@ static void find_next(void) {
   next_sendfile = dlsym(RTLD_NEXT, "sendfile64");
   next_pwrite = dlsym(RTLD_NEXT, "pwrite64");
   next_write = dlsym(RTLD_NEXT, "write");
+  next_mmap = dlsym(RTLD_NEXT, "mmap64");
+  next_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
 }
 
 __attribute__((constructor)) static void start(void) {
@@ -58,6 +67,14 @@ __attribute__((constructor)) static void start(void) {
   }
 }
 
+/* A thread of Sluice's, Java's or native, that came here stays until the fault is over. */
+static void stand(void) {
+  char name[16];
+  if (control->threads_stand == 0 || pthread_getname_np(pthread_self(), name, sizeof name) != 0) return;
+  if (strncmp(name, "sluice-", strlen("sluice-")) != 0) return;
+  while (control->threads_stand != 0) usleep(1000);
+}
+
 static int is_block_file(int file) {
   char link[32], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -69,6 +86,7 @@ static int is_block_file(int file) {
 
 /* Waits if the disk is slow; whether this read is to fail. */
 static int harmed(int file, int is_read) {
+  stand();
   int one_in = is_read ? control->reads_fail_one_in : 0, delay = control->delay_us;
   if ((one_in == 0 && delay == 0) || !is_block_file(file)) return 0;
   if (delay > 0) usleep((useconds_t) delay);
@@ -99,6 +117,26 @@ ssize_t pwrite64(int to, const void *from, size_t count, off64_t at) {
   if (next_pwrite == NULL) find_next();
   harmed(to, 0);
   return next_pwrite(to, from, count, at);
+}
+
+/* As at the limit of mappings that a process may have. Memory that is no file's is left alone: the JVM ends without. */
+void *mmap64(void *at, size_t length, int protection, int flags, int file, off64_t offset) {
+  if (next_mmap == NULL) find_next();
+  if (control->maps_fail != 0 && file >= 0 && (flags & MAP_ANONYMOUS) == 0) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return next_mmap(at, length, protection, flags, file, offset);
+}
+
+void *mmap(void *at, size_t length, int protection, int flags, int file, off_t offset) {
+  return mmap64(at, length, protection, flags, file, offset);
+}
+
+int epoll_wait(int from, struct epoll_event *events, int most, int timeout) {
+  if (next_epoll_wait == NULL) find_next();
+  stand();
+  return next_epoll_wait(from, events, most, timeout);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

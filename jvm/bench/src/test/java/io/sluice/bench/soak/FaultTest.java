@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -19,8 +20,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,11 +38,13 @@ class FaultTest {
 
   @TempDir private Path folder;
 
+  private ProcessHandle driver = ProcessHandle.current();
+
   private Fault.Target target(ProcessHandle... executors) {
     return new Fault.Target() {
       @Override
       public ProcessHandle driver() {
-        return ProcessHandle.current();
+        return driver;
       }
 
       @Override
@@ -202,9 +209,10 @@ class FaultTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = Fault.class, names = {"EXECUTOR_STOPPED", "EXECUTORS_STOPPED"})
+  @EnumSource(value = Fault.class, names = {"EXECUTOR_STOPPED", "EXECUTORS_STOPPED", "DRIVER_STOPPED"})
   void aStoppedProcessGoesOn(Fault fault) throws Exception {
     Process executor = sleeping("true");
+    driver = executor.toHandle();
     try {
       assertTrue(during(fault, executor.toHandle(), () -> state(executor).equals("T")), "it stopped");
       assertEquals("S", state(executor));
@@ -219,6 +227,35 @@ class FaultTest {
       return stat.substring(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3);
     } catch (IOException e) {
       return "gone";
+    }
+  }
+
+  @Test
+  void theHeapIsWrittenAndTheFileIsGoneAfterwards() throws Exception {
+    Path dump = folder.resolve("heap.hprof");
+    assertTrue(during(Fault.HEAP_DUMPED, ProcessHandle.current(), () -> Files.exists(dump)));
+    assertFalse(Files.exists(dump));
+  }
+
+  @Test
+  void jobsAreCancelledByTheDriverWhereItLooks() throws Exception {
+    try (JavaSparkContext context = new JavaSparkContext("local[1]", "cancelled",
+        new SparkConf().set("spark.ui.enabled", "false"))) {
+      context.setLocalProperty("spark.job.interruptOnCancel", "true");
+      JavaFutureAction<Long> job = context.parallelize(List.of(60_000)).map(ms -> {
+        Thread.sleep(ms);
+        return ms;
+      }).countAsync();
+      while (context.statusTracker().getActiveJobIds().length == 0) {
+        Thread.sleep(5);
+      }
+      try (JobFaults.Obeying obeying = JobFaults.obey(context.sc(), folder)) {
+        Fault.JOBS_CANCELLED.inject(target(), new Dice(1));
+        Exception failure = assertThrows(ExecutionException.class, () -> job.get(30, TimeUnit.SECONDS));
+        assertTrue(failure.getCause().toString().contains("cancel"), failure.getCause().toString());
+      }
+      assertFalse(Files.exists(folder.resolve(JobFaults.FILE)));
+      assertEquals(2, context.parallelize(List.of(1, 2)).count());
     }
   }
 

@@ -174,12 +174,16 @@ class RoomTest {
     while (injection.isAlive()) {
       reads.add(RoomReads.Read.parse(out.readLine()));
     }
+    // What stood still in the write of a line says so with the next one.
+    for (int i = 0; i < 5; i++) {
+      reads.add(RoomReads.Read.parse(out.readLine()));
+    }
     for (int i = 0; i < 1_000; i++) {
       out.readLine();
     }
     reads.add(RoomReads.Read.parse(out.readLine()));
     for (RoomReads.Read calm : List.of(reads.get(0), reads.get(reads.size() - 1))) {
-      assertTrue(calm.good(), "before and after reads succeed");
+      assertTrue(calm.good() && calm.mapped(), "before and after reads succeed");
       assertEquals(System.currentTimeMillis(), calm.clockMs(), 20_000);
     }
     return reads;
@@ -197,6 +201,25 @@ class RoomTest {
     assertTrue(reads.stream().allMatch(RoomReads.Read::good));
     long slow = reads.stream().filter(read -> read.tookUs() >= 2_000).count();
     assertTrue(slow > reads.size() / 2, slow + " of " + reads.size());
+  }
+
+  @Test
+  void filesCannotBeMapped() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.MAPPINGS_REFUSED);
+    assertTrue(reads.stream().allMatch(RoomReads.Read::good));
+    assertTrue(reads.stream().anyMatch(read -> !read.mapped()));
+  }
+
+  @Test
+  void aThreadOfSluiceStandsStill() throws Exception {
+    List<RoomReads.Read> reads = reads(Fault.THREADS_STUCK);
+    assertTrue(reads.stream().allMatch(RoomReads.Read::good));
+    long between = 0;
+    // The last one was made a thousand lines later.
+    for (int i = 1; i < reads.size() - 1; i++) {
+      between = Math.max(between, reads.get(i).sinceStartMs() - reads.get(i - 1).sinceStartMs());
+    }
+    assertTrue(between >= 400, "the longest pause was " + between + " ms");
   }
 
   @Test

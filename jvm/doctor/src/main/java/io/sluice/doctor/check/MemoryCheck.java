@@ -15,8 +15,15 @@ import java.util.regex.Pattern;
 public final class MemoryCheck implements Check {
   private static final String TRANSPARENT = "/sys/kernel/mm/transparent_hugepage/enabled";
   private static final Pattern HEAP = Pattern.compile("(\\d{1,7})([mMgG])");
-  /** As Spark's least overhead: 384 MiB. */
+  /** As Spark's least overhead: 384 MiB, for the JVM itself and Sluice's least. */
   private static final long LEAST_BEYOND_HEAP = 384 * Amount.MIB;
+
+  private final long sluiceBytes;
+
+  /** @param sluiceBytes memory outside the heap that settings give Sluice in each executor; 0 if they name none */
+  public MemoryCheck(long sluiceBytes) {
+    this.sluiceBytes = sluiceBytes;
+  }
 
   @Override
   public Subject subject() {
@@ -29,7 +36,7 @@ public final class MemoryCheck implements Check {
     return List.of(memory(host, info), hugePages(host, info));
   }
 
-  private static Finding memory(Host host, Text info) {
+  private Finding memory(Host host, Text info) {
     OptionalLong total = kilobytes(info, "MemTotal");
     if (total.isEmpty()) {
       return Finding.unknown(MEMORY, info.known() ? "/proc/meminfo has no MemTotal" : info.reason());
@@ -55,13 +62,15 @@ public final class MemoryCheck implements Check {
     return OptionalLong.of(Long.parseLong(size.group(1)) * unit);
   }
 
-  /** Whether what a container may use beyond the executor's heap holds the JVM itself and Sluice's least. */
-  private static Finding beyond(String limited, long heap, long beyond) {
-    String text = limited + ", of which the executor's heap is " + Amount.text(heap);
-    return beyond >= LEAST_BEYOND_HEAP ? Finding.ok(MEMORY, text)
+  /** Whether what a container may use beyond the executor's heap holds the JVM itself and Sluice's memory. */
+  private Finding beyond(String limited, long heap, long beyond) {
+    String text = limited + ", of which the executor's heap is " + Amount.text(heap)
+        + (sluiceBytes == 0 ? "" : " and spark-defaults.conf gives Sluice " + Amount.text(sluiceBytes));
+    long least = LEAST_BEYOND_HEAP + sluiceBytes;
+    return beyond >= least ? Finding.ok(MEMORY, text)
         : Finding.warning(MEMORY, text + ": " + (beyond < 0 ? "nothing" : Amount.text(beyond))
             + " is left for the JVM itself and for Sluice's memory outside the heap; the container may be killed",
-            "Raise spark.executor.memoryOverhead to at least " + Amount.text(LEAST_BEYOND_HEAP)
+            "Raise spark.executor.memoryOverhead to at least " + Amount.text(least)
                 + "; java -jar JAR conf KEY=VALUE… says how much your settings need");
   }
 

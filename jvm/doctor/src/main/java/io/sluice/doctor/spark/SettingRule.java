@@ -30,6 +30,8 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static final String UNAUTHENTICATED_TCP = "spark.sluice.ucx.allowUnauthenticatedTcp";
   private static final String UCX_TLS = "spark.executorEnv.UCX_TLS";
   private static final String FALLS_BACK = "every shuffle is left to Spark's own writers and readers";
+  private static final String SEALED_ONLY = "Blocks in Spark's format are authenticated by network encryption only; "
+      + "for one-sided reads: spark.sluice.codec  sluice, with " + FILE_ENCRYPTION + "  true";
   private static final String NETTY = "blocks travel by Netty";
 
   private static final List<SettingRule> ALL = List.of(
@@ -57,8 +59,7 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
   private static SettingRule transfer(String key) {
     return new SettingRule(SPARK_TRANSFER, key, in("true"), Verdict.PROBLEM, NETTY, encryptsNetwork(key)
         ? "One-sided reads need false there, on a network that is trusted, or " + FILE_ENCRYPTION
-            + "  true, which encrypts "
-            + "blocks before they travel"
+            + "  true, which authenticates Sluice's frames before they travel"
         : "One-sided reads need  " + key + "  false");
   }
 
@@ -68,6 +69,13 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
 
   private static Predicate<String> in(String... values) {
     return value -> Set.of(values).contains(value.toLowerCase(Locale.ROOT));
+  }
+
+  /** Whether every shuffle is in Spark's format; a codec that is set wins over the mode's. */
+  private static boolean writesSparksFormat(Map<String, String> settings) {
+    String codec = settings.get("spark.sluice.codec");
+    return codec == null ? settings.getOrDefault("spark.sluice.mode", "").equalsIgnoreCase("RDMA")
+        : codec.equalsIgnoreCase("spark");
   }
 
   /** Whether UCX cannot choose TCP with this {@code UCX_TLS}: as {@code TransportRules} reads it. */
@@ -81,14 +89,15 @@ record SettingRule(Subject subject, String key, Predicate<String> concerns, Verd
 
   /** The findings of the rules for these settings. */
   static List<Finding> findings(Map<String, String> settings) {
-    boolean encryptedBefore = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true");
+    boolean framesAreSealed = settings.getOrDefault(FILE_ENCRYPTION, "").equalsIgnoreCase("true")
+        && !writesSparksFormat(settings);
     boolean tcpIsFine = settings.getOrDefault(UNAUTHENTICATED_TCP, "").equalsIgnoreCase("true")
         || avoidsTcp(settings.getOrDefault(UCX_TLS, "all"));
     return ALL.stream().filter(rule -> settings.containsKey(rule.key) && rule.concerns.test(settings.get(rule.key)))
-        .filter(rule -> !(encryptedBefore && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
+        .filter(rule -> !(framesAreSealed && rule.subject == SPARK_TRANSFER && encryptsNetwork(rule.key)))
         .filter(rule -> !(tcpIsFine && rule.key.equals(AUTHENTICATE)))
         .map(rule -> new Finding(rule.subject, rule.verdict, rule.key + "=" + settings.get(rule.key) + ": " + rule.says,
-            rule.next))
+            encryptsNetwork(rule.key) && writesSparksFormat(settings) ? SEALED_ONLY : rule.next))
         .toList();
   }
 }

@@ -26,7 +26,7 @@ class MachineChecksTest {
   @Test
   void ordinaryMachineHasNoWarnings() {
     for (Check check : List.of(new PlatformCheck(), new JavaCheck(), new LibcCheck(), new ProcessorCheck(),
-        new MemoryCheck(),
+        new MemoryCheck(0),
         new LimitsCheck(), new ContainerCheck(), new NativeLibraryCheck(), new LocalDirsCheck(List.of("/tmp")),
         new SharedMemoryCheck(), new CrossMemoryCheck(), new InterfacesCheck(), new TcpCheck())) {
       for (Finding finding : check.look(host)) {
@@ -61,32 +61,42 @@ class MachineChecksTest {
   @Test
   void memoryLimitOfAContainerIsShown() {
     host.with("/sys/fs/cgroup/memory.max", "4294967296\n");
-    assertTrue(text(new MemoryCheck()).startsWith("16 GiB, 8 GiB available; this control group may use 4 GiB"));
+    assertTrue(text(new MemoryCheck(0)).startsWith("16 GiB, 8 GiB available; this control group may use 4 GiB"));
     host.with("/sys/fs/cgroup/memory.max", "max\n");
-    assertTrue(text(new MemoryCheck()).startsWith("16 GiB, 8 GiB available"));
+    assertTrue(text(new MemoryCheck(0)).startsWith("16 GiB, 8 GiB available"));
   }
 
   @Test
   void aPodsLimitMustHoldMoreThanTheExecutorsHeap() {
     host.with("/sys/fs/cgroup/memory.max", "4294967296\n").environment("SPARK_EXECUTOR_MEMORY", "3072m");
-    Finding enough = new MemoryCheck().look(host).get(0);
+    Finding enough = new MemoryCheck(0).look(host).get(0);
     assertEquals(Verdict.OK, enough.verdict(), enough::toString);
     assertTrue(enough.text().endsWith("may use 4 GiB, of which the executor's heap is 3 GiB"), enough.text());
     host.environment("SPARK_EXECUTOR_MEMORY", "3900m");
-    Finding tooLittle = new MemoryCheck().look(host).get(0);
+    Finding tooLittle = new MemoryCheck(0).look(host).get(0);
     assertEquals(Verdict.WARNING, tooLittle.verdict(), tooLittle::toString);
     assertTrue(tooLittle.text().contains("196 MiB is left"), tooLittle.text());
     assertTrue(tooLittle.next().contains("spark.executor.memoryOverhead"), tooLittle.next());
     host.environment("SPARK_EXECUTOR_MEMORY", "5g");
-    assertTrue(new MemoryCheck().look(host).get(0).text().contains("nothing is left"));
+    assertTrue(new MemoryCheck(0).look(host).get(0).text().contains("nothing is left"));
     host.environment("SPARK_EXECUTOR_MEMORY", "much");
-    assertEquals(Verdict.OK, new MemoryCheck().look(host).get(0).verdict());
+    assertEquals(Verdict.OK, new MemoryCheck(0).look(host).get(0).verdict());
+  }
+
+  @Test
+  void aPodsLimitMustHoldWhatSettingsGiveSluice() {
+    host.with("/sys/fs/cgroup/memory.max", Long.toString(9 * Amount.GIB)).environment("SPARK_EXECUTOR_MEMORY", "8g");
+    assertEquals(Verdict.OK, new MemoryCheck(512 * Amount.MIB).look(host).get(0).verdict());
+    Finding tooLittle = new MemoryCheck(Amount.GIB).look(host).get(0);
+    assertEquals(Verdict.WARNING, tooLittle.verdict(), tooLittle::toString);
+    assertTrue(tooLittle.text().contains("gives Sluice 1 GiB: 1 GiB is left"), tooLittle.text());
+    assertTrue(tooLittle.next().contains("at least 1.4 GiB"), tooLittle.next());
   }
 
   @Test
   void switchedOffHugePagesAreAWarning() {
     host.with("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
-    Finding finding = new MemoryCheck().look(host).get(1);
+    Finding finding = new MemoryCheck(0).look(host).get(1);
     assertEquals(Verdict.WARNING, finding.verdict());
     assertTrue(finding.next().contains("echo madvise"));
   }

@@ -45,6 +45,19 @@ class SparkCheckTest {
   }
 
   @Test
+  void sluicesMemoryIsThatOfTheSettings() {
+    long mib = 1L << 20;
+    assertEquals(0, SluiceMemory.ofExecutor(host, ""));
+    assertEquals(0, SluiceMemory.ofExecutor(host, HOME));
+    host.with(CONF, "spark.sluice.mode UCX\nspark.sluice.memory.limit auto\n");
+    assertEquals(1024 * mib, SluiceMemory.ofExecutor(host, HOME));
+    host.with(CONF, "spark.sluice.store cache\nspark.sluice.cache.hostLimit 300M\nspark.sluice.memory.limit 2gb\n");
+    assertEquals(2348 * mib, SluiceMemory.ofExecutor(host, HOME));
+    host.with(CONF, "spark.sluice.mode CACHE_ONLY\nspark.sluice.store files\nspark.sluice.cache.hostLimit 300m\n");
+    assertEquals(0, SluiceMemory.ofExecutor(host, HOME));
+  }
+
+  @Test
   void completeInstallationIsFine() {
     host.with(CONF, GOOD);
     look().forEach(finding -> assertEquals(Verdict.OK, finding.verdict(), finding::toString));
@@ -108,6 +121,16 @@ class SparkCheckTest {
     host.with(CONF, GOOD + "spark.network.crypto.enabled true\n");
     assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
     host.with(CONF, GOOD + "spark.network.crypto.enabled true\nspark.io.encryption.enabled true\n");
+    assertEquals(Verdict.OK, about(Subject.SPARK_TRANSFER).verdict());
+  }
+
+  /** Spark's encryption of files authenticates nothing. */
+  @Test
+  void ioEncryptionAllowsNoOneSidedReadsOfSparksFormat() {
+    String encrypted = GOOD + "spark.network.crypto.enabled true\nspark.io.encryption.enabled true\n";
+    host.with(CONF, encrypted + "spark.sluice.mode RDMA\n");
+    assertEquals(Verdict.PROBLEM, about(Subject.SPARK_TRANSFER).verdict());
+    host.with(CONF, encrypted + "spark.sluice.mode RDMA\nspark.sluice.codec sluice\n");
     assertEquals(Verdict.OK, about(Subject.SPARK_TRANSFER).verdict());
   }
 

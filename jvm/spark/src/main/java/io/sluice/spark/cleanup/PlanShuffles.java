@@ -22,7 +22,7 @@ import scala.collection.Iterator;
  * plan reads cached tables, only the shuffles of exchanges count, because a scan of a cached table has no children. One
  * thread only.
  */
-final class PlanShuffles {
+public final class PlanShuffles {
   private final Set<SparkPlan> seen = Collections.newSetFromMap(new IdentityHashMap<>());
   private final Set<Integer> shuffleIds = new TreeSet<>();
   private boolean readsCachedTable;
@@ -41,6 +41,11 @@ final class PlanShuffles {
       shuffles.shuffleIds.addAll(registered);
     }
     return shuffles.shuffleIds;
+  }
+
+  /** The ids of those that are in the plan itself. */
+  public static Set<Integer> of(SparkPlan plan) {
+    return of(plan, Set.of());
   }
 
   private void visit(SparkPlan node) {

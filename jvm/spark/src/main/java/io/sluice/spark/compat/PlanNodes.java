@@ -6,8 +6,10 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import scala.collection.Iterable;
@@ -47,6 +49,17 @@ public final class PlanNodes {
       throw new SluiceException("Spark " + SparkLine.version() + " has no usable " + owner.getName() + "." + method, e);
     }
     return nodes;
+  }
+
+  /** The plan that actions on {@code data} run. */
+  public static SparkPlan executedPlan(Dataset<?> data) {
+    try {
+      // Since Spark 4.0 the class that has the method is below the public one.
+      return ((QueryExecution) data.getClass().getMethod("queryExecution").invoke(data)).executedPlan();
+    } catch (ReflectiveOperationException e) {
+      throw new SluiceException("Spark " + SparkLine.version() + " has no usable " + data.getClass().getName()
+          + ".queryExecution", e);
+    }
   }
 
   /** The shuffle of an exchange; null before the exchange has made it, which may run a job. */

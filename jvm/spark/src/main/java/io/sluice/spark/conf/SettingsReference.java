@@ -81,7 +81,7 @@ public final class SettingsReference {
       `spark.shuffle.useOldFetchProtocol` shuffles fall back to Spark's own sort shuffle |
       | push-based shuffle | shuffles fall back, and blocks are fetched by netty |
       | `spark.network.crypto.enabled`, `spark.ssl.rpc.enabled`, `spark.authenticate.enableSaslEncryption` | blocks \
-      are fetched by netty, unless `spark.io.encryption.enabled` encrypts them before they are sent |
+      are fetched by netty, but for frames that `spark.io.encryption.enabled` has encrypted and authenticated |
       | `spark.authenticate` | executors that do not know the application's secret are not told where blocks are; \
       blocks are fetched by netty, unless `spark.sluice.ucx.allowUnauthenticatedTcp` is true or \
       `spark.executorEnv.UCX_TLS` permits no TCP |

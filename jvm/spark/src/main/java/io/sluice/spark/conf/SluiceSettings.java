@@ -219,8 +219,8 @@ public final class SluiceSettings {
       "Batches of fewer bytes of rows are encoded by the CPU: copies and launches take longer than the work.");
 
   public static final Setting<Long> GPU_TIMEOUT = Setting.millis("spark.sluice.gpu.timeout", "30s", "100ms", "1h",
-      "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Work of other "
-          + "processes and libraries on the same GPU counts too.");
+      "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Work of "
+          + "other processes and libraries on the same GPU counts too.");
 
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.memory.limit", "16m", "16t",

@@ -1,5 +1,6 @@
 package io.sluice.spark.policy;
 
+import io.sluice.spark.conf.Codec;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.Store;
 import io.sluice.spark.conf.Transport;
@@ -30,7 +31,10 @@ public record Capabilities(boolean oneSided, boolean cache) {
    * settings from the driver later, so they get the changed value.
    */
   public static Capabilities of(SparkConf conf, Settings settings, boolean isDriver) {
-    boolean oneSided = settings.transport().oneSided() && permitted(TransportRules.refusal(conf),
+    Optional<String> ofFormat =
+        settings.codec() == Codec.SPARK ? TransportRules.refusalOfSparksFormat(conf) : Optional.empty();
+    Optional<String> refusal = ofFormat.isPresent() ? ofFormat : TransportRules.refusal(conf);
+    boolean oneSided = settings.transport().oneSided() && permitted(refusal,
         "Blocks travel by Spark's block transfer, not one-sidedly, because {}",
         isDriver && settings.transport().transport() == Transport.UCX);
     boolean cache = settings.store().kind() == Store.CACHE && permitted(CacheRules.refusal(conf),

@@ -14,7 +14,7 @@ public final class TransportRules {
 
   /** Why blocks of this application must travel by Spark's block transfer; completes "because …". */
   public static Optional<String> refusal(SparkConf conf) {
-    if (Arrays.stream(conf.get("spark.plugins", "").split(",")).noneMatch(name -> name.trim().equals(PLUGIN))) {
+    if (!hasPlugin(conf)) {
       return Optional.of("spark.plugins does not name " + PLUGIN + ", by which executors find each other");
     }
     Optional<String> encryption = networkEncryption(conf);
@@ -37,6 +37,21 @@ public final class TransportRules {
       return Optional.of("spark.shuffle.push.enabled is true, and merged blocks can be read by Spark's reader only");
     }
     return Optional.empty();
+  }
+
+  /** Whether the application has Sluice's plugin. */
+  public static boolean hasPlugin(SparkConf conf) {
+    return Arrays.stream(conf.get("spark.plugins", "").split(",")).anyMatch(name -> name.trim().equals(PLUGIN));
+  }
+
+  /**
+   * Why blocks in Spark's format must travel by Spark's block transfer where Sluice's frames may not; completes
+   * "because …". I/O encryption of Spark's format hides bytes and authenticates none, which network encryption does.
+   */
+  public static Optional<String> refusalOfSparksFormat(SparkConf conf) {
+    return networkEncryption(conf)
+        .map(key -> key + " is true, and nothing authenticates blocks in Spark's format: use a"
+            + " mode with spark.sluice.codec=sluice, with spark.io.encryption.enabled=true");
   }
 
   /**

@@ -41,6 +41,11 @@ class TransportRulesTest {
     assertEquals(Optional.empty(),
         TransportRules.refusal(conf().set(key, "true").set("spark.io.encryption.enabled", "true")));
     assertEquals(Optional.empty(), TransportRules.refusal(conf().set(key, "false")));
+    String ofSparksFormat = TransportRules
+        .refusalOfSparksFormat(conf().set(key, "true").set("spark.io.encryption.enabled", "true")).orElseThrow();
+    assertTrue(ofSparksFormat.contains(key) && ofSparksFormat.contains("Spark's format"), ofSparksFormat);
+    assertEquals(Optional.empty(),
+        TransportRules.refusalOfSparksFormat(conf().set(key, "false").set("spark.io.encryption.enabled", "true")));
   }
 
   @Test

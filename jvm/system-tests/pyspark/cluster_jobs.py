@@ -1,5 +1,5 @@
 """A PySpark application for a cluster manager: queries whose results do not depend on where tasks run, then one more
-query on shuffled data whose writers are gone. Writes its results as JSON to the file that YARN_REPORT names."""
+query on shuffled data whose writers are gone. Writes its results as JSON to the file that JOB_REPORT names."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def main():
     await_executors(context, lambda found: len(found) == 2 and not set(found) & set(gone))
     again = sorted(shuffled.collect())
     report = {"groups": [list(row) for row in groups], "join": list(joined), "first": first, "again": again}
-    with open(os.environ["YARN_REPORT"], "w", encoding="utf-8") as file:
+    with open(os.environ["JOB_REPORT"], "w", encoding="utf-8") as file:
         json.dump(report, file)
     spark.stop()
 
