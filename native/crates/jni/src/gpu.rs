@@ -127,3 +127,18 @@ fn statistics(call: &mut Call<'_>, gpu: i64, values: JLongArray<'_>) -> Result<(
 fn close(_: &mut Call<'_>, gpu: i64) -> Result<(), CallError> {
     GPUS.remove(gpu).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_told_apart_from_what_cannot_be_used() {
+        let absent = Driver::open_at(Path::new("/absent/libcuda.so.1")).map_err(of_driver);
+        assert_eq!(absent.err().map(|e| e.reason), Some(Reason::NotFound));
+        let reason = |why| of_declined(why).reason;
+        assert_eq!(reason(Declined::NoKernels), Reason::Unavailable);
+        assert_eq!(reason(Declined::NotTaken("no buffer")), Reason::Unavailable);
+        assert_eq!(reason(Declined::CheckFailed("other frames")), Reason::SelfTest);
+    }
+}

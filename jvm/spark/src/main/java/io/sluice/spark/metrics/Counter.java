@@ -49,7 +49,8 @@ public enum Counter {
       "bytes that the same rows of SQL would have in Spark's own format, as map tasks estimate them for adaptive "
           + "execution by compressing samples with Spark's codec"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
-  WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
+  WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT,
+      "batches encoded by an encoder thread, or handed to a thread that waits for the GPU"),
   WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
       "encodes still running when their failed task ended; each releases its pages when it ends"),
   WRITE_ENCODES_REFUSED("write.encodesRefused", Unit.COUNT,
