@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -91,6 +92,31 @@ class SimulatedGpuTest {
           Counter.GPU_CHECKS_FAILED, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED, Counter.GPU_LOST_BATCHES)) {
         assertEquals(0, ProcessCounters.here(declined), declined.id());
       }
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  /** Each executor's device is lost in the middle of its first batches, some launches after the self-test. */
+  @InAll
+  @Test
+  void aLostGpuChangesNoResult() {
+    Path library = SIMULATOR.resolve("libcuda.so.1");
+    try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@150")
+        .set("spark.executor.extraJavaOptions",
+            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
+        .start().awaitExecutors(2)) {
+      Map<String, Map<Counter, Long>> counters = new TreeMap<>();
+      Await.until(LIMIT, () -> "not each lost its device: " + counters, () -> {
+        run(SORT, application.session());
+        counters.putAll(ProcessCounters.byExecutor(application.context()));
+        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_LOST) > 0);
+      });
+      assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
+      counters.forEach((id, one) -> assertTrue(
+          one.get(Counter.GPU_LOST) == 1 && one.get(Counter.GPU_LOST_BATCHES) > 0
+              && one.get(Counter.GPU_UNAVAILABLE) == 0,
+          () -> id + ": " + one));
       assertEquals(0, application.events().retriedStages());
     }
   }
