@@ -210,8 +210,9 @@ class MoveOrderTracesTest {
   }
 
   /**
-   * Knows the future: what is read latest, or never again, leaves first; what a stage reads comes back at once and at
-   * no cost if it is wanted before something that is in memory; and room that is free takes what is read soonest.
+   * Knows the future: what is never read again leaves at once, and what is read latest before others; what a stage
+   * reads comes back at once and at no cost if it is wanted before something that is in memory; and room that is free
+   * takes what is read soonest.
    */
   private static Result oracle(Trace trace, long limit) {
     Map<Long, Long> inMemory = new LinkedHashMap<>();
@@ -229,12 +230,14 @@ class MoveOrderTracesTest {
           result.hitBytes += inMemory.putIfAbsent(output, bytes) != null ? bytes : 0;
         });
       }
+      int from = at + 1;
+      inMemory.keySet().removeIf(output -> trace.nextRead(from, (int) (output >> Integer.SIZE)) == Integer.MAX_VALUE);
       long used = inMemory.values().stream().mapToLong(Long::longValue).sum();
       while (used > limit) {
         long latest = -1;
         int latestUse = -1;
         for (long output : inMemory.keySet()) {
-          int next = trace.nextRead(at + 1, (int) (output >> Integer.SIZE));
+          int next = trace.nextRead(from, (int) (output >> Integer.SIZE));
           if (next > latestUse) {
             latest = output;
             latestUse = next;
@@ -242,7 +245,7 @@ class MoveOrderTracesTest {
         }
         used -= inMemory.remove(latest);
       }
-      fill(inMemory, limit - used, all, trace, at + 1);
+      fill(inMemory, limit - used, all, trace, from);
     }
     return result;
   }
