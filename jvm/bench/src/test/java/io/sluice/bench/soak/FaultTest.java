@@ -215,7 +215,7 @@ class FaultTest {
     driver = executor.toHandle();
     try {
       assertTrue(during(fault, executor.toHandle(), () -> state(executor).equals("T")), "it stopped");
-      assertEquals("S", state(executor));
+      assertNotEquals("T", state(executor));
     } finally {
       executor.destroyForcibly();
     }
