@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The kernels that came with the jar, unpacked for as long as {@link NativeGpu#open} takes to load those for its device.
- * Not thread-safe.
+ * The kernels that came with the jar, unpacked for as long as {@link NativeGpu#open} takes to load those for its
+ * device. Not thread-safe.
  */
 public final class GpuKernels implements AutoCloseable {
   /** System property with a folder of kernels, used in place of the jar's (tests). */
