@@ -128,9 +128,9 @@ final class BenchCommand implements Callable<Integer> {
   @Mixin private ClusterOptions clusterOptions;
 
   @Option(names = "--accounting",
-      description = "Also prints, for every stage, how many nanoseconds a row the executors' task, encoder, decoder, "
-          + "compiler and collector threads and the kernel took. Encoder and decoder get a thread each, to be told "
-          + "from the task's.") private boolean accounting;
+      description = "Also prints, for every stage, how many nanoseconds a row the executors' task threads, encoding "
+          + "and decoding, the compiler, the collector and the kernel took, and for what tasks waited. The driver gets "
+          + "Spark's UI, because Sluice posts its figures of a stage for it.") private boolean accounting;
 
   @Option(names = "--conf", paramLabel = "KEY=VALUE",
       description = "A Spark setting for every engine; can be repeated.") private List<String> conf = List.of();

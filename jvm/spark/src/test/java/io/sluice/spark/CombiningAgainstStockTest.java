@@ -8,10 +8,12 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import org.apache.hadoop.io.Text;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkEnv;
@@ -122,6 +124,38 @@ class CombiningAgainstStockTest {
     assertTrue(spark.counter(Counter.COMBINED_BY_SPARK) > 0);
   }
 
+  /** Scala's numbers are equal whatever their class, and so are zeros; Java's objects are not. */
+  private static Object number(int n) {
+    int number = n / 8 % 5;
+    return switch (n % 8) {
+      case 0 -> number;
+      case 1 -> (long) number;
+      case 2 -> (double) number;
+      case 3 -> -(double) number;
+      case 4 -> (float) -number;
+      case 5 -> (short) number;
+      case 6 -> (char) number;
+      default -> Double.NaN;
+    };
+  }
+
+  /** Stock compares keys as Scala does in map tasks, and as Java does in reduce tasks. */
+  @Test
+  void numbersOfSeveralClasses() {
+    start(Map.of());
+    for (int partitions : new int[] {1, 3, 7}) {
+      spark.assertSame(context -> RddOnBothEngines.sorted(spark.numbers(COUNT).coalesce(1)
+          .mapToPair(n -> new Tuple2<>(number(n), 1)).reduceByKey(Integer::sum, partitions)
+          .map(sum -> sum._1().getClass().getSimpleName() + " " + sum).collect()));
+      spark.assertSame(context -> RddOnBothEngines.sorted(spark.numbers(COUNT).coalesce(1)
+          .mapToPair(n -> new Tuple2<>(number(n), n)).groupByKey(partitions)
+          .map(group -> group._1().getClass().getSimpleName() + " " + group._1() + " "
+              + RddOnBothEngines.sortedValues(group._2()))
+          .collect()));
+    }
+    assertEquals(0, spark.counter(Counter.COMBINED_BY_SPARK));
+  }
+
   /** Users' own functions and serializers, combined in map tasks or in reduce tasks only. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
@@ -153,6 +187,27 @@ class CombiningAgainstStockTest {
     start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "100"));
     assertCombinedLikeStock(n -> n % 1000);
     assertEquals(0, spark.counter(Counter.READ_PARTITIONS_COMBINED_AS_ROWS));
+  }
+
+  /** Spark's map gives keys twice when it merges spills of which one has null: reduce tasks of stock do. */
+  @Test
+  void nullAmongKeysThatSpill() {
+    start(Map.of("spark.shuffle.spill.numElementsForceSpillThreshold", "50"));
+    List<Integer> numbers = IntStream.range(0, 4_000).boxed().toList();
+    Map<String, Integer> sums = new HashMap<>();
+    numbers.forEach(n -> sums.merge(String.valueOf(wordOrNull(n)), n, Integer::sum));
+    for (boolean inMaps : new boolean[] {true, false}) {
+      List<Tuple2<String, Integer>> combined = spark.onSluice(context -> context.parallelize(numbers, 3)
+          .mapToPair(n -> new Tuple2<>(wordOrNull(n), n)).combineByKey(n -> n, Integer::sum, Integer::sum,
+              new HashPartitioner(2), inMaps, null)
+          .collect());
+      assertEquals(sums.size(), combined.size());
+      combined.forEach(sum -> assertEquals(sums.get(String.valueOf(sum._1())), sum._2()));
+    }
+  }
+
+  private static String wordOrNull(int n) {
+    return n % 17 == 3 ? null : "word " + n % 200;
   }
 
   /** Lists take many times the memory that there is for them. */

@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.Partitioner;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
@@ -84,6 +85,19 @@ class UserPartitionerTest {
     spark.assertFails("puts a key into partition " + partition + ", but its partitions are 0 to 4",
         "ArrayIndexOutOfBoundsException",
         partitioned(shaped, PARTITIONS, n -> n == 12_345 ? partition : n % PARTITIONS));
+  }
+
+  /** Stock does not ask the partitioner where it combines in map tasks and there is one partition, else it does. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void thePartitionerOfOnePartitionIsAskedWhereStockAsksIt(boolean shaped) {
+    ByChoice throwing = new ByChoice(1, n -> {
+      throw new IllegalStateException("no partition for " + n);
+    });
+    JavaPairRDD<Object, Integer> records = spark.numbers(2_000)
+        .mapToPair(n -> new Tuple2<>(shaped ? n % 100 : (Object) new Point(n % 100, 0), n));
+    spark.assertSame(context -> RddOnBothEngines.sorted(records.reduceByKey(throwing, Integer::sum).collect()));
+    spark.assertFails("no partition for ", context -> records.partitionBy(throwing).count());
   }
 
   @ParameterizedTest

@@ -99,6 +99,10 @@ final class SparkApplication {
     spark.sparkContext().setLocalProperty(JOB_GROUP, null);
     processCpuS = executorCpu.seconds() - processCpuS;
     drainListeners();
+    if (accounting != null) {
+      // For the events that a listener posted when it heard of the others.
+      drainListeners();
+    }
     return totals.metrics(wallS, processCpuS, SluiceFallbacks.count() - fallbacks,
         accounting == null ? null : accounting.costs());
   }

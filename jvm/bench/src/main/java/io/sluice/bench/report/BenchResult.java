@@ -129,9 +129,12 @@ public record BenchResult(String workload, String engine, String spark, long row
         figure -> rounded(runs.stream().mapToDouble(figure).average().orElse(0));
     return new StageCosts(runs.get(0).name(), runs.get(0).writes(), runs.get(0).rows(),
         mean.applyAsDouble(StageCosts::taskS), mean.applyAsDouble(StageCosts::encoderS),
-        mean.applyAsDouble(StageCosts::decoderS), mean.applyAsDouble(StageCosts::jitS),
-        mean.applyAsDouble(StageCosts::gcS), mean.applyAsDouble(StageCosts::otherS),
-        mean.applyAsDouble(StageCosts::kernelS), mean.applyAsDouble(StageCosts::waitS));
+        mean.applyAsDouble(StageCosts::decoderS), mean.applyAsDouble(StageCosts::commitS),
+        mean.applyAsDouble(StageCosts::jitS), mean.applyAsDouble(StageCosts::gcS),
+        mean.applyAsDouble(StageCosts::otherS), mean.applyAsDouble(StageCosts::kernelS),
+        mean.applyAsDouble(StageCosts::waitS),
+        runs.stream().anyMatch(run -> run.waitCoreS() == null) ? null : mean.applyAsDouble(StageCosts::waitCoreS),
+        mean.applyAsDouble(StageCosts::waitFetchS), mean.applyAsDouble(StageCosts::waitGcS));
   }
 
   private static double median(Measurement one, ToDoubleFunction<RunMetrics> figure) {

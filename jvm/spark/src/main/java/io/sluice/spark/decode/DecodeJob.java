@@ -230,7 +230,9 @@ final class DecodeJob {
    */
   DecodedBatch finish(TaskContext context, ReadCounts counts) throws IOException {
     if (claim(load)) {
+      long begun = counts.beginDecodingByTask();
       decode(false);
+      counts.endDecodingByTask(begun, nanos);
     }
     awaitDone(context);
     if (decodedParts == 0) {

@@ -87,9 +87,12 @@ public final class FrameGroup implements AutoCloseable {
    * @throws BlockReadException naming the frame that is corrupt
    */
   public long decode(Decoder decoder) throws IOException {
+    long begun = counts.beginDecodingByTask();
     long start = System.nanoTime();
     long found = decoder.decode(encoded.address(), bytes);
-    counts.decodedFor(System.nanoTime() - start);
+    long nanos = System.nanoTime() - start;
+    counts.endDecodingByTask(begun, nanos);
+    counts.decodedFor(nanos);
     if (found == NativeCore.CORRUPT) {
       String message = NativeCore.lastErrorMessage();
       throw failure(firstCorrupt(decoder), message);

@@ -42,6 +42,7 @@ public final class InlineDecoder implements BatchSource {
       return batch;
     }
     long frame = read(header);
+    long begun = counts.beginDecodingByTask();
     long start = System.nanoTime();
     try {
       batch.decode(decoder, header, frame, frames.keys());
@@ -52,7 +53,9 @@ public final class InlineDecoder implements BatchSource {
           + frames.offset() + " failed: " + e.getMessage(), e);
     }
     encoded.freeIfLarge();
-    counts.decoded(header, System.nanoTime() - start, false);
+    long nanos = System.nanoTime() - start;
+    counts.endDecodingByTask(begun, nanos);
+    counts.decoded(header, nanos, false);
     return batch;
   }
 

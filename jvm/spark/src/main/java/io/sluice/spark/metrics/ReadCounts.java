@@ -14,6 +14,7 @@ public final class ReadCounts {
   private long encodedBytes;
   private long decodedBytes;
   private long decodeNanos;
+  private final SampledCpu decodeByTask = new SampledCpu();
   private long localBlocks;
   private long localBytes;
   private long remoteBlocks;
@@ -48,6 +49,16 @@ public final class ReadCounts {
   /** Time of decoding frames that {@link #decoded} was told of without it. */
   public void decodedFor(long nanos) {
     decodeNanos += nanos;
+  }
+
+  /** The task's thread begins to decode frames; returns what {@link #endDecodingByTask} is to be given. */
+  public long beginDecodingByTask() {
+    return decodeByTask.begin();
+  }
+
+  /** The task's thread has decoded frames, for which {@code nanos} have passed. */
+  public void endDecodingByTask(long begun, long nanos) {
+    decodeByTask.end(begun, nanos);
   }
 
   /** A record of Spark's format, which has no frames. */
@@ -89,6 +100,7 @@ public final class ReadCounts {
     counters.add(Counter.READ_ENCODED_BYTES, encodedBytes);
     counters.add(Counter.READ_DECODED_BYTES, decodedBytes);
     counters.add(Counter.READ_DECODE_NANOS, decodeNanos);
+    counters.add(Counter.READ_DECODE_BY_TASK_CPU_NANOS, decodeByTask.take());
     if (exchange != null) {
       exchange.read(framesByTask + framesByPool, decodeNanos, fetchWaitNanos);
     }

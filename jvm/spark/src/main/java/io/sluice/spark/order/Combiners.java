@@ -9,6 +9,8 @@ import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.util.SizeEstimator;
 import org.apache.spark.util.collection.ExternalAppendOnlyMap;
+import scala.Function1;
+import scala.Function2;
 import scala.Product2;
 import scala.Tuple2;
 import scala.collection.AbstractIterator;
@@ -167,18 +169,20 @@ final class Combiners<K, V, C> {
       Iterator<? extends Product2<K, V>> records, Combining<V, C> functions, Serializer serializer,
       TaskContext context) {
     SparkEnv env = SparkEnv.get();
-    ExternalAppendOnlyMap<K, Object, C> map = new ExternalAppendOnlyMap<>(
-        value -> value instanceof Partial partial ? (C) partial.combiner() : functions.create().apply((V) value),
-        (combiner, value) -> value instanceof Partial partial
-            ? functions.merge().apply(combiner, (C) partial.combiner()) : functions.add().apply(combiner, (V) value),
-        functions.merge(), serializer, env.blockManager(), context, env.serializerManager());
+    Function1<Object, C> create =
+        value -> value instanceof Partial partial ? (C) partial.combiner() : functions.create().apply((V) value);
+    Function2<C, Object, C> add = (combiner, value) -> value instanceof Partial partial
+        ? functions.merge().apply(combiner, (C) partial.combiner()) : functions.add().apply(combiner, (V) value);
+    NullKeyCombiner<K, Object, C> ofNull = new NullKeyCombiner<>(create, add);
+    ExternalAppendOnlyMap<K, Object, C> map = new ExternalAppendOnlyMap<>(create, add, functions.merge(), serializer,
+        env.blockManager(), context, env.serializerManager());
     if (before != null) {
-      map.insertAll(before);
+      map.insertAll(ofNull.takeFrom(before));
     }
-    map.insertAll((Iterator<Product2<K, Object>>) (Iterator<?>) records);
+    map.insertAll(ofNull.takeFrom((Iterator<Product2<K, Object>>) (Iterator<?>) records));
     context.taskMetrics().incMemoryBytesSpilled(map.memoryBytesSpilled());
     context.taskMetrics().incDiskBytesSpilled(map.diskBytesSpilled());
     context.taskMetrics().incPeakExecutionMemory(map.peakMemoryUsedBytes());
-    return (Iterator<Product2<K, C>>) (Iterator<?>) map.iterator();
+    return ofNull.addTo((Iterator<Product2<K, C>>) (Iterator<?>) map.iterator());
   }
 }

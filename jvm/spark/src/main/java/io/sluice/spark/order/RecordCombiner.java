@@ -6,6 +6,7 @@ import io.sluice.spark.record.ObjectKeyTable;
 import io.sluice.spark.record.RecordDecoder;
 import io.sluice.spark.record.RecordIterator;
 import io.sluice.spark.record.RowKeyTable;
+import java.util.function.ToIntFunction;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.Serializer;
@@ -38,16 +39,22 @@ public final class RecordCombiner<K, V, C> {
     this.counters = counters;
   }
 
-  /** Combines records that are objects; the result has the keys in the order in which they first came. */
-  public Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records) {
-    return combine(records, false);
+  /**
+   * Combines the records of a map task; the result has the keys in the order in which they first came.
+   *
+   * @param partitions the partition of a key
+   */
+  public Iterator<Product2<K, C>> combine(
+      Iterator<? extends Product2<K, V>> records, ToIntFunction<Object> partitions) {
+    return combine(records, new ObjectKeyTable(partitions), false);
   }
 
-  private Iterator<Product2<K, C>> combine(Iterator<? extends Product2<K, V>> records, boolean likeSpark) {
+  /** Combines records that are objects. */
+  private Iterator<Product2<K, C>> combine(
+      Iterator<? extends Product2<K, V>> records, ObjectKeyTable keys, boolean likeSpark) {
     if (CombinerMemory.spillsAreForced(SparkEnv.get().conf())) {
       return Combiners.inSparkMap(records, functions, serializer, context);
     }
-    ObjectKeyTable keys = new ObjectKeyTable();
     Combiners<K, V, C> combiners = new Combiners<>(keys, functions, serializer, context);
     while (records.hasNext()) {
       Product2<K, V> record = records.next();
@@ -109,7 +116,7 @@ public final class RecordCombiner<K, V, C> {
       int found = keys.find(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());
       if (found == RowKeyTable.REFUSED) {
         records.putBack(row);
-        return keys.size() == 0 ? combine(records, true) : moveToSpark(combiners, records);
+        return keys.size() == 0 ? combine(records, new ObjectKeyTable(), true) : moveToSpark(combiners, records);
       }
       @SuppressWarnings("unchecked") // The values are of the class that the shuffle's are.
       V value = (V) decoder.value(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes());

@@ -1,11 +1,17 @@
 package io.sluice.spark.record;
 
 import java.util.Arrays;
+import java.util.function.ToIntFunction;
+import scala.runtime.BoxesRunTime;
+import scala.runtime.Statics;
 
 /**
  * A hash table of keys that are objects: it numbers distinct keys in the order in which they first came. Keys are one
  * where {@code equals} says so, asked of the newer key about the older, as in Spark's {@code AppendOnlyMap}. One
  * thread.
+ *
+ * <p>In map tasks Spark's map has pairs of partition and key, which Scala compares as numbers: there {@code 1} is one
+ * key with {@code 1L}, and {@code 0.0} with {@code -0.0}, if they are in one partition.
  *
  * <pre>
  *   slots:  | hash (4), number + 1 (4) | …      open addressing, linear probing, at most half full
@@ -29,6 +35,18 @@ public final class ObjectKeyTable implements DistinctKeys {
   private final int[] hashes = new int[AT_ONCE];
   private final long[] found = new long[AT_ONCE];
   private final Object[] others = new Object[AT_ONCE];
+  /** The partition of a key; null where keys are compared by {@code equals} alone. */
+  private final ToIntFunction<Object> partitions;
+
+  /** A table of keys that are compared by {@code equals}. */
+  public ObjectKeyTable() {
+    this(null);
+  }
+
+  /** @param partitions the partition of a key, for a table as Spark has it in map tasks; null for another */
+  public ObjectKeyTable(ToIntFunction<Object> partitions) {
+    this.partitions = partitions;
+  }
 
   /**
    * Looks for keys, of which it adds none. Where the table is larger than the caches, the look-ups of one key wait for
@@ -89,12 +107,17 @@ public final class ObjectKeyTable implements DistinctKeys {
     return add(at, hash, key);
   }
 
-  private static int hash(Object key) {
-    return key == null ? 0 : key.hashCode();
+  private int hash(Object key) {
+    return key == null ? 0 : comparesAsNumber(key) ? Statics.anyHash(key) : key.hashCode();
   }
 
-  private static boolean isEqual(Object key, Object other) {
-    return other == key || key != null && other != null && key.equals(other);
+  private boolean comparesAsNumber(Object key) {
+    return partitions != null && (key instanceof Number || key instanceof Character);
+  }
+
+  private boolean isEqual(Object key, Object other) {
+    return other == key || key != null && other != null && (key.equals(other) || comparesAsNumber(key)
+        && BoxesRunTime.equals(key, other) && partitions.applyAsInt(key) == partitions.applyAsInt(other));
   }
 
   /** Whether there is no room for another key. */

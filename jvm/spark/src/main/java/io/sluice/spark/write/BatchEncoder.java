@@ -119,7 +119,7 @@ final class BatchEncoder {
     MemoryWait wait = null;
     while (true) {
       try {
-        return output.encode(batch, sequence);
+        return output.encodeByTask(batch, sequence, MapOutput.ALL_PARTITIONS);
       } catch (NativeException e) {
         if (e.reason() != NativeCore.NO_MEMORY) {
           throw e;
@@ -219,7 +219,7 @@ final class BatchEncoder {
   private boolean finishPart(EncodeJob ahead, PageBatch batch, long sequence, int until) {
     try {
       if (ahead == null) {
-        output.encode(batch, sequence, until);
+        output.encodeByTask(batch, sequence, until);
       } else {
         await(ahead.result());
         running.remove(ahead);

@@ -8,6 +8,7 @@ import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import io.sluice.spark.metrics.ThreadCpuClock;
 import io.sluice.spark.seal.EndMark;
 import io.sluice.spark.seal.FrameSealer;
 import io.sluice.spark.seal.OutputKeys;
@@ -53,6 +54,7 @@ final class MapOutput implements AutoCloseable {
   private byte[] rowSeal;
   private final BitSet partitionsWithRowsInFiles = new BitSet();
   private final LongAdder encodeNanos = new LongAdder();
+  private long encodeByTaskCpuNanos;
 
   /**
    * @param rowChecksums whether the runs keep Spark's checksum of all rows
@@ -89,21 +91,13 @@ final class MapOutput implements AutoCloseable {
   }
 
   /**
-   * Encodes a batch to a run.
+   * Encodes a batch, or its rows of the partitions before {@code until}, to a run.
    *
    * @param sequence the run's place among the task's runs
-   * @return bytes that the batch's runs hold
+   * @param until {@link #ALL_PARTITIONS} for the whole batch
+   * @return bytes that the batch's runs hold; 0 where not all partitions are encoded
    * @throws io.sluice.nativebridge.NativeException with {@link NativeCore#NO_MEMORY} when the arena is at its limit;
    *     {@link #spill} makes room, and a repeated call goes on where this one stopped
-   */
-  long encode(PageBatch batch, long sequence) {
-    return encode(batch, sequence, ALL_PARTITIONS);
-  }
-
-  /**
-   * As {@link #encode(PageBatch, long)}, for the rows of the partitions before {@code until}.
-   *
-   * @return bytes that the batch's runs hold; 0 where not all partitions are encoded
    */
   long encode(PageBatch batch, long sequence, int until) {
     long start = System.nanoTime();
@@ -122,6 +116,18 @@ final class MapOutput implements AutoCloseable {
       long nanos = System.nanoTime() - start;
       encodeNanos.add(nanos);
       counters.add(Counter.WRITE_ENCODE_NANOS, nanos);
+    }
+  }
+
+  /** As {@link #encode}, by the task's thread, whose CPU time is counted. */
+  long encodeByTask(PageBatch batch, long sequence, int until) {
+    long start = ThreadCpuClock.nanos();
+    try {
+      return encode(batch, sequence, until);
+    } finally {
+      long nanos = ThreadCpuClock.nanos() - start;
+      encodeByTaskCpuNanos += nanos;
+      counters.add(Counter.WRITE_ENCODE_BY_TASK_CPU_NANOS, nanos);
     }
   }
 
@@ -189,6 +195,11 @@ final class MapOutput implements AutoCloseable {
   /** Time that encoding has taken, over all threads. */
   long encodeNanos() {
     return encodeNanos.sum();
+  }
+
+  /** CPU time that {@link #encodeByTask} has taken. */
+  long encodeByTaskCpuNanos() {
+    return encodeByTaskCpuNanos;
   }
 
   /** At least as many bytes as {@link #commit} will write. No encode may be running. */

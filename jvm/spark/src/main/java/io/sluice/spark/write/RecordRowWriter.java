@@ -38,6 +38,8 @@ final class RecordRowWriter<K, V> {
   private final ShuffleDependency<?, ?, ?> dependency;
   private final Partitioner partitioner;
   private final int partitions;
+  /** Stock's writer that combines does not ask the partitioner where there is one partition; others do. */
+  private final boolean asksPartitioner;
   private final Target target;
   private final TaskContext context;
   private final Counters counters;
@@ -58,6 +60,7 @@ final class RecordRowWriter<K, V> {
     this.dependency = dependency;
     this.partitioner = dependency.partitioner();
     this.partitions = partitioner.numPartitions();
+    this.asksPartitioner = partitions > 1 || !dependency.mapSideCombine();
     this.target = target;
     this.context = context;
     this.counters = counters;
@@ -94,7 +97,7 @@ final class RecordRowWriter<K, V> {
   private Iterator<? extends Product2<?, ?>> combine(Iterator<Product2<K, V>> records) {
     Aggregator<K, V, Object> aggregator = (Aggregator<K, V, Object>) dependency.aggregator().get();
     return new RecordCombiner<K, V, Object>(Combining.ofValues(aggregator), dependency.serializer(), context, counters)
-        .combine(records);
+        .combine(records, key -> asksPartitioner ? askPartitioner(key) : 0);
   }
 
   private void append(Object key, Object value) throws IOException {
@@ -124,7 +127,7 @@ final class RecordRowWriter<K, V> {
       }
       noteNotFound(partition);
     }
-    return askPartitioner(key);
+    return asksPartitioner ? askPartitioner(key) : 0;
   }
 
   private void noteNotFound(int why) {

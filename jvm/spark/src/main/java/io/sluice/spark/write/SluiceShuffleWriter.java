@@ -18,6 +18,7 @@ import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ExchangeMetrics;
+import io.sluice.spark.metrics.ThreadCpuClock;
 import io.sluice.spark.policy.RecordFormat;
 import io.sluice.spark.policy.SluiceShuffleHandle;
 import io.sluice.spark.record.ShuffleSerializers;
@@ -473,8 +474,10 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private void finish() throws IOException {
     long written;
     long nanos;
+    long cpuStart;
     Long rowChecksum;
     if (commitsBesideLastEncode()) {
+      cpuStart = cpuBesideEncodes();
       try (LastBatch last = new LastBatch()) {
         written = commit.commit(output, last, partitions);
         nanos = encoder.besideNanos();
@@ -484,6 +487,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       flush(true, false);
       encoder.settleAll();
       rowChecksum = rowChecksums ? (Long) output.rowChecksum() : null;
+      cpuStart = cpuBesideEncodes();
       long start = System.nanoTime();
       written = commit.commit(output, output::commit, partitions);
       nanos = System.nanoTime() - start;
@@ -494,11 +498,17 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     counters.increment(Counter.WRITE_MAP_OUTPUTS);
     counters.add(Counter.WRITE_BLOCK_BYTES, written);
     counters.add(Counter.WRITE_COMMIT_NANOS, nanos);
+    counters.add(Counter.WRITE_COMMIT_CPU_NANOS, cpuBesideEncodes() - cpuStart);
     if (exchange != null) {
       exchange.wrote(output.encodeNanos(), written);
     }
     mapStatus = commit.mapStatus(output, rowChecksum, stockSizes, reportedBytes);
     counters.add(Counter.WRITE_STOCK_BYTES, commit.estimatedStockBytes());
+  }
+
+  /** CPU time of this thread but for what it has encoded itself, for differences. */
+  private long cpuBesideEncodes() {
+    return ThreadCpuClock.nanos() - output.encodeByTaskCpuNanos();
   }
 
   /** Not where the data file may be in memory: room for it is reserved by its size, which is known only then. */

@@ -85,8 +85,8 @@ class ApplicationEventsTest {
     List<StageSummary> summaries = posted(StageSummary.class);
     assertEquals(2, summaries.size(), "one for the stage that writes, one for the stage that reads");
     for (Counter counter : List.of(Counter.WRITE_RECORDS, Counter.WRITE_ROW_BYTES, Counter.WRITE_BLOCK_BYTES,
-        Counter.WRITE_STOCK_BYTES, Counter.WRITE_ENCODE_NANOS, Counter.READ_RECORDS, Counter.READ_FRAMES,
-        Counter.READ_ENCODED_BYTES, Counter.READ_LOCAL_BYTES, Counter.READ_DECODE_NANOS)) {
+        Counter.WRITE_STOCK_BYTES, Counter.WRITE_ENCODE_NANOS, Counter.WRITE_COMMIT_CPU_NANOS, Counter.READ_RECORDS,
+        Counter.READ_FRAMES, Counter.READ_ENCODED_BYTES, Counter.READ_LOCAL_BYTES, Counter.READ_DECODE_NANOS)) {
       long sum = summaries.stream().mapToLong(each -> each.figures().getOrDefault(counter.id(), 0L)).sum();
       assertTrue(sum > 0, counter::id);
       assertEquals(spark.counter(counter), sum, counter::id);

@@ -11,6 +11,7 @@ import java.io.Serializable;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.function.IntFunction;
 import org.apache.spark.Aggregator;
@@ -107,7 +108,7 @@ class ManyKeysTest {
   private static Iterator<Product2<Object, Object>> combined(Aggregator<Object, Object, ?> aggregator, Records records,
       TaskContext context, Counters counters) {
     return new RecordCombiner<Object, Object, Object>((Combining) Combining.ofValues(aggregator),
-        SparkEnv.get().serializer(), context, counters).combine(records);
+        SparkEnv.get().serializer(), context, counters).combine(records, Objects::hashCode);
   }
 
   @SuppressWarnings("unchecked")

@@ -15,6 +15,7 @@ import io.sluice.spark.concurrent.WorkerPool;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
+import io.sluice.spark.metrics.ThreadCpuClock;
 import io.sluice.spark.store.SpillFiles;
 import java.io.File;
 import java.io.IOException;
@@ -46,6 +47,7 @@ class CommitBesideEncodeTest {
   private static final int PARTITIONS = 8;
   private static final int ROWS = 60_000;
   private static final int ROW_BYTES = 32;
+  private static final long WORK_NANOS = 20_000_000;
 
   @TempDir private Path folder;
   private LocalSpark spark;
@@ -233,6 +235,26 @@ class CommitBesideEncodeTest {
     commitBeside(batch());
     assertEquals(1, spark.counter(Counter.WRITE_COMMITS_BESIDE));
     assertEquals(1, spark.counter(Counter.WRITE_BATCHES_BY_POOL));
+    output.close();
+    assertEquals(0, memory.heldBytes());
+  }
+
+  @Test
+  void onlyWhatThisThreadEncodesIsItsCpuTime() throws IOException {
+    openEncoder();
+    hooks.beforeWholeEncode = () -> {
+      long end = ThreadCpuClock.nanos() + WORK_NANOS;
+      while (ThreadCpuClock.nanos() < end) {
+        Thread.onSpinWait();
+      }
+    };
+    encoder.encode(batch());
+    encoder.settleAll();
+    assertEquals(1, spark.counter(Counter.WRITE_BATCHES_BY_POOL));
+    assertEquals(0, spark.counter(Counter.WRITE_ENCODE_BY_TASK_CPU_NANOS));
+    encoder.encodeHere(batch());
+    assertTrue(spark.counter(Counter.WRITE_ENCODE_BY_TASK_CPU_NANOS) >= WORK_NANOS);
+    assertEquals(spark.counter(Counter.WRITE_ENCODE_BY_TASK_CPU_NANOS), output.encodeByTaskCpuNanos());
     output.close();
     assertEquals(0, memory.heldBytes());
   }
