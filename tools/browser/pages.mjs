@@ -130,7 +130,8 @@ async function problems(browser, url, theme) {
   } else {
     found.push('no list with an element that has aria-current="page"');
   }
-  found.push(...await overflow(page), ...(await unreachable(page)).map((what) => `not reached by the keyboard: ${what}`));
+  found.push(...await overflow(page));
+  found.push(...(await unreachable(page)).map((what) => `not reached by the keyboard: ${what}`));
   await page.close();
   return found;
 }

@@ -81,11 +81,12 @@ def _check_is_no_client(options: Mapping[str, str], version: tuple[int, int]) ->
             f"the client of a Spark Connect server ({remote}) cannot choose the shuffle: the server's settings do. "
             "Start the server with what 'python -m sluice_spark conf' prints"
         )
-    why = f"a remote session of this machine ({remote})" if remote else _connect_mode(options) if version >= (4, 0) else ""
+    mode = _connect_mode(options) if version >= (4, 0) else ""
+    why = f"a remote session of this machine ({remote})" if remote else mode
     if why:
         raise SluiceError(
-            f"{why} makes PySpark start a Spark Connect server of its own, whose spark.plugins it sets without Sluice's. "
-            "Start a server with what 'python -m sluice_spark conf' prints, and connect to it"
+            f"{why} makes PySpark start a Spark Connect server of its own, whose spark.plugins it sets without "
+            "Sluice's. Start a server with what 'python -m sluice_spark conf' prints, and connect to it"
         )
 
 

@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) held: bool,
     /// Bytes of host memory that can be registered.
     pub(crate) pinned: usize,
+    /// Of each device. Launches that are as wide as a device take the host less time on a narrow one.
+    pub(crate) multiprocessors: i32,
     /// Whether the steps that were done are kept.
     pub(crate) timeline: bool,
 }
@@ -41,6 +43,8 @@ impl Default for Config {
             mode: 0,
             held: false,
             pinned: usize::MAX,
+            // As an H100 has.
+            multiprocessors: 132,
             timeline: false,
         }
     }
@@ -63,6 +67,7 @@ impl Config {
                 "mode" => self.mode = number()? as i32,
                 "held" => self.held = number()? != 0,
                 "pinned" => self.pinned = number()?,
+                "multiprocessors" => self.multiprocessors = number()? as i32,
                 "timeline" => self.timeline = number()? != 0,
                 _ => faults.add(Fault::parse(name, value).ok_or_else(wrong)?),
             }

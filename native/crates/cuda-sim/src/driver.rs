@@ -118,8 +118,7 @@ pub extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, devi
     call("cuDeviceGetAttribute", |machine| {
         machine.device(device)?;
         let found = match attribute {
-            // Multiprocessors, as an H100 has.
-            16 => 132,
+            16 => machine.config.multiprocessors,
             20 => machine.config.mode,
             // ECC; copy engines; one space of addresses.
             32 | 41 => 1,

@@ -40,6 +40,10 @@ impl Batch<'_, '_> {
     pub(crate) fn rows(&self) -> usize {
         self.pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
     }
+
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+    }
 }
 
 /// Which of a batch's rows to encode, and how.
@@ -127,10 +131,10 @@ fn encode_with(
 }
 
 /// Seals the frames of a run.
-struct FrameSealing<'r> {
-    sealer: &'r Sealer,
+pub(crate) struct FrameSealing<'r> {
+    pub(crate) sealer: &'r Sealer,
     /// Of finished frames.
-    seals: SealsDigest,
+    pub(crate) seals: SealsDigest,
 }
 
 /// The frames of a run that is being made.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pages ──sort──▶ rows by partition ──codec──▶ Run (frames, partition-major, in leased chunks)
-//!                                               │ spill: the run's bytes move to a file
+//!   └──────── or an Accelerator, in one ────────▶ │ spill: the run's bytes move to a file
 //! MapOutputWriter: runs by sequence ──commit──▶ data file: for each partition, each run's segment in sequence
 //! ```
 //!
@@ -10,6 +10,8 @@
 //! failed spill or commit leaves every run where it was; nothing is written twice. Not in this crate: threads (callers
 //! use their own), Spark's index and checksum files (Spark writes those).
 
+mod accelerated;
+mod accelerator;
 mod checksum;
 mod encode;
 mod encode_needs;
@@ -29,6 +31,7 @@ mod spill;
 mod vectored;
 mod writer;
 
+pub use accelerator::{Accelerator, AcceleratorBatch, AcceleratorFrame, Declined, TakeFrame};
 pub use checksum::ChecksumAlgorithm;
 pub use encode_needs::{BatchShape, EncodeNeeds};
 pub use error::{EngineError, ErrorKind};

@@ -54,6 +54,23 @@ impl Hashes {
 #[derive(Default)]
 pub(crate) struct BatchHashes(Vec<(u32, Hashes)>);
 
+impl BatchHashes {
+    /// None yet, with room for so many partitions.
+    pub(crate) fn for_partitions(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
+    /// Adds XOR and sum of the hashes of some rows of `partition`, which is the last one or comes after it.
+    pub(crate) fn add(&mut self, partition: u32, (xor, sum): (u64, u64)) {
+        if self.0.last().is_none_or(|last| last.0 != partition) {
+            self.0.push((partition, Hashes::default()));
+        }
+        if let Some((_, hashes)) = self.0.last_mut() {
+            hashes.add(Hashes { xor, sum });
+        }
+    }
+}
+
 /// Makes [`BatchHashes`] of a batch's rows.
 pub(crate) struct BatchHasher<'a> {
     hashes: BatchHashes,
@@ -68,7 +85,7 @@ impl<'a> BatchHasher<'a> {
 
     /// With room for so many partitions.
     pub(crate) fn for_partitions(count: usize) -> Self {
-        Self { hashes: BatchHashes(Vec::with_capacity(count)), rows: RowHasher::new() }
+        Self { hashes: BatchHashes::for_partitions(count), rows: RowHasher::new() }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use sluice_codec::{CodecOptions, Seal};
 use sluice_mem::Arena;
 
+use crate::accelerated::encode_accelerated;
+use crate::accelerator::Accelerator;
 use crate::checksum::ChecksumAlgorithm;
-use crate::encode::{Batch, EncodeSettings, Portion, encode_run};
+use crate::encode::{Batch, EncodeSettings, Encoded, Portion, encode_run};
 use crate::encode_needs::{BatchShape, EncodeNeeds};
 use crate::error::{EngineError, ErrorKind};
 use crate::merge::{Committed, Merged, merge};
@@ -33,6 +36,7 @@ pub struct MapOutputWriter {
     partitions: u32,
     options: CodecOptions,
     sealing: Option<Sealing>,
+    accelerator: OnceLock<Arc<dyn Accelerator>>,
     state: Mutex<State>,
 }
 
@@ -100,7 +104,8 @@ impl MapOutputWriter {
             row_checksums: None,
             row_file: None,
         };
-        Ok(Self { arena, partitions, options, sealing: None, state: Mutex::new(state) })
+        let (sealing, accelerator, state) = (None, OnceLock::new(), Mutex::new(state));
+        Ok(Self { arena, partitions, options, sealing, accelerator, state })
     }
 
     /// The same output, which also keeps Spark's checksum of its rows.
@@ -115,6 +120,12 @@ impl MapOutputWriter {
     pub fn with_sealing(mut self, sealing: Sealing) -> Self {
         self.sealing = Some(sealing);
         self
+    }
+
+    /// Lets an accelerator encode whole batches from now on, where it does not decline. The first one stays.
+    pub fn accelerate(&self, accelerator: Arc<dyn Accelerator>) {
+        // A second one would make the same bytes.
+        let _ = self.accelerator.set(accelerator);
     }
 
     /// Spark's checksum of the rows encoded so far, in whatever order; 0 if none is kept.
@@ -182,7 +193,7 @@ impl MapOutputWriter {
         // Else there is a way to make room: a smaller sort, or a spill of the runs in memory.
         let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
         let portion = Portion { place, until, sort_rows, try_without_room };
-        let encoded = match encode_run(&self.arena, self.encode_settings(), batch, portion) {
+        let encoded = match self.encode_portion(batch, portion) {
             Err(refused) if refused.kind == ErrorKind::NoMemory => {
                 // No run came of it, but the batch must be encoded before the commit.
                 self.lock().unfinished.insert(sequence, row);
@@ -207,6 +218,24 @@ impl MapOutputWriter {
             state.keep(encoded.run, |checksums| checksums.add(&encoded.hashes));
         }
         Ok(encoded.refused)
+    }
+
+    /// Encodes rows of a batch: all of them by the accelerator if there is one and it does not decline, else with this
+    /// thread's encoder.
+    fn encode_portion(&self, batch: Batch<'_, '_>, portion: Portion) -> Result<Encoded, EngineError> {
+        let settings = self.encode_settings();
+        let Some(accelerator) = self.accelerator.get().filter(|_| portion.is_whole(&settings, batch)) else {
+            return encode_run(&self.arena, settings, batch, portion);
+        };
+        let accelerated = encode_accelerated(accelerator.as_ref(), &self.arena, settings, batch, portion.place);
+        accelerated.or_else(|_| {
+            let begun = Instant::now();
+            let encoded = encode_run(&self.arena, settings, batch, portion)?;
+            if encoded.refused.is_none() {
+                accelerator.encoded_by_cpu(batch.row_bytes(), begun.elapsed());
+            }
+            Ok(encoded)
+        })
     }
 
     /// Bytes of memory that the runs of one batch hold.

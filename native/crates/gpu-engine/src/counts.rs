@@ -4,74 +4,102 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::declined::Declined;
 
-/// Figures of this moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Batches that were encoded.
-    pub encoded_batches: u64,
-    /// Bytes of their rows.
-    pub encoded_bytes: u64,
-    /// Frames of these that the CPU made, for a general codec.
-    pub frames_by_cpu: u64,
-    /// Calls of decode, each of any number of frames.
-    pub decodes: u64,
-    /// Sorts of pairs.
-    pub sorts: u64,
-    /// Declined: more than the kernels take.
-    pub too_large: u64,
-    /// Declined: a check failed.
-    pub checks_failed: u64,
-    /// Declined: a general codec was needed.
-    pub codec_needed: u64,
-    /// Declined: no memory of the device in time, or the task was being killed.
-    pub no_memory: u64,
-    /// Declined: a call of the driver failed.
-    pub device_failed: u64,
-    /// Declined: the device was lost.
-    pub device_lost: u64,
+/// Defines [`Counts`] and the counters behind it, so that fields, names and their order in an array cannot differ.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Figures of this moment, since the engine was started.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counts {
+            /// The names of the fields, in the order of [`Self::to_array`].
+            pub const NAMES: [&'static str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+            /// The fields' values, in the order of [`Self::NAMES`].
+            pub fn to_array(&self) -> [u64; Self::NAMES.len()] {
+                [$(self.$name),*]
+            }
+        }
+
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: AtomicU64,)*
+        }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> Counts {
+                Counts { $($name: self.$name.load(Relaxed),)* }
+            }
+        }
+    };
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) encoded_batches: AtomicU64,
-    pub(crate) encoded_bytes: AtomicU64,
-    pub(crate) frames_by_cpu: AtomicU64,
-    pub(crate) decodes: AtomicU64,
-    pub(crate) sorts: AtomicU64,
-    too_large: AtomicU64,
-    checks_failed: AtomicU64,
-    codec_needed: AtomicU64,
-    no_memory: AtomicU64,
-    device_failed: AtomicU64,
-    device_lost: AtomicU64,
+counts! {
+    /// Batches that were encoded.
+    encoded_batches,
+    /// Bytes of their rows.
+    encoded_bytes,
+    /// Nanoseconds that the calling threads took for them, waits for the device included; of [`crate::GpuAccelerator`].
+    encode_nanos,
+    /// Frames of these that the CPU made, for a general codec.
+    frames_by_cpu,
+    /// Calls of decode, each of any number of frames.
+    decodes,
+    /// Sorts of pairs.
+    sorts,
+    /// Declined: by the policy, because the CPU is faster now.
+    cpu_faster,
+    /// Declined: as many encodes as there may be at a time were under way.
+    busy,
+    /// Declined: more than the kernels take.
+    too_large,
+    /// Declined: a check failed.
+    checks_failed,
+    /// Declined: a general codec was needed.
+    codec_needed,
+    /// Declined: no memory of the device in time, or the task was being killed.
+    no_memory,
+    /// Declined: the caller did not take the frames, for want of memory of the host.
+    not_taken,
+    /// Declined: a call of the driver failed.
+    device_failed,
+    /// Declined: the device was lost.
+    device_lost,
 }
 
 impl Counters {
     pub(crate) fn declined(&self, why: &Declined) {
         let counter = match why {
             lost if lost.is_lost() => &self.device_lost,
+            Declined::CpuFaster => &self.cpu_faster,
+            Declined::Busy => &self.busy,
             Declined::TooLarge(_) => &self.too_large,
             Declined::CheckFailed(_) => &self.checks_failed,
             Declined::NeedsCodec => &self.codec_needed,
             Declined::Memory(_) => &self.no_memory,
+            Declined::NotTaken(_) => &self.not_taken,
             Declined::Device(_) | Declined::NoKernels => &self.device_failed,
         };
         counter.fetch_add(1, Relaxed);
     }
+}
 
-    pub(crate) fn read(&self) -> Counts {
-        Counts {
-            encoded_batches: self.encoded_batches.load(Relaxed),
-            encoded_bytes: self.encoded_bytes.load(Relaxed),
-            frames_by_cpu: self.frames_by_cpu.load(Relaxed),
-            decodes: self.decodes.load(Relaxed),
-            sorts: self.sorts.load(Relaxed),
-            too_large: self.too_large.load(Relaxed),
-            checks_failed: self.checks_failed.load(Relaxed),
-            codec_needed: self.codec_needed.load(Relaxed),
-            no_memory: self.no_memory.load(Relaxed),
-            device_failed: self.device_failed.load(Relaxed),
-            device_lost: self.device_lost.load(Relaxed),
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_counter() {
+        let counters = Counters::default();
+        let lost = Declined::Memory(sluice_gpu_mem::Declined::DeviceLost);
+        let killed = Declined::Memory(sluice_gpu_mem::Declined::Killed);
+        let reasons = [Declined::CpuFaster, Declined::Busy, Declined::TooLarge(""), Declined::CheckFailed("")];
+        let others = [Declined::NeedsCodec, killed, Declined::NotTaken(""), Declined::NoKernels, lost];
+        reasons.iter().chain(&others).for_each(|why| counters.declined(why));
+        let counts = counters.read().to_array();
+        let first = Counts::NAMES.iter().position(|name| *name == "cpu_faster").expect("a name");
+        assert!(counts[first..].iter().all(|count| *count == 1) && counts[..first].iter().all(|count| *count == 0));
     }
 }

@@ -8,6 +8,10 @@ use sluice_cuda::{CudaError, ErrorKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Declined {
+    /// The CPU is faster now, by what was measured.
+    CpuFaster,
+    /// As many encodes as there may be at a time are under way.
+    Busy,
     /// The build, or its folder, has no kernels for this device.
     NoKernels,
     /// Rows of more fields, or longer ones, or more at a time, than the kernels take.
@@ -16,6 +20,8 @@ pub enum Declined {
     CheckFailed(&'static str),
     /// A frame was compressed by a general codec.
     NeedsCodec,
+    /// The caller did not take the frames.
+    NotTaken(&'static str),
     /// No memory of the device, the device was lost, or the task is being killed.
     Memory(sluice_gpu_mem::Declined),
     /// The driver refused a call, or the device was lost.
@@ -29,6 +35,20 @@ impl Declined {
             Self::Memory(why) => *why == sluice_gpu_mem::Declined::DeviceLost,
             Self::Device(error) => error.kind() == ErrorKind::DeviceLost,
             _ => false,
+        }
+    }
+
+    /// In a word, for one who only passes it on.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            lost if lost.is_lost() => "the GPU was lost",
+            Self::CpuFaster => "the CPU is faster",
+            Self::Busy => "the GPU is busy",
+            Self::NoKernels => "no kernels",
+            Self::TooLarge(what) | Self::CheckFailed(what) | Self::NotTaken(what) => what,
+            Self::NeedsCodec => "a general codec",
+            Self::Memory(_) => "no memory of the GPU",
+            Self::Device(_) => "a call of the driver failed",
         }
     }
 }
@@ -48,6 +68,9 @@ impl From<sluice_gpu_mem::Declined> for Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CpuFaster => f.write_str("the CPU is faster"),
+            Self::Busy => f.write_str("the GPU has as much to do as it may"),
+            Self::NotTaken(why) => write!(f, "the frames were not taken: {why}"),
             Self::NoKernels => f.write_str("there are no kernels for this GPU"),
             Self::TooLarge(what) => write!(f, "more than the GPU's kernels take: {what}"),
             Self::CheckFailed(what) => write!(f, "the GPU's checks found the input wrong: {what}"),

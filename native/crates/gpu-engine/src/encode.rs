@@ -1,15 +1,17 @@
 //! A map batch to frames.
 
-use sluice_codec::{Codec, CodecOptions, Encoder, HEADER_BYTES, Level, bitset_words};
+use sluice_codec::{Codec, CodecOptions, HEADER_BYTES, Level, bitset_words};
 use sluice_cuda::{Stream, Wait};
 use sluice_engine::Page;
 use sluice_gpu_mem::ArenaStream;
 
 use crate::declined::Declined;
 use crate::encode_job::{BAD_ENTRY, DeviceFrame, DevicePage, EncodeJob, ROW_TOO_LONG, Shape, Summary};
+use crate::encode_scratch::EncodeScratch;
 use crate::kernels::Kernels;
 use crate::radix::{KeyArrays, RadixArrays, scan, sort_by_digit};
-use crate::submit::{get, put, settled, start};
+use crate::staging::Staging;
+use crate::submit::{put, settled, start};
 
 /// The most words before a row's variable region.
 const MOST_WORDS: usize = 1024;
@@ -32,7 +34,7 @@ pub struct Batch<'p, 'a> {
 }
 
 /// The frames of a batch, by partition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EncodedBatch {
     /// All frames, one after another.
     pub bytes: Vec<u8>,
@@ -66,9 +68,31 @@ pub struct RowHashes {
     pub sum: u64,
 }
 
+/// A frame that is handed over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MadeFrame<'f> {
+    pub(crate) partition: u32,
+    pub(crate) rows: u32,
+    pub(crate) bytes: &'f [u8],
+    pub(crate) hashes: Option<RowHashes>,
+    pub(crate) by_cpu: bool,
+}
+
+/// Takes a batch's frames in their order.
+pub(crate) type TakeFrame<'t> = dyn FnMut(MadeFrame<'_>) -> Result<(), Declined> + 't;
+
+/// How long an encode may wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waits<'w> {
+    /// For memory of the device.
+    pub(crate) memory: Wait<'w>,
+    /// For work of the device, each time. What takes longer means that the device is lost.
+    pub(crate) work: Wait<'w>,
+}
+
 /// Encodes a batch: the frames that [`sluice_codec::Encoder::encode`] makes of each partition's rows, in the order of
-/// the partitions. It waits twice: for the length of the output, and for the output. Frames at whose bytes a general
-/// codec has to look are made by the calling thread, and put between the others.
+/// the partitions. Frames at whose bytes a general codec has to look are made by the calling thread, and put between
+/// the others.
 ///
 /// # Errors
 /// The batch has more fields or longer rows than the kernels take, its pages fail a check, there is no memory, or the
@@ -80,35 +104,62 @@ pub fn encode(
     options: CodecOptions,
     wait: Wait<'_>,
 ) -> Result<EncodedBatch, Declined> {
+    let mut scratch = EncodeScratch::plain(stream.stream().context())?;
+    let mut all = EncodedBatch::default();
+    let mut take = |frame: MadeFrame<'_>| {
+        let MadeFrame { partition, rows, bytes, hashes, by_cpu } = frame;
+        let start = all.bytes.len();
+        all.frames.push(EncodedFrame { partition, rows, start, bytes: bytes.len(), hashes, by_cpu });
+        all.bytes.extend_from_slice(bytes);
+        Ok(())
+    };
+    encode_to(kernels, stream, &mut scratch, batch, options, Waits { memory: wait, work: wait }, &mut take)?;
+    Ok(all)
+}
+
+/// Encodes a batch, as [`encode`] does, and hands its frames over as they come to the host. It waits for the number of
+/// frames, for each piece of the frames' descriptions and for each piece of their bytes; all pieces pass through the
+/// staging buffer of `scratch`.
+///
+/// # Errors
+/// Those of [`encode`], and those of `take`. Frames may have been handed over then.
+pub(crate) fn encode_to(
+    kernels: &Kernels,
+    stream: &ArenaStream,
+    scratch: &mut EncodeScratch,
+    batch: Batch<'_, '_>,
+    options: CodecOptions,
+    waits: Waits<'_>,
+    take: &mut TakeFrame<'_>,
+) -> Result<(), Declined> {
     let shape = shape_of(&batch)?;
     if shape.rows == 0 {
-        return Ok(EncodedBatch { bytes: Vec::new(), frames: Vec::new() });
+        return Ok(());
     }
     let (places, bytes) = shape.lay_out()?;
     let with_rows: Vec<Page> = batch.pages.iter().filter(|page| page.entries > 0).copied().collect();
     let pages = device_pages(&with_rows);
-    let lease = stream.lease(bytes, wait)?;
-    let on = stream.stream();
+    let lease = stream.lease(bytes, waits.memory)?;
+    let (on, wait) = (stream.stream(), waits.work);
     let mut job = places.in_lease(lease.address(), &shape, kernels.crc_tables());
     job.codec = (options.codec != Codec::None).into();
     job.plain = (options.level == Level::Plain).into();
     job.hash_rows = batch.hash_rows.into();
     let radix = places.radix.in_lease(lease.address());
-    let mut summary = [Summary::default()];
+    let nothing = [Summary::default()];
     // SAFETY: all arrays of the job are in the lease, with the lengths that the kernels need (`Shape::lay_out`), which
-    // is used on its own stream only. The pages are borrowed, and `pages` and `summary` live, until `get` or
+    // is used on its own stream only. The pages are borrowed, and `pages` and `nothing` live, until `get` or
     // `settled` has waited. Any bytes are a summary.
     let submitted = settled(on, wait, || unsafe {
         copy_pages(on, &job, &with_rows, &pages)?;
-        put(on, job.summary, &summary)?;
+        put(on, job.summary, &nothing)?;
         submit(kernels, on, &mut job, radix)?;
-        get(on, job.summary, &mut summary, wait)
+        scratch.staging.get::<Summary>(on, job.summary, 1, wait).map(|summary| summary[0])
     });
-    let [summary] = summary;
-    let encoded = submitted.and_then(|()| check(&summary, &shape)).and_then(|()| fetch(on, &job, &summary, wait));
-    let encoded = encoded.and_then(|(found, bytes)| {
+    let encoded = submitted.and_then(|summary| {
+        check(&summary, &shape)?;
         let rows = Rows { job: &job, pages: &with_rows, places: &pages, stream: on, wait };
-        put_together(&found, bytes, &rows, options)
+        hand_over(&rows, &summary, scratch, options, take)
     });
     stream.free(lease);
     encoded
@@ -251,84 +302,118 @@ fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
     }
 }
 
-/// Gets what there is to say of the frames, and the bytes of those that the device has made.
-fn fetch(
-    stream: &Stream,
-    job: &EncodeJob,
+/// Hands all frames over in their order, as many at a time as there is room to describe.
+fn hand_over(
+    rows: &Rows<'_, '_>,
     summary: &Summary,
-    wait: Wait<'_>,
-) -> Result<(Vec<DeviceFrame>, Vec<u8>), Declined> {
-    let mut found = vec![DeviceFrame::default(); summary.frames as usize];
-    let mut bytes = vec![0; summary.bytes as usize];
-    // SAFETY: the arrays of the job have as many frames and bytes (`check`), any bytes are a frame, and both `get` wait
-    // for all work.
-    unsafe {
-        get(stream, job.frames, &mut found, wait)?;
-        get(stream, job.output, &mut bytes, wait)?;
+    scratch: &mut EncodeScratch,
+    options: CodecOptions,
+    take: &mut TakeFrame<'_>,
+) -> Result<(), Declined> {
+    let (mut first, total, mut done) = (0, summary.frames as usize, 0);
+    while first < total {
+        let count = scratch.get_frames(rows, first, total - first)?;
+        hand_over_described(rows, scratch, options, &mut done, take)?;
+        first += count;
     }
-    Ok((found, bytes))
+    if done != summary.bytes {
+        return Err(Declined::CheckFailed("the frames' bytes"));
+    }
+    Ok(())
 }
 
-/// All frames in their order; those that the device has left out are made here.
-fn put_together(
-    found: &[DeviceFrame],
-    bytes: Vec<u8>,
+/// Hands over the frames that `scratch` describes: those of the device as many at a time as the staging buffer holds,
+/// and each that it has left out as this thread makes it. `done`: bytes of the device's output before these, then
+/// behind them.
+fn hand_over_described(
     rows: &Rows<'_, '_>,
+    scratch: &mut EncodeScratch,
     options: CodecOptions,
-) -> Result<EncodedBatch, Declined> {
-    let describe = |frame: &DeviceFrame, start, bytes| EncodedFrame {
+    done: &mut u64,
+    take: &mut TakeFrame<'_>,
+) -> Result<(), Declined> {
+    let EncodeScratch { staging, frames, row_at, encoder } = scratch;
+    let mut rest = &frames[..];
+    while let Some(frame) = rest.first() {
+        if frame.codec != 0 {
+            let lines = rows.of(frame, staging, row_at)?;
+            take(made(frame, rows.job, encoder.of(options).encode_frame(&lines, rows.job.fields)))?;
+            rest = &rest[1..];
+            continue;
+        }
+        let (count, bytes) = fitting(rest, *done, staging.room::<u8>())?;
+        // SAFETY: `check` has compared the summary with the job's arrays, and the frames' places follow each other up
+        // to their end (`fitting`, `hand_over`); should they not, the copy fails or is of other memory of the device.
+        // Any bytes are bytes.
+        let mut bytes_of_all = unsafe { staging.get::<u8>(rows.stream, rows.job.output + *done, bytes, rows.wait)? };
+        let (now, later) = rest.split_at(count);
+        for frame in now {
+            let here = bytes_of_all.split_off(..length(frame)?);
+            take(made(frame, rows.job, here.ok_or(Declined::CheckFailed("the frames' lengths"))?))?;
+        }
+        *done += bytes as u64;
+        rest = later;
+    }
+    Ok(())
+}
+
+fn made<'f>(frame: &DeviceFrame, job: &EncodeJob, bytes: &'f [u8]) -> MadeFrame<'f> {
+    MadeFrame {
         partition: frame.partition,
         rows: frame.rows,
-        start,
         bytes,
-        hashes: (rows.job.hash_rows != 0).then_some(RowHashes { xor: frame.hash_xor, sum: frame.hash_sum }),
+        hashes: (job.hash_rows != 0).then_some(RowHashes { xor: frame.hash_xor, sum: frame.hash_sum }),
         by_cpu: frame.codec != 0,
-    };
-    let length = |frame: &DeviceFrame| HEADER_BYTES + frame.payload as usize;
-    if found.iter().all(|frame| frame.codec == 0) {
-        let frames = found.iter().map(|frame| describe(frame, frame.place as usize, length(frame))).collect();
-        return Ok(EncodedBatch { bytes, frames });
     }
-    let mut encoder = Encoder::new(options);
-    let mut all = EncodedBatch { bytes: Vec::with_capacity(bytes.len()), frames: Vec::with_capacity(found.len()) };
-    let mut made = &bytes[..];
-    for frame in found {
-        let start = all.bytes.len();
-        if frame.codec == 0 {
-            let here = made.split_off(..length(frame)).ok_or(Declined::CheckFailed("the frames' lengths"))?;
-            all.bytes.extend_from_slice(here);
-        } else {
-            all.bytes.extend_from_slice(encoder.encode_frame(&rows.of(frame)?, rows.job.fields));
+}
+
+/// How many frames at the beginning were made by the device and have together no more than `most` bytes; and these.
+/// They lie one behind another from `start` on.
+fn fitting(frames: &[DeviceFrame], start: u64, most: usize) -> Result<(usize, usize), Declined> {
+    let (mut count, mut bytes) = (0, 0);
+    for frame in frames.iter().take_while(|frame| frame.codec == 0) {
+        if frame.place != start + bytes as u64 {
+            return Err(Declined::CheckFailed("the frames' places"));
         }
-        all.frames.push(describe(frame, start, all.bytes.len() - start));
+        let with_it = bytes + length(frame)?;
+        if with_it > most {
+            break;
+        }
+        (count, bytes) = (count + 1, with_it);
     }
-    Ok(all)
+    if count == 0 { Err(Declined::TooLarge("bytes of a frame")) } else { Ok((count, bytes)) }
+}
+
+fn length(frame: &DeviceFrame) -> Result<usize, Declined> {
+    let payload = u32::try_from(frame.payload).map_err(|_| Declined::CheckFailed("the length of a frame"))?;
+    Ok(HEADER_BYTES + payload as usize)
 }
 
 /// The rows of a batch in the order that the device has found.
-struct Rows<'r, 'a> {
-    job: &'r EncodeJob,
+pub(crate) struct Rows<'r, 'a> {
+    pub(crate) job: &'r EncodeJob,
     pages: &'r [Page<'a>],
     places: &'r [DevicePage],
-    stream: &'r Stream,
-    wait: Wait<'r>,
+    pub(crate) stream: &'r Stream,
+    pub(crate) wait: Wait<'r>,
 }
 
 impl<'a> Rows<'_, 'a> {
     /// Those of a frame, in the host's pages.
-    fn of(&self, frame: &DeviceFrame) -> Result<Vec<&'a [u8]>, Declined> {
+    fn of(&self, frame: &DeviceFrame, staging: &mut Staging, row_at: &mut Vec<u64>) -> Result<Vec<&'a [u8]>, Declined> {
         let (first, count) = (u64::from(frame.first), frame.rows as usize);
-        if first + count as u64 > u64::from(self.job.row_count) {
+        if count == 0 || first + count as u64 > u64::from(self.job.row_count) {
             return Err(Declined::CheckFailed("the rows of a frame"));
         }
-        let (mut at, mut prefix) = (vec![0u64; count], vec![0u64; count + 1]);
+        row_at.clear();
         // SAFETY: the arrays have `row_count` elements, `prefix` one more; any bytes are numbers.
-        unsafe {
-            get(self.stream, self.job.sorted_at + first * 8, &mut at, self.wait)?;
-            get(self.stream, self.job.prefix + first * 8, &mut prefix, self.wait)?;
-        }
+        let prefix = unsafe {
+            let at = self.job.sorted_at + first * 8;
+            row_at.extend_from_slice(staging.get::<u64>(self.stream, at, count, self.wait)?);
+            staging.get::<u64>(self.stream, self.job.prefix + first * 8, count + 1, self.wait)?
+        };
         let row = |(at, ends): (&u64, &[u64])| self.row(*at, ends[1].wrapping_sub(ends[0]));
-        let rows = at.iter().zip(prefix.windows(2)).map(row);
+        let rows = row_at.iter().zip(prefix.windows(2)).map(row);
         rows.collect::<Option<_>>().ok_or(Declined::CheckFailed("the place of a row"))
     }
 

@@ -11,7 +11,8 @@ use sluice_gpu_mem::{ArenaStream, StreamArena};
 use crate::counts::{Counters, Counts};
 use crate::declined::Declined;
 use crate::decode::decode;
-use crate::encode::{Batch, EncodedBatch, encode};
+use crate::encode::{Batch, EncodedBatch, MadeFrame, TakeFrame, Waits, encode, encode_to};
+use crate::encode_scratch::EncodeScratch;
 use crate::images::image_for;
 use crate::kernels::Kernels;
 use crate::self_test::self_test;
@@ -64,6 +65,15 @@ impl GpuEngine {
         self.counters.read()
     }
 
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The context of its device.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// As [`encode`], counted.
     ///
     /// # Errors
@@ -76,12 +86,50 @@ impl GpuEngine {
         wait: Wait<'_>,
     ) -> Result<EncodedBatch, Declined> {
         let made = self.counted(encode(&self.kernels, stream, batch, options, wait))?;
+        let by_cpu = made.frames.iter().filter(|frame| frame.by_cpu).count();
+        self.count_encoded(batch, by_cpu as u64);
+        Ok(made)
+    }
+
+    /// As [`encode_to`] on a stream of this thread, counted.
+    pub(crate) fn encode_to(
+        &self,
+        scratch: &mut EncodeScratch,
+        batch: Batch<'_, '_>,
+        options: CodecOptions,
+        waits: Waits<'_>,
+        take: &mut TakeFrame<'_>,
+    ) -> Result<(), Declined> {
+        let mut by_cpu = 0;
+        let mut take = |frame: MadeFrame<'_>| {
+            by_cpu += u64::from(frame.by_cpu);
+            take(frame)
+        };
+        self.counted(self.encode_uncounted(scratch, batch, options, waits, &mut take))?;
+        self.count_encoded(batch, by_cpu);
+        Ok(())
+    }
+
+    /// As [`encode_to`] on a stream of this thread.
+    pub(crate) fn encode_uncounted(
+        &self,
+        scratch: &mut EncodeScratch,
+        batch: Batch<'_, '_>,
+        options: CodecOptions,
+        waits: Waits<'_>,
+        take: &mut TakeFrame<'_>,
+    ) -> Result<(), Declined> {
+        // Attached for this call: what it has freed goes back to the arena with the last event, for whichever thread
+        // comes next.
+        let stream = self.attach();
+        encode_to(&self.kernels, &stream, scratch, batch, options, waits, take)
+    }
+
+    fn count_encoded(&self, batch: Batch<'_, '_>, frames_by_cpu: u64) {
         let bytes: usize = batch.pages.iter().map(|page| page.used).sum();
         self.counters.encoded_batches.fetch_add(1, Relaxed);
         self.counters.encoded_bytes.fetch_add(bytes as u64, Relaxed);
-        let by_cpu = made.frames.iter().filter(|frame| frame.by_cpu).count();
-        self.counters.frames_by_cpu.fetch_add(by_cpu as u64, Relaxed);
-        Ok(made)
+        self.counters.frames_by_cpu.fetch_add(frames_by_cpu, Relaxed);
     }
 
     /// As [`decode`], counted.

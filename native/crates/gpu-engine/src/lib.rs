@@ -8,32 +8,44 @@
 //! The kernels are C++ (`kernels/`), one source for two compilers: NVIDIA's, which `./sluice build` has as a library
 //! (`tools/gpu-kernels`), and the host's, for tests on the simulated driver, where each thread of a block is a fiber.
 //!
+//! [`GpuAccelerator`] is what map outputs know of it: a [`Policy`] says which batches it takes, and each encode has a
+//! buffer of pinned memory, through which the frames come to the host.
+//!
 //! # Invariants
 //! 1. The frames are those of `sluice-codec`'s encoder, byte for byte: its choices are part of the block format
 //!    (`docs/block-format.md`, "The reference encoder").
 //! 2. A GPU never judges what is corrupt: whatever fails a check is [`Declined`], and the CPU does it again.
 //! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
+//! 4. What an encode copies to the host goes to a buffer that is kept when the device is lost, because the device may
+//!    still write to it.
 //!
 //! # What it does not do
-//! Nothing of a Spark application uses it yet: there is no policy of when a GPU pays. General codecs (LZ4, Zstandard,
-//! Snappy) are the CPU's: frames at which the encoder would ask one are made by the calling thread, and frames that
-//! were compressed by one are declined. Nothing of this has run on a GPU.
+//! Nothing of a Spark application decodes or sorts here yet. General codecs (LZ4, Zstandard, Snappy) are the CPU's:
+//! frames at which the encoder would ask one are made by the calling thread, and frames that were compressed by one are
+//! declined. Nothing of this has run on a GPU.
 
+mod accelerator;
 mod counts;
 mod crc_tables;
 mod declined;
 mod decode;
 mod encode;
 mod encode_job;
+mod encode_scratch;
 mod engine;
 mod images;
 mod kernels;
+mod lanes;
+mod policy;
 mod radix;
+mod sample;
 mod scratch;
 mod self_test;
 mod sort;
+mod staging;
 mod submit;
 
+pub use accelerator::{GpuAccelerator, GpuOptions};
 pub use counts::Counts;
 pub use declined::Declined;
 pub use decode::decode;
@@ -41,5 +53,6 @@ pub use encode::{Batch, EncodedBatch, EncodedFrame, RowHashes, encode};
 pub use engine::GpuEngine;
 pub use images::image_for;
 pub use kernels::Kernels;
+pub use policy::{Policy, Use};
 pub use self_test::self_test;
 pub use sort::sort_pairs;

@@ -43,6 +43,8 @@ pub(crate) enum Reason {
     NotAuthentic = -15,
     /// Columns or values for which there is no way here: their rows must go another way.
     Unsupported = -16,
+    /// The GPU does not make the CPU's bytes.
+    SelfTest = -17,
 }
 
 /// A failed call: reason and message, and with `DiskFull` and `DirectoryFailed` the directory concerned.

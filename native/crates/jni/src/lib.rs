@@ -1,8 +1,8 @@
-//! The native methods of `io.sluice.nativebridge.NativeCore`, `NativeColumns`, `NativeTransport` and `MemoryFile`;
-//! their javadoc is the contract.
+//! The native methods of `io.sluice.nativebridge.NativeCore`, `NativeColumns`, `NativeTransport`, `NativeGpu` and
+//! `MemoryFile`; their javadoc is the contract.
 //!
 //! ```text
-//! Java ──▶ exports::native_methods! ──▶ guard ──▶ memory, writer, reader, columns, memory_file or transport
+//! Java ──▶ exports::native_methods! ──▶ guard ──▶ memory, writer, reader, columns, memory_file, transport or gpu
 //!          (symbol, types)              (errors, panics)      (arguments by way of arguments::Call)
 //! ```
 //!
@@ -14,6 +14,7 @@ mod arguments;
 mod columns;
 mod error;
 mod exports;
+mod gpu;
 mod guard;
 mod handles;
 mod memory;
@@ -30,7 +31,7 @@ use crate::error::CallError;
 use crate::exports::native_methods;
 
 /// Must equal `NativeCore.ABI_VERSION`.
-const ABI_VERSION: jint = 14;
+const ABI_VERSION: jint = 15;
 
 native_methods! {
     NativeCore {

@@ -11,7 +11,7 @@ use crate::exports::native_methods;
 use crate::handles::HandleTable;
 use crate::memory::arena;
 
-static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
+pub(crate) static WRITERS: HandleTable<MapOutputWriter> = HandleTable::new();
 
 /// Longs per page in the array given to `writerEncode`.
 const PAGE_LONGS: usize = 4;

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod accelerator;
 mod columns;
 mod corrupt;
 mod decode;

@@ -2,7 +2,7 @@
 
 use sluice_cuda::{Context, Driver, Launch, Module, Wait, Waited};
 use sluice_cuda_sim::Simulator;
-use sluice_gpu_engine::{Declined, GpuEngine, Kernels, image_for};
+use sluice_gpu_engine::{Declined, GpuAccelerator, GpuEngine, GpuOptions, Kernels, image_for};
 use sluice_gpu_mem::{ArenaStream, StreamArena, StreamArenaOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,7 +99,7 @@ impl Setting {
 
     /// A simulated machine with another module, and so many bytes of the device's memory.
     pub fn with_module(module: &Path, bytes: usize) -> Self {
-        let simulator = Simulator::start(&format!("memory=4g seed={}", std::process::id()));
+        let simulator = Simulator::start(&format!("memory=4g multiprocessors=1 seed={}", std::process::id()));
         let context = Driver::open_at(&simulator.path()).unwrap().select(None).unwrap().context().unwrap();
         Self::of(context, &std::fs::read(module).unwrap(), Some(simulator), bytes)
     }
@@ -122,6 +122,11 @@ impl Setting {
     /// An engine with these kernels, once they have passed its self-test.
     pub fn engine(&self) -> Result<GpuEngine, Declined> {
         GpuEngine::of(&self.context, &self.arena, &self.module, long())
+    }
+
+    /// An accelerator with such an engine.
+    pub fn accelerator(&self, options: &GpuOptions<'_>) -> Result<Arc<GpuAccelerator>, Declined> {
+        GpuAccelerator::of(self.engine()?, 0, options).map(Arc::new)
     }
 
     /// The simulator, where there is one.

@@ -13,6 +13,7 @@ import io.sluice.spark.comet.CometReaders;
 import io.sluice.spark.comet.CometSession;
 import io.sluice.spark.concurrent.IdleCores;
 import io.sluice.spark.conf.CacheLimit;
+import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.conf.JarVersions;
 import io.sluice.spark.conf.LocalMode;
 import io.sluice.spark.conf.Settings;
@@ -25,6 +26,7 @@ import io.sluice.spark.exchange.ExchangeInput;
 import io.sluice.spark.executor.ExecutorReports;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportPace;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ReadCounts;
@@ -63,6 +65,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.resource.ResourceInformation;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
@@ -92,6 +95,8 @@ import org.slf4j.LoggerFactory;
 public class SluiceShuffleManager extends SortShuffleManager {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceShuffleManager.class);
   private static final int MOST_LOGGED_SETTINGS = 100;
+  /** The name by which applications ask for GPUs (spark.executor.resource.gpu.amount). */
+  private static final String GPU_RESOURCE = "gpu";
 
   private final SparkConf conf;
   private final Settings settings;
@@ -181,6 +186,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
     }
     if (capabilities.cache()) {
       counters.increment(Counter.CACHE_UNAVAILABLE);
+    }
+    if (settings.gpu().use() == GpuUse.ON) {
+      counters.increment(Counter.GPU_UNAVAILABLE);
     }
   }
 
@@ -491,6 +499,17 @@ public class SluiceShuffleManager extends SortShuffleManager {
         settings.transport(), secret, settings.transport().receiveLimitBytes(), counters, directories);
   }
 
+  /** Called on the thread of the first task, which knows what Spark has given to the executor. */
+  private Optional<ExecutorGpu> startGpu() {
+    if (settings.gpu().use() == GpuUse.OFF) {
+      return Optional.empty();
+    }
+    TaskContext task = TaskContext.get();
+    ResourceInformation gpus = task == null ? null : task.resourcesJMap().get(GPU_RESOURCE);
+    String address = gpus == null || gpus.addresses().length == 0 ? "" : gpus.addresses()[0];
+    return Optional.of(ExecutorGpu.start(settings.gpu(), address, counters));
+  }
+
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {
     settings.store().cacheLimit().warning().ifPresent(LOG::warn);
     long limit = wantedCacheLimit == LimitRequest.UNCHANGED ? settings.store().cacheLimit().bytes()
@@ -546,7 +565,7 @@ public class SluiceShuffleManager extends SortShuffleManager {
       Optional<OutputCache> cache = capabilities.cache() && nativeCore ? openCache(transport) : Optional.empty();
       executor = new ExecutorState(
           nativeCore, settings, idleCores, FetchSettings.of(SparkEnv.get().conf()), counters, transport, cache,
-          frameKey);
+          frameKey, nativeCore ? startGpu() : Optional.empty());
     }
     return executor;
   }

@@ -17,7 +17,8 @@
  *   sql         rows of SQL's sorts → sorted; where Spark is told of Sluice's plan nodes
  *   read        puts fetch, decode and order together behind Spark's ShuffleReader
  *
- *   executor    one per process: thread pools, memory, transport, cache
+ *   executor    one per process: thread pools, memory, transport, cache, GPU
+ *   gpu         a GPU that encodes batches of map tasks
  *   memory      limits on block memory        conf    settings                      metrics  counters
  *   concurrent  pools of threads, idle cores  compat  differences between Spark lines
  *   events      what the event log says of an application

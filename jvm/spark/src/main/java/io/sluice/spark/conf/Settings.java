@@ -19,6 +19,7 @@ import scala.Tuple2;
  * @param sqlCleanup the application's default of {@code spark.sluice.sql.cleanup}; a session may differ unless it is
  * OFF
  * @param mode the preset, for messages: the effective values are {@code codec}, {@code store} and {@code transport}
+ * @param gpu whether and how map output is encoded on a GPU
  * @param nativeLibrary path of the library, or empty for the jar's
  * @param cores of one executor
  * @param blocks the settings of Spark that shape the blocks
@@ -37,6 +38,7 @@ public record Settings(
     WriterSettings writer,
     ReaderSettings reader,
     MemorySettings memory,
+    GpuSettings gpu,
     String nativeLibrary,
     Cores cores,
     BlockSettings blocks,
@@ -77,6 +79,7 @@ public record Settings(
         writer(conf, cores),
         reader(conf, cores),
         memory(conf, process, cores, cacheBytes + receivedBytes),
+        gpu(conf),
         value(conf, SluiceSettings.NATIVE_LIBRARY),
         cores,
         BlockSettings.from(conf, value(conf, SluiceSettings.CODEC_LEVEL)),
@@ -109,6 +112,15 @@ public record Settings(
         value(conf, SluiceSettings.MEMORY_FAIL_ON_LEAK),
         conf.getBoolean("spark.memory.offHeap.enabled", false),
         MemoryLimit.offHeapBytes(conf));
+  }
+
+  private static GpuSettings gpu(SparkConf conf) {
+    return new GpuSettings(
+        value(conf, SluiceSettings.GPU),
+        value(conf, SluiceSettings.GPU_MEMORY_LIMIT),
+        value(conf, SluiceSettings.GPU_PINNED_LIMIT),
+        value(conf, SluiceSettings.GPU_MIN_BATCH_BYTES),
+        value(conf, SluiceSettings.GPU_TIMEOUT));
   }
 
   private static UiSettings ui(SparkConf conf) {

@@ -193,6 +193,35 @@ public final class SluiceSettings {
           + "most a quarter of spark.sluice.memory.limit divided by the number of tasks that can run at once, or an "
           + "eighth with encoder threads.");
 
+  public static final Setting<GpuUse> GPU = Setting.choice("spark.sluice.gpu", GpuUse.class, GpuUse.OFF, Locale.ROOT,
+      "Whether executors encode map output on a GPU too. The blocks are the same, byte for byte. off: no driver is "
+          + "looked for. auto: where there is a GPU, for batches for which it is faster than the thread that has them; "
+          + "both ways are measured when the executor starts and while it works, and without a GPU nothing changes. "
+          + "on: for all batches that it takes; an executor that has no usable GPU logs a warning, counts it "
+          + "(gpu.unavailable) and encodes as with off. A GPU has to pass a self-test first; one that makes other "
+          + "bytes than the CPU, fails for good or does not answer within spark.sluice.gpu.timeout is not used (any "
+          + "more), with one warning. The device is the one that Spark's resource discovery gives the task "
+          + "(spark.executor.resource.gpu.amount), else the only one. No kernel of this version has run on a GPU yet.");
+
+  public static final Setting<OptionalLong> GPU_MEMORY_LIMIT = Setting.bytesOrAuto(
+      "spark.sluice.gpu.memory.limit", "192m", "1t",
+      "How many bytes of the GPU's memory an executor takes from the driver. A batch needs about seven times its bytes "
+          + "while it is encoded; one for which there is no memory is encoded by the CPU. auto is an eighth of the "
+          + "GPU's memory, but at most half of what is free when the executor starts, so that RAPIDS keeps its pool.");
+
+  public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m",
+      "64m",
+      "How many bytes of the host's memory an executor pins for copies from the GPU: 4m for each batch that is encoded "
+          + "at a time. They are part of spark.sluice.memory.limit.");
+
+  public static final Setting<Long> GPU_MIN_BATCH_BYTES = Setting.bytes(
+      "spark.sluice.gpu.minBatchBytes", "4m", "64k", "1g",
+      "Batches of fewer bytes of rows are encoded by the CPU: copies and launches take longer than the work.");
+
+  public static final Setting<Long> GPU_TIMEOUT = Setting.millis("spark.sluice.gpu.timeout", "30s", "100ms", "1h",
+      "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Work of "
+          + "other processes and libraries on the same GPU counts too.");
+
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.memory.limit", "16m", "16t",
       "How many bytes outside the Java heap the shuffles of one executor may use together: rows that wait to be "
@@ -253,6 +282,10 @@ public final class SluiceSettings {
               + "spark.sluice.codec.level=small.",
           List.of(CODEC, CODEC_LEVEL, WRITER_THREADS, WRITER_PAGE_BYTES, WRITER_BATCH_BYTES, READER_THREADS,
               READER_MAX_BYTES_IN_FLIGHT)),
+      new SettingsGroup("GPUs",
+          "For executors with an NVIDIA GPU whose cores are busy with encoding; without effect where spark.sluice.gpu "
+              + "is off. For whom it may pay: docs/gpu.md.",
+          List.of(GPU, GPU_MEMORY_LIMIT, GPU_PINNED_LIMIT, GPU_MIN_BATCH_BYTES, GPU_TIMEOUT)),
       new SettingsGroup("One-sided reads",
           "For spark.sluice.mode UCX and RDMA, and spark.sluice.transport ucx and auto; without effect otherwise.",
           List.of(TRANSPORT_TIMEOUT, TRANSPORT_RETRY_DELAY, TRANSPORT_MAX_CONNECTIONS, TRANSPORT_MAX_MAPPED_BYTES,

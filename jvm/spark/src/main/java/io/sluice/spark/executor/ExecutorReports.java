@@ -22,7 +22,8 @@ public final class ExecutorReports {
       Counter.TRANSPORT_PEER_FAILURES);
   /** What is done otherwise than the settings ask for. */
   private static final List<Counter> FALLBACKS = List.of(Counter.TRANSPORT_UNAVAILABLE, Counter.CACHE_UNAVAILABLE,
-      Counter.TRANSPORT_PUBLISH_FAILURES, Counter.CACHE_MOVE_FAILURES, Counter.CACHE_RETURN_FAILURES,
+      Counter.GPU_UNAVAILABLE, Counter.GPU_LOST, Counter.TRANSPORT_PUBLISH_FAILURES, Counter.CACHE_MOVE_FAILURES,
+      Counter.CACHE_RETURN_FAILURES,
       Counter.TRANSPORT_NETTY_UNKNOWN_PEER, Counter.TRANSPORT_NETTY_PEER_FAILED, Counter.TRANSPORT_NETTY_TIMEOUT,
       Counter.TRANSPORT_NETTY_NOT_FOUND, Counter.TRANSPORT_NETTY_PEER_BUSY, Counter.TRANSPORT_NETTY_NO_MEMORY,
       Counter.TRANSPORT_NETTY_TO_DISK, Counter.TRANSPORT_NETTY_OTHER);

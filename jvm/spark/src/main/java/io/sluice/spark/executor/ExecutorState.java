@@ -11,6 +11,7 @@ import io.sluice.spark.conf.Settings;
 import io.sluice.spark.decode.ReadAheadLimits;
 import io.sluice.spark.fetch.ArrivalTrackingClient;
 import io.sluice.spark.fetch.FetchLatencies;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.memory.ExecutorMemory;
 import io.sluice.spark.memory.JavaArena;
 import io.sluice.spark.metrics.Counters;
@@ -31,7 +32,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The objects that exist once per executor process and that its tasks share: settings, block memory, counters, thread
- * pools, transport and cache. The shuffle manager owns it and passes it to readers and writers. All methods may be
+ * pools, transport, cache and GPU. The shuffle manager owns it and passes it to readers and writers. All methods may be
  * called from any thread.
  */
 public final class ExecutorState implements AutoCloseable {
@@ -57,6 +58,7 @@ public final class ExecutorState implements AutoCloseable {
   private final Optional<TransportService> transport;
   private final Optional<OutputCache> cache;
   private final Optional<ApplicationKey> frameKey;
+  private final Optional<ExecutorGpu> gpu;
   private final RecentReading<ArenaFigures> arenaFigures;
   private final Optional<RecentReading<TransportStatistics>> transportStatistics;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -72,10 +74,11 @@ public final class ExecutorState implements AutoCloseable {
    * @param transport taken over; empty when blocks travel by Spark's block transfer
    * @param cache taken over; empty when map output goes to files
    * @param frameKey empty when frames are not sealed
+   * @param gpu taken over; empty when none is to be used
    */
   public ExecutorState(boolean nativeCore, Settings settings, IdleCores idleCores, FetchSettings fetchSettings,
       Counters counters, Optional<TransportService> transport, Optional<OutputCache> cache,
-      Optional<ApplicationKey> frameKey) {
+      Optional<ApplicationKey> frameKey, Optional<ExecutorGpu> gpu) {
     this.nativeCore = nativeCore;
     this.settings = settings;
     this.fetchSettings = fetchSettings;
@@ -87,6 +90,7 @@ public final class ExecutorState implements AutoCloseable {
     this.transport = transport;
     this.cache = cache;
     this.frameKey = frameKey;
+    this.gpu = gpu;
     this.orderGuesses = new OrderGuesses(settings.guessOrder());
     this.readAheadBytes = new ReadAheadLimits(settings.reader().maxBytesInFlight());
     this.arenaFigures = new RecentReading<>(memory.arena()::figures);
@@ -184,6 +188,11 @@ public final class ExecutorState implements AutoCloseable {
     return frameKey;
   }
 
+  /** The GPU that encodes batches for map tasks, once it is open; empty when none is to be used. */
+  public Optional<ExecutorGpu> gpu() {
+    return gpu;
+  }
+
   /** The client with which reduce tasks fetch blocks: Spark's, wrapped by the transport's if there is one. */
   public synchronized ArrivalTrackingClient blockClient(BlockManager blockManager) {
     BlockStoreClient sparks = blockManager.blockStoreClient();
@@ -215,7 +224,7 @@ public final class ExecutorState implements AutoCloseable {
         blocks.percentile(0.99) / NANOS_PER_MILLI, blocks.longest() / NANOS_PER_MILLI);
   }
 
-  /** Makes the pools refuse new tasks, lets running ones finish, and closes transport and cache. Twice is fine. */
+  /** Makes the pools refuse new tasks, lets running ones finish, and closes transport, cache and GPU. Twice is fine. */
   @Override
   public void close() {
     if (!closed.getAndSet(true)) {
@@ -223,6 +232,7 @@ public final class ExecutorState implements AutoCloseable {
     }
     transport.ifPresent(TransportService::close);
     cache.ifPresent(OutputCache::close);
+    gpu.ifPresent(ExecutorGpu::close);
     encoders.close();
     decoders.close();
     memory.close();

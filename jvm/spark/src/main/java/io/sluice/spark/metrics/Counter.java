@@ -49,7 +49,8 @@ public enum Counter {
       "bytes that the same rows of SQL would have in Spark's own format, as map tasks estimate them for adaptive "
           + "execution by compressing samples with Spark's codec"),
   WRITE_BATCHES_BY_TASK("write.batchesByTask", Unit.COUNT, "batches encoded by the task thread itself"),
-  WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT, "batches encoded by an encoder thread"),
+  WRITE_BATCHES_BY_POOL("write.batchesByPool", Unit.COUNT,
+      "batches encoded by an encoder thread, or handed to a thread that waits for the GPU"),
   WRITE_ENCODES_ABANDONED("write.encodesAbandoned", Unit.COUNT,
       "encodes still running when their failed task ended; each releases its pages when it ends"),
   WRITE_ENCODES_REFUSED("write.encodesRefused", Unit.COUNT,
@@ -176,7 +177,35 @@ public enum Counter {
       "times that the only task to hold memory took more than the limit, for rows that do not fit within it"),
   MEMORY_LEAKED_LEASES("memory.leakedLeases", Unit.COUNT, "memory leases not released when their task ended"),
   MEMORY_LEAKED_BYTES("memory.leakedBytes", Unit.BYTES,
-      "bytes of memory leases and reservations not released when their task ended");
+      "bytes of memory leases and reservations not released when their task ended"),
+
+  GPU_UNAVAILABLE("gpu.unavailable", Unit.COUNT,
+      "executors that are set to encode on a GPU but cannot: the driver, the device or the kernels cannot be used, the "
+          + "self-test failed, or, with spark.sluice.gpu=on, there is none"),
+  GPU_SELF_TESTS_FAILED("gpu.selfTestsFailed", Unit.COUNT,
+      "of those, executors whose GPU made other bytes than the CPU"),
+  GPU_LOST("gpu.lost", Unit.COUNT,
+      "executors whose GPU failed for good, or did not answer in time, and is not used any more"),
+  GPU_BATCHES("gpu.batches", Unit.COUNT, "batches encoded by a GPU, whichever thread waited for it"),
+  GPU_ROW_BYTES("gpu.rowBytes", Unit.BYTES, "bytes of the rows in those batches"),
+  GPU_ENCODE_NANOS("gpu.encodeNanos", Unit.NANOS,
+      "of write.encodeNanos, the time that threads took for batches that a GPU encoded"),
+  GPU_FRAMES_BY_CPU("gpu.framesByCpu", Unit.COUNT,
+      "frames of those batches that the CPU made, because of their long values and spark.io.compression.codec"),
+  GPU_CPU_FASTER("gpu.cpuFaster", Unit.COUNT,
+      "batches left to the CPU because it was faster (spark.sluice.gpu=auto), or because the GPU had failed a moment "
+          + "ago"),
+  GPU_BUSY("gpu.busy", Unit.COUNT,
+      "batches left to the CPU because as many as spark.sluice.gpu.pinned.limit permits were being encoded"),
+  GPU_TOO_LARGE("gpu.tooLarge", Unit.COUNT,
+      "batches left to the CPU because of rows with more bytes or fields than the kernels take"),
+  GPU_CHECKS_FAILED("gpu.checksFailed", Unit.COUNT,
+      "batches left to the CPU because a check failed on the GPU, or of what it made"),
+  GPU_NO_MEMORY("gpu.noMemory", Unit.COUNT, "batches left to the CPU because the GPU's memory had no room"),
+  GPU_NOT_TAKEN("gpu.notTaken", Unit.COUNT,
+      "batches left to the CPU because the memory limit had no room for all that the GPU had made"),
+  GPU_CALLS_FAILED("gpu.callsFailed", Unit.COUNT, "batches left to the CPU because a call of the driver failed"),
+  GPU_LOST_BATCHES("gpu.lostBatches", Unit.COUNT, "batches left to the CPU because the GPU was lost");
 
   /** The unit of a counter. */
   public enum Unit { COUNT, BYTES, NANOS }

@@ -23,7 +23,7 @@ final class MigrationTable {
   private static final String MAX_IN_FLIGHT = "spark.reducer.maxSizeInFlight";
 
   private static final String GPU_MEMORY =
-      "Device memory of RAPIDS' SQL plugin, which still reads it. Sluice has no device memory.";
+      "Device memory of RAPIDS' SQL plugin, which still reads it. Sluice has none, but with spark.sluice.gpu.";
   private static final String HOST_MEMORY =
       "Host memory of RAPIDS' SQL plugin, which still reads it. Sluice's own is spark.sluice.memory.limit.";
   private static final String KUDO =
@@ -285,8 +285,8 @@ final class MigrationTable {
   private static MappingGroup environment() {
     return new MappingGroup(ENVIRONMENT, "")
         .stays(
-            "Options with which RAPIDS' libraries are compiled: a CUDA stream for each thread. Sluice starts no "
-                + "work on GPUs.",
+            "Options with which RAPIDS' libraries are compiled: a CUDA stream for each thread. Sluice's own "
+                + "work on GPUs (spark.sluice.gpu) has one for each thread in any case.",
             "--default-stream per-thread", "CUDA_API_PER_THREAD_DEFAULT_STREAM")
         .stays(
             "A folder in memory for shuffle files is not needed: spark.sluice.mode=UCX or CACHE_ONLY keeps map output "

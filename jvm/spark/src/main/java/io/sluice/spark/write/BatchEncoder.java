@@ -4,6 +4,7 @@ import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.memory.MemoryWait;
 import io.sluice.spark.memory.TaskMemory;
 import io.sluice.spark.metrics.Counter;
@@ -19,8 +20,8 @@ import java.util.concurrent.TimeoutException;
 import org.apache.spark.TaskContext;
 
 /**
- * Has one task's batches encoded: by an encoder thread when one is idle and few batches are under way, else by
- * the task's thread, which thus never waits idle. Used by the task's thread only.
+ * Has one task's batches encoded: when few are under way, by an encoder thread if one is idle, or else by the GPU if it
+ * is faster; else by the task's thread, which thus never waits idle. Used by the task's thread only.
  */
 final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
@@ -34,6 +35,8 @@ final class BatchEncoder {
   private final MapOutput output;
   private final TaskMemory memory;
   private final WorkerPool pool;
+  /** Null for none. */
+  private final ExecutorGpu gpu;
   private final TaskContext context;
   private final Counters counters;
   private final Deque<EncodeJob> running = new ArrayDeque<>();
@@ -42,9 +45,16 @@ final class BatchEncoder {
   private long besideNanos;
 
   BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, TaskContext context, Counters counters) {
+    this(output, memory, pool, null, context, counters);
+  }
+
+  /** @param gpu null for none */
+  BatchEncoder(MapOutput output, TaskMemory memory, WorkerPool pool, ExecutorGpu gpu, TaskContext context,
+      Counters counters) {
     this.output = output;
     this.memory = memory;
     this.pool = pool;
+    this.gpu = gpu;
     this.context = context;
     this.counters = counters;
   }
@@ -61,6 +71,10 @@ final class BatchEncoder {
     output.open();
     EncodeJob job = new EncodeJob(output, batch, nextSequence);
     Future<Long> result = pool.trySubmit(job);
+    if (result == null && gpu != null) {
+      // No core is idle: this one goes on with rows while the GPU encodes.
+      result = gpu.trySubmit(batch.filledBytes(), job);
+    }
     if (result == null) {
       return false;
     }

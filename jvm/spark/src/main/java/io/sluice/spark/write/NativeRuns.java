@@ -3,6 +3,7 @@ package io.sluice.spark.write;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.conf.BlockSettings;
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.seal.FrameSealer;
 import io.sluice.spark.seal.OutputKeys;
 import java.io.File;
@@ -14,13 +15,24 @@ final class NativeRuns implements Runs {
   /** What {@link NativeCore#writerEncodeNeeds} fills: bytes leased, bytes of scratch memory. */
   private final long[] needs = new long[2];
   private final boolean sealed;
+  /** Null for none. */
+  private final ExecutorGpu gpu;
 
   /** @param keys null when frames are not sealed */
   NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums, OutputKeys keys) {
+    this(partitions, blocks, rowChecksums, keys, null);
+  }
+
+  /** @param gpu encodes batches too, if it likes to; null for none */
+  NativeRuns(int partitions, BlockSettings blocks, boolean rowChecksums, OutputKeys keys, ExecutorGpu gpu) {
     this.sealed = keys != null;
+    this.gpu = gpu;
     this.handle = NativeException.check(NativeCore.writerOpen(partitions, blocks.codec().orElseThrow(), blocks.level(),
         rowChecksums, keys == null ? null : new long[] {keys.shuffleId(), keys.mapId(), FrameSealer.newId()},
         keys == null ? null : keys.nativeKeys()));
+    if (gpu != null) {
+      gpu.encodeFor(handle);
+    }
   }
 
   @Override
@@ -36,7 +48,11 @@ final class NativeRuns implements Runs {
 
   @Override
   public long encode(long sequence, int fields, long[] pages) {
-    return NativeException.check(NativeCore.writerEncode(handle, sequence, fields, pages));
+    long runBytes = NativeCore.writerEncode(handle, sequence, fields, pages);
+    if (runBytes >= 0 && gpu != null) {
+      gpu.count();
+    }
+    return NativeException.check(runBytes);
   }
 
   @Override

@@ -122,7 +122,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     OutputKeys keys = executor.frameKey().map(key -> key.output(handle.shuffleId(), mapId)).orElse(null);
     this.output = new MapOutput(
         () -> newRuns(executor, keys), partitions, rowChecksums, keys, all.blocks(), memory, spills, counters);
-    this.encoder = new BatchEncoder(output, memory, executor.encoders(), context, counters);
+    this.encoder =
+        new BatchEncoder(output, memory, executor.encoders(), executor.gpu().orElse(null), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
         !executor.nativeCore(), executor.cache());
     this.reportedBytes = executor.reportedBytes();
@@ -134,7 +135,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   private Runs newRuns(ExecutorState executor, OutputKeys keys) {
-    return executor.nativeCore() ? new NativeRuns(partitions, executor.settings().blocks(), rowChecksums, keys)
+    return executor.nativeCore()
+        ? new NativeRuns(
+            partitions, executor.settings().blocks(), rowChecksums, keys, executor.gpu().orElse(null))
         : new JavaRuns(partitions, executor.memory().arena(), rowChecksums, keys);
   }
 

@@ -58,6 +58,8 @@ class SettingsTest {
     assertEquals(OptionalInt.of(NativeCore.CODEC_LZ4), settings.blocks().codec());
     assertEquals(OptionalInt.of(NativeCore.CHECKSUM_ADLER32), settings.blocks().checksum());
     assertEquals("", settings.nativeLibrary());
+    assertEquals(
+        new GpuSettings(GpuUse.OFF, OptionalLong.empty(), 32L << 20, 4L << 20, 30_000), settings.gpu());
   }
 
   @ParameterizedTest
@@ -92,6 +94,12 @@ class SettingsTest {
     "spark.sluice.transport.maxMappedRegions, 0",
     "spark.sluice.transport.maxMappedRegions, -1",
     "spark.sluice.transport.maxMappedRegions, many",
+    "spark.sluice.gpu, true",
+    "spark.sluice.gpu.memory.limit, 191m",
+    "spark.sluice.gpu.pinned.limit, 3m",
+    "spark.sluice.gpu.pinned.limit, 65m",
+    "spark.sluice.gpu.minBatchBytes, 63k",
+    "spark.sluice.gpu.timeout, 99ms",
     "spark.sluice.ucx.allowUnauthenticatedTcp, 1"
   })
   void valueOutOfRangeNamesKeyValueAndRange(String key, String value) {

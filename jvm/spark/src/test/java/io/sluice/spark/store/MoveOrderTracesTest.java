@@ -284,9 +284,9 @@ class MoveOrderTracesTest {
         PageRank (12 outputs of links of 50 MiB, 20 iterations with ranks of 15 MiB), ALS (8 outputs of 60 MiB and 8 of
         40 MiB, read in turn), k-means (16 outputs of points of 50 MiB, and in between three other queries that shuffle
         800 MiB), and 60 queries all of whose shuffles are read once. A hit is a byte that is in memory when a stage
-        reads it. The oracle knows the future and copies at no cost: what is read latest leaves first, and free room takes
-        what is read soonest. The oldest first, without return, is what Sluice did before. Moved and back: MiB copied to
-        the disk and to memory.
+        reads it. The oracle knows the future and copies at no cost: what is read latest leaves first, and free room
+        takes what is read soonest. The oldest first, without return, is what Sluice did before. Moved and back: MiB
+        copied to the disk and to memory.
 
         | trace | limit | hits | oldest first | oracle | moved | back | moved, oldest first |
         | --- | --- | --- | --- | --- | --- | --- | --- |

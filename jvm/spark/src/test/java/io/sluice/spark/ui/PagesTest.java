@@ -288,15 +288,17 @@ class PagesTest {
         rows.diagnosis().sentences());
     rows.listener.onOtherEvent(ExecutorPeers.of("1", 20, 4, 0, List.of()));
     rows.fallbacks("1", Map.of("cache.unavailable", 1L));
-    rows.fallbacks("2", Map.of("cache.unavailable", 1L, "transport.nettyUnknownPeer", 3L));
+    rows.fallbacks("2", Map.of("cache.unavailable", 1L, "gpu.lost", 1L, "transport.nettyUnknownPeer", 3L));
     assertEquals(List.of(
         "Map outputs cannot be kept in memory on 2 executors (1 on node1, 2 on node2): they are files there. The log "
+            + "of an executor says why, and 'java -jar sluice.jar doctor' on its host says what to change.",
+        "The GPU has failed and is not used any more on executor 2 on node2: the CPU encodes map output there. The log "
             + "of an executor says why, and 'java -jar sluice.jar doctor' on its host says what to change.",
         "4 % of the blocks that were to be read one-sidedly were left to Spark's block transfer: 3 because their "
             + "executor had not announced itself. Executors announce themselves within their first seconds.",
         "Times that an executor could not be read one-sidedly: 8. It was tried again after "
             + "spark.sluice.transport.retryDelay."),
-        rows.diagnosis().sentences().subList(0, 3));
+        rows.diagnosis().sentences().subList(0, 4));
     String page = new DiagnosisContent(rows.store).html(NO_PARAMETERS);
     assertIsWellFormed(page);
     assertFalse(page.contains("Nothing stands out"), page);

@@ -1,0 +1,102 @@
+package io.sluice.nativebridge;
+
+import java.util.List;
+
+/**
+ * The calls into the native core that let a GPU encode batches of map outputs. Nothing of CUDA is loaded before the
+ * first call of {@link #probe} or {@link #open}.
+ *
+ * <p><b>What a GPU does.</b> It makes the frames that {@link NativeCore#writerEncode} makes, byte for byte. It may
+ * decline a batch, and then the thread that has called {@code writerEncode} encodes it; so a GPU changes no result and
+ * no error of that call.
+ *
+ * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
+ * NativeCore#lastErrorMessage} says more, a closed handle is {@link NativeCore#STALE_HANDLE}. Every method may be
+ * called from any thread. {@link #probe} and {@link #open} may take seconds, and do not return if the driver does not:
+ * for a thread that nobody waits for. No other call here waits for the GPU, except {@link #close}.
+ */
+public final class NativeGpu {
+  /**
+   * The device makes other bytes than the CPU in the self-test; it must not be used, and {@link #open} does not open
+   * it.
+   */
+  public static final int SELF_TEST = -17;
+
+  /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
+  public static final List<String> STATISTICS = List.of(
+      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "cpu_faster", "busy",
+      "too_large", "checks_failed", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost");
+
+  private NativeGpu() {}
+
+  /**
+   * Opens the driver and looks whether it has the device, without using it.
+   *
+   * @param library path of {@code libcuda.so.1}; empty: what the environment variable {@code SLUICE_CUDA_LIBRARY}
+   *     names, or the machine's
+   * @param device a number in the order of PCI addresses, or a UUID; empty: the only device
+   * @return 0; {@link NativeTransport#NOT_FOUND}: there is no driver, or no such device for this process; {@link
+   *     NativeTransport#UNAVAILABLE}: there is one, and it cannot be used
+   */
+  public static native int probe(String library, String device);
+
+  /**
+   * Makes a context on the device, loads the kernels, has them pass the self-test and, unless all batches go to the
+   * GPU, measures how fast both ways are.
+   *
+   * @param library as for {@link #probe}
+   * @param device as for {@link #probe}
+   * @param kernels folder with the kernels of {@code tools/gpu-kernels}; it is read until this returns
+   * @param always whether all batches go to the GPU that it takes; else those for which it is faster
+   * @param memoryLimitBytes of the device's memory that is used; 0: an eighth of it, at most half of what is free
+   * @param pinnedLimitBytes of the host's memory that is pinned: 4 MiB for each batch that is encoded at a time
+   * @param leastBytes rows of fewer bytes are not the GPU's
+   * @param timeoutMillis a device that has not answered for so long is not used again by this process
+   * @return a handle; {@link #SELF_TEST}, or what {@link #probe} returns
+   * @throws NativeException when the native library is of another build
+   */
+  public static long open(String library, String device, String kernels, boolean always, long memoryLimitBytes,
+      long pinnedLimitBytes, long leastBytes, long timeoutMillis) {
+    String names = String.join(",", STATISTICS);
+    if (!names.equals(statisticNames())) {
+      throw new NativeException(NativeTransport.UNAVAILABLE, "the native library is of another build: its GPU has the "
+          + "statistics " + statisticNames() + ", this jar expects " + names);
+    }
+    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, leastBytes, timeoutMillis};
+    return openWithin(library, device, kernels, limits);
+  }
+
+  /** @param limits the last five arguments of {@link #open}, in their order */
+  private static native long openWithin(String library, String device, String kernels, long[] limits);
+
+  /** One line for the log: device, driver, what is used of it. Null for a closed handle. */
+  public static native String describe(long gpu);
+
+  /** How many batches it encodes at a time, at most. */
+  public static native int lanes(long gpu);
+
+  /** 1 if a batch of so many bytes of rows would be encoded by the GPU now, else 0. */
+  public static native int prefers(long gpu, long rowBytes);
+
+  /** Lets the GPU encode the batches that a writer of {@link NativeCore#writerOpen} gets from now on. */
+  public static native int encodeFor(long gpu, long writer);
+
+  /** Why the device is not used any more; empty while it is. Null for a closed handle. */
+  public static native String lost(long gpu);
+
+  /** The names of the values of {@link #statistics}, in their order, separated by commas. */
+  static native String statisticNames();
+
+  /**
+   * Counts since it was opened.
+   *
+   * @param values one for each of {@link #STATISTICS}
+   */
+  public static native int statistics(long gpu, long[] values);
+
+  /**
+   * Ends the handle. The device is given back when the last writer has gone that it encodes for; that may wait for its
+   * work, at most ten seconds.
+   */
+  public static native int close(long gpu);
+}

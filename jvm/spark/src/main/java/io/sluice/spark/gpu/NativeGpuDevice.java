@@ -1,0 +1,74 @@
+package io.sluice.spark.gpu;
+
+import io.sluice.nativebridge.GpuKernels;
+import io.sluice.nativebridge.NativeCore;
+import io.sluice.nativebridge.NativeException;
+import io.sluice.nativebridge.NativeGpu;
+import io.sluice.spark.conf.GpuSettings;
+import io.sluice.spark.conf.GpuUse;
+import java.io.IOException;
+
+/** Runs in the native core. */
+final class NativeGpuDevice implements GpuDevice {
+  /** System property with the path of {@code libcuda.so.1} (tests). */
+  static final String LIBRARY = "sluice.cuda.library";
+
+  private final long handle;
+
+  private NativeGpuDevice(long handle) {
+    this.handle = handle;
+  }
+
+  /** @param address of the device, as Spark's resource discovery gives it; empty: the only one */
+  static GpuDevice open(GpuSettings settings, String address) throws IOException {
+    String library = System.getProperty(LIBRARY, "");
+    // Before anything is unpacked: most executors with auto have none.
+    NativeException.check(NativeGpu.probe(library, address));
+    try (GpuKernels kernels = GpuKernels.unpack()) {
+      return new NativeGpuDevice(NativeException.check(NativeGpu.open(library, address, kernels.folder(),
+          settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.pinnedLimitBytes(),
+          settings.minBatchBytes(), settings.timeoutMillis())));
+    }
+  }
+
+  @Override
+  public String describe() {
+    return NativeGpu.describe(handle);
+  }
+
+  @Override
+  public int lanes() {
+    return (int) NativeException.check(NativeGpu.lanes(handle));
+  }
+
+  @Override
+  public boolean prefers(long rowBytes) {
+    return NativeGpu.prefers(handle, rowBytes) == 1;
+  }
+
+  @Override
+  public void encodeFor(long writer) {
+    checkOrClosed(NativeGpu.encodeFor(handle, writer));
+  }
+
+  @Override
+  public boolean statistics(long[] values) {
+    return checkOrClosed(NativeGpu.statistics(handle, values));
+  }
+
+  /** It is closed when the executor ends, maybe before its last task: false then. */
+  private static boolean checkOrClosed(int result) {
+    return result != NativeCore.STALE_HANDLE && NativeException.check(result) == 0;
+  }
+
+  @Override
+  public String lost() {
+    String why = NativeGpu.lost(handle);
+    return why == null ? "" : why;
+  }
+
+  @Override
+  public void close() {
+    NativeGpu.close(handle);
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * The GPU of an executor, which encodes batches of map tasks ({@code spark.sluice.gpu}, {@code docs/gpu.md}).
+ *
+ * <pre>
+ *   ExecutorGpu ── thread sluice-gpu-start: GpuDevice.Opener ─► GpuDevice (the native core's)
+ *       ├── writers of map output are told of it, and batches are encoded by it or not: the native core decides
+ *       ├── threads sluice-gpu-N: wait for batches for which no encoder thread was idle
+ *       └── what it did and declined ─► counters; a lost device ─► one warning
+ * </pre>
+ */
+package io.sluice.spark.gpu;

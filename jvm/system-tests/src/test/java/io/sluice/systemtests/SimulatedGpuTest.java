@@ -1,0 +1,133 @@
+package io.sluice.systemtests;
+
+import static org.apache.spark.sql.functions.col;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.sluice.nativebridge.GpuKernels;
+import io.sluice.spark.metrics.Counter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Map output that is encoded by a GPU: by the simulated driver, with the kernels compiled for this machine. {@code
+ * ./sluice test} makes both before these tests.
+ */
+@Tag("once")
+class SimulatedGpuTest {
+  private static final Path SIMULATOR = Path.of(System.getProperty("gpu.simulator", "absent"));
+  /** What names another library than the machine's {@code libcuda.so.1}. */
+  private static final String LIBRARY = "sluice.cuda.library";
+  private static final Duration LIMIT = Duration.ofSeconds(180);
+  /** The partitions of its rows do not depend on samples. */
+  private static final Query HASHED =
+      Query.moving("all types", spark -> Tables.allTypes(spark, 3000, 4), rows -> rows.repartition(7, col("id")));
+  private static final Query SORT =
+      Query.ordered("sort", spark -> Tables.events(spark, 30_000, 4).orderBy(col("k"), col("id").desc()));
+
+  private static Map<String, Fingerprint> expected;
+
+  @BeforeAll
+  static void reference() {
+    assumeTrue(Engine.writesFrames(), "no frames are written");
+    assumeTrue(Files.exists(SIMULATOR.resolve("libcuda.so.1")), "no simulated driver in " + SIMULATOR);
+    System.setProperty(GpuKernels.PROPERTY, SIMULATOR.resolve("kernels").toString());
+    expected = Query.onStock(List.of(HASHED, SORT));
+  }
+
+  @AfterAll
+  static void clear() {
+    System.clearProperty(GpuKernels.PROPERTY);
+    System.clearProperty(LIBRARY);
+  }
+
+  private static SparkApplication.Builder application(String gpu, Path library) {
+    System.setProperty(LIBRARY, library.toString());
+    return SparkApplication.on(Engine.UNDER_TEST).set("spark.sluice.gpu", gpu)
+        .set("spark.sluice.gpu.minBatchBytes", "64k").set("spark.sluice.writer.batchBytes", "1m");
+  }
+
+  /** Runs a query, and returns the bytes of the blocks that it has written. */
+  private static long run(Query query, SparkSession session) {
+    long before = ProcessCounters.here(Counter.WRITE_BLOCK_BYTES);
+    assertEquals(expected.get(query.name()), query.run(session), query.name());
+    return ProcessCounters.here(Counter.WRITE_BLOCK_BYTES) - before;
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void resultsAreThoseOfStockAndBlocksThoseOfTheCpu(boolean encrypted) {
+    String encryption = Boolean.toString(encrypted);
+    long byCpu;
+    try (SparkApplication application = application("off", SIMULATOR.resolve("libcuda.so.1"))
+        .set("spark.io.encryption.enabled", encryption).start()) {
+      byCpu = run(HASHED, application.session());
+      assertEquals(0, ProcessCounters.here(Counter.GPU_BATCHES));
+    }
+    try (SparkApplication application = application("on", SIMULATOR.resolve("libcuda.so.1"))
+        .set("spark.io.encryption.enabled", encryption).start()) {
+      SparkSession session = application.session();
+      Await.until(LIMIT, () -> "no batch was encoded by the GPU", () -> {
+        run(SORT, session);
+        return ProcessCounters.here(Counter.GPU_BATCHES) > 0;
+      });
+      long batches = ProcessCounters.here(Counter.GPU_BATCHES);
+      assertEquals(byCpu, run(HASHED, session));
+      run(SORT, session);
+      assertTrue(ProcessCounters.here(Counter.GPU_BATCHES) > batches);
+      assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 16);
+      for (Counter declined : List.of(Counter.GPU_UNAVAILABLE, Counter.GPU_LOST, Counter.GPU_TOO_LARGE,
+          Counter.GPU_CHECKS_FAILED, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED, Counter.GPU_LOST_BATCHES)) {
+        assertEquals(0, ProcessCounters.here(declined), declined.id());
+      }
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  /** Each executor's device is lost in the middle of its first batches, some launches after the self-test. */
+  @InAll
+  @Test
+  void aLostGpuChangesNoResult() {
+    Path library = SIMULATOR.resolve("libcuda.so.1");
+    try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@150")
+        .set("spark.executor.extraJavaOptions",
+            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
+        .start().awaitExecutors(2)) {
+      Map<String, Map<Counter, Long>> counters = new TreeMap<>();
+      Await.until(LIMIT, () -> "not each lost its device: " + counters, () -> {
+        run(SORT, application.session());
+        counters.putAll(ProcessCounters.byExecutor(application.context()));
+        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_LOST) > 0);
+      });
+      assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
+      counters.forEach((id, one) -> assertTrue(
+          one.get(Counter.GPU_LOST) == 1 && one.get(Counter.GPU_LOST_BATCHES) > 0
+              && one.get(Counter.GPU_UNAVAILABLE) == 0,
+          () -> id + ": " + one));
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  @Test
+  void withoutAGpuTheCpuEncodes() {
+    try (SparkApplication application = application("on", Path.of("/absent/libcuda.so.1")).start()) {
+      run(HASHED, application.session());
+      run(SORT, application.session());
+      Await.until(LIMIT, () -> "nothing was counted", () -> ProcessCounters.here(Counter.GPU_UNAVAILABLE) == 1);
+      assertEquals(0, ProcessCounters.here(Counter.GPU_BATCHES));
+    }
+  }
+}

@@ -1,0 +1,57 @@
+//! What encodes batches in place of the calling thread, such as a GPU. This crate knows none: it asks for frames, and
+//! takes those that are in order.
+
+use std::time::Duration;
+
+use sluice_codec::CodecOptions;
+
+use crate::sort::Page;
+
+/// A whole batch of a map output.
+#[derive(Debug, Clone, Copy)]
+pub struct AcceleratorBatch<'p, 'a> {
+    /// Fields of each row.
+    pub fields: u32,
+    /// Partitions of the map output.
+    pub partitions: u32,
+    /// The pages, in the order in which they were filled. They are only read, and only during the call.
+    pub pages: &'p [Page<'a>],
+    /// How frames are made.
+    pub options: CodecOptions,
+    /// Whether the hashes of rows are asked for.
+    pub hash_rows: bool,
+}
+
+/// One frame of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct AcceleratorFrame<'f> {
+    /// Whose rows it has.
+    pub partition: u32,
+    /// How many.
+    pub rows: u32,
+    /// Header and payload, as the CPU's encoder makes them.
+    pub bytes: &'f [u8],
+    /// XOR and sum of the XXH64 hashes of its rows, with seed 0; zeros if they were not asked for.
+    pub row_hashes: (u64, u64),
+}
+
+/// The batch was not encoded, for the reason given; the caller does it. Frames that were handed over are thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Declined(pub &'static str);
+
+/// Takes the frames of a batch. After an error no more are handed over, and the batch is declined with it.
+pub type TakeFrame<'t> = dyn FnMut(AcceleratorFrame<'_>) -> Result<(), Declined> + 't;
+
+/// Encodes batches in place of the calling thread. Any thread may call anything.
+pub trait Accelerator: Send + Sync {
+    /// Makes the frames of a batch that the CPU's encoder would make, byte for byte, and hands them over in the order
+    /// of their partitions. It returns within a bounded time, and does not judge what is wrong with the pages.
+    ///
+    /// # Errors
+    /// It does not want to, or cannot. The caller's own encoder then encodes the same pages.
+    fn encode(&self, batch: &AcceleratorBatch<'_, '_>, take: &mut TakeFrame<'_>) -> Result<(), Declined>;
+
+    /// Tells how long the calling thread took for a batch of so many bytes of rows, which the accelerator may have
+    /// declined.
+    fn encoded_by_cpu(&self, row_bytes: usize, took: Duration);
+}

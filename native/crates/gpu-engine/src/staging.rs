@@ -1,0 +1,99 @@
+//! Host memory that the device's results are copied to: one buffer, used again and again.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use sluice_cuda::{Context, DeviceAddress, HostRegistration, Stream, Wait};
+use sluice_engine::HeapShare;
+
+use crate::declined::Declined;
+use crate::submit::finish;
+
+const PAGE_BYTES: usize = 4096;
+
+/// A buffer of host memory. The device may still write to it after a wait that did not end, so it is freed only while
+/// the device is not lost, and once its registration has ended; else it is left as it is.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    start: NonNull<u8>,
+    layout: Layout,
+    context: Context,
+    /// None if the driver did not pin it: then copies are slower.
+    registration: Option<HostRegistration>,
+    _share: HeapShare,
+}
+
+// SAFETY: the memory is this value's own, and the pointer leads nowhere else.
+unsafe impl Send for Staging {}
+
+impl Staging {
+    /// A buffer that is not pinned; none if the system has no memory.
+    pub(crate) fn plain(context: &Context, bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.max(PAGE_BYTES), PAGE_BYTES).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let _share = HeapShare::new(layout.size());
+        Some(Self { start, layout, context: context.clone(), registration: None, _share })
+    }
+
+    /// The same, pinned if the driver can.
+    pub(crate) fn pinned(context: &Context, bytes: usize) -> Option<Self> {
+        let mut staging = Self::plain(context, bytes)?;
+        // SAFETY: the memory is allocated, and `drop` frees it only when the registration has ended.
+        staging.registration = unsafe { context.register_host(staging.start, staging.layout.size()) }.ok();
+        Some(staging)
+    }
+
+    /// Whether copies to it need no other buffer of the driver's.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.registration.is_some()
+    }
+
+    /// For how many values it has room.
+    pub(crate) fn room<T>(&self) -> usize {
+        self.layout.size() / size_of::<T>().max(1)
+    }
+
+    /// Copies values from the device, and waits for all work of the stream.
+    ///
+    /// # Safety
+    /// Any bytes are a `T`; the source is allocated and has that many values.
+    pub(crate) unsafe fn get<T: Copy>(
+        &mut self,
+        stream: &Stream,
+        source: u64,
+        count: usize,
+        wait: Wait<'_>,
+    ) -> Result<&[T], Declined> {
+        const { assert!(align_of::<T>() <= PAGE_BYTES) };
+        if count > self.room::<T>() {
+            return Err(Declined::TooLarge("values of a copy"));
+        }
+        if count > 0 {
+            // SAFETY: the buffer has room for so many values, and stays until the copy is done, or for ever; nobody
+            // reads it meanwhile, because no slice of it lives beside `&mut self`. The source is the caller's promise.
+            unsafe { stream.copy_to_host(self.start.as_ptr(), DeviceAddress(source), count * size_of::<T>())? };
+        }
+        finish(stream, wait)?;
+        // SAFETY: `count` values lie at the start, which is aligned to a page: written by the copy that has ended, of
+        // bytes that are values by the caller's promise. The slice borrows `self`, so that no other copy begins.
+        Ok(unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), count) })
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let registration = self.registration.take();
+        if self.context.lost().is_some() {
+            self.context.count_leak(self.layout.size());
+            // It would not end, and be counted twice.
+            std::mem::forget(registration);
+            return;
+        }
+        if registration.is_none_or(HostRegistration::end) {
+            // SAFETY: allocated with this layout; the device is not lost, so that every copy was waited for, and the
+            // driver has let go of it.
+            unsafe { dealloc(self.start.as_ptr(), self.layout) };
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The GPU as the accelerator of map outputs: the same data files as without it, whatever happens to it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_codec::{Codec, CodecOptions, EndMarkKey, FrameKey, Level, OutputId, Sealer};
+use sluice_cuda::{Driver, Wait};
+use sluice_cuda_sim::Simulator;
+use sluice_engine::{Accelerator, AcceleratorBatch, ChecksumAlgorithm, ErrorKind, MapOutputWriter, Page, Sealing};
+use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Use};
+use sluice_mem::Arena;
+use sluice_testkit::{Value, unsafe_row};
+
+use crate::setting::{Setting, module};
+use crate::tables::{FAST, Row, Rows, page, table};
+
+const LZ4: CodecOptions = CodecOptions { codec: Codec::Lz4, level: Level::Fast };
+
+/// Batches of 1 KiB or more, all of them, one at a time.
+fn always() -> GpuOptions<'static> {
+    GpuOptions {
+        used: Use::Always,
+        device: None,
+        kernels: Path::new(""),
+        memory_limit: None,
+        pinned_limit: 0,
+        least_bytes: 1024,
+        timeout: Duration::from_secs(600),
+    }
+}
+
+/// A batch's pages, in memory.
+struct Pages {
+    memory: Vec<(Vec<u8>, usize, usize)>,
+    fields: u32,
+}
+
+impl Pages {
+    fn of(rows: &Rows) -> Self {
+        let page = |rows: &[Row]| (page(rows, 8), rows.iter().map(|row| row.1.len()).sum(), rows.len());
+        Self { memory: rows.rows.chunks(rows.page_rows.max(1)).map(page).collect(), fields: rows.fields }
+    }
+
+    fn pages(&self) -> Vec<Page<'_>> {
+        self.memory.iter().map(|(memory, used, entries)| Page { memory, used: *used, entries: *entries }).collect()
+    }
+}
+
+fn sealing() -> Sealing {
+    let output = OutputId { shuffle: 3, map: 4 };
+    let sealer = Sealer::new(FrameKey::new(output, &[7; 16]).unwrap(), 11);
+    Sealing { sealer, end_marks: EndMarkKey::new(output, &[9; 32]) }
+}
+
+/// Lengths, bytes and the checksum of the rows.
+type Output = (Vec<i64>, Vec<u8>, u64);
+
+fn writer(
+    arena: &Arc<Arena>,
+    partitions: u32,
+    options: CodecOptions,
+    gpu: Option<&Arc<GpuAccelerator>>,
+) -> MapOutputWriter {
+    let writer = MapOutputWriter::new(Arc::clone(arena), partitions, options).unwrap().with_row_checksums();
+    if let Some(gpu) = gpu {
+        writer.accelerate(Arc::clone(gpu) as Arc<dyn Accelerator>);
+    }
+    writer
+}
+
+fn commit(writer: &MapOutputWriter) -> Output {
+    let name = format!("sluice-gpu-output-{}-{:?}", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(name);
+    let done = writer.commit(&path, ChecksumAlgorithm::None).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    (done.lengths, bytes, writer.row_checksum().unwrap())
+}
+
+fn output(batches: &[Rows], options: CodecOptions, gpu: Option<&Arc<GpuAccelerator>>) -> Output {
+    let arena = Arena::host(64 << 20);
+    let writer = writer(&arena, batches[0].partitions, options, gpu);
+    for (i, batch) in batches.iter().enumerate() {
+        let pages = Pages::of(batch);
+        writer.encode(i as i64, pages.fields, &pages.pages()).unwrap();
+    }
+    let output = commit(&writer);
+    drop(writer);
+    assert_eq!(arena.leased_bytes(), 0);
+    output
+}
+
+/// Both ways make the same map output; what the GPU did and declined meanwhile.
+fn check(gpu: &Arc<GpuAccelerator>, batches: &[Rows], options: CodecOptions) -> Counts {
+    let before = gpu.counts();
+    assert!(output(batches, options, Some(gpu)) == output(batches, options, None));
+    let (after, mut difference) = (gpu.counts(), Counts::default());
+    difference.encoded_batches = after.encoded_batches - before.encoded_batches;
+    difference.encoded_bytes = after.encoded_bytes - before.encoded_bytes;
+    difference.frames_by_cpu = after.frames_by_cpu - before.frames_by_cpu;
+    difference.cpu_faster = after.cpu_faster - before.cpu_faster;
+    difference.too_large = after.too_large - before.too_large;
+    difference.checks_failed = after.checks_failed - before.checks_failed;
+    difference.no_memory = after.no_memory - before.no_memory;
+    difference.device_failed = after.device_failed - before.device_failed;
+    difference.device_lost = after.device_lost - before.device_lost;
+    difference
+}
+
+fn bytes(batches: &[Rows]) -> u64 {
+    batches.iter().flat_map(|batch| &batch.rows).map(|row| row.1.len() as u64).sum()
+}
+
+#[test]
+fn map_outputs_are_those_of_the_cpu() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let batches = [table(&[0, 1, 6, 8], 900, 5, 0, 1), table(&[2, 3, 4, 10], 1200, 5, 1, 2)];
+    for options in [FAST, LZ4, CodecOptions { codec: Codec::None, level: Level::Plain }] {
+        let counts = check(&gpu, &batches, options);
+        assert_eq!((counts.encoded_batches, counts.encoded_bytes), (2, bytes(&batches)));
+        assert_eq!(counts.frames_by_cpu > 0, options.codec == Codec::Lz4);
+    }
+    assert!(gpu.counts().encode_nanos > 0 && gpu.prefers(1024) && !gpu.prefers(1023));
+    let small = [table(&[1], 20, 5, 0, 3)];
+    assert_eq!(check(&gpu, &small, FAST), Counts::default(), "less than the least batch is not offered");
+    drop(gpu);
+    setting.finish();
+}
+
+/// More frames than are described at a time, and more bytes than the buffer of an encode has.
+#[test]
+fn large_outputs_come_in_pieces() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let many = [table(&[2], 1500, 100_000, 0, 4)];
+    assert_eq!(check(&gpu, &many, FAST).encoded_batches, 1);
+    let rows = (0..100u32).map(|i| (i % 3, unsafe_row(&[Value::Bytes(noise(i, 60_000))]))).collect();
+    let long = [Rows { fields: 1, partitions: 3, rows, page_rows: 40 }];
+    assert_eq!(check(&gpu, &long, FAST).encoded_batches, 1);
+    drop(gpu);
+    setting.finish();
+}
+
+fn noise(seed: u32, bytes: u64) -> Vec<u8> {
+    (0..bytes).map(|i| sluice_testkit::xorshift(u64::from(seed) << 32 ^ i) as u8).collect()
+}
+
+#[test]
+fn sealed_frames_are_those_of_the_cpu() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let pages = Pages::of(&table(&[0, 6], 700, 4, 0, 6));
+    let sealed = |gpu: Option<&Arc<GpuAccelerator>>| {
+        let writer = writer(&Arena::host(32 << 20), 4, LZ4, gpu).with_sealing(sealing());
+        writer.encode(0, pages.fields, &pages.pages()).unwrap();
+        commit(&writer)
+    };
+    assert!(sealed(Some(&gpu)) == sealed(None));
+    assert_eq!(gpu.counts().encoded_batches, 1);
+    drop(gpu);
+    setting.finish();
+}
+
+#[test]
+fn what_it_declines_the_cpu_encodes() {
+    let Some(setting) = Setting::simulated() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let long = [Rows { fields: 1, partitions: 2, rows: vec![(1, vec![0; 70_000]); 2], page_rows: 9 }];
+    assert_eq!(check(&gpu, &long, FAST), Counts { too_large: 1, ..Counts::default() });
+    let good = [table(&[0, 6], 300, 3, 0, 7)];
+    setting.simulator().configure("fail=cuLaunchKernel@3:1");
+    assert_eq!(check(&gpu, &good, FAST), Counts { device_failed: 1, ..Counts::default() });
+    setting.simulator().configure("fail=cuMemcpyDtoHAsync_v2@2:1");
+    assert_eq!(check(&gpu, &good, FAST), Counts { device_failed: 1, ..Counts::default() }, "in the middle");
+    let mut held = Vec::new();
+    let soon = Wait::at_most(Duration::ZERO);
+    for bytes in [64 << 20, 4 << 20, 256 << 10, 16 << 10] {
+        while let Ok(lease) = setting.stream.lease(bytes, soon) {
+            held.push(lease);
+        }
+    }
+    assert_eq!(check(&gpu, &good, FAST), Counts { no_memory: 1, ..Counts::default() });
+    held.into_iter().for_each(|lease| setting.stream.free(lease));
+    setting.stream.flush();
+    assert_eq!(check(&gpu, &good, FAST).encoded_batches, 1);
+    // The partition of the last row is none: what is wrong is the CPU's to say.
+    let writer = writer(&Arena::host(32 << 20), 2, FAST, Some(&gpu));
+    let wrong = Pages::of(&Rows { fields: 1, partitions: 3, rows: vec![(2, vec![0; 1024]); 2], page_rows: 9 });
+    assert_eq!(writer.encode(0, 1, &wrong.pages()).unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(gpu.counts().checks_failed, 1);
+    drop((gpu, writer));
+    setting.finish();
+}
+
+#[test]
+fn frames_for_which_the_host_has_no_room_are_not_taken() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    let arena = Arena::host(1 << 20);
+    let rows = (0..2000u32).map(|i| (i % 3, unsafe_row(&[Value::Bytes(noise(i, 1000))]))).collect();
+    let pages = Pages::of(&Rows { fields: 1, partitions: 3, rows, page_rows: 700 });
+    let writer = writer(&arena, 3, FAST, Some(&gpu));
+    assert_eq!(writer.encode(0, 1, &pages.pages()).unwrap_err().kind, ErrorKind::NoMemory);
+    assert!(writer.memory_bytes() > 0, "the CPU's encoder keeps what fits");
+    assert_eq!((gpu.counts().not_taken, gpu.counts().encoded_batches), (1, 0));
+    drop((gpu, writer));
+    setting.finish();
+}
+
+/// One encode at a time: a second one, which begins while frames of the first are handed over, is the CPU's.
+#[test]
+fn a_busy_gpu_declines() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&always()).unwrap();
+    assert_eq!(gpu.lanes(), 1);
+    let rows = table(&[0], 200, 2, 0, 9);
+    let pages = Pages::of(&rows);
+    let pages = pages.pages();
+    let batch = AcceleratorBatch { fields: 1, partitions: 2, pages: &pages, options: FAST, hash_rows: false };
+    let mut frames = 0;
+    gpu.encode(&batch, &mut |_| {
+        frames += 1;
+        assert!(!gpu.prefers(1 << 20));
+        assert!(gpu.encode(&batch, &mut |_| Ok(())).is_err());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!((gpu.counts().busy, gpu.counts().encoded_batches), (frames, 1));
+    assert!(frames > 0 && gpu.prefers(1 << 20));
+    drop(gpu);
+    setting.finish();
+}
+
+#[test]
+fn several_threads_encode_at_a_time() {
+    let Some(setting) = Setting::new() else { return };
+    let gpu = setting.accelerator(&GpuOptions { pinned_limit: 8 << 20, ..always() }).unwrap();
+    assert_eq!(gpu.lanes(), 2);
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let gpu = &gpu;
+            scope.spawn(move || {
+                for round in 0..3 {
+                    let batches = [table(&[0, 6, 8], 300, 3, 0, seed * 10 + round)];
+                    assert!(output(&batches, FAST, Some(gpu)) == output(&batches, FAST, None));
+                }
+            });
+        }
+    });
+    let counts = gpu.counts();
+    assert_eq!(counts.encoded_batches + counts.busy, 12, "{counts:?}");
+    assert!(counts.encoded_batches > 0);
+    drop(gpu);
+    setting.finish();
+}
+
+/// The simulated GPU is much slower than the CPU, so that the policy gives it a trial now and then.
+#[test]
+fn a_gpu_that_does_not_pay_is_left_alone() {
+    let Some(setting) = Setting::simulated() else { return };
+    let options = GpuOptions { used: Use::WhenItPays, least_bytes: 16 << 10, ..always() };
+    let gpu = setting.accelerator(&options).unwrap();
+    assert_eq!(gpu.counts(), Counts::default(), "measurements are not counted");
+    assert!(!gpu.prefers(1 << 20));
+    let batches: Vec<Rows> = (0..6).map(|seed| table(&[0, 6, 8], 300, 3, 0, seed)).collect();
+    let counts = check(&gpu, &batches, FAST);
+    assert_eq!(counts.encoded_batches + counts.cpu_faster, 6);
+    assert!(counts.cpu_faster > 0, "{counts:?}");
+    drop(gpu);
+    setting.finish();
+}
+
+#[test]
+fn a_lost_device_is_not_used_again() {
+    for (fault, timeout) in [("lose=cuLaunchKernel@4", 600_000), ("hang=cuLaunchKernel@2", 200)] {
+        let Some(setting) = Setting::simulated() else { return };
+        let options = GpuOptions { timeout: Duration::from_millis(timeout), ..always() };
+        let gpu = setting.accelerator(&options).unwrap();
+        assert_eq!(gpu.lost(), None);
+        setting.simulator().configure(fault);
+        let batches = [table(&[0, 6], 300, 3, 0, 7), table(&[0, 6], 300, 3, 0, 8)];
+        assert_eq!(check(&gpu, &batches, FAST), Counts { device_lost: 2, ..Counts::default() }, "{fault}");
+        assert!(gpu.lost().is_some() && !gpu.prefers(1 << 20), "{fault}");
+    }
+}
+
+/// A call of the driver that does not return holds up its thread; the others do without the GPU from then on.
+#[test]
+fn a_driver_that_does_not_return_is_not_called_again() {
+    let Some(setting) = Setting::simulated() else { return };
+    let options = GpuOptions { timeout: Duration::from_millis(50), pinned_limit: 8 << 20, ..always() };
+    let gpu = setting.accelerator(&options).unwrap();
+    let batches = [table(&[0, 6], 300, 3, 0, 1)];
+    let simulator = setting.simulator();
+    let before = simulator.calls("cuLaunchKernel");
+    simulator.configure("block=cuLaunchKernel@3");
+    std::thread::scope(|scope| {
+        let held_up = scope.spawn(|| output(&batches, FAST, Some(&gpu)));
+        while simulator.calls("cuLaunchKernel") < before + 3 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Longer than four times the timeout.
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(gpu.lost().is_none() && gpu.prefers(1024), "nobody has looked");
+        assert!(output(&batches, FAST, Some(&gpu)) == output(&batches, FAST, None));
+        assert!(gpu.lost().unwrap().contains("the driver does not answer"), "{:?}", gpu.lost());
+        simulator.release();
+        assert!(held_up.join().unwrap() == output(&batches, FAST, None));
+    });
+    assert_eq!(gpu.counts().device_lost, 2);
+}
+
+#[test]
+fn it_is_opened_with_the_kernels_of_a_folder() {
+    let Some(module) = module() else { return };
+    let simulator = Simulator::start("multiprocessors=1");
+    let driver = Driver::open_at(&simulator.path()).unwrap();
+    let folder = std::env::temp_dir().join(format!("sluice-gpu-open-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let options = GpuOptions { kernels: &folder, memory_limit: Some(256 << 20), ..always() };
+    assert_eq!(GpuAccelerator::open(&driver, &options).err(), Some(Declined::NoKernels));
+    std::fs::write(folder.join("sm_90.cubin"), "no kernels\0").unwrap();
+    assert!(matches!(GpuAccelerator::open(&driver, &options).err(), Some(Declined::Device(_))), "no module");
+    std::fs::write(folder.join("sm_90.cubin"), [&Simulator::image(&["read_entries"])[..], b"\0"].concat()).unwrap();
+    assert!(matches!(GpuAccelerator::open(&driver, &options).err(), Some(Declined::Device(_))), "another version's");
+    std::fs::copy(module, folder.join("sm_90.cubin")).unwrap();
+    let other = GpuOptions { device: Some("GPU-of-another-machine"), ..options };
+    assert!(matches!(GpuAccelerator::open(&driver, &other).err(), Some(Declined::Device(_))));
+    let gpu = Arc::new(GpuAccelerator::open(&driver, &options).unwrap());
+    let told = gpu.describe();
+    assert!(told.contains("up to 256 MiB of its memory, 1 batches at a time (1 with pinned buffers)"), "{told}");
+    let defaults = GpuOptions { memory_limit: None, ..options };
+    let by_default = GpuAccelerator::open(&driver, &defaults).unwrap().describe();
+    assert!(by_default.contains("up to 128 MiB"), "{by_default}");
+    assert_eq!(check(&gpu, &[table(&[0, 6], 300, 3, 0, 7)], FAST).encoded_batches, 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+    drop(gpu);
+    let counts = simulator.counts();
+    assert_eq!((counts.allocations, counts.modules, counts.registrations, counts.contexts), (0, 0, 0, 0), "{counts:?}");
+}

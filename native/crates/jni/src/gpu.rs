@@ -1,0 +1,144 @@
+//! `NativeGpu`: a GPU that encodes batches of map outputs.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jni::objects::{JLongArray, JString};
+use jni::sys::{jint, jlong, jstring};
+use sluice_cuda::{CudaError, Driver, ErrorKind};
+use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Use};
+
+use crate::arguments::{Call, number};
+use crate::error::{CallError, Reason};
+use crate::exports::native_methods;
+use crate::handles::HandleTable;
+use crate::writer::WRITERS;
+
+static GPUS: HandleTable<GpuAccelerator> = HandleTable::new();
+
+native_methods! {
+    NativeGpu {
+        probe = probe(library: JString<'_>, device: JString<'_>) -> jint;
+        openWithin = open(
+            library: JString<'_>, device: JString<'_>, kernels: JString<'_>, limits: JLongArray<'_>,
+        ) -> jlong;
+        describe = describe(gpu: jlong) -> jstring;
+        lanes = lanes(gpu: jlong) -> jint;
+        prefers = prefers(gpu: jlong, row_bytes: jlong) -> jint;
+        encodeFor = encode_for(gpu: jlong, writer: jlong) -> jint;
+        lost = lost(gpu: jlong) -> jstring;
+        statisticNames = statistic_names() -> jstring;
+        statistics = statistics(gpu: jlong, values: JLongArray<'_>) -> jint;
+        close = close(gpu: jlong) -> jint;
+    }
+}
+
+/// The library that is named, or the one that `SLUICE_CUDA_LIBRARY` names, or the machine's.
+fn driver(call: &mut Call<'_>, library: &JString<'_>) -> Result<Arc<Driver>, CallError> {
+    let library = call.optional_path(library)?;
+    let opened = library.map_or_else(Driver::open, |library| Driver::open_at(&library));
+    opened.map_err(of_driver)
+}
+
+/// `NotFound` where there is nothing to use, which is no fault.
+fn of_driver(error: CudaError) -> CallError {
+    let nothing = matches!(error.kind(), ErrorKind::NoDriver | ErrorKind::NoDevice);
+    CallError::new(if nothing { Reason::NotFound } else { Reason::Unavailable }, error.to_string())
+}
+
+fn of_declined(why: Declined) -> CallError {
+    match why {
+        Declined::Device(error) => of_driver(error),
+        Declined::CheckFailed(_) => CallError::new(Reason::SelfTest, why.to_string()),
+        _ => CallError::new(Reason::Unavailable, why.to_string()),
+    }
+}
+
+/// Empty text: the only device.
+fn address(call: &mut Call<'_>, device: &JString<'_>) -> Result<Option<String>, CallError> {
+    Ok(Some(call.text(device)?).filter(|device| !device.trim().is_empty()))
+}
+
+fn probe(call: &mut Call<'_>, library: JString<'_>, device: JString<'_>) -> Result<(), CallError> {
+    let (driver, device) = (driver(call, &library)?, address(call, &device)?);
+    driver.select(device.as_deref()).map_err(of_driver)?;
+    Ok(())
+}
+
+fn open(
+    call: &mut Call<'_>,
+    library: JString<'_>,
+    device: JString<'_>,
+    kernels: JString<'_>,
+    limits: JLongArray<'_>,
+) -> Result<i64, CallError> {
+    let [[always, memory_limit, pinned_limit, least_bytes, timeout_millis]] = call.records::<5>(&limits, "a GPU")?[..]
+    else {
+        return Err(CallError::invalid("limits of more than one GPU"));
+    };
+    let (driver, device) = (driver(call, &library)?, address(call, &device)?);
+    let kernels = call.text(&kernels)?;
+    let memory_limit: usize = number(memory_limit, "memory limit")?;
+    let options = GpuOptions {
+        used: if always == 0 { Use::WhenItPays } else { Use::Always },
+        device: device.as_deref(),
+        kernels: Path::new(&kernels),
+        memory_limit: Some(memory_limit).filter(|limit| *limit > 0),
+        pinned_limit: number(pinned_limit, "limit on pinned memory")?,
+        least_bytes: number(least_bytes, "least bytes of a batch")?,
+        timeout: Duration::from_millis(number(timeout_millis, "timeout")?),
+    };
+    Ok(GPUS.insert(GpuAccelerator::open(&driver, &options).map_err(of_declined)?))
+}
+
+fn describe(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
+    Ok(GPUS.get(gpu)?.describe())
+}
+
+fn lanes(_: &mut Call<'_>, gpu: i64) -> Result<i32, CallError> {
+    Ok(GPUS.get(gpu)?.lanes() as i32)
+}
+
+fn prefers(_: &mut Call<'_>, gpu: i64, row_bytes: i64) -> Result<i32, CallError> {
+    Ok(GPUS.get(gpu)?.prefers(number(row_bytes, "bytes of a batch")?).into())
+}
+
+fn encode_for(_: &mut Call<'_>, gpu: i64, writer: i64) -> Result<(), CallError> {
+    WRITERS.get(writer)?.accelerate(GPUS.get(gpu)?);
+    Ok(())
+}
+
+/// Why the device was lost; empty while it is not.
+fn lost(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
+    Ok(GPUS.get(gpu)?.lost().unwrap_or_default())
+}
+
+/// The names of what `statistics` gives, in its order.
+fn statistic_names(_: &mut Call<'_>) -> Result<String, CallError> {
+    Ok(Counts::NAMES.join(","))
+}
+
+fn statistics(call: &mut Call<'_>, gpu: i64, values: JLongArray<'_>) -> Result<(), CallError> {
+    let longs = GPUS.get(gpu)?.counts().to_array().map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+    call.fill(&values, &longs)
+}
+
+fn close(_: &mut Call<'_>, gpu: i64) -> Result<(), CallError> {
+    GPUS.remove(gpu).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_told_apart_from_what_cannot_be_used() {
+        let absent = Driver::open_at(Path::new("/absent/libcuda.so.1")).map_err(of_driver);
+        assert_eq!(absent.err().map(|e| e.reason), Some(Reason::NotFound));
+        let reason = |why| of_declined(why).reason;
+        assert_eq!(reason(Declined::NoKernels), Reason::Unavailable);
+        assert_eq!(reason(Declined::NotTaken("no buffer")), Reason::Unavailable);
+        assert_eq!(reason(Declined::CheckFailed("other frames")), Reason::SelfTest);
+    }
+}
