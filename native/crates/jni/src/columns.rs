@@ -32,6 +32,8 @@ native_methods! {
         arrayBytes = array_bytes() -> jint;
         schemaBytes = schema_bytes() -> jint;
         releaseStructs = release_structs(arrays: jlong, schemas: jlong, columns: jint) -> jint;
+        callersArrayRelease = callers_array_release() -> jlong;
+        callersSchemaRelease = callers_schema_release() -> jlong;
         batchOpen = batch_open(
             arrays: jlong, schemas: jlong, columns: jint, rows: jint, types: JString<'_>,
             partitioning: JLongArray<'_>,
@@ -117,6 +119,34 @@ fn release_structs(_: &mut Call<'_>, arrays: i64, schemas: i64, columns: i32) ->
     let structs = Structs::at(arrays, schemas, number(columns, "number of columns")?)?;
     drop(structs.take());
     Ok(0)
+}
+
+fn callers_array_release(_: &mut Call<'_>) -> Result<i64, CallError> {
+    let callback: unsafe extern "C" fn(*mut ArrowArray) = release_callers_array;
+    Ok(callback as usize as i64)
+}
+
+fn callers_schema_release(_: &mut Call<'_>) -> Result<i64, CallError> {
+    let callback: unsafe extern "C" fn(*mut ArrowSchema) = release_callers_schema;
+    Ok(callback as usize as i64)
+}
+
+/// The callback of an array whose buffers its producer frees itself, after the batch has been closed.
+///
+/// # Safety
+/// `array` is valid for reads and writes.
+unsafe extern "C" fn release_callers_array(array: *mut ArrowArray) {
+    // SAFETY: valid, as the caller promises.
+    unsafe { (*array).release = None };
+}
+
+/// The same for a schema.
+///
+/// # Safety
+/// `schema` is valid for reads and writes.
+unsafe extern "C" fn release_callers_schema(schema: *mut ArrowSchema) {
+    // SAFETY: valid, as the caller promises.
+    unsafe { (*schema).release = None };
 }
 
 fn formats(types: &str) -> Result<Formats, CallError> {
@@ -344,6 +374,16 @@ mod tests {
         // Spark's counter goes on at -2^31, whose modulus by 3 is 1.
         assert_eq!(ids.expect("a batch"), [1, 2]);
         assert_eq!(releases, [(0, 2), (2, 2)]);
+    }
+
+    #[test]
+    fn structs_of_the_callers_own_buffers_count_as_released_and_the_buffers_stay() {
+        let (ids, releases) = open_columns("l\nl", &[SINGLE, 1], |arrays, schemas| {
+            arrays.iter_mut().for_each(|array| array.release = Some(release_callers_array));
+            schemas.iter_mut().for_each(|schema| schema.release = Some(release_callers_schema));
+        });
+        assert_eq!(ids.expect("a batch"), [0, 0]);
+        assert_eq!(releases, [(0, 0); 2]);
     }
 
     #[test]

@@ -43,6 +43,15 @@ public final class NativeColumns {
   public static native int releaseStructs(long arrays, long schemas, int columns);
 
   /**
+   * The address of a release callback for arrays whose buffers the caller frees itself, after {@link #batchClose}: it
+   * only marks the array as released.
+   */
+  public static native long callersArrayRelease();
+
+  /** The same for schemas whose strings are the caller's. */
+  public static native long callersSchemaRelease();
+
+  /**
    * Takes over a batch, checks it, and finds the partition of each row. Until {@link #batchClose} its buffers must not
    * be written to.
    *

@@ -6,6 +6,7 @@
  * <pre>
  *   policy      is this shuffle Sluice's, and if not, why
  *   exchange    SQL rows of a map task → their partitions
+ *   columnar    batches of columns of a map task → rows in pages, without Spark's rows
  *   write       rows of a map task → pages → encoded frames → Spark's files
  *   record      records of an RDD → rows, and back
  *   codec       rows → encoded frames, and back, in Java where the native library cannot be loaded

@@ -26,7 +26,8 @@ class PackageLayersTest {
   private static final List<String> LAYERS =
       List.of("metrics", "conf", "concurrent", "versions", "events", "migration", "compat", "cleanup", "seal", "codec",
           "memory",
-          "record", "store", "transport", "fetch", "decode", "gpu", "executor", "order", "sql", "exchange", "policy",
+          "record", "store", "transport", "fetch", "decode", "gpu", "executor", "order", "sql", "columnar", "exchange",
+          "policy",
           "comet",
           "write", "read", "ui");
   private static JavaClasses classes;

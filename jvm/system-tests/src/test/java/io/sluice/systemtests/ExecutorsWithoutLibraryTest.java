@@ -37,6 +37,9 @@ class ExecutorsWithoutLibraryTest {
   private static final long ROWS = 30_000;
   private static final List<Query> QUERIES = List.of(
       Query.moving("all types", spark -> Tables.allTypes(spark, 3000, 6), rows -> rows.repartition(7, col("id"))),
+      // Its rows lie in batches of columns, which only an executor with the library takes as they are.
+      Query.moving("cached columns", spark -> Tables.events(spark, ROWS, 6).select("id", "k", "d", "x").cache(),
+          rows -> rows.repartition(7, col("k"))),
       Query.of("join", spark -> Tables.events(spark, ROWS, 6).as("l").hint("merge")
           .join(Tables.events(spark, ROWS, 5).as("r").hint("merge"), "id").groupBy("l.k").count()),
       Query.ordered("sort", spark -> Tables.events(spark, ROWS, 6).orderBy(col("k"), col("id").desc())));

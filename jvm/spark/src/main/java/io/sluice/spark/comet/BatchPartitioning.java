@@ -2,6 +2,7 @@ package io.sluice.spark.comet;
 
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.columnar.BatchPartitions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToIntFunction;
@@ -23,19 +24,35 @@ import scala.collection.Seq;
  * How the batches of one of Comet's exchanges are divided: natively where the keys are columns that are hashed, else
  * row by row, by Spark's own expressions. One task.
  */
-final class BatchPartitioning {
+final class BatchPartitioning implements BatchPartitions {
   private static final String COLUMNS = "org.apache.spark.sql.catalyst.expressions.package$AttributeSeq";
 
   private final CometDependency exchange;
   private final Partitioner partitioner;
+  private final long[] numbers;
+  /** Made for the first row that Spark's code makes. */
+  private ToIntFunction<UnsafeRow> function;
 
   BatchPartitioning(CometDependency exchange) {
     this.exchange = exchange;
     this.partitioner = exchange.dependency().partitioner();
+    this.numbers = findNumbers();
   }
 
-  /** As {@link NativeColumns#batchOpen} takes it; null where only Spark's expressions know the partitions. */
-  long[] numbers() {
+  @Override
+  public long[] numbers() {
+    return numbers;
+  }
+
+  @Override
+  public int partition(UnsafeRow row) {
+    if (function == null) {
+      function = function();
+    }
+    return function.applyAsInt(row);
+  }
+
+  private long[] findNumbers() {
     Partitioning partitioning = exchange.partitioning();
     if (partitioner.numPartitions() == 1 && !(partitioning instanceof RangePartitioning)) {
       return new long[] {NativeColumns.SINGLE, 1};
@@ -65,8 +82,7 @@ final class BatchPartitioning {
     return -1;
   }
 
-  /** The partition of a row, as Spark's exchange finds it. */
-  ToIntFunction<UnsafeRow> function() {
+  private ToIntFunction<UnsafeRow> function() {
     Partitioning partitioning = exchange.partitioning();
     if (partitioning instanceof HashPartitioning hash) {
       UnsafeProjection id = UnsafeProjection.create(bind(hash.partitionIdExpression()));

@@ -1,6 +1,7 @@
 package io.sluice.spark.comet;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.columnar.BatchTypes;
 import io.sluice.spark.decode.FrameGroup;
 import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.fetch.FetchFailures;

@@ -1,6 +1,8 @@
 package io.sluice.spark.comet;
 
 import io.sluice.spark.SluiceException;
+import io.sluice.spark.columnar.ArrowStructs;
+import io.sluice.spark.columnar.BatchExport;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -13,7 +15,7 @@ import scala.Option;
  * Comet's own code that passes its vectors through Arrow's C Data Interface ({@code NativeUtil}), which shades Arrow.
  * For one task; one thread at a time.
  */
-final class CometVectors implements AutoCloseable {
+final class CometVectors implements BatchExport {
   private static final String CLASS = "org.apache.comet.vector.NativeUtil";
   private static final String VECTOR = "org.apache.comet.vector.CometVector";
   private static final String WITH_SELECTION = "org.apache.comet.vector.CometSelectionVector";
@@ -42,8 +44,24 @@ final class CometVectors implements AutoCloseable {
     }
   }
 
+  @Override
+  public boolean export(ColumnarBatch batch, ArrowStructs structs) {
+    if (!canExport(batch)) {
+      return false;
+    }
+    try {
+      int rows = (int) exportBatch.invoke(nativeUtil, structs.arrays(), structs.schemas(), batch);
+      // More when some of them are deleted.
+      return rows == batch.numRows();
+    } catch (RuntimeException | Error e) {
+      throw e;
+    } catch (Throwable e) {
+      throw new SluiceException("Comet could not export a batch of " + batch.numCols() + " columns", e);
+    }
+  }
+
   /** Whether all columns are Comet's vectors, each with all of its values. */
-  boolean canExport(ColumnarBatch batch) {
+  private boolean canExport(ColumnarBatch batch) {
     for (int i = 0; i < batch.numCols(); i++) {
       ColumnVector column = batch.column(i);
       if (!vector.isInstance(column) || column.getClass().getName().equals(WITH_SELECTION)) {
@@ -51,21 +69,6 @@ final class CometVectors implements AutoCloseable {
       }
     }
     return true;
-  }
-
-  /**
-   * Writes the structs of a batch's columns; what was written before a failure stays.
-   *
-   * @return how many rows the columns have, which may be more than the batch's, of which some are deleted then
-   */
-  int export(ColumnarBatch batch, long[] arrays, long[] schemas) {
-    try {
-      return (int) exportBatch.invoke(nativeUtil, arrays, schemas, batch);
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new SluiceException("Comet could not export a batch of " + batch.numCols() + " columns", e);
-    }
   }
 
   /** The batch of structs, which are moved: those in memory count as released then. */

@@ -2,6 +2,8 @@ package io.sluice.spark.comet;
 
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.nativebridge.NativeException;
+import io.sluice.spark.columnar.ArrowStructs;
+import io.sluice.spark.columnar.BatchTypes;
 import io.sluice.spark.decode.FrameGroup;
 import io.sluice.spark.decode.ReadMemory;
 import java.io.IOException;

@@ -59,6 +59,7 @@ public record Settings(
     // Only checked here: sessions ask for their values.
     value(conf, SluiceSettings.SQL_SORT);
     value(conf, SluiceSettings.COMET);
+    value(conf, SluiceSettings.COLUMNAR);
     Mode mode = value(conf, SluiceSettings.MODE);
     Codec codec = axis(conf, SluiceSettings.CODEC, mode.codec());
     Cores cores = Cores.of(conf, process);

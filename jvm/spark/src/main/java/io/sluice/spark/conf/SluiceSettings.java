@@ -45,6 +45,14 @@ public final class SluiceSettings {
           + "spark.plugins with Comet's plugin in it, and has no effect with spark.sluice.enabled=false or "
           + "spark.sluice.sql.exchange=false.");
 
+  public static final Setting<Boolean> COLUMNAR = Setting.flag("spark.sluice.columnar", true, true,
+      "Whether the rows of an exchange that lie in batches of columns are written from them, without being made "
+          + "rows before: where a vectorised scan, a cached table or another columnar operator is directly below an "
+          + "exchange that hashes columns or has one partition, and all columns have atomic types. With false, "
+          + "Spark makes rows of them first. The written bytes are the same. A session can change it at run "
+          + "time for the plans that it makes from then on. It needs spark.plugins, and has no effect with "
+          + "spark.sluice.enabled=false or spark.sluice.sql.exchange=false.");
+
   public static final Setting<SqlCleanup> SQL_CLEANUP = Setting.choice(
       "spark.sluice.sql.cleanup", SqlCleanup.class, SqlCleanup.OFF, Locale.ROOT, true,
       "Which shuffles of a SQL execution are removed when it ends: files, memory and what other executors find them "
@@ -267,7 +275,7 @@ public final class SluiceSettings {
       new SettingsGroup("What Sluice does",
           "To switch Sluice or a part of it off: for one session, to compare, or to find out which part a problem "
               + "comes from.",
-          List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, COMET,
+          List.of(ENABLED, RECORDS_ENABLED, RECORDS_GUESS_ORDER, SQL_SORT, SQL_EXCHANGE, COLUMNAR, COMET,
               SQL_CLEANUP)),
       new SettingsGroup("Where map output is kept, and how blocks travel",
           "The mode is all that most applications need: it chooses the store and the transport, each of which can also "

@@ -55,6 +55,31 @@ public interface ReadMemory {
     };
   }
 
+  /**
+   * The same account for what the task can do without: {@link #tryTake} gives no more than a quarter of what one task
+   * may have, spills nothing for it, and leaves alone what other tasks are entitled to.
+   */
+  static ReadMemory sparing(TaskMemory memory) {
+    ReadMemory all = of(memory);
+    return new ReadMemory() {
+      @Override
+      public Piece take(long bytes, String what) {
+        return all.take(bytes, what);
+      }
+
+      @Override
+      public Piece tryTake(long bytes) {
+        Lease lease = memory.tryLeaseResident(bytes, memory.mostBytes() / 4);
+        return lease == null ? null : piece(memory, lease);
+      }
+
+      @Override
+      public void failIfNeverGranted(long bytes, String what) {
+        all.failIfNeverGranted(bytes, what);
+      }
+    };
+  }
+
   private static Piece piece(TaskMemory memory, Lease lease) {
     return new Piece() {
       @Override

@@ -77,7 +77,7 @@ public final class ExchangeInput extends RDD<InternalRow> {
   public Iterator<InternalRow> compute(Partition split, TaskContext context) {
     Iterator<InternalRow> rows = parent().iterator(split, context);
     PartitionFinder finder = partitioning.newFinder();
-    return new ExchangeRows(sorted ? sort(rows) : rows, finder);
+    return new ExchangeRows(sorted ? sort(rows) : rows, finder, partitioning.batches());
   }
 
   private Iterator<? extends InternalRow> sort(Iterator<InternalRow> rows) {

@@ -12,10 +12,14 @@ import scala.collection.Iterator;
 final class ExchangeRows extends AbstractIterator<InternalRow> {
   private final Iterator<? extends InternalRow> rows;
   private final PartitionFinder finder;
+  /** Null where batches cannot be taken. */
+  private final BatchDivision division;
 
-  ExchangeRows(Iterator<? extends InternalRow> rows, PartitionFinder finder) {
+  /** @param division how batches are divided where the rows are {@link BatchedRows}; null where they cannot be */
+  ExchangeRows(Iterator<? extends InternalRow> rows, PartitionFinder finder, BatchDivision division) {
     this.rows = rows;
     this.finder = finder;
+    this.division = division;
   }
 
   @Override
@@ -31,6 +35,6 @@ final class ExchangeRows extends AbstractIterator<InternalRow> {
   /** The result's elements are those of any iterator's {@code map}: the function's results. */
   @Override
   public <T> Iterator<T> map(Function1<InternalRow, T> function) {
-    return new PartitionedRows<>(rows, function, finder);
+    return new PartitionedRows<>(rows, function, finder, division);
   }
 }

@@ -79,6 +79,16 @@ public final class HashColumn implements Serializable {
         || type == PhysicalType.LONG;
   }
 
+  /** The column's place in the row. */
+  int ordinal() {
+    return ordinal;
+  }
+
+  /** Whether its values are hashed by their own type, and are no structs: as the native core hashes a column. */
+  boolean isPlain() {
+    return structFields == null && !asLong;
+  }
+
   /**
    * The hash of the row's value, begun with that of the columns before; null has none.
    *

@@ -1,10 +1,12 @@
 package io.sluice.spark.exchange;
 
+import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import io.sluice.spark.metrics.ExchangeMetrics;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
@@ -19,7 +21,9 @@ import scala.collection.Iterator;
  * know the partition, and for the first rows, for which both must agree, unless the finder evaluates Spark's own
  * expression. From the first disagreement on only the function is asked.
  *
- * <p>One thread. Either it is used as an iterator or by {@code advance}, not both.
+ * <p>Where the rows lie in batches of columns, the writer may take those instead ({@link #takeBatches}).
+ *
+ * <p>One thread. Either it is used as an iterator, or by {@code advance}, or its batches are taken, never two of them.
  */
 public final class PartitionedRows<T> extends AbstractIterator<T> {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionedRows.class);
@@ -29,6 +33,10 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
   private final Function1<InternalRow, T> function;
   /** So many rows are given to the function too. */
   private final int comparedRows;
+  /** Null where batches cannot be taken. */
+  private final BatchDivision division;
+  /** Null unless they were taken. */
+  private PartitionedBatches batches;
   /** Null when only the function is asked. */
   private PartitionFinder finder;
   private UnsafeRow row;
@@ -37,7 +45,9 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
   private long asked;
   private int refuted;
 
-  PartitionedRows(Iterator<? extends InternalRow> rows, Function1<InternalRow, T> function, PartitionFinder finder) {
+  PartitionedRows(Iterator<? extends InternalRow> rows, Function1<InternalRow, T> function, PartitionFinder finder,
+      BatchDivision division) {
+    this.division = division;
     this.rows = rows;
     this.function = function;
     this.finder = finder;
@@ -52,6 +62,22 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
   @Override
   public T next() {
     return function.apply(rows.next());
+  }
+
+  /**
+   * The batches of columns that the rows lie in, which the caller closes; no rows are given any more. Null where there
+   * are none, or a row was asked for before.
+   *
+   * @param memory for what is copied
+   */
+  public PartitionedBatches takeBatches(ReadMemory memory) {
+    Iterator<ColumnarBatch> taken =
+        division != null && rows instanceof BatchedRows ? ((BatchedRows) rows).takeBatches() : null;
+    if (taken == null) {
+      return null;
+    }
+    batches = new PartitionedBatches(taken, division, function, memory);
+    return batches;
   }
 
   /** Goes to the next row; false when there is none. */
@@ -113,6 +139,12 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
    * @param exchange the metrics of the exchange's node, to which it is added too; null for none
    */
   public void count(Counters counters, ExchangeMetrics exchange) {
+    if (batches != null) {
+      asked = Math.min(batches.asked(), batches.taken());
+      found = batches.taken() - asked;
+      refuted = batches.refuted() ? 1 : 0;
+      counters.add(Counter.WRITE_ROWS_OF_BATCHES, batches.copied());
+    }
     counters.add(Counter.WRITE_PARTITIONS_FOUND, found);
     counters.add(Counter.WRITE_PARTITIONS_ASKED, asked);
     counters.add(Counter.WRITE_PARTITIONS_REFUTED, refuted);

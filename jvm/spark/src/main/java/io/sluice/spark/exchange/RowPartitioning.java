@@ -1,11 +1,15 @@
 package io.sluice.spark.exchange;
 
+import io.sluice.nativebridge.NativeColumns;
 import io.sluice.spark.sql.KeyRows;
 import io.sluice.spark.sql.RowOrder;
 import java.io.Serializable;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.LongStream;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.types.StructType;
 
 /** How an exchange divides its rows into partitions. Made on the driver, sent with the plan. Immutable; any thread. */
 public abstract class RowPartitioning implements Serializable {
@@ -24,7 +28,19 @@ public abstract class RowPartitioning implements Serializable {
       PartitionFinder newFinder() {
         return new HashFinder(all, fields, partitions);
       }
+
+      @Override
+      long[] numbers() {
+        return hashNumbers(columns, partitions);
+      }
     };
+  }
+
+  private static long[] hashNumbers(List<HashColumn> columns, int partitions) {
+    return columns.stream().allMatch(HashColumn::isPlain)
+        ? LongStream.concat(LongStream.of(NativeColumns.HASH, partitions),
+            columns.stream().mapToLong(HashColumn::ordinal)).toArray()
+        : null;
   }
 
   /**
@@ -51,6 +67,11 @@ public abstract class RowPartitioning implements Serializable {
       @Override
       PartitionFinder newFinder() {
         return new SingleFinder();
+      }
+
+      @Override
+      long[] numbers() {
+        return new long[] {NativeColumns.SINGLE, 1};
       }
     };
   }
@@ -86,7 +107,54 @@ public abstract class RowPartitioning implements Serializable {
     };
   }
 
+  /**
+   * The same for rows that lie in batches of columns, which a writer of Sluice's may then take as they are; this object
+   * itself where the native core has no columns for a type, or cannot divide them.
+   */
+  public RowPartitioning ofBatches(StructType rows) {
+    long[] numbers = numbers();
+    Optional<BatchDivision> division = numbers == null ? Optional.empty() : BatchDivision.of(rows, numbers);
+    return division.<RowPartitioning>map(found -> new OfBatches(this, found)).orElse(this);
+  }
+
+  private static final class OfBatches extends RowPartitioning {
+    private static final long serialVersionUID = 1;
+
+    private final RowPartitioning rows;
+    private final BatchDivision batches;
+
+    OfBatches(RowPartitioning rows, BatchDivision batches) {
+      this.rows = rows;
+      this.batches = batches;
+    }
+
+    @Override
+    PartitionFinder newFinder() {
+      return rows.newFinder();
+    }
+
+    @Override
+    BatchDivision batches() {
+      return batches;
+    }
+  }
+
+  /** Whether a writer may take batches of columns: {@link #ofBatches} found a way. */
+  public boolean takesBatches() {
+    return batches() != null;
+  }
+
   abstract PartitionFinder newFinder();
+
+  /** As {@link NativeColumns#batchOpen} takes it; null where the native core cannot divide rows so. */
+  long[] numbers() {
+    return null;
+  }
+
+  /** Null where rows do not come in batches of columns, or must be made rows. */
+  BatchDivision batches() {
+    return null;
+  }
 
   /** The order that Spark brings a task's rows into before it divides them; null if it leaves them as they come. */
   RowOrder sortedBy() {

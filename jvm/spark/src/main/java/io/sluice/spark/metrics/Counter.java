@@ -43,6 +43,9 @@ public enum Counter {
           + "too narrow for Sluice to pay"),
   WRITE_PARTITIONS_REFUTED("write.partitionsRefuted", Unit.COUNT,
       "tasks in which Spark's function disagreed, and then found all partitions; logged as a warning"),
+  WRITE_ROWS_OF_BATCHES("write.rowsOfBatches", Unit.COUNT,
+      "rows of SQL exchanges that were taken from batches of columns (spark.sluice.columnar), Comet's exchanges not "
+          + "counted"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
   WRITE_STOCK_BYTES("write.stockBytes", Unit.BYTES,

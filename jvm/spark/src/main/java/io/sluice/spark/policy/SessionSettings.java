@@ -35,6 +35,11 @@ public final class SessionSettings {
     return enabledWith(SluiceSettings.SQL_EXCHANGE);
   }
 
+  /** Whether the session that is making a plan on this thread wants batches of columns to be written as they are. */
+  public static boolean takesBatches() {
+    return enabledWith(SluiceSettings.COLUMNAR);
+  }
+
   /** Whether the session whose query is planned on this thread wants Comet's exchanges to be Sluice's. */
   public static boolean comet() {
     return enabledWith(SluiceSettings.COMET);

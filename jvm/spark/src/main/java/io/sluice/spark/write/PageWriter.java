@@ -1,7 +1,7 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
-import io.sluice.spark.comet.OpenBatch;
+import io.sluice.spark.columnar.OpenBatch;
 import org.apache.spark.unsafe.Platform;
 
 /**

@@ -2,14 +2,16 @@ package io.sluice.spark.write;
 
 import io.sluice.nativebridge.Lease;
 import io.sluice.spark.SluiceException;
-import io.sluice.spark.comet.BatchToRows;
+import io.sluice.spark.columnar.BatchToRows;
+import io.sluice.spark.columnar.OpenBatch;
+import io.sluice.spark.comet.CometBatches;
 import io.sluice.spark.comet.CometDependency;
-import io.sluice.spark.comet.OpenBatch;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.RowSerializer;
 import io.sluice.spark.conf.Settings;
 import io.sluice.spark.conf.WriterSettings;
 import io.sluice.spark.decode.ReadMemory;
+import io.sluice.spark.exchange.PartitionedBatches;
 import io.sluice.spark.exchange.PartitionedRows;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportedBytes;
@@ -168,29 +170,41 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
   /** The partitions are the exchange's, whose partitioner passes them on. */
   private void writeRows(PartitionedRows<?> rows) throws IOException {
-    while (rows.advance()) {
-      append(rows.partition(), rows.row());
+    try (PartitionedBatches batches = nativeCore ? rows.takeBatches(ReadMemory.sparing(memory)) : null) {
+      if (batches == null) {
+        while (rows.advance()) {
+          append(rows.partition(), rows.row());
+        }
+      } else {
+        BatchToRows.Sink sink = new BatchSink();
+        while (batches.writeNext(sink)) {
+          // The batch's rows are in pages now.
+        }
+      }
     }
     rows.count(counters, exchange);
   }
 
   private void writeBatches(CometDependency comets, scala.collection.Iterator<Product2<K, V>> records)
       throws IOException {
-    BatchToRows.Sink sink = new BatchToRows.Sink() {
-      @Override
-      public void append(int partition, UnsafeRow row) throws IOException {
-        SluiceShuffleWriter.this.append(partition, row);
-      }
-
-      @Override
-      public void append(OpenBatch rows) throws IOException {
-        SluiceShuffleWriter.this.append(rows);
-      }
-    };
-    try (BatchToRows rows = new BatchToRows(comets, nativeCore, ReadMemory.of(memory))) {
+    try (CometBatches batches = new CometBatches(comets, nativeCore, ReadMemory.of(memory))) {
+      BatchToRows.Sink sink = new BatchSink();
       while (records.hasNext()) {
-        rows.write((ColumnarBatch) records.next()._2(), sink);
+        batches.write((ColumnarBatch) records.next()._2(), sink);
       }
+    }
+  }
+
+  /** Takes the rows of batches. */
+  private final class BatchSink implements BatchToRows.Sink {
+    @Override
+    public void append(int partition, UnsafeRow row) throws IOException {
+      SluiceShuffleWriter.this.append(partition, row);
+    }
+
+    @Override
+    public void append(OpenBatch rows) throws IOException {
+      SluiceShuffleWriter.this.append(rows);
     }
   }
 

@@ -21,7 +21,7 @@ public final class TestMemory implements ReadMemory, AutoCloseable {
   private int waits;
 
   /** Makes {@link #tryTake} refuse from now on. */
-  synchronized void refuse(boolean refuses) {
+  public synchronized void refuse(boolean refuses) {
     this.refuses = refuses;
   }
 

@@ -12,7 +12,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Puts [[SluicePartitionsExec]] below Spark's `ShuffleExchangeExec` where Sluice can find the partitions of its rows:
- * by a hash, by ranges, round robin, all in one. Exchanges of other extensions stay as they are.
+ * by a hash, by ranges, round robin, all in one. Where the rows are made of batches of columns, it says whether the
+ * writer can take the batches. Exchanges of other extensions stay as they are.
  */
 final class FindPartitions extends PlanRule {
   /** How the rows are divided, or why only Spark's function can tell: completes "because …". */
@@ -32,12 +33,21 @@ final class FindPartitions extends PlanRule {
     case aggregate: BaseAggregateExec if aggregate.groupingExpressions.isEmpty => exchange
     case child => partitioning(exchange.outputPartitioning, child.output) match {
       case Right(found) =>
-        exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, found).withTagsOf(exchange)))
+        val taken = ofBatches(found, child)
+        exchange.withNewChildren(Seq(new SluicePartitionsExec(child.output, child, taken).withTagsOf(exchange)))
       case Left(reason) =>
         leave(_.countExchangeLeft(_), "Spark's function finds the partitions of an exchange's rows", reason)
         exchange
     }
   }
+
+  /** Where the child makes rows of batches, or gives both, the writer may take the batches instead. */
+  private def ofBatches(found: RowPartitioning, child: SparkPlan): RowPartitioning =
+    SluicePartitionsExec.batches(child) match {
+      case Some(batches) if SessionSettings.takesBatches() && !FindPartitions.isComets(batches) =>
+        found.ofBatches(child.schema)
+      case _ => found
+    }
 
   private def partitioning(spark: Partitioning, columns: Seq[Attribute]): Found = spark match {
     case SinglePartition | RoundRobinPartitioning(1) => Right(RowPartitioning.single())
@@ -103,6 +113,9 @@ object FindPartitions {
   private val PassThrough = "org.apache.spark.sql.catalyst.plans.physical.ShufflePartitionIdPassThrough"
 
   private val Subquery = "a key has a subquery"
+
+  /** Comet's vectors have a way of their own to Sluice; without it their rows are Comet's to make. */
+  private def isComets(plan: SparkPlan): Boolean = plan.getClass.getName.startsWith("org.apache.spark.sql.comet.")
 
   private def partitionIdExpression(passThrough: Partitioning): Expression =
     passThrough.getClass.getMethod("partitionIdExpression").invoke(passThrough).asInstanceOf[Expression]

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 
 /**
  * Runs Sluice's rules at the point at which Spark lets extensions change how rows become columns: after all rules that
- * decide by sorts and exchanges, and before the generation of code. It has nothing to do with columns.
+ * decide by sorts and exchanges, when it is decided which nodes are columnar, and before the generation of code.
  */
 final class SluiceColumnarRule extends ColumnarRule {
   override def postColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {

@@ -6,13 +6,14 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
+import org.apache.spark.sql.execution.{ColumnarToRowExec, ProjectExec, SparkPlan, WholeStageCodegenExec}
 
 /**
  * The input of an exchange, whose rows are the child's; Sluice's shuffle writer asks it for their partitions. Shown as
  * `SluicePartitions`. It is a projection that changes nothing, and equals its child in canonical form, so that
- * exchanges are reused as without it. Its metrics are what Sluice did for the exchange, in the tasks that wrote and
- * read the shuffle.
+ * exchanges are reused as without it. Where the child makes rows of batches of columns, or gives both, the writer may
+ * take the batches instead: the child stays in the plan, but its rows are not computed then. Its metrics are what
+ * Sluice did for the exchange, in the tasks that wrote and read the shuffle.
  *
  * @param columns the child's output. `ProjectExec`'s parameters come first, because Spark copies nodes through the
  *                constructor
@@ -56,5 +57,35 @@ class SluicePartitionsExec(columns: Seq[NamedExpression], input: SparkPlan, part
   override protected def withNewChildInternal(newChild: SparkPlan): ProjectExec =
     new SluicePartitionsExec(projectList, newChild, partitioning)
 
-  override protected def doExecute(): RDD[InternalRow] = new ExchangeInput(child.execute(), partitioning, exchange)
+  override protected def doExecute(): RDD[InternalRow] = {
+    val rows = child.execute()
+    val input = if (partitioning.takesBatches) {
+      SluicePartitionsExec.batches(child).map(below => rowsOrBatches(rows, below)).getOrElse(rows)
+    } else {
+      rows
+    }
+    new ExchangeInput(input, partitioning, exchange)
+  }
+
+  private def rowsOrBatches(rows: RDD[InternalRow], below: SparkPlan): RDD[InternalRow] =
+    new RowsOrBatches(rows, below.executeColumnar(), counts("numOutputRows"), counts("numInputBatches"))
+
+  /** A metric of the node that makes rows of batches; null where there is no such node. */
+  private def counts(metric: String): SQLMetric =
+    SluicePartitionsExec.transition(child).map(_.longMetric(metric)).orNull
+}
+
+private[plan] object SluicePartitionsExec {
+  /** The node whose batches are the rows of `child`: below the one that makes rows of them, or one that gives both. */
+  def batches(child: SparkPlan): Option[SparkPlan] =
+    transition(child).map(_.child).orElse(Some(child).filter(_.supportsColumnar))
+
+  /** The node that makes rows of batches, if the child is one, in generated code or not. */
+  private def transition(child: SparkPlan): Option[ColumnarToRowExec] = (child match {
+    case WholeStageCodegenExec(generated) => generated
+    case other => other
+  }) match {
+    case found: ColumnarToRowExec if found.getClass == classOf[ColumnarToRowExec] => Some(found)
+    case _ => None
+  }
 }

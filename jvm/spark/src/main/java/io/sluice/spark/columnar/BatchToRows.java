@@ -1,4 +1,4 @@
-package io.sluice.spark.comet;
+package io.sluice.spark.columnar;
 
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.nativebridge.NativeCore;
@@ -6,35 +6,28 @@ import io.sluice.nativebridge.NativeException;
 import io.sluice.spark.decode.ReadMemory;
 import java.io.IOException;
 import java.util.Iterator;
-import java.util.Optional;
-import java.util.function.ToIntFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * The rows of Comet's batches with their partitions. A batch is copied before the next one is asked for, because
- * Comet's scans fill the same buffers again.
+ * The rows of batches with their partitions. A batch is copied before the next one is asked for, because scans fill the
+ * same buffers again.
  *
  * <p>Where the native core knows the types and the partitioning, rows go from the vectors to the pages ({@link
  * Sink#append(OpenBatch)}); else Spark's code makes each row and finds its partition. One task's thread.
  */
 public final class BatchToRows implements AutoCloseable {
   private final StructType schema;
-  private final BatchPartitioning partitioning;
-  /** Null where all batches go row by row. */
+  private final BatchPartitions partitions;
+  /** Null where all batches go row by row, as the two below it. */
   private final String types;
-  private final long[] numbers;
-  private final CometVectors vectors;
+  private final BatchExport export;
   private final ArrowStructs structs;
-  private final Optional<SQLMetric> batches;
-  private final Optional<SQLMetric> nanos;
   /** Made for the first row that Spark's code makes. */
   private UnsafeProjection projection;
-  private ToIntFunction<UnsafeRow> function;
 
   /** Where rows go. */
   public interface Sink {
@@ -45,58 +38,63 @@ public final class BatchToRows implements AutoCloseable {
     void append(OpenBatch batch) throws IOException;
   }
 
+  private BatchToRows(StructType schema, BatchPartitions partitions, String types, BatchExport export,
+      ArrowStructs structs) {
+    this.schema = schema;
+    this.partitions = partitions;
+    this.types = types;
+    this.export = export;
+    this.structs = structs;
+  }
+
+  /** Rows that Spark's code makes, one by one. */
+  public static BatchToRows oneByOne(StructType schema, BatchPartitions partitions) {
+    return new BatchToRows(schema, partitions, null, null, null);
+  }
+
   /**
-   * @param nativeCore whether there is a native core
+   * Rows that the native core copies, where it can.
+   *
+   * @param types of the columns: {@link BatchTypes}
+   * @param export is closed with this object, and when this fails
    * @param memory for the structs of a batch
    */
-  public BatchToRows(CometDependency exchange, boolean nativeCore, ReadMemory memory) {
-    this.schema = exchange.schema();
-    this.batches = exchange.writeMetric("input_batches");
-    this.nanos = exchange.writeMetric("repart_time");
-    this.partitioning = new BatchPartitioning(exchange);
-    Optional<String> known = nativeCore ? BatchTypes.of(schema) : Optional.empty();
-    this.numbers = known.isPresent() ? partitioning.numbers() : null;
-    this.types = numbers == null ? null : known.get();
-    if (types == null) {
-      vectors = null;
-      structs = null;
-      return;
+  public static BatchToRows byNativeCore(
+      StructType schema, BatchPartitions partitions, String types, BatchExport export, ReadMemory memory) {
+    try {
+      return new BatchToRows(schema, partitions, types, export, new ArrowStructs(schema.size(), memory));
+    } catch (RuntimeException | Error e) {
+      try (export) {
+        throw e;
+      }
     }
-    vectors = new CometVectors(exchange.dependency().getClass().getClassLoader());
-    structs = new ArrowStructs(schema.size(), memory);
   }
 
   /** Gives all rows of a batch to {@code sink}. */
   public void write(ColumnarBatch batch, Sink sink) throws IOException {
-    batches.ifPresent(metric -> metric.add(1));
-    long start = System.nanoTime();
-    divide(batch, sink);
-    nanos.ifPresent(metric -> metric.add(System.nanoTime() - start));
-  }
-
-  private void divide(ColumnarBatch batch, Sink sink) throws IOException {
-    long handle = types == null || !vectors.canExport(batch) ? 0 : open(batch);
-    if (handle == 0) {
-      writeRows(batch, sink);
-      return;
+    long[] numbers = types == null || batch.numRows() == 0 ? null : partitions.numbers();
+    long handle = numbers == null ? 0 : open(batch, numbers);
+    if (handle != 0) {
+      try (OpenBatch open = new OpenBatch(handle, batch, this)) {
+        if (partitions.accepts(open)) {
+          sink.append(open);
+          return;
+        }
+      }
     }
-    try (OpenBatch open = new OpenBatch(handle, batch, this)) {
-      sink.append(open);
-    }
+    writeRows(batch, sink);
   }
 
   /** The native core's handle of a batch; 0 when its rows must go one by one. */
-  private long open(ColumnarBatch batch) {
+  private long open(ColumnarBatch batch, long[] numbers) {
     boolean taken = false;
     try {
-      int rows = vectors.export(batch, structs.arrays(), structs.schemas());
-      if (rows != batch.numRows()) {
-        // Some of them are deleted.
+      if (!export.export(batch, structs)) {
         return 0;
       }
       taken = true;
       long handle = NativeColumns.batchOpen(
-          structs.arraysAddress(), structs.schemasAddress(), structs.columns(), rows, types, numbers);
+          structs.arraysAddress(), structs.schemasAddress(), structs.columns(), batch.numRows(), types, numbers);
       return handle == NativeCore.UNSUPPORTED ? 0 : NativeException.check(handle);
     } finally {
       if (!taken) {
@@ -121,16 +119,13 @@ public final class BatchToRows implements AutoCloseable {
   }
 
   int partition(UnsafeRow row) {
-    if (function == null) {
-      function = partitioning.function();
-    }
-    return function.applyAsInt(row);
+    return partitions.partition(row);
   }
 
   @Override
   public void close() {
-    if (structs != null) {
-      try (vectors) {
+    if (export != null) {
+      try (export) {
         structs.close();
       }
     }

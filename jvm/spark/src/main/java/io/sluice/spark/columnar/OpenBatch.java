@@ -1,4 +1,4 @@
-package io.sluice.spark.comet;
+package io.sluice.spark.columnar;
 
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.nativebridge.NativeException;

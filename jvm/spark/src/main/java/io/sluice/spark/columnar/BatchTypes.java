@@ -1,4 +1,4 @@
-package io.sluice.spark.comet;
+package io.sluice.spark.columnar;
 
 import java.util.Optional;
 import java.util.StringJoiner;
@@ -8,6 +8,7 @@ import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
@@ -17,15 +18,15 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.YearMonthIntervalType;
 
-/** Spark's types as Arrow's format strings, as Comet has them: the types of {@code NativeColumns}. */
-final class BatchTypes {
+/** Spark's types as Arrow's format strings: the types of {@code NativeColumns}. Any thread. */
+public final class BatchTypes {
   private BatchTypes() {}
 
   /** One format a line; empty if a column is of a type whose batches go by rows, such as a nested one. */
-  static Optional<String> of(StructType schema) {
+  public static Optional<String> of(StructType schema) {
     StringJoiner formats = new StringJoiner("\n");
     for (StructField field : schema.fields()) {
       String format = format(field.dataType());
@@ -38,7 +39,7 @@ final class BatchTypes {
   }
 
   /** The same with strings as bytes. Only of a schema that {@link #of} has formats for. */
-  static String decoded(StructType schema) {
+  public static String decoded(StructType schema) {
     StringJoiner formats = new StringJoiner("\n");
     for (StructField field : schema.fields()) {
       formats.add(field.dataType() instanceof StringType ? "z" : format(field.dataType()));
@@ -47,11 +48,12 @@ final class BatchTypes {
   }
 
   /** The columns that are strings. */
-  static int[] texts(StructType schema) {
+  public static int[] texts(StructType schema) {
     return IntStream.range(0, schema.size()).filter(i -> schema.fields()[i].dataType() instanceof StringType).toArray();
   }
 
-  private static String format(DataType type) {
+  /** Null for a type that has none. */
+  static String format(DataType type) {
     if (type instanceof DecimalType decimal) {
       return "d:" + decimal.precision() + "," + decimal.scale();
     }
@@ -65,9 +67,27 @@ final class BatchTypes {
                     : type instanceof LongType ? "l"
                         : type instanceof FloatType ? "f"
                             : type instanceof DoubleType ? "g"
-                                : type instanceof DateType ? "tdD"
-                                    : type instanceof TimestampType ? "tsu:UTC"
-                                        : type instanceof TimestampNTZType ? "tsu:"
-                                            : type instanceof BinaryType ? "z" : null;
+                                : type instanceof BinaryType ? "z" : timeFormat(type);
+  }
+
+  private static String timeFormat(DataType type) {
+    if (type instanceof DateType) {
+      return "tdD";
+    }
+    if (type instanceof TimestampType) {
+      return "tsu:UTC";
+    }
+    if (type instanceof YearMonthIntervalType) {
+      return "tiM";
+    }
+    if (type instanceof DayTimeIntervalType) {
+      return "tDu";
+    }
+    // The first lines have no such classes.
+    return switch (type.getClass().getName()) {
+      case "org.apache.spark.sql.types.TimestampNTZType", "org.apache.spark.sql.types.TimestampNTZType$" -> "tsu:";
+      case "org.apache.spark.sql.types.TimeType" -> "ttn";
+      default -> null;
+    };
   }
 }

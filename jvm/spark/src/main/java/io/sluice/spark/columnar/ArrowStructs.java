@@ -1,4 +1,4 @@
-package io.sluice.spark.comet;
+package io.sluice.spark.columnar;
 
 import io.sluice.nativebridge.NativeColumns;
 import io.sluice.nativebridge.NativeException;
@@ -9,7 +9,18 @@ import org.apache.spark.unsafe.Platform;
  * The memory of Arrow's structs for the columns of one batch after the other: arrays, then schemas. All zeros, which
  * count as released, but between an export and the import by the other side. One thread.
  */
-final class ArrowStructs implements AutoCloseable {
+public final class ArrowStructs implements AutoCloseable {
+  // Offsets in the structs, which are the same on every 64-bit platform.
+  private static final int SCHEMA_FORMAT = 0;
+  private static final int SCHEMA_FLAGS = 24;
+  private static final int SCHEMA_RELEASE = 56;
+  private static final int ARRAY_LENGTH = 0;
+  private static final int ARRAY_NULLS = 8;
+  private static final int ARRAY_BUFFER_COUNT = 24;
+  private static final int ARRAY_BUFFERS = 40;
+  private static final int ARRAY_RELEASE = 64;
+  private static final long NULLABLE = 2;
+
   private final int columns;
   private final long[] arrays;
   private final long[] schemas;
@@ -17,7 +28,7 @@ final class ArrowStructs implements AutoCloseable {
   /** Where the format string of text is. */
   private final long textFormat;
 
-  ArrowStructs(int columns, ReadMemory source) {
+  public ArrowStructs(int columns, ReadMemory source) {
     this.columns = columns;
     this.arrays = new long[columns];
     this.schemas = new long[columns];
@@ -34,32 +45,32 @@ final class ArrowStructs implements AutoCloseable {
     }
   }
 
-  int columns() {
+  public int columns() {
     return columns;
   }
 
   /** Where the array of each column is. */
-  long[] arrays() {
+  public long[] arrays() {
     return arrays;
   }
 
   /** Where the schema of each column is. */
-  long[] schemas() {
+  public long[] schemas() {
     return schemas;
   }
 
   /** The first of the arrays; all follow each other. */
-  long arraysAddress() {
+  public long arraysAddress() {
     return memory.address();
   }
 
   /** The first of the schemas; all follow each other. */
-  long schemasAddress() {
+  public long schemasAddress() {
     return memory.address() + (long) NativeColumns.arrayBytes() * columns;
   }
 
   /** Moves the structs to others, whose contents are overwritten. */
-  void moveTo(long[] otherArrays, long[] otherSchemas) {
+  public void moveTo(long[] otherArrays, long[] otherSchemas) {
     int arrayBytes = NativeColumns.arrayBytes();
     int schemaBytes = NativeColumns.schemaBytes();
     for (int i = 0; i < columns; i++) {
@@ -73,12 +84,41 @@ final class ArrowStructs implements AutoCloseable {
    * Makes a column of bytes one of text, which has the same buffers. The format string is this object's, so it must
    * live until the schema has been read.
    */
-  void callText(int column) {
+  public void callText(int column) {
     Platform.putLong(null, schemas[column], textFormat);
   }
 
+  /**
+   * Describes a column whose buffers the caller frees itself, when the batch has been closed. All else in the structs
+   * must be 0, as it is where no others were moved in.
+   *
+   * @param format address of a format string that ends with a 0
+   * @param rows values of the column
+   * @param nulls how many of them are null; -1 if that is not known
+   * @param buffers address of the buffers' addresses
+   * @param bufferCount how many buffers there are
+   */
+  void describe(int column, long format, long rows, long nulls, long buffers, int bufferCount) {
+    long schema = schemas[column];
+    Platform.putLong(null, schema + SCHEMA_FORMAT, format);
+    Platform.putLong(null, schema + SCHEMA_FLAGS, NULLABLE);
+    Platform.putLong(null, schema + SCHEMA_RELEASE, Callbacks.SCHEMA);
+    long array = arrays[column];
+    Platform.putLong(null, array + ARRAY_LENGTH, rows);
+    Platform.putLong(null, array + ARRAY_NULLS, nulls);
+    Platform.putLong(null, array + ARRAY_BUFFER_COUNT, bufferCount);
+    Platform.putLong(null, array + ARRAY_BUFFERS, buffers);
+    Platform.putLong(null, array + ARRAY_RELEASE, Callbacks.ARRAY);
+  }
+
+  /** Release callbacks for buffers that are not the structs'. */
+  private static final class Callbacks {
+    static final long ARRAY = NativeColumns.callersArrayRelease();
+    static final long SCHEMA = NativeColumns.callersSchemaRelease();
+  }
+
   /** Releases what nobody has taken over. */
-  void release() {
+  public void release() {
     NativeException.check(NativeColumns.releaseStructs(arraysAddress(), schemasAddress(), columns));
   }
 

@@ -1,0 +1,58 @@
+package io.sluice.spark.columnar;
+
+import io.sluice.spark.SluiceException;
+import org.apache.arrow.vector.DecimalVector;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.ValueVector;
+import org.apache.arrow.vector.types.Types.MinorType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+
+/** Buffers of the Arrow vectors below Spark's. Loaded only where there is one: its classes are Spark's Arrow's. */
+final class ArrowVectors {
+  private ArrowVectors() {}
+
+  /**
+   * The vector whose buffers are those of an array of the layout; null where its values must be read one by one.
+   *
+   * @param field of the plan, for which the layout is
+   */
+  static FieldVector of(ArrowColumnVector vector, StructField field, ValueLayout layout, int rows) {
+    ValueVector below = vector.getValueVector();
+    if (below.getValueCount() < rows) {
+      throw new SluiceException("column '" + field.name() + "' of a batch of " + rows + " rows has "
+          + below.getValueCount() + " values: the batch was closed, or is no batch");
+    }
+    if (!(below instanceof FieldVector) || !isLaidOut(below, field, layout)) {
+      return null;
+    }
+    if (!field.nullable() && below.getNullCount() > 0) {
+      // Spark's code asks for such values without looking whether they are null.
+      return null;
+    }
+    long maskBytes = (rows + Byte.SIZE - 1L) / Byte.SIZE;
+    return below.getNullCount() > 0 && below.getValidityBuffer().capacity() < maskBytes ? null : (FieldVector) below;
+  }
+
+  private static boolean isLaidOut(ValueVector vector, StructField field, ValueLayout layout) {
+    MinorType type = vector.getMinorType();
+    return switch (layout) {
+      case BOOLEAN -> type == MinorType.BIT;
+      case BYTE -> type == MinorType.TINYINT;
+      case SHORT -> type == MinorType.SMALLINT;
+      case INT -> type == MinorType.INT || type == MinorType.DATEDAY || type == MinorType.INTERVALYEAR;
+      case LONG -> type == MinorType.BIGINT || type == MinorType.TIMESTAMPMICRO || type == MinorType.TIMESTAMPMICROTZ;
+      case FLOAT -> type == MinorType.FLOAT4;
+      case DOUBLE -> type == MinorType.FLOAT8;
+      case INT_DECIMAL, LONG_DECIMAL, WIDE_DECIMAL -> vector instanceof DecimalVector decimals
+          && isOf(decimals, (DecimalType) field.dataType());
+      case TEXT -> type == MinorType.VARCHAR;
+      case BYTES -> type == MinorType.VARBINARY;
+    };
+  }
+
+  private static boolean isOf(DecimalVector decimals, DecimalType type) {
+    return decimals.getPrecision() == type.precision() && decimals.getScale() == type.scale();
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Batches of columns of an engine above the shuffle, taken without making rows of them.
+ *
+ * <pre>
+ *   ColumnarBatch ─ BatchExport ─► Arrow's structs ─ NativeColumns ─► OpenBatch ─► pages of rows ─► the writer
+ *                     │ VectorExport: Spark's vectors, by address or copied           (BatchPartitions)
+ *                     └ CometVectors: Comet's
+ * </pre>
+ *
+ * What the native core cannot take goes row by row, made by Spark's own code ({@link
+ * io.sluice.spark.columnar.BatchToRows}). The frames are the same bytes either way.
+ */
+package io.sluice.spark.columnar;
