@@ -113,7 +113,7 @@ class ColumnarExchangeTest {
     List<Query> all = new ArrayList<>(queries);
     all.addAll(more);
     expected = Query.onStock(all);
-    application = SparkApplication.on(Engine.UNDER_TEST).start();
+    application = SparkApplication.on(Engine.UNDER_TEST).setAll(Map.of(SETTING, "true")).start();
   }
 
   @AfterAll

@@ -75,6 +75,7 @@ class ExecutorsWithoutLibraryTest {
   private static SparkApplication.Builder cluster(String library) {
     return SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
         .set("spark.task.maxFailures", "1")
+        .setAll(Map.of("spark.sluice.columnar", "true"))
         .set("spark.executor.extraJavaOptions", "-D" + NativeLibrary.PROPERTY + "=" + library);
   }
 
