@@ -50,7 +50,7 @@ import scala.collection.Iterator;
 @Timeout(300)
 class BinaryRowSorterTest {
   private static final int ROWS = 3_000;
-  private static final int MANY_COLUMNS = 60;
+  private static final int MANY_COLUMNS = 25;
   private static LocalSpark spark;
   private static Dataset<Row> table;
   /** Columns whose values differ in few bits. */
