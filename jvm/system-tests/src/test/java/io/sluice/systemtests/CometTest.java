@@ -185,7 +185,7 @@ class CometTest {
     Path folder = SparkApplication.workDir().resolve("comet-spills");
     Fingerprint expected;
     try (SparkApplication stock = SparkApplication.on(Engine.STOCK).start()) {
-      Tables.events(stock.session(), 600_000, 3).write().mode("overwrite").parquet(folder.toString());
+      Tables.events(stock.session(), 1_500_000, 3).write().mode("overwrite").parquet(folder.toString());
       stock.session().read().parquet(folder.toString()).createOrReplaceTempView("facts");
       expected = Fingerprint.of(stock.session().sql(query)).unordered();
     }
