@@ -139,7 +139,7 @@ impl FrameHeader {
     }
 
     /// Checks length and checksum of the payload.
-    pub(crate) fn check_payload(&self, payload: &[u8]) -> Result<()> {
+    pub fn check_payload(&self, payload: &[u8]) -> Result<()> {
         if payload.len() != self.encoded_bytes as usize {
             return Err(CodecError::new(format!(
                 "frame has {} bytes of payload, its header says {}",

@@ -90,7 +90,8 @@ impl AcceleratedRun<'_> {
         Ok(())
     }
 
-    /// Looks at the order and at the header; that the payload is right is the accelerator's promise.
+    /// Looks at the order, at the header and at the payload's checksum: what came damaged would be sealed as it is. That
+    /// the checksum was made of the right bytes is the accelerator's promise.
     fn check(&self, frame: &AcceleratorFrame<'_>) -> Result<(), Declined> {
         if frame.partition < self.partition || frame.partition >= self.partitions {
             return Err(Declined("frames in another order than that of partitions"));
@@ -100,7 +101,8 @@ impl AcceleratedRun<'_> {
         if header.records != frame.rows || header.fields != self.fields || bytes != frame.bytes.len() {
             return Err(Declined("a frame whose header is another's"));
         }
-        Ok(())
+        let payload = header.check_payload(&frame.bytes[HEADER_BYTES..]);
+        payload.map_err(|_| Declined("a frame whose payload is damaged"))
     }
 
     /// Its length in the run.

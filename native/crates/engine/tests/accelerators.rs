@@ -28,6 +28,7 @@ enum Does {
     SwapsPartitions,
     LeavesOutTheLast,
     CutsAFrame,
+    DamagesAPayload,
     LiesAboutRows,
     NamesNoPartition,
 }
@@ -102,6 +103,11 @@ impl Accelerator for Fake {
             Does::SwapsPartitions => frames.swap(0, 1),
             Does::LeavesOutTheLast => drop(frames.pop()),
             Does::CutsAFrame => drop(frames[3].bytes.pop()),
+            Does::DamagesAPayload => {
+                if let Some(last) = frames[3].bytes.last_mut() {
+                    *last ^= 1;
+                }
+            }
             Does::LiesAboutRows => frames[3].rows += 1,
             Does::NamesNoPartition => {
                 if let Some(last) = frames.last_mut() {
@@ -209,6 +215,7 @@ fn an_output_is_the_same_whatever_the_accelerator_does() {
             Does::SwapsPartitions,
             Does::LeavesOutTheLast,
             Does::CutsAFrame,
+            Does::DamagesAPayload,
             Does::LiesAboutRows,
             Does::NamesNoPartition,
         ] {
