@@ -90,8 +90,8 @@ impl AcceleratedRun<'_> {
         Ok(())
     }
 
-    /// Looks at the order, at the header and at the payload's checksum: what came damaged would be sealed as it is. That
-    /// the checksum was made of the right bytes is the accelerator's promise.
+    /// Looks at the order, at the header and at the payload's checksum: what came damaged would be sealed as it is.
+    /// That the checksum was made of the right bytes is the accelerator's promise.
     fn check(&self, frame: &AcceleratorFrame<'_>) -> Result<(), Declined> {
         if frame.partition < self.partition || frame.partition >= self.partitions {
             return Err(Declined("frames in another order than that of partitions"));

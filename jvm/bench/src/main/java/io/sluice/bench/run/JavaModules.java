@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What Spark's launcher opens on Java 17 and later (its class JavaModuleOptions). Only drivers need it: Spark
- * itself adds the options to executors.
+ * What Spark's launcher opens on Java 17 and later, and allows on Java 24 and later (its class JavaModuleOptions). Only
+ * drivers need it: Spark itself adds the options to executors.
  */
 final class JavaModules {
 
@@ -20,6 +20,9 @@ final class JavaModules {
     OPENED.forEach(name -> options.add("--add-opens=java.base/" + name + "=ALL-UNNAMED"));
     options.add("-Djdk.reflect.useDirectMethodHandle=false");
     options.add("-Dio.netty.tryReflectionSetAccessible=true");
+    // Java before 24 does not know the next one.
+    options.add("-XX:+IgnoreUnrecognizedVMOptions");
+    options.add("--sun-misc-unsafe-memory-access=allow");
     return options;
   }
 }
