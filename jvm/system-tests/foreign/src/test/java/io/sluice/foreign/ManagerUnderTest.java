@@ -25,6 +25,7 @@ final class ManagerUnderTest {
 
   private static final String MODE = System.getProperty("spark.sluice.mode");
   private static final boolean PLUGIN = System.getProperty("spark.plugins", "").contains("SluicePlugin");
+  private static final boolean LONG = Boolean.getBoolean("sluice.longTests");
   private static final boolean STOCK = CLASS_NAME.startsWith("org.apache.spark.");
 
   private ManagerUnderTest() {}
@@ -56,7 +57,7 @@ final class ManagerUnderTest {
   }
 
   /**
-   * Names of the tests of {@code suite} that {@code excluded-tests.tsv} lists for this mode; none on the stock manager.
+   * Names of the tests of {@code suite} that {@code excluded-tests.tsv} lists for this run; none on the stock manager.
    * ScalaTest reports each as ignored, with "(excluded)" behind its name.
    */
   static Seq<String> excluded(Object suite) {
@@ -64,13 +65,18 @@ final class ManagerUnderTest {
     List<String> tests =
         STOCK
             ? List.of()
-            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisMode(row[2])).map(row -> row[1])
+            : exclusions().stream().filter(row -> row[0].equals(name) && isOfThisRun(row[2])).map(row -> row[1])
                 .toList();
     return CollectionConverters.asScala(tests).toSeq();
   }
 
-  private static boolean isOfThisMode(String modes) {
-    return modes.equals("all") || modes.equals("plugin") && PLUGIN || List.of(modes.split(",")).contains(MODE);
+  private static boolean isOfThisRun(String modes) {
+    return switch (modes) {
+      case "all" -> true;
+      case "plugin" -> PLUGIN;
+      case "long" -> !LONG;
+      default -> List.of(modes.split(",")).contains(MODE);
+    };
   }
 
   /** Rows of suite, test, modes, reason. A row without all four is an error: nothing is left out silently. */
