@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) held: bool,
     /// Bytes of host memory that can be registered.
     pub(crate) pinned: usize,
+    /// Whether a copy to host memory that is not registered returns only when it is done, as the driver's does.
+    pub(crate) pageable_waits: bool,
     /// Of each device. Launches that are as wide as a device take the host less time on a narrow one.
     pub(crate) multiprocessors: i32,
     /// Whether the steps that were done are kept.
@@ -43,6 +45,7 @@ impl Default for Config {
             mode: 0,
             held: false,
             pinned: usize::MAX,
+            pageable_waits: false,
             // As an H100 has.
             multiprocessors: 132,
             timeline: false,
@@ -67,6 +70,7 @@ impl Config {
                 "mode" => self.mode = number()? as i32,
                 "held" => self.held = number()? != 0,
                 "pinned" => self.pinned = number()?,
+                "pageable_waits" => self.pageable_waits = number()? != 0,
                 "multiprocessors" => self.multiprocessors = number()? as i32,
                 "timeline" => self.timeline = number()? != 0,
                 _ => faults.add(Fault::parse(name, value).ok_or_else(wrong)?),

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::image::Image;
 use crate::kernel::Shape;
-use crate::machine::{self, Function, Machine, call, call_after_all, call_in_context};
+use crate::machine::{self, Function, Machine, call, call_after_all, call_in_context, call_until_done};
 use crate::schedule::StreamKey;
 use crate::status::{self, Status};
 use crate::work::Work;
@@ -304,10 +304,12 @@ pub extern "C" fn cuMemcpyHtoDAsync_v2(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyDtoHAsync_v2(target: *mut c_void, source: u64, bytes: usize, stream: *mut c_void) -> Status {
-    call_in_context("cuMemcpyDtoHAsync_v2", |machine, device| {
-        machine.spoil(target.expose_provenance(), bytes);
-        let work = Work::ToHost { target: target.expose_provenance(), source, bytes };
-        machine.put(device, "cuMemcpyDtoHAsync_v2", stream.addr(), work)
+    call_until_done("cuMemcpyDtoHAsync_v2", |machine, device| {
+        let start = target.expose_provenance();
+        machine.spoil(start, bytes);
+        machine.put(device, "cuMemcpyDtoHAsync_v2", stream.addr(), Work::ToHost { target: start, source, bytes })?;
+        let waits = machine.config.pageable_waits && !machine.is_registered(start, bytes);
+        if waits { machine.stream(device, stream.addr()).map(Some) } else { Ok(None) }
     })
 }
 

@@ -24,7 +24,8 @@
 //! # What it does not do
 //! No code for GPUs is run: kernels are functions of the host, which a test registers ([`Kernel`]) or loads as a shared
 //! object (`include/sluice_cuda_sim.h`). Times mean nothing.
-//! Copies of host memory that is not pinned are as asynchronous as all others, though the driver may make them at once.
+//! Copies of host memory that is not pinned are as asynchronous as all others, though the driver may make them at once;
+//! with `pageable_waits=1` those to the host return when they are done, as the driver's do.
 //! Order that threads of the host have among each other is not seen, except that what one thread has seen done is done
 //! for all. Accesses of kernels that use addresses as they are (`raw`) are not seen.
 

@@ -186,6 +186,30 @@ pub(crate) fn call_after_all(
     after_all().err().unwrap_or(status::SUCCESS)
 }
 
+/// A call that puts work into a stream. `body` answers with the stream if the call returns only when all work of it is
+/// done.
+pub(crate) fn call_until_done(
+    function: &'static str,
+    body: impl FnOnce(&mut Machine, usize) -> Result<Option<usize>, Status>,
+) -> Status {
+    let until_done = || {
+        let mut machine = begin(function)?;
+        let device = current().ok_or(status::INVALID_CONTEXT)?;
+        machine.check(device)?;
+        let Some(stream) = body(&mut machine, device)? else { return Ok(()) };
+        let targets = machine.schedule.of_stream(stream);
+        machine.go_on(&targets, usize::MAX);
+        if machine.schedule.is_done(&targets) {
+            machine.schedule.observe_stream(stream);
+        } else {
+            // Something never ends.
+            machine = block(machine, function);
+        }
+        machine.check(device)
+    };
+    until_done().err().unwrap_or(status::SUCCESS)
+}
+
 impl Machine {
     /// Changes settings and adds faults.
     pub(crate) fn configure(&mut self, text: &str) -> Result<(), String> {
@@ -306,6 +330,12 @@ impl Machine {
         };
         self.go_on(targets, steps);
         self.schedule.is_done(targets)
+    }
+
+    /// Whether a range of host memory is registered, all of it.
+    pub(crate) fn is_registered(&self, start: usize, bytes: usize) -> bool {
+        let before = self.registered.range(..=start).next_back();
+        before.is_some_and(|(from, length)| start.saturating_add(bytes) <= from + length)
     }
 
     /// Fills what a copy to the host is going to write, so that who reads it too early does not find what is right. Not

@@ -5,12 +5,21 @@ use std::sync::Arc;
 use sluice_codec::{FrameHeader, HEADER_BYTES, SealsDigest};
 use sluice_mem::Arena;
 
-use crate::accelerator::{Accelerator, AcceleratorBatch, AcceleratorFrame, Declined};
+use crate::accelerator::{Accelerator, AcceleratorBatch, AcceleratorFrame, Declined, NotTaken};
 use crate::encode::{Batch, EncodeSettings, Encoded, FrameSealing, Portion};
 use crate::error::EngineError;
 use crate::row_checksums::BatchHashes;
 use crate::run::{Chunks, Place, Run, RunIndex};
 use crate::sort::SORT_ROWS;
+
+impl EncodeSettings<'_> {
+    /// A batch as an accelerator knows it.
+    pub(crate) fn for_accelerator<'p, 'a>(&self, batch: Batch<'p, 'a>) -> AcceleratorBatch<'p, 'a> {
+        let Self { partitions, options, hash_rows, .. } = *self;
+        let Batch { fields, pages } = batch;
+        AcceleratorBatch { fields, partitions, pages, options, hash_rows }
+    }
+}
 
 impl Portion {
     /// Whether these are all rows of a batch, which the CPU would sort at once too: its frames end where what it sorts
@@ -33,8 +42,8 @@ pub(crate) fn encode_accelerated(
     batch: Batch<'_, '_>,
     place: Place,
 ) -> Result<Encoded, Declined> {
-    let Batch { fields, pages } = batch;
-    let EncodeSettings { partitions, options, hash_rows, sealer } = settings;
+    let fields = batch.fields;
+    let EncodeSettings { partitions, hash_rows, sealer, .. } = settings;
     let with_rows = batch.rows().min(partitions as usize);
     let mut made = AcceleratedRun {
         arena,
@@ -49,8 +58,7 @@ pub(crate) fn encode_accelerated(
         rows: 0,
         sealed: Vec::new(),
     };
-    let wanted = AcceleratorBatch { fields, partitions, pages, options, hash_rows };
-    accelerator.encode(&wanted, &mut |frame| made.take(&frame))?;
+    accelerator.encode(&settings.for_accelerator(batch), &mut |frame| made.take(&frame))?;
     if made.rows != batch.rows() {
         return Err(Declined("frames without some of the batch's rows"));
     }
@@ -77,9 +85,9 @@ struct AcceleratedRun<'r> {
 }
 
 impl AcceleratedRun<'_> {
-    fn take(&mut self, frame: &AcceleratorFrame<'_>) -> Result<(), Declined> {
-        self.check(frame)?;
-        let bytes = self.append(frame).map_err(|_| Declined("no room for the run"))?;
+    fn take(&mut self, frame: &AcceleratorFrame<'_>) -> Result<(), NotTaken> {
+        self.check(frame).map_err(NotTaken::Wrong)?;
+        let bytes = self.append(frame).map_err(|_| NotTaken::NoRoom)?;
         self.bytes += bytes as u64;
         self.rows += frame.rows as usize;
         self.partition = frame.partition;
@@ -92,17 +100,17 @@ impl AcceleratedRun<'_> {
 
     /// Looks at the order, at the header and at the payload's checksum: what came damaged would be sealed as it is.
     /// That the checksum was made of the right bytes is the accelerator's promise.
-    fn check(&self, frame: &AcceleratorFrame<'_>) -> Result<(), Declined> {
+    fn check(&self, frame: &AcceleratorFrame<'_>) -> Result<(), &'static str> {
         if frame.partition < self.partition || frame.partition >= self.partitions {
-            return Err(Declined("frames in another order than that of partitions"));
+            return Err("frames in another order than that of partitions");
         }
-        let header = FrameHeader::parse(frame.bytes).map_err(|_| Declined("a frame without a header"))?;
+        let header = FrameHeader::parse(frame.bytes).map_err(|_| "a frame without a header")?;
         let bytes = HEADER_BYTES + header.encoded_bytes as usize;
         if header.records != frame.rows || header.fields != self.fields || bytes != frame.bytes.len() {
-            return Err(Declined("a frame whose header is another's"));
+            return Err("a frame whose header is another's");
         }
         let payload = header.check_payload(&frame.bytes[HEADER_BYTES..]);
-        payload.map_err(|_| Declined("a frame whose payload is damaged"))
+        payload.map_err(|_| "a frame whose payload is damaged")
     }
 
     /// Its length in the run.

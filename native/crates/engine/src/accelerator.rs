@@ -7,6 +7,9 @@ use sluice_codec::CodecOptions;
 
 use crate::sort::Page;
 
+/// Of a row in a page: its offset and its partition.
+const ENTRY_BYTES: usize = 8;
+
 /// A whole batch of a map output.
 #[derive(Debug, Clone, Copy)]
 pub struct AcceleratorBatch<'p, 'a> {
@@ -20,6 +23,25 @@ pub struct AcceleratorBatch<'p, 'a> {
     pub options: CodecOptions,
     /// Whether the hashes of rows are asked for.
     pub hash_rows: bool,
+}
+
+impl AcceleratorBatch<'_, '_> {
+    /// Bytes of rows and of their entries, 8 bytes each: how large the batch is, for everyone who asks. A writer in the
+    /// JVM fills batches up to so many bytes by the same measure (`PageBatch.filledBytes`).
+    pub fn bytes(&self) -> usize {
+        let filled = |page: &Page<'_>| page.entries.saturating_mul(ENTRY_BYTES).saturating_add(page.used);
+        self.pages.iter().map(filled).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of rows.
+    pub fn row_bytes(&self) -> usize {
+        self.pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.pages.iter().map(|page| page.entries).fold(0, usize::saturating_add)
+    }
 }
 
 /// One frame of a batch.
@@ -39,8 +61,26 @@ pub struct AcceleratorFrame<'f> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declined(pub &'static str);
 
+/// Why a frame was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotTaken {
+    /// The map output has no room for it.
+    NoRoom,
+    /// It cannot be a frame of the batch, in the place that it has: the accelerator makes what is wrong.
+    Wrong(&'static str),
+}
+
+impl From<NotTaken> for Declined {
+    fn from(why: NotTaken) -> Self {
+        match why {
+            NotTaken::NoRoom => Self("no room for the run"),
+            NotTaken::Wrong(what) => Self(what),
+        }
+    }
+}
+
 /// Takes the frames of a batch. After an error no more are handed over, and the batch is declined with it.
-pub type TakeFrame<'t> = dyn FnMut(AcceleratorFrame<'_>) -> Result<(), Declined> + 't;
+pub type TakeFrame<'t> = dyn FnMut(AcceleratorFrame<'_>) -> Result<(), NotTaken> + 't;
 
 /// Encodes batches in place of the calling thread. Any thread may call anything.
 pub trait Accelerator: Send + Sync {
@@ -51,7 +91,6 @@ pub trait Accelerator: Send + Sync {
     /// It does not want to, or cannot. The caller's own encoder then encodes the same pages.
     fn encode(&self, batch: &AcceleratorBatch<'_, '_>, take: &mut TakeFrame<'_>) -> Result<(), Declined>;
 
-    /// Tells how long the calling thread took for a batch of so many bytes of rows, which the accelerator may have
-    /// declined.
-    fn encoded_by_cpu(&self, row_bytes: usize, took: Duration);
+    /// Tells how long the calling thread took for a batch that the accelerator has declined, or was not asked for.
+    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration);
 }

@@ -53,6 +53,8 @@ pub(crate) struct Portion {
     pub(crate) place: Place,
     /// Rows of the partitions from this one on are left out.
     pub(crate) until: u32,
+    /// Whether an accelerator is asked, if all rows of a batch are to be encoded.
+    pub(crate) offered: bool,
     /// Most rows that are sorted at a time.
     pub(crate) sort_rows: usize,
     /// Whether the first frame is made although the arena has no room for the most that it can become: it may become

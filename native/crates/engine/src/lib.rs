@@ -31,13 +31,14 @@ mod spill;
 mod vectored;
 mod writer;
 
-pub use accelerator::{Accelerator, AcceleratorBatch, AcceleratorFrame, Declined, TakeFrame};
+pub use accelerator::{Accelerator, AcceleratorBatch, AcceleratorFrame, Declined, NotTaken, TakeFrame};
 pub use checksum::ChecksumAlgorithm;
 pub use encode_needs::{BatchShape, EncodeNeeds};
 pub use error::{EngineError, ErrorKind};
 pub use heap::{HeapShare, heap_bytes};
 pub use memory_file::MemoryFile;
 pub use merge::Committed;
+pub use row_hash::of_row as row_hash;
 pub use sealing::Sealing;
 pub use sort::Page;
 pub use writer::{FrameInFile, MapOutputWriter};

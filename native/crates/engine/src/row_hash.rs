@@ -15,8 +15,8 @@ const WORD: usize = size_of::<u64>();
 /// The longest rows that are collected, in words. Longer ones are hashed one by one: they are few for their bytes.
 const MOST_WORDS: usize = 64;
 
-/// XXH64 of one row.
-pub(crate) fn of_row(row: &[u8]) -> u64 {
+/// XXH64 of one row, of which Spark's row checksums are made.
+pub fn of_row(row: &[u8]) -> u64 {
     xxh64(row, SEED)
 }
 

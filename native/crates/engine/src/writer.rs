@@ -122,7 +122,8 @@ impl MapOutputWriter {
         self
     }
 
-    /// Lets an accelerator encode whole batches from now on, where it does not decline. The first one stays.
+    /// Lets an accelerator encode the batches of [`Self::encode_accelerated`] from now on, where it does not decline,
+    /// and tells it how long others take. The first one stays.
     pub fn accelerate(&self, accelerator: Arc<dyn Accelerator>) {
         // A second one would make the same bytes.
         let _ = self.accelerator.set(accelerator);
@@ -154,6 +155,15 @@ impl MapOutputWriter {
         self.encode_until(sequence, fields, pages, self.partitions)
     }
 
+    /// As [`Self::encode`]; the accelerator is asked first, if there is one. A device may hold up the calling thread, so
+    /// this is not for a thread that must go on.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_accelerated(&self, sequence: i64, fields: u32, pages: &[Page<'_>]) -> Result<usize, EngineError> {
+        self.encode_batch(sequence, Batch { fields, pages }, self.partitions, true)
+    }
+
     /// Encodes, as [`Self::encode`] does, the rows of the partitions before `until`. The others must be encoded by
     /// later calls with the same pages before the commit, or before the part of the commit that writes them.
     ///
@@ -166,12 +176,21 @@ impl MapOutputWriter {
         pages: &[Page<'_>],
         until: u32,
     ) -> Result<usize, EngineError> {
+        self.encode_batch(sequence, Batch { fields, pages }, until, false)
+    }
+
+    fn encode_batch(
+        &self,
+        sequence: i64,
+        batch: Batch<'_, '_>,
+        until: u32,
+        offered: bool,
+    ) -> Result<usize, EngineError> {
         let operation = self.begin(Call::Encode)?;
-        let batch = Batch { fields, pages };
-        let mut refused = self.encode_rest(sequence, batch, until, SORT_ROWS)?;
+        let mut refused = self.encode_rest(sequence, batch, until, SORT_ROWS, offered)?;
         if refused.is_some() && batch.rows() > FEWEST_SORT_ROWS {
             // The sort may have held what the run needs.
-            refused = self.encode_rest(sequence, batch, until, FEWEST_SORT_ROWS)?;
+            refused = self.encode_rest(sequence, batch, until, FEWEST_SORT_ROWS, false)?;
         }
         if let Some(refused) = refused {
             return Err(refused);
@@ -187,12 +206,13 @@ impl MapOutputWriter {
         batch: Batch<'_, '_>,
         until: u32,
         sort_rows: usize,
+        offered: bool,
     ) -> Result<Option<EngineError>, EngineError> {
         let row = self.lock().unfinished.get(&sequence).copied().unwrap_or(0);
         let place = Place { sequence, row };
         // Else there is a way to make room: a smaller sort, or a spill of the runs in memory.
         let try_without_room = batch.rows().min(sort_rows) <= FEWEST_SORT_ROWS && self.memory_bytes() == 0;
-        let portion = Portion { place, until, sort_rows, try_without_room };
+        let portion = Portion { place, until, offered, sort_rows, try_without_room };
         let encoded = match self.encode_portion(batch, portion) {
             Err(refused) if refused.kind == ErrorKind::NoMemory => {
                 // No run came of it, but the batch must be encoded before the commit.
@@ -220,22 +240,25 @@ impl MapOutputWriter {
         Ok(encoded.refused)
     }
 
-    /// Encodes rows of a batch: all of them by the accelerator if there is one and it does not decline, else with this
-    /// thread's encoder.
+    /// Encodes rows of a batch: all of them by the accelerator if it is asked and does not decline, else with this
+    /// thread's encoder, of which the accelerator is told.
     fn encode_portion(&self, batch: Batch<'_, '_>, portion: Portion) -> Result<Encoded, EngineError> {
         let settings = self.encode_settings();
         let Some(accelerator) = self.accelerator.get().filter(|_| portion.is_whole(&settings, batch)) else {
             return encode_run(&self.arena, settings, batch, portion);
         };
-        let accelerated = encode_accelerated(accelerator.as_ref(), &self.arena, settings, batch, portion.place);
-        accelerated.or_else(|_| {
-            let begun = Instant::now();
-            let encoded = encode_run(&self.arena, settings, batch, portion)?;
-            if encoded.refused.is_none() {
-                accelerator.encoded_by_cpu(batch.row_bytes(), begun.elapsed());
+        if portion.offered {
+            let accelerated = encode_accelerated(accelerator.as_ref(), &self.arena, settings, batch, portion.place);
+            if let Ok(encoded) = accelerated {
+                return Ok(encoded);
             }
-            Ok(encoded)
-        })
+        }
+        let begun = Instant::now();
+        let encoded = encode_run(&self.arena, settings, batch, portion)?;
+        if encoded.refused.is_none() {
+            accelerator.encoded_by_cpu(&settings.for_accelerator(batch), begun.elapsed());
+        }
+        Ok(encoded)
     }
 
     /// Bytes of memory that the runs of one batch hold.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sluice_codec::{Codec, CodecOptions, Encoder, EndMarkKey, FrameHeader, FrameKey, Level, OutputId, Sealer};
 use sluice_engine::{
-    Accelerator, AcceleratorBatch, AcceleratorFrame, ChecksumAlgorithm, Declined, ErrorKind, MapOutputWriter, Page,
-    Sealing, TakeFrame,
+    Accelerator, AcceleratorBatch, AcceleratorFrame, ChecksumAlgorithm, Declined, ErrorKind, MapOutputWriter, NotTaken,
+    Page, Sealing, TakeFrame,
 };
 use sluice_mem::Arena;
 use sluice_testkit::{Value, unsafe_row, xorshift};
@@ -38,13 +38,16 @@ struct Fake {
     does: Does,
     asked: AtomicUsize,
     handed_over: AtomicUsize,
+    /// Why a frame was not taken.
+    refused: Mutex<Option<NotTaken>>,
     /// Bytes of rows that were encoded by the CPU.
     by_cpu: Mutex<Vec<usize>>,
 }
 
 impl Fake {
     fn new(does: Does) -> Arc<Self> {
-        Arc::new(Self { does, asked: 0.into(), handed_over: 0.into(), by_cpu: Mutex::default() })
+        let (refused, by_cpu) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { does, asked: 0.into(), handed_over: 0.into(), refused, by_cpu })
     }
 }
 
@@ -121,14 +124,16 @@ impl Accelerator for Fake {
                 return Err(Declined("a test"));
             }
             let Made { partition, rows, bytes, row_hashes } = frame;
-            take(AcceleratorFrame { partition: *partition, rows: *rows, bytes, row_hashes: *row_hashes })?;
+            let taken = take(AcceleratorFrame { partition: *partition, rows: *rows, bytes, row_hashes: *row_hashes });
+            taken.inspect_err(|why| *self.refused.lock().expect("no panic") = Some(*why))?;
             self.handed_over.fetch_add(1, SeqCst);
         }
         Ok(())
     }
 
-    fn encoded_by_cpu(&self, row_bytes: usize, _: Duration) {
-        self.by_cpu.lock().expect("no panic").push(row_bytes);
+    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, _: Duration) {
+        assert_eq!(batch.bytes(), batch.row_bytes() + batch.rows() * 8);
+        self.by_cpu.lock().expect("no panic").push(batch.row_bytes());
     }
 }
 
@@ -190,7 +195,7 @@ fn output(arena: &Arc<Arena>, accelerator: Option<Arc<Fake>>, sealed: bool, batc
         writer.accelerate(accelerator);
     }
     for (i, batch) in batches.iter().enumerate() {
-        writer.encode(i as i64, FIELDS, &batch.pages()).expect("memory");
+        writer.encode_accelerated(i as i64, FIELDS, &batch.pages()).expect("memory");
     }
     let name = format!("sluice-accelerated-{}-{:?}", std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(name);
@@ -228,6 +233,16 @@ fn an_output_is_the_same_whatever_the_accelerator_does() {
             assert_eq!(fake.asked.load(SeqCst), 2, "{does:?}");
             let by_cpu = fake.by_cpu.lock().expect("no panic").clone();
             assert_eq!(by_cpu, if does == Does::Encodes { Vec::new() } else { bytes.clone() }, "{does:?}");
+            let wrong = matches!(*fake.refused.lock().expect("no panic"), Some(NotTaken::Wrong(_)));
+            let makes_wrong_frames = matches!(
+                does,
+                Does::SwapsPartitions
+                    | Does::CutsAFrame
+                    | Does::DamagesAPayload
+                    | Does::LiesAboutRows
+                    | Does::NamesNoPartition
+            );
+            assert_eq!(wrong, makes_wrong_frames, "{does:?}");
         }
         assert_eq!(arena.leased_bytes(), 0);
     }
@@ -242,11 +257,25 @@ fn a_part_of_a_batch_is_not_for_an_accelerator() {
     writer.accelerate(Arc::clone(&fake) as Arc<dyn Accelerator>);
     writer.encode_until(0, FIELDS, &batch.pages(), PARTITIONS / 2).expect("memory");
     writer.encode_until(0, FIELDS, &batch.pages(), PARTITIONS).expect("memory");
-    writer.encode(1, FIELDS, &[]).expect("nothing to do");
+    writer.encode_accelerated(1, FIELDS, &[]).expect("nothing to do");
     assert_eq!(fake.asked.load(SeqCst), 0);
     let wrong = Page { memory: &[0; 16], used: 8, entries: 9 };
-    let refused = writer.encode(2, FIELDS, &[wrong]).expect_err("a malformed page");
+    let refused = writer.encode_accelerated(2, FIELDS, &[wrong]).expect_err("a malformed page");
     assert_eq!(refused.kind, ErrorKind::Invalid, "the CPU says what is wrong");
+}
+
+/// A thread that must go on does not ask the accelerator, which may wait for a device, but tells it how long it took.
+#[test]
+fn who_must_go_on_does_not_ask() {
+    let batch = Batch::of(5, 2000, 60);
+    let fake = Fake::new(Does::Encodes);
+    let writer = MapOutputWriter::new(Arena::host(64 << 20), PARTITIONS, FAST).expect("partitions");
+    writer.accelerate(Arc::clone(&fake) as Arc<dyn Accelerator>);
+    writer.encode(0, FIELDS, &batch.pages()).expect("memory");
+    assert_eq!(fake.asked.load(SeqCst), 0);
+    assert_eq!(*fake.by_cpu.lock().expect("no panic"), [batch.bytes()]);
+    writer.encode_accelerated(1, FIELDS, &batch.pages()).expect("memory");
+    assert_eq!(fake.asked.load(SeqCst), 1);
 }
 
 /// Frames that find no room are thrown away; the CPU's encoder keeps those that do, and goes on from there.
@@ -260,13 +289,14 @@ fn without_room_for_the_run_the_cpu_makes_what_fits() {
     writer.accelerate(Arc::clone(&fake) as Arc<dyn Accelerator>);
     let file = |name: usize| std::env::temp_dir().join(format!("sluice-accelerated-{}-{name}", std::process::id()));
     let mut spills = 0;
-    while let Err(refused) = writer.encode(0, FIELDS, &batches[0].pages()) {
+    while let Err(refused) = writer.encode_accelerated(0, FIELDS, &batches[0].pages()) {
         assert_eq!(refused.kind, ErrorKind::NoMemory);
         assert!(writer.spill(&file(spills)).expect("disk") > 0, "nothing was kept of an encode that was refused");
         spills += 1;
     }
     assert!(spills > 0 && fake.handed_over.load(SeqCst) > 0, "the test's arena has room for all");
     assert_eq!(fake.asked.load(SeqCst), 1, "what follows is a part of the batch");
+    assert_eq!(*fake.refused.lock().expect("no panic"), Some(NotTaken::NoRoom));
     let done = writer.commit(&file(spills), ChecksumAlgorithm::None).expect("disk");
     let made = (done.lengths, fs::read(file(spills)).expect("data file"), writer.row_checksum().expect("alive"));
     assert!(made == expected);

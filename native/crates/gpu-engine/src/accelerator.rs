@@ -1,12 +1,13 @@
 //! A GPU as the map outputs' accelerator: which batches it takes, how many at a time, and what happens when it fails.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use sluice_codec::CodecOptions;
 use sluice_cuda::{Driver, Wait};
-use sluice_engine::{Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, Page};
+use sluice_engine::{Accelerator, AcceleratorBatch, AcceleratorFrame, MapOutputWriter, NotTaken, Page};
 use sluice_gpu_mem::{StreamArena, StreamArenaOptions, default_limit};
 use sluice_mem::Arena;
 
@@ -15,12 +16,13 @@ use crate::declined::Declined;
 use crate::encode::{Batch, MadeFrame, TakeFrame, Waits};
 use crate::engine::GpuEngine;
 use crate::lanes::{Lane, Lanes};
-use crate::policy::{Policy, Use};
-use crate::sample::{FIELDS, OPTIONS, PARTITIONS, page, rows};
+use crate::policy::{Kind, Policy, Use};
+use crate::sample::{FIELDS, PARTITIONS, page, rows};
+use crate::watch::Watch;
 
 /// A batch waits no longer for memory of the device: the CPU encodes it in tens of milliseconds.
 const MEMORY_WAIT: Duration = Duration::from_millis(10);
-/// Of the timeout: a batch that takes so many times as long is stuck in a call of the driver.
+/// Of the timeout: a call of the driver that takes so many times as long, with the wait that follows it, does not return.
 const STUCK: u32 = 4;
 /// For each wait of the start, in which the driver may load or compile code.
 const START_WAIT: Duration = Duration::from_secs(120);
@@ -42,21 +44,28 @@ pub struct GpuOptions<'o> {
     pub memory_limit: Option<usize>,
     /// The most bytes of the host's memory that are pinned.
     pub pinned_limit: usize,
-    /// Batches of fewer bytes of rows are the CPU's.
+    /// Batches of fewer bytes ([`AcceleratorBatch::bytes`]) are the CPU's.
     pub least_bytes: usize,
+    /// How most map outputs make frames: with it both ways are measured at the start.
+    pub codec: CodecOptions,
     /// After so much time without an answer the device is given up.
     pub timeout: Duration,
 }
 
 /// A GPU that encodes batches of map outputs.
 pub struct GpuAccelerator {
+    /// Ends first, with its share of the context. None while the accelerator is being opened.
+    watch: Option<Watch>,
     engine: GpuEngine,
     lanes: Lanes,
     policy: Policy,
     least_bytes: usize,
     timeout: Duration,
     memory_limit: usize,
+    codec: CodecOptions,
     began: Instant,
+    /// What the first call of the driver said that has failed.
+    failure: OnceLock<String>,
 }
 
 impl GpuAccelerator {
@@ -64,7 +73,7 @@ impl GpuAccelerator {
     /// a thread that nobody waits for: it may take seconds.
     ///
     /// # Errors
-    /// Nothing of that may be used then; [`Declined::CheckFailed`]: the device does not make the CPU's bytes.
+    /// Nothing of that may be used then; [`Declined::WrongResult`]: the device does not make the CPU's bytes.
     pub fn open(driver: &Arc<Driver>, options: &GpuOptions<'_>) -> Result<Self, Declined> {
         let context = driver.select(options.device)?.context()?;
         let memory_limit = match options.memory_limit {
@@ -82,25 +91,34 @@ impl GpuAccelerator {
     /// The host has no memory for buffers, or what is measured fails.
     pub fn of(engine: GpuEngine, memory_limit: usize, options: &GpuOptions<'_>) -> Result<Self, Declined> {
         let lanes = Lanes::new(engine.context(), options.pinned_limit)?;
-        let accelerator = Self {
+        let mut accelerator = Self {
+            watch: None,
             engine,
             lanes,
             policy: Policy::new(options.used),
             least_bytes: options.least_bytes,
             timeout: options.timeout,
             memory_limit,
+            codec: options.codec,
             began: Instant::now(),
+            failure: OnceLock::new(),
         };
         if options.used == Use::WhenItPays {
             accelerator.measure()?;
         }
+        // Not before: the first work may wait longer, until the driver has loaded or compiled code.
+        let (context, most) = (accelerator.engine.context(), options.timeout * STUCK);
+        accelerator.watch = Some(Watch::start(context, accelerator.lanes.calls(), most)?);
         Ok(accelerator)
     }
 
-    /// Whether a batch of so many bytes of rows would be encoded by the GPU now.
-    pub fn prefers(&self, bytes: usize) -> bool {
-        let takes = bytes >= self.least_bytes && self.engine.context().lost().is_none();
-        takes && self.lanes.is_any_free() && self.policy.prefers_gpu(self.began.elapsed())
+    /// Whether a batch of so many bytes ([`AcceleratorBatch::bytes`]) would be encoded by the GPU now. If not, that is
+    /// counted as declined.
+    pub fn wants(&self, bytes: usize, kind: Kind) -> bool {
+        let free = || if self.lanes.is_any_free() { Ok(()) } else { Err(Declined::Busy) };
+        let would = self.check(bytes).and_then(|()| free());
+        let would = would.and_then(|()| self.policy.would_choose(kind, self.began.elapsed()));
+        would.inspect_err(|why| self.engine.counters().declined(why)).is_ok()
     }
 
     /// How many batches are encoded at a time, at most.
@@ -118,29 +136,31 @@ impl GpuAccelerator {
         self.engine.context().lost().map(ToString::to_string)
     }
 
+    /// What the first call of the driver said that has failed; the device may work all the same.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
     /// One line: the device, and what is used of it.
     pub fn describe(&self) -> String {
         let context = self.engine.context();
         format!(
-            "{}, {}; up to {} MiB of its memory, {} batches at a time ({} with pinned buffers)",
+            "{}, {}; up to {} MiB of its memory, {}",
             context.device().describe(),
             context.device().driver().describe(),
             self.memory_limit >> 20,
-            self.lanes.count(),
-            self.lanes.pinned()
+            self.lanes.describe()
         )
     }
 
     /// Encodes rows of the self-test's kind both ways, some times each.
     fn measure(&self) -> Result<(), Declined> {
-        let (memory, used) = page(&rows(self.least_bytes.min(MOST_MEASURED_BYTES)));
+        let (memory, used) = page(&rows(self.least_bytes.min(MOST_MEASURED_BYTES), PARTITIONS));
         let pages = [Page { memory: &memory, used, entries: (memory.len() - used) / 8 }];
         for _ in 0..MEASUREMENTS {
-            let (by_cpu, by_gpu) = (measure_cpu(&pages)?, self.measure_gpu(&pages)?);
-            // The first measurements say how long code and memory take to come.
-            self.policy.forget();
-            self.policy.cpu_took(used, by_cpu, self.began.elapsed());
-            self.policy.gpu_took(used, by_gpu, self.began.elapsed());
+            let (by_cpu, by_gpu) = (measure_cpu(&pages, self.codec)?, self.measure_gpu(&pages)?);
+            // The last ones stay: the first say how long code and memory take to come.
+            self.policy.started(used, by_gpu, by_cpu, self.began.elapsed());
         }
         Ok(())
     }
@@ -151,62 +171,85 @@ impl GpuAccelerator {
         let (mut lane, mut frames) = (self.lanes.take(), Vec::with_capacity(pages.iter().map(|page| page.used).sum()));
         let scratch = lane.as_mut().and_then(Lane::scratch).ok_or(Declined::Busy)?;
         let begun = Instant::now();
-        self.engine.encode_uncounted(scratch, batch, OPTIONS, waits, &mut |frame| {
+        self.engine.encode_uncounted(scratch, batch, self.codec, waits, &mut |frame| {
             frames.extend_from_slice(frame.bytes);
             Ok(())
         })?;
         Ok(begun.elapsed())
     }
 
-    /// Gives the device up when a batch has been under way for much longer than its waits may take together, as a rule:
-    /// then a call of the driver does not return, and nobody else should make one.
-    fn give_up_if_stuck(&self) {
-        let (context, most) = (self.engine.context(), self.timeout * STUCK);
-        if context.lost().is_none() && self.lanes.longest().is_some_and(|taken| taken > most) {
-            context.lose(&format!("a batch has been under way for more than {most:?}: the driver does not answer"));
-        }
+    /// A lane for a batch that the GPU is to encode.
+    fn admit(&self, batch: &AcceleratorBatch<'_, '_>) -> Result<Lane<'_>, Declined> {
+        self.check(batch.bytes())?;
+        // Before the policy, for which a batch that finds no lane is no trial of the GPU.
+        let lane = self.lanes.take().ok_or(Declined::Busy)?;
+        self.policy.choose(kind_of(batch), self.began.elapsed())?;
+        Ok(lane)
     }
 
-    /// Encodes a batch that the policy has given to the GPU, and tells the policy.
-    fn encode_chosen(&self, batch: &AcceleratorBatch<'_, '_>, take: &mut TakeFrame<'_>) -> Result<(), Declined> {
+    /// Whether batches of so many bytes are encoded at all.
+    fn check(&self, bytes: usize) -> Result<(), Declined> {
+        if bytes < self.least_bytes {
+            return Err(Declined::TooSmall);
+        }
+        // Also when all lanes are held up by it: these are not busy.
+        self.engine.context().lost().map_or(Ok(()), |why| Err(why.clone().into()))
+    }
+
+    /// Encodes a batch that was admitted, and tells the policy.
+    fn encode_in(
+        &self,
+        lane: &mut Lane<'_>,
+        batch: &AcceleratorBatch<'_, '_>,
+        take: &mut TakeFrame<'_>,
+    ) -> Result<(), Declined> {
         let AcceleratorBatch { fields, partitions, pages, options, hash_rows } = *batch;
-        let begun = Instant::now();
+        let scratch = lane.scratch().ok_or(Declined::Busy)?;
         let wanted = Batch { fields, partitions, pages, hash_rows };
-        let mut lane = self.lanes.take();
-        let Some(scratch) = lane.as_mut().and_then(Lane::scratch) else {
-            // No failure: it works for others.
-            self.engine.counters().declined(&Declined::Busy);
-            return Err(Declined::Busy);
-        };
         let waits = Waits { memory: Wait::at_most(MEMORY_WAIT), work: Wait::at_most(self.timeout) };
+        let begun = Instant::now();
         let made = self.engine.encode_to(scratch, wanted, options, waits, take);
         let (took, now) = (begun.elapsed(), self.began.elapsed());
         match &made {
             Ok(()) => {
                 let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
                 self.engine.counters().encode_nanos.fetch_add(nanos, Relaxed);
-                self.policy.gpu_took(row_bytes(batch), took, now);
+                self.policy.gpu_took(kind_of(batch), batch.row_bytes(), took, now);
             }
-            Err(_) => self.policy.gpu_failed(now),
+            Err(why) => self.failed(kind_of(batch), why, now),
         }
         made
+    }
+
+    fn failed(&self, kind: Kind, why: &Declined, now: Duration) {
+        if let Declined::WrongResult(what) = why {
+            // It has passed the self-test: whatever it does now, it is not to be trusted.
+            self.engine.context().lose(&format!("it makes what is wrong: {what}"));
+        }
+        if let Declined::Device(error) = why
+            && !why.is_lost()
+        {
+            self.failure.get_or_init(|| error.to_string());
+        }
+        self.policy.gpu_failed(kind, why, now);
     }
 }
 
 /// How long a map output's writer takes for a batch without an accelerator.
-fn measure_cpu(pages: &[Page<'_>]) -> Result<Duration, Declined> {
+fn measure_cpu(pages: &[Page<'_>], codec: CodecOptions) -> Result<Duration, Declined> {
     let bytes: usize = pages.iter().map(|page| page.memory.len()).sum();
     // The run, the sort's references, and roundings.
     let arena = Arena::host(bytes * 4 + (64 << 20));
     let failed = |_| Declined::NotTaken("the host has no memory for a measurement");
-    let writer = MapOutputWriter::new(arena, PARTITIONS, OPTIONS).map_err(failed)?;
+    let writer = MapOutputWriter::new(arena, PARTITIONS, codec).map_err(failed)?;
     let begun = Instant::now();
     writer.encode(0, FIELDS, pages).map_err(failed)?;
     Ok(begun.elapsed())
 }
 
-fn row_bytes(batch: &AcceleratorBatch<'_, '_>) -> usize {
-    batch.pages.iter().map(|page| page.used).fold(0, usize::saturating_add)
+/// Batches of it take equally long for their bytes.
+fn kind_of(batch: &AcceleratorBatch<'_, '_>) -> Kind {
+    Kind { fields: batch.fields, partitions: batch.partitions }
 }
 
 impl Accelerator for GpuAccelerator {
@@ -215,27 +258,23 @@ impl Accelerator for GpuAccelerator {
         batch: &AcceleratorBatch<'_, '_>,
         take: &mut sluice_engine::TakeFrame<'_>,
     ) -> Result<(), sluice_engine::Declined> {
-        if row_bytes(batch) < self.least_bytes {
-            return Err(sluice_engine::Declined("a small batch"));
-        }
-        self.give_up_if_stuck();
-        if !self.policy.choose(self.began.elapsed()) {
-            self.engine.counters().declined(&Declined::CpuFaster);
-            return Err(sluice_engine::Declined(Declined::CpuFaster.word()));
-        }
         let mut hand_over = |frame: MadeFrame<'_>| {
             let MadeFrame { partition, rows, bytes, hashes, .. } = frame;
             let row_hashes = hashes.map_or((0, 0), |hashes| (hashes.xor, hashes.sum));
             let taken = take(AcceleratorFrame { partition, rows, bytes, row_hashes });
-            taken.map_err(|why| Declined::NotTaken(why.0))
+            taken.map_err(|why| match why {
+                NotTaken::NoRoom => Declined::NotTaken("no room for the run"),
+                NotTaken::Wrong(what) => Declined::WrongResult(what),
+            })
         };
-        let made = self.encode_chosen(batch, &mut hand_over);
+        let admitted = self.admit(batch).inspect_err(|why| self.engine.counters().declined(why));
+        let made = admitted.and_then(|mut lane| self.encode_in(&mut lane, batch, &mut hand_over));
         made.map_err(|why| sluice_engine::Declined(why.word()))
     }
 
-    fn encoded_by_cpu(&self, row_bytes: usize, took: Duration) {
-        if row_bytes >= self.least_bytes {
-            self.policy.cpu_took(row_bytes, took, self.began.elapsed());
+    fn encoded_by_cpu(&self, batch: &AcceleratorBatch<'_, '_>, took: Duration) {
+        if batch.bytes() >= self.least_bytes {
+            self.policy.cpu_took(kind_of(batch), batch.row_bytes(), took, self.began.elapsed());
         }
     }
 }

@@ -49,14 +49,20 @@ counts! {
     decodes,
     /// Sorts of pairs.
     sorts,
+    /// Declined: fewer bytes than the least of a batch.
+    too_small,
     /// Declined: by the policy, because the CPU is faster now.
     cpu_faster,
+    /// Declined: by the policy, because the GPU has failed a moment ago.
+    paused,
     /// Declined: as many encodes as there may be at a time were under way.
     busy,
     /// Declined: more than the kernels take.
     too_large,
-    /// Declined: a check failed.
+    /// Declined: the input failed a check.
     checks_failed,
+    /// Declined: what the device has made failed a check; the device is lost then.
+    wrong_results,
     /// Declined: a general codec was needed.
     codec_needed,
     /// Declined: no memory of the device in time, or the task was being killed.
@@ -73,10 +79,13 @@ impl Counters {
     pub(crate) fn declined(&self, why: &Declined) {
         let counter = match why {
             lost if lost.is_lost() => &self.device_lost,
+            Declined::TooSmall => &self.too_small,
             Declined::CpuFaster => &self.cpu_faster,
+            Declined::Paused => &self.paused,
             Declined::Busy => &self.busy,
             Declined::TooLarge(_) => &self.too_large,
             Declined::CheckFailed(_) => &self.checks_failed,
+            Declined::WrongResult(_) => &self.wrong_results,
             Declined::NeedsCodec => &self.codec_needed,
             Declined::Memory(_) => &self.no_memory,
             Declined::NotTaken(_) => &self.not_taken,
@@ -95,11 +104,12 @@ mod tests {
         let counters = Counters::default();
         let lost = Declined::Memory(sluice_gpu_mem::Declined::DeviceLost);
         let killed = Declined::Memory(sluice_gpu_mem::Declined::Killed);
-        let reasons = [Declined::CpuFaster, Declined::Busy, Declined::TooLarge(""), Declined::CheckFailed("")];
+        let policy = [Declined::TooSmall, Declined::CpuFaster, Declined::Paused, Declined::Busy];
+        let checks = [Declined::TooLarge(""), Declined::CheckFailed(""), Declined::WrongResult("")];
         let others = [Declined::NeedsCodec, killed, Declined::NotTaken(""), Declined::NoKernels, lost];
-        reasons.iter().chain(&others).for_each(|why| counters.declined(why));
+        policy.iter().chain(&checks).chain(&others).for_each(|why| counters.declined(why));
         let counts = counters.read().to_array();
-        let first = Counts::NAMES.iter().position(|name| *name == "cpu_faster").expect("a name");
+        let first = Counts::NAMES.iter().position(|name| *name == "too_small").expect("a name");
         assert!(counts[first..].iter().all(|count| *count == 1) && counts[..first].iter().all(|count| *count == 0));
     }
 }

@@ -8,8 +8,12 @@ use sluice_cuda::{CudaError, ErrorKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Declined {
+    /// Copies and launches would take longer than the work.
+    TooSmall,
     /// The CPU is faster now, by what was measured.
     CpuFaster,
+    /// The GPU has failed a moment ago.
+    Paused,
     /// As many encodes as there may be at a time are under way.
     Busy,
     /// The build, or its folder, has no kernels for this device.
@@ -18,6 +22,8 @@ pub enum Declined {
     TooLarge(&'static str),
     /// The input failed a check. Whether it is corrupt, and how, the CPU says.
     CheckFailed(&'static str),
+    /// What the GPU has made cannot be right.
+    WrongResult(&'static str),
     /// A frame was compressed by a general codec.
     NeedsCodec,
     /// The caller did not take the frames.
@@ -42,10 +48,12 @@ impl Declined {
     pub(crate) fn word(&self) -> &'static str {
         match self {
             lost if lost.is_lost() => "the GPU was lost",
+            Self::TooSmall => "a small batch",
             Self::CpuFaster => "the CPU is faster",
+            Self::Paused => "the GPU has failed a moment ago",
             Self::Busy => "the GPU is busy",
             Self::NoKernels => "no kernels",
-            Self::TooLarge(what) | Self::CheckFailed(what) | Self::NotTaken(what) => what,
+            Self::TooLarge(what) | Self::CheckFailed(what) | Self::WrongResult(what) | Self::NotTaken(what) => what,
             Self::NeedsCodec => "a general codec",
             Self::Memory(_) => "no memory of the GPU",
             Self::Device(_) => "a call of the driver failed",
@@ -68,12 +76,15 @@ impl From<sluice_gpu_mem::Declined> for Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooSmall => f.write_str("the batch is too small to pay"),
             Self::CpuFaster => f.write_str("the CPU is faster"),
+            Self::Paused => f.write_str("the GPU has failed a moment ago"),
             Self::Busy => f.write_str("the GPU has as much to do as it may"),
             Self::NotTaken(why) => write!(f, "the frames were not taken: {why}"),
             Self::NoKernels => f.write_str("there are no kernels for this GPU"),
             Self::TooLarge(what) => write!(f, "more than the GPU's kernels take: {what}"),
             Self::CheckFailed(what) => write!(f, "the GPU's checks found the input wrong: {what}"),
+            Self::WrongResult(what) => write!(f, "the GPU makes wrong results: {what}"),
             Self::NeedsCodec => f.write_str("a general codec is needed, which only the CPU has"),
             Self::Memory(why) => why.fmt(f),
             Self::Device(error) => error.fmt(f),

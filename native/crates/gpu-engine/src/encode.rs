@@ -158,7 +158,8 @@ pub(crate) fn encode_to(
     });
     let encoded = submitted.and_then(|summary| {
         check(&summary, &shape)?;
-        let rows = Rows { job: &job, pages: &with_rows, places: &pages, stream: on, wait };
+        let output_bytes = summary.bytes;
+        let rows = Rows { job: &job, pages: &with_rows, places: &pages, output_bytes, stream: on, wait };
         hand_over(&rows, &summary, scratch, options, take)
     });
     stream.free(lease);
@@ -294,11 +295,14 @@ unsafe fn sort_by_partition(
 
 fn check(summary: &Summary, shape: &Shape) -> Result<(), Declined> {
     match summary.status {
-        0 if summary.frames as usize <= shape.most_frames => Ok(()),
-        0 => Err(Declined::CheckFailed("more frames than there can be")),
+        0 if summary.frames as usize > shape.most_frames => Err(Declined::WrongResult("more frames than there can be")),
+        0 if shape.output_bytes().is_none_or(|most| summary.bytes > most as u64) => {
+            Err(Declined::WrongResult("more bytes than the frames can have"))
+        }
+        0 => Ok(()),
         status if status & BAD_ENTRY != 0 => Err(Declined::CheckFailed("an entry of a page")),
         status if status & ROW_TOO_LONG != 0 => Err(Declined::TooLarge("bytes of a row")),
-        _ => Err(Declined::CheckFailed("an unknown status")),
+        _ => Err(Declined::WrongResult("an unknown status")),
     }
 }
 
@@ -310,14 +314,21 @@ fn hand_over(
     options: CodecOptions,
     take: &mut TakeFrame<'_>,
 ) -> Result<(), Declined> {
-    let (mut first, total, mut done) = (0, summary.frames as usize, 0);
+    let (mut first, total, mut done, mut handed_over) = (0, summary.frames as usize, 0, 0);
+    let mut take = |frame: MadeFrame<'_>| {
+        handed_over += u64::from(frame.rows);
+        take(frame)
+    };
     while first < total {
         let count = scratch.get_frames(rows, first, total - first)?;
-        hand_over_described(rows, scratch, options, &mut done, take)?;
+        hand_over_described(rows, scratch, options, &mut done, &mut take)?;
         first += count;
     }
     if done != summary.bytes {
-        return Err(Declined::CheckFailed("the frames' bytes"));
+        return Err(Declined::WrongResult("the frames' bytes"));
+    }
+    if handed_over != u64::from(rows.job.row_count) {
+        return Err(Declined::WrongResult("the number of the frames' rows"));
     }
     Ok(())
 }
@@ -332,7 +343,7 @@ fn hand_over_described(
     done: &mut u64,
     take: &mut TakeFrame<'_>,
 ) -> Result<(), Declined> {
-    let EncodeScratch { staging, frames, row_at, encoder } = scratch;
+    let EncodeScratch { staging, frames, row_at, encoder, .. } = scratch;
     let mut rest = &frames[..];
     while let Some(frame) = rest.first() {
         if frame.codec != 0 {
@@ -342,14 +353,15 @@ fn hand_over_described(
             continue;
         }
         let (count, bytes) = fitting(rest, *done, staging.room::<u8>())?;
-        // SAFETY: `check` has compared the summary with the job's arrays, and the frames' places follow each other up
-        // to their end (`fitting`, `hand_over`); should they not, the copy fails or is of other memory of the device.
-        // Any bytes are bytes.
+        if *done + bytes as u64 > rows.output_bytes {
+            return Err(Declined::WrongResult("the frames' places"));
+        }
+        // SAFETY: the output array has `output_bytes` (`check`), and these end before. Any bytes are bytes.
         let mut bytes_of_all = unsafe { staging.get::<u8>(rows.stream, rows.job.output + *done, bytes, rows.wait)? };
         let (now, later) = rest.split_at(count);
         for frame in now {
             let here = bytes_of_all.split_off(..length(frame)?);
-            take(made(frame, rows.job, here.ok_or(Declined::CheckFailed("the frames' lengths"))?))?;
+            take(made(frame, rows.job, here.ok_or(Declined::WrongResult("the frames' lengths"))?))?;
         }
         *done += bytes as u64;
         rest = later;
@@ -373,7 +385,7 @@ fn fitting(frames: &[DeviceFrame], start: u64, most: usize) -> Result<(usize, us
     let (mut count, mut bytes) = (0, 0);
     for frame in frames.iter().take_while(|frame| frame.codec == 0) {
         if frame.place != start + bytes as u64 {
-            return Err(Declined::CheckFailed("the frames' places"));
+            return Err(Declined::WrongResult("the frames' places"));
         }
         let with_it = bytes + length(frame)?;
         if with_it > most {
@@ -385,7 +397,7 @@ fn fitting(frames: &[DeviceFrame], start: u64, most: usize) -> Result<(usize, us
 }
 
 fn length(frame: &DeviceFrame) -> Result<usize, Declined> {
-    let payload = u32::try_from(frame.payload).map_err(|_| Declined::CheckFailed("the length of a frame"))?;
+    let payload = u32::try_from(frame.payload).map_err(|_| Declined::WrongResult("the length of a frame"))?;
     Ok(HEADER_BYTES + payload as usize)
 }
 
@@ -394,6 +406,8 @@ pub(crate) struct Rows<'r, 'a> {
     pub(crate) job: &'r EncodeJob,
     pages: &'r [Page<'a>],
     places: &'r [DevicePage],
+    /// Of the device's output.
+    output_bytes: u64,
     pub(crate) stream: &'r Stream,
     pub(crate) wait: Wait<'r>,
 }
@@ -403,7 +417,7 @@ impl<'a> Rows<'_, 'a> {
     fn of(&self, frame: &DeviceFrame, staging: &mut Staging, row_at: &mut Vec<u64>) -> Result<Vec<&'a [u8]>, Declined> {
         let (first, count) = (u64::from(frame.first), frame.rows as usize);
         if count == 0 || first + count as u64 > u64::from(self.job.row_count) {
-            return Err(Declined::CheckFailed("the rows of a frame"));
+            return Err(Declined::WrongResult("the rows of a frame"));
         }
         row_at.clear();
         // SAFETY: the arrays have `row_count` elements, `prefix` one more; any bytes are numbers.
@@ -414,7 +428,7 @@ impl<'a> Rows<'_, 'a> {
         };
         let row = |(at, ends): (&u64, &[u64])| self.row(*at, ends[1].wrapping_sub(ends[0]));
         let rows = row_at.iter().zip(prefix.windows(2)).map(row);
-        rows.collect::<Option<_>>().ok_or(Declined::CheckFailed("the place of a row"))
+        rows.collect::<Option<_>>().ok_or(Declined::WrongResult("the place of a row"))
     }
 
     /// A row by its place on the device.

@@ -118,6 +118,12 @@ impl Shape {
         rows.min(partitions as usize) + rows / FRAME_TILE + bytes / FRAME_BYTES as usize
     }
 
+    /// Bytes of the array for the frames.
+    pub(crate) fn output_bytes(&self) -> Option<usize> {
+        let of_rows = self.rows.checked_mul(4)?.checked_add(self.bytes)?;
+        self.most_frames.checked_mul(HEADER_BYTES)?.checked_add(of_rows)
+    }
+
     /// The arrays, and the lease that they need.
     pub(crate) fn lay_out(&self) -> Result<(JobPlaces, usize), Declined> {
         let mut layout = Layout::default();
@@ -155,7 +161,7 @@ impl Shape {
             encoded_vars: l.array::<u8>(vars),
             item_bytes: l.array::<u32>(sum(&[(w + 2 + f, m)])?),
             frame_bytes: l.array::<u64>(m + 1),
-            output: l.array::<u8>(sum(&[(1, bytes), (4, n), (HEADER_BYTES, m)])?),
+            output: l.array::<u8>(self.output_bytes().ok_or(too_large.clone())?),
             summary: l.array::<Summary>(1),
             radix: RadixScratch::of(l, n, (n + 1).max(p + 1).max(m + 1)),
         };

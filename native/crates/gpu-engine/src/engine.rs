@@ -110,7 +110,8 @@ impl GpuEngine {
         Ok(())
     }
 
-    /// As [`encode_to`] on a stream of this thread.
+    /// As [`encode_to`] on a stream of this thread. The scratch memory's calls of the driver begin; they end with the
+    /// lane that has it.
     pub(crate) fn encode_uncounted(
         &self,
         scratch: &mut EncodeScratch,
@@ -119,10 +120,19 @@ impl GpuEngine {
         waits: Waits<'_>,
         take: &mut TakeFrame<'_>,
     ) -> Result<(), Declined> {
+        let calls = Arc::clone(scratch.staging.calls());
+        calls.begin();
         // Attached for this call: what it has freed goes back to the arena with the last event, for whichever thread
         // comes next.
         let stream = self.attach();
-        encode_to(&self.kernels, &stream, scratch, batch, options, waits, take)
+        let mut take = |frame: MadeFrame<'_>| {
+            // The caller seals and copies it, and may wait for memory meanwhile: none of that is the driver's time.
+            calls.end();
+            let taken = take(frame);
+            calls.begin();
+            taken
+        };
+        encode_to(&self.kernels, &stream, scratch, batch, options, waits, &mut take)
     }
 
     fn count_encoded(&self, batch: Batch<'_, '_>, frames_by_cpu: u64) {

@@ -1,68 +1,83 @@
 //! How many encodes are under way at a time, and the host's memory for each.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sluice_cuda::Context;
 
 use crate::declined::Declined;
+use crate::driver_calls::DriverCalls;
 use crate::encode_scratch::{EncodeScratch, STAGING_BYTES};
 
 /// More keep a device no busier: it copies one at a time each way, and a batch has blocks for all multiprocessors.
 const MOST: usize = 16;
 
-/// Scratch memory for encodes, made once. Any thread may take one.
+/// Scratch memory for encodes, made once. Any thread may take one. All of it is pinned: a copy to memory that is not
+/// would be made within the call, when the work before it has ended, and no limit would apply to work that hangs.
 pub(crate) struct Lanes {
-    state: Mutex<State>,
-    count: usize,
-    pinned: usize,
-}
-
-struct State {
-    free: Vec<EncodeScratch>,
-    /// When each of the others was taken.
-    taken: Vec<Instant>,
+    free: Mutex<Vec<EncodeScratch>>,
+    /// Of all lanes.
+    calls: Vec<Arc<DriverCalls>>,
+    /// How many the limit allows.
+    wanted: usize,
+    /// Why there are fewer.
+    lacking: Option<Declined>,
 }
 
 impl Lanes {
-    /// As many as `bytes` of pinned memory allow, at least one.
+    /// As many as `bytes` of pinned memory allow, at least one, and as the driver pins.
+    ///
+    /// # Errors
+    /// The driver pins none, or the system has no memory.
     pub(crate) fn new(context: &Context, bytes: usize) -> Result<Self, Declined> {
-        let count = (bytes / STAGING_BYTES).clamp(1, MOST);
-        let free = (0..count).map(|_| EncodeScratch::pinned(context)).collect::<Result<Vec<_>, _>>()?;
-        let pinned = free.iter().filter(|scratch| scratch.staging.is_pinned()).count();
-        Ok(Self { state: Mutex::new(State { free, taken: Vec::new() }), count, pinned })
+        let wanted = (bytes / STAGING_BYTES).clamp(1, MOST);
+        let (mut free, mut lacking) = (Vec::with_capacity(wanted), None);
+        while free.len() < wanted && lacking.is_none() {
+            match EncodeScratch::pinned(context) {
+                Ok(scratch) => free.push(scratch),
+                Err(why) => lacking = Some(why),
+            }
+        }
+        match lacking {
+            Some(why) if free.is_empty() => Err(why),
+            lacking => {
+                let calls = free.iter().map(|scratch| Arc::clone(scratch.staging.calls())).collect();
+                Ok(Self { free: Mutex::new(free), calls, wanted, lacking })
+            }
+        }
     }
 
     /// One that nobody uses; none if there is none.
     pub(crate) fn take(&self) -> Option<Lane<'_>> {
-        let mut state = self.state();
-        let (scratch, taken) = (state.free.pop()?, Instant::now());
-        state.taken.push(taken);
-        Some(Lane { lanes: self, scratch: Some(scratch), taken })
-    }
-
-    /// For how long the one has been in use that was taken first.
-    pub(crate) fn longest(&self) -> Option<Duration> {
-        self.state().taken.iter().min().map(Instant::elapsed)
+        let scratch = self.free().pop()?;
+        Some(Lane { lanes: self, scratch: Some(scratch) })
     }
 
     /// Whether one is free now.
     pub(crate) fn is_any_free(&self) -> bool {
-        !self.state().free.is_empty()
+        !self.free().is_empty()
+    }
+
+    /// The driver's calls of all of them.
+    pub(crate) fn calls(&self) -> Vec<Arc<DriverCalls>> {
+        self.calls.clone()
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.count
+        self.calls.len()
     }
 
-    /// How many have memory that the driver has pinned.
-    pub(crate) fn pinned(&self) -> usize {
-        self.pinned
+    /// How many batches are encoded at a time, and why not more.
+    pub(crate) fn describe(&self) -> String {
+        let count = self.count();
+        match &self.lacking {
+            None => format!("{count} batches at a time"),
+            Some(why) => format!("{count} batches at a time and not {}, because {why}", self.wanted),
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn free(&self) -> MutexGuard<'_, Vec<EncodeScratch>> {
         // A push or a pop is done or is not.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,7 +85,6 @@ impl Lanes {
 pub(crate) struct Lane<'l> {
     lanes: &'l Lanes,
     scratch: Option<EncodeScratch>,
-    taken: Instant,
 }
 
 impl Lane<'_> {
@@ -81,10 +95,9 @@ impl Lane<'_> {
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
-        let mut state = self.lanes.state();
-        if let Some(at) = state.taken.iter().position(|taken| *taken == self.taken) {
-            state.taken.swap_remove(at);
+        if let Some(scratch) = self.scratch.take() {
+            scratch.staging.calls().end();
+            self.lanes.free().push(scratch);
         }
-        state.free.extend(self.scratch.take());
     }
 }

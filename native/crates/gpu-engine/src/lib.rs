@@ -16,8 +16,10 @@
 //!    (`docs/block-format.md`, "The reference encoder").
 //! 2. A GPU never judges what is corrupt: whatever fails a check is [`Declined`], and the CPU does it again.
 //! 3. All memory of the device is one lease for each call, and is freed in the order of the stream.
-//! 4. What an encode copies to the host goes to a buffer that is kept when the device is lost, because the device may
-//!    still write to it.
+//! 4. What an encode copies to the host goes to a pinned buffer that is kept when the device is lost, because the device
+//!    may still write to it. A wait that fails loses the device.
+//! 5. Waits have a limit, and [`GpuAccelerator`] watches the calls between them: a driver that does not return holds up
+//!    the threads that are in its calls, and no others.
 //!
 //! # What it does not do
 //! Nothing of a Spark application decodes or sorts here yet. General codecs (LZ4, Zstandard, Snappy) are the CPU's:
@@ -29,6 +31,7 @@ mod counts;
 mod crc_tables;
 mod declined;
 mod decode;
+mod driver_calls;
 mod encode;
 mod encode_job;
 mod encode_scratch;
@@ -44,6 +47,7 @@ mod self_test;
 mod sort;
 mod staging;
 mod submit;
+mod watch;
 
 pub use accelerator::{GpuAccelerator, GpuOptions};
 pub use counts::Counts;
@@ -53,6 +57,6 @@ pub use encode::{Batch, EncodedBatch, EncodedFrame, RowHashes, encode};
 pub use engine::GpuEngine;
 pub use images::image_for;
 pub use kernels::Kernels;
-pub use policy::{Policy, Use};
+pub use policy::{Kind, Policy, Use};
 pub use self_test::self_test;
 pub use sort::sort_pairs;

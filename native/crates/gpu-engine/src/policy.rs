@@ -1,11 +1,16 @@
 //! When a batch goes to the GPU.
 //!
 //! What counts is how long the thread that has the batch is held up by it: while it encodes, on a core that others may
-//! want too, or while it waits for the device, on which others may work too. Both are measured, at the start and with
-//! each batch, and the way that was slower is tried again from time to time.
+//! want too, or while it waits for the device, on which others may work too. Both are measured for each kind of batches,
+//! at the start with rows of a test and then with each batch, and the way that was slower is tried again from time to
+//! time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU makes after the GPU
+//! has looked at them: so what one takes says nothing of the other.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::declined::Declined;
 
 /// Which batches go to the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +19,15 @@ pub enum Use {
     Always,
     /// Those for which it is faster than the thread's own encoder.
     WhenItPays,
+}
+
+/// What batches have in common that take equally long for their bytes, as a rule: those of one shuffle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// Fields of each row.
+    pub fields: u32,
+    /// Partitions of the map output.
+    pub partitions: u32,
 }
 
 /// The GPU has to be faster by a fifth, because it takes power and memory, and others may want it.
@@ -26,8 +40,12 @@ const WEIGHT: f64 = 0.25;
 const BATCHES_TO_ONE_OF_CPU: u32 = 32;
 /// How long after the GPU was slower it is tried again, at first and at most: twice as long each time.
 const TRIALS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
-/// How long after a batch that it could not encode it is left alone, at first and at most: twice as long each time.
+/// How long after a failure of the GPU it is left alone, at first and at most: twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
+/// How long after rows that its kernels do not take other batches of the kind are not offered to it, likewise.
+const TOO_LARGE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+/// Kinds that are known at a time.
+const MOST_KINDS: usize = 64;
 
 /// Decides for all threads of a process. Times are since any moment, the same for all calls.
 #[derive(Debug)]
@@ -38,14 +56,30 @@ pub struct Policy {
 
 #[derive(Debug)]
 struct State {
+    /// Those of the start, for what is not measured of a kind.
+    start: Rates,
+    kinds: HashMap<Kind, KindState>,
+    paused_until: Duration,
+    pause: Duration,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Rates {
     gpu: Option<Rate>,
     cpu: Option<Rate>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct KindState {
+    rates: Rates,
     /// Batches of the GPU since the last of the CPU.
     since_cpu: u32,
     next_trial: Duration,
     trial_pause: Duration,
-    paused_until: Duration,
-    pause: Duration,
+    too_large_until: Duration,
+    too_large_pause: Duration,
+    /// When it was last asked for.
+    asked: Duration,
 }
 
 /// How long a byte of rows takes.
@@ -58,74 +92,81 @@ struct Rate {
 impl Policy {
     /// Nothing is measured yet.
     pub fn new(used: Use) -> Self {
-        let state = State {
-            gpu: None,
-            cpu: None,
-            since_cpu: 0,
-            next_trial: Duration::ZERO,
-            trial_pause: TRIALS.0,
-            paused_until: Duration::ZERO,
-            pause: PAUSES.0,
-        };
+        let (start, kinds) = (Rates::default(), HashMap::new());
+        let state = State { start, kinds, paused_until: Duration::ZERO, pause: PAUSES.0 };
         Self { used, state: Mutex::new(state) }
     }
 
-    /// Whether the next batch goes to the GPU.
-    pub fn choose(&self, now: Duration) -> bool {
-        if self.used == Use::Always {
-            return true;
-        }
+    /// Whether the next batch of the kind goes to the GPU.
+    ///
+    /// # Errors
+    /// It does not, for that reason.
+    pub fn choose(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
         let mut state = self.state();
-        if now < state.paused_until || state.cpu.is_none() {
-            return false;
-        }
-        if !state.gpu_pays() {
-            return state.is_time_for_a_trial(now);
-        }
-        state.since_cpu += 1;
-        if state.since_cpu < BATCHES_TO_ONE_OF_CPU {
-            return true;
-        }
-        state.since_cpu = 0;
-        false
+        state.check(now)?;
+        let start = state.start;
+        let of_kind = state.kind(kind, now);
+        of_kind.check(now)?;
+        if self.used == Use::Always || of_kind.takes_next(start, now) { Ok(()) } else { Err(Declined::CpuFaster) }
     }
 
-    /// Whether a batch would go to the GPU, not counting those by which the slower way is measured.
-    pub fn prefers_gpu(&self, now: Duration) -> bool {
-        self.used == Use::Always || {
-            let state = self.state();
-            now >= state.paused_until && state.gpu_pays()
-        }
+    /// Whether a batch of the kind would go to the GPU; a batch of the CPU by which its rate is measured is left out.
+    ///
+    /// # Errors
+    /// It would not, for that reason.
+    pub fn would_choose(&self, kind: Kind, now: Duration) -> Result<(), Declined> {
+        let state = self.state();
+        state.check(now)?;
+        let of_kind = state.kinds.get(&kind).copied().unwrap_or_default();
+        of_kind.check(now)?;
+        let would = self.used == Use::Always || of_kind.pays(state.start) || of_kind.is_trial_due(state.start, now);
+        if would { Ok(()) } else { Err(Declined::CpuFaster) }
+    }
+
+    /// How long both ways took at the start, when no batch had come yet.
+    pub fn started(&self, bytes: usize, by_gpu: Duration, by_cpu: Duration, now: Duration) {
+        let start = Rates { gpu: Some(Rate::of(bytes, by_gpu, now)), cpu: Some(Rate::of(bytes, by_cpu, now)) };
+        self.state().start = start;
     }
 
     /// The GPU has encoded a batch.
-    pub fn gpu_took(&self, bytes: usize, took: Duration, now: Duration) {
+    pub fn gpu_took(&self, kind: Kind, bytes: usize, took: Duration, now: Duration) {
         let mut state = self.state();
-        state.gpu = Rate::with(state.gpu, bytes, took, now);
         state.pause = PAUSES.0;
-        if state.gpu_pays() {
-            state.trial_pause = TRIALS.0;
+        let start = state.start;
+        let of_kind = state.kind(kind, now);
+        of_kind.rates.gpu = Some(Rate::with(of_kind.rates.gpu, bytes, took, now));
+        of_kind.too_large_pause = TOO_LARGE.0;
+        if of_kind.pays(start) {
+            of_kind.trial_pause = TRIALS.0;
         }
     }
 
     /// The CPU has encoded a batch.
-    pub fn cpu_took(&self, bytes: usize, took: Duration, now: Duration) {
+    pub fn cpu_took(&self, kind: Kind, bytes: usize, took: Duration, now: Duration) {
         let mut state = self.state();
-        state.cpu = Rate::with(state.cpu, bytes, took, now);
-        state.since_cpu = 0;
+        let of_kind = state.kind(kind, now);
+        of_kind.rates.cpu = Some(Rate::with(of_kind.rates.cpu, bytes, took, now));
+        of_kind.since_cpu = 0;
     }
 
-    /// What was measured counts no more.
-    pub fn forget(&self) {
+    /// The GPU could not encode a batch. A failure of the device, or a lack of its memory, makes all kinds wait a while;
+    /// those of batches that were under way at the same time have the same cause and count once. Rows that the kernels
+    /// do not take concern their kind only; what the host lacks, or finds wrong with the rows, concerns no later batch.
+    pub fn gpu_failed(&self, kind: Kind, why: &Declined, now: Duration) {
         let mut state = self.state();
-        (state.gpu, state.cpu) = (None, None);
-    }
-
-    /// The GPU could not encode a batch.
-    pub fn gpu_failed(&self, now: Duration) {
-        let mut state = self.state();
-        state.paused_until = now + state.pause;
-        state.pause = (state.pause * 2).min(PAUSES.1);
+        match why {
+            Declined::TooLarge(_) => {
+                let of_kind = state.kind(kind, now);
+                of_kind.too_large_until = now + of_kind.too_large_pause;
+                of_kind.too_large_pause = (of_kind.too_large_pause * 2).min(TOO_LARGE.1);
+            }
+            Declined::Memory(_) | Declined::Device(_) | Declined::WrongResult(_) if now >= state.paused_until => {
+                state.paused_until = now + state.pause;
+                state.pause = (state.pause * 2).min(PAUSES.1);
+            }
+            _ => {}
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,31 +176,83 @@ impl Policy {
 }
 
 impl State {
-    fn gpu_pays(&self) -> bool {
-        match (self.gpu, self.cpu) {
+    fn check(&self, now: Duration) -> Result<(), Declined> {
+        if now < self.paused_until { Err(Declined::Paused) } else { Ok(()) }
+    }
+
+    fn kind(&mut self, kind: Kind, now: Duration) -> &mut KindState {
+        if self.kinds.len() >= MOST_KINDS && !self.kinds.contains_key(&kind) {
+            let oldest = self.kinds.iter().min_by_key(|(_, state)| state.asked).map(|(kind, _)| *kind);
+            oldest.and_then(|oldest| self.kinds.remove(&oldest));
+        }
+        let state = self.kinds.entry(kind).or_default();
+        state.asked = now;
+        state
+    }
+}
+
+impl Default for KindState {
+    fn default() -> Self {
+        Self {
+            rates: Rates::default(),
+            since_cpu: 0,
+            next_trial: Duration::ZERO,
+            trial_pause: TRIALS.0,
+            too_large_until: Duration::ZERO,
+            too_large_pause: TOO_LARGE.0,
+            asked: Duration::ZERO,
+        }
+    }
+}
+
+impl KindState {
+    fn check(&self, now: Duration) -> Result<(), Declined> {
+        if now < self.too_large_until { Err(Declined::TooLarge("rows of this kind, a moment ago")) } else { Ok(()) }
+    }
+
+    fn takes_next(&mut self, start: Rates, now: Duration) -> bool {
+        if !self.pays(start) {
+            let trial = self.is_trial_due(start, now);
+            if trial {
+                self.next_trial = now + self.trial_pause;
+                self.trial_pause = (self.trial_pause * 2).min(TRIALS.1);
+            }
+            return trial;
+        }
+        self.since_cpu += 1;
+        if self.since_cpu < BATCHES_TO_ONE_OF_CPU {
+            return true;
+        }
+        self.since_cpu = 0;
+        false
+    }
+
+    fn pays(&self, start: Rates) -> bool {
+        match (self.rates.gpu.or(start.gpu), self.rates.cpu.or(start.cpu)) {
             (Some(gpu), Some(cpu)) => gpu.ns_per_byte <= cpu.ns_per_byte * MARGIN,
             _ => false,
         }
     }
 
-    fn is_time_for_a_trial(&mut self, now: Duration) -> bool {
-        if now < self.next_trial {
-            return false;
-        }
-        self.next_trial = now + self.trial_pause;
-        self.trial_pause = (self.trial_pause * 2).min(TRIALS.1);
-        true
+    /// Not before the CPU is measured, with which the trial is to be compared.
+    fn is_trial_due(&self, start: Rates, now: Duration) -> bool {
+        self.rates.cpu.or(start.cpu).is_some() && now >= self.next_trial
     }
 }
 
 impl Rate {
-    fn with(before: Option<Self>, bytes: usize, took: Duration, now: Duration) -> Option<Self> {
-        let measured = took.as_nanos() as f64 / bytes.max(1) as f64;
-        let ns_per_byte = match before.filter(|before| now.saturating_sub(before.at) < FORGOTTEN) {
-            Some(before) => before.ns_per_byte + (measured - before.ns_per_byte) * WEIGHT,
+    fn of(bytes: usize, took: Duration, at: Duration) -> Self {
+        Self { ns_per_byte: took.as_nanos() as f64 / bytes.max(1) as f64, at }
+    }
+
+    fn with(before: Option<Self>, bytes: usize, took: Duration, now: Duration) -> Self {
+        let measured = Self::of(bytes, took, now);
+        match before.filter(|before| now.saturating_sub(before.at) < FORGOTTEN) {
+            Some(Self { ns_per_byte, .. }) => {
+                Self { ns_per_byte: ns_per_byte + (measured.ns_per_byte - ns_per_byte) * WEIGHT, at: now }
+            }
             None => measured,
-        };
-        Some(Self { ns_per_byte, at: now })
+        }
     }
 }
 
@@ -168,92 +261,164 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+    const KIND: Kind = Kind { fields: 5, partitions: 200 };
+    const OTHER: Kind = Kind { fields: 2, partitions: 200 };
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
 
+    fn lost() -> Declined {
+        Declined::Memory(sluice_gpu_mem::Declined::DeviceLost)
+    }
+
     /// A policy for which the GPU takes so many milliseconds for a MiB, and the CPU 10.
     fn measured(gpu: u64) -> Policy {
         let policy = Policy::new(Use::WhenItPays);
-        policy.gpu_took(MIB, ms(gpu), ms(0));
-        policy.cpu_took(MIB, ms(10), ms(0));
+        policy.gpu_took(KIND, MIB, ms(gpu), ms(0));
+        policy.cpu_took(KIND, MIB, ms(10), ms(0));
         policy
+    }
+
+    fn chooses(policy: &Policy, now: u64) -> bool {
+        policy.choose(KIND, ms(now)).is_ok()
+    }
+
+    fn would_choose(policy: &Policy, now: u64) -> bool {
+        policy.would_choose(KIND, ms(now)).is_ok()
     }
 
     /// How many of 320 batches, a millisecond apart, go to the GPU.
     fn chosen(policy: &Policy, from: u64) -> usize {
-        (from..from + 320).filter(|now| policy.choose(ms(*now))).count()
+        (from..from + 320).filter(|now| chooses(policy, *now)).count()
     }
 
     #[test]
     fn the_faster_way_gets_nearly_all() {
         for (gpu, expected) in [(2, 310), (7, 310)] {
             let policy = measured(gpu);
-            assert!(policy.prefers_gpu(ms(1)));
+            assert!(would_choose(&policy, 1));
             assert_eq!(chosen(&policy, 1), expected, "{gpu} ms: one of 32 shows how fast the CPU is");
         }
         for gpu in [9, 20] {
             let policy = measured(gpu);
-            assert!(!policy.prefers_gpu(ms(1)));
+            assert!(would_choose(&policy, 1), "a trial is due");
             assert_eq!(chosen(&policy, 1), 1, "{gpu} ms: a trial");
+            assert_eq!(policy.would_choose(KIND, ms(321)), Err(Declined::CpuFaster));
         }
     }
 
     #[test]
     fn nothing_goes_to_the_gpu_before_both_are_measured() {
         let policy = Policy::new(Use::WhenItPays);
-        assert!(!policy.choose(ms(0)) && !policy.prefers_gpu(ms(0)));
-        policy.cpu_took(MIB, ms(10), ms(0));
-        assert!(policy.choose(ms(1)), "a trial, because the GPU is not measured");
-        assert!(!policy.choose(ms(2)));
-        policy.gpu_took(MIB, ms(1), ms(3));
-        assert!(policy.choose(ms(4)));
+        assert!(!chooses(&policy, 0) && !would_choose(&policy, 0));
+        policy.cpu_took(KIND, MIB, ms(10), ms(0));
+        assert!(would_choose(&policy, 1) && chooses(&policy, 1), "a trial, because the GPU is not measured");
+        assert!(!would_choose(&policy, 2) && !chooses(&policy, 2));
+        policy.gpu_took(KIND, MIB, ms(1), ms(3));
+        assert!(chooses(&policy, 4));
+    }
+
+    /// What was measured at the start counts until batches of the kind are measured.
+    #[test]
+    fn a_kind_begins_with_what_the_start_has_shown() {
+        for (gpu, expected) in [(1, 310), (50, 1)] {
+            let policy = Policy::new(Use::WhenItPays);
+            policy.started(MIB, ms(gpu), ms(10), ms(0));
+            assert_eq!(chosen(&policy, 1), expected, "{gpu} ms");
+        }
+    }
+
+    /// A shuffle whose frames the CPU has to make is slow on the GPU, and another one is not.
+    #[test]
+    fn one_shuffle_says_nothing_of_another() {
+        let policy = measured(2);
+        policy.started(MIB, ms(2), ms(10), ms(0));
+        for now in 1..20 {
+            policy.gpu_took(OTHER, MIB, ms(100), ms(now));
+            policy.cpu_took(OTHER, MIB, ms(10), ms(now));
+        }
+        policy.choose(OTHER, ms(20)).expect("a trial");
+        assert_eq!(policy.choose(OTHER, ms(21)), Err(Declined::CpuFaster));
+        assert!(chooses(&policy, 21) && would_choose(&policy, 21));
+        for fields in 100..100 + 2 * MOST_KINDS as u32 {
+            policy.gpu_took(Kind { fields, partitions: 1 }, MIB, ms(1), ms(100));
+        }
+        assert!(policy.state().kinds.len() <= MOST_KINDS, "what is kept is bounded");
     }
 
     #[test]
     fn a_slow_gpu_is_tried_again_more_and_more_seldom() {
         let policy = measured(50);
-        let trials: Vec<u64> = (1..700_000).filter(|now| policy.choose(ms(*now))).collect();
+        let trials: Vec<u64> = (1..700_000).filter(|now| chooses(&policy, *now)).collect();
         let pauses: Vec<u64> = trials.windows(2).map(|pair| (pair[1] - pair[0]) / 1000).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
-        policy.gpu_took(MIB, ms(1), ms(700_000));
-        assert!(policy.prefers_gpu(ms(700_001)), "what was measured long ago is forgotten");
+        policy.gpu_took(KIND, MIB, ms(1), ms(700_000));
+        assert!(would_choose(&policy, 700_001), "what was measured long ago is forgotten");
     }
 
     #[test]
     fn a_gpu_that_others_use_is_given_up_and_comes_back() {
         let policy = measured(2);
         for now in 1..20 {
-            policy.gpu_took(MIB, ms(100), ms(now));
+            policy.gpu_took(KIND, MIB, ms(100), ms(now));
         }
-        assert!(!policy.prefers_gpu(ms(20)) && policy.choose(ms(20)) && !policy.choose(ms(21)));
-        policy.gpu_took(MIB, ms(2), ms(30_000));
-        assert!(policy.prefers_gpu(ms(30_001)));
-        policy.cpu_took(MIB, ms(1), ms(50_000));
-        assert!(!policy.prefers_gpu(ms(50_001)), "the cores are free again");
+        assert!(chooses(&policy, 20) && !chooses(&policy, 21) && !would_choose(&policy, 21));
+        policy.gpu_took(KIND, MIB, ms(2), ms(30_000));
+        assert!(would_choose(&policy, 30_001));
+        policy.cpu_took(KIND, MIB, ms(1), ms(50_000));
+        assert!(chooses(&policy, 50_001) && !would_choose(&policy, 50_002), "the cores are free again");
     }
 
     #[test]
     fn after_a_failure_it_is_left_alone_for_a_while() {
+        for used in [Use::WhenItPays, Use::Always] {
+            let policy = Policy { used, ..measured(2) };
+            policy.gpu_failed(KIND, &lost(), ms(1000));
+            assert_eq!(policy.choose(KIND, ms(1099)), Err(Declined::Paused));
+            assert_eq!(policy.would_choose(OTHER, ms(1099)), Err(Declined::Paused));
+            assert!(would_choose(&policy, 1100) && chooses(&policy, 1100));
+            policy.gpu_failed(KIND, &lost(), ms(1100));
+            assert!(!chooses(&policy, 1299) && chooses(&policy, 1300));
+            policy.gpu_took(KIND, MIB, ms(2), ms(1310));
+            policy.gpu_failed(KIND, &lost(), ms(2000));
+            assert!(chooses(&policy, 2100), "the pause is short again");
+        }
+    }
+
+    /// Eight batches that were under way when memory was short for a moment.
+    #[test]
+    fn failures_at_one_moment_count_once() {
         let policy = measured(2);
-        policy.gpu_failed(ms(1000));
-        assert!(!policy.prefers_gpu(ms(1099)) && !policy.choose(ms(1099)));
-        assert!(policy.prefers_gpu(ms(1100)) && policy.choose(ms(1100)));
-        policy.gpu_failed(ms(1100));
-        assert!(!policy.choose(ms(1299)) && policy.choose(ms(1300)));
-        policy.gpu_took(MIB, ms(2), ms(1310));
-        policy.gpu_failed(ms(2000));
-        assert!(policy.choose(ms(2100)), "the pause is short again");
+        for i in 0..8 {
+            policy.gpu_failed(KIND, &lost(), ms(1000 + i));
+        }
+        assert!(!chooses(&policy, 1099) && chooses(&policy, 1100));
+    }
+
+    #[test]
+    fn rows_that_it_does_not_take_pause_only_their_kind() {
+        for used in [Use::WhenItPays, Use::Always] {
+            let policy = Policy { used, ..measured(2) };
+            policy.started(MIB, ms(2), ms(10), ms(0));
+            policy.gpu_failed(OTHER, &Declined::TooLarge("bytes of a row"), ms(1000));
+            assert!(chooses(&policy, 1000) && would_choose(&policy, 1000));
+            assert!(matches!(policy.choose(OTHER, ms(1999)), Err(Declined::TooLarge(_))));
+            assert!(matches!(policy.would_choose(OTHER, ms(1999)), Err(Declined::TooLarge(_))));
+            assert_eq!(policy.choose(OTHER, ms(2000)), Ok(()));
+            for why in [Declined::NotTaken("no room"), Declined::CheckFailed("an entry"), Declined::Busy] {
+                policy.gpu_failed(KIND, &why, ms(2000));
+                assert!(chooses(&policy, 2000), "{why}");
+            }
+        }
     }
 
     #[test]
     fn always_means_always() {
         let policy = Policy::new(Use::Always);
-        policy.cpu_took(MIB, ms(1), ms(0));
-        policy.gpu_took(MIB, ms(100), ms(0));
-        policy.gpu_failed(ms(1));
-        assert!(policy.choose(ms(1)) && policy.prefers_gpu(ms(1)));
+        policy.cpu_took(KIND, MIB, ms(1), ms(0));
+        policy.gpu_took(KIND, MIB, ms(100), ms(0));
+        assert!(chooses(&policy, 1) && would_choose(&policy, 1));
         assert_eq!(chosen(&policy, 2), 320);
     }
 }

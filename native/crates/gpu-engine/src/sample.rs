@@ -1,13 +1,10 @@
 //! Rows for the self-test and for measurements, with all that the encoder looks at.
 
-use sluice_codec::{Codec, CodecOptions, Level};
-
 pub(crate) const PARTITIONS: u32 = 7;
 pub(crate) const FIELDS: u32 = 6;
-pub(crate) const OPTIONS: CodecOptions = CodecOptions { codec: Codec::None, level: Level::Fast };
 
 /// Rows of so many bytes together, or a few more; each with its partition.
-pub(crate) fn rows(bytes: usize) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn rows(bytes: usize, partitions: u32) -> Vec<(u32, Vec<u8>)> {
     let (mut rows, mut made) = (Vec::new(), 0);
     for i in 0.. {
         if made >= bytes {
@@ -15,7 +12,7 @@ pub(crate) fn rows(bytes: usize) -> Vec<(u32, Vec<u8>)> {
         }
         let row = row(i);
         made += row.len();
-        rows.push(((mix(!i) % u64::from(PARTITIONS)) as u32, row));
+        rows.push(((mix(!i) % u64::from(partitions)) as u32, row));
     }
     rows
 }
@@ -25,13 +22,17 @@ pub(crate) fn mix(x: u64) -> u64 {
     z ^ z >> 29
 }
 
-/// A row with fields for each encoding of columns, and with short and long values behind them.
+/// A row with fields for each encoding of columns, and with short and long values behind them. Some have a null, in a
+/// number or in a short value.
 fn row(i: u64) -> Vec<u8> {
     let h = mix(i);
-    let (short, long) = (h % 30, h / 32 % 90);
+    let nulls = [0, 0, 0, 1 << 2, 1 << 4][(h % 5) as usize];
+    let slot = |field: u64, value: u64| if nulls >> field & 1 == 1 { 0 } else { value };
+    let (short, long) = (slot(4, h % 30), h / 32 % 90);
     let short_at = 8 * (1 + u64::from(FIELDS));
     let long_at = short_at + short.next_multiple_of(8);
-    let words = [0, i * 7, h % 1000, mix(h % 40), h | 0xFF00, short_at << 32 | short, long_at << 32 | long];
+    let (number, short_slot) = (slot(2, mix(h % 40)), slot(4, short_at << 32 | short));
+    let words = [nulls, i * 7, h % 1000, number, h | 0xFF00, short_slot, long_at << 32 | long];
     let mut row: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
     for bytes in [short, long] {
         row.extend((0..bytes).map(|b| (h >> (b % 56)) as u8));

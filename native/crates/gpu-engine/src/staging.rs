@@ -2,11 +2,13 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use sluice_cuda::{Context, DeviceAddress, HostRegistration, Stream, Wait};
 use sluice_engine::HeapShare;
 
 use crate::declined::Declined;
+use crate::driver_calls::DriverCalls;
 use crate::submit::finish;
 
 const PAGE_BYTES: usize = 4096;
@@ -18,8 +20,10 @@ pub(crate) struct Staging {
     start: NonNull<u8>,
     layout: Layout,
     context: Context,
-    /// None if the driver did not pin it: then copies are slower.
+    /// None if it is not pinned.
     registration: Option<HostRegistration>,
+    /// Those of the encode that has the buffer.
+    calls: Arc<DriverCalls>,
     _share: HeapShare,
 }
 
@@ -27,26 +31,34 @@ pub(crate) struct Staging {
 unsafe impl Send for Staging {}
 
 impl Staging {
-    /// A buffer that is not pinned; none if the system has no memory.
-    pub(crate) fn plain(context: &Context, bytes: usize) -> Option<Self> {
-        let layout = Layout::from_size_align(bytes.max(PAGE_BYTES), PAGE_BYTES).ok()?;
+    /// A buffer that is not pinned.
+    ///
+    /// # Errors
+    /// The system has no memory.
+    pub(crate) fn plain(context: &Context, bytes: usize) -> Result<Self, Declined> {
+        let none = Declined::NotTaken("the host has no memory for a buffer");
+        let Ok(layout) = Layout::from_size_align(bytes.max(PAGE_BYTES), PAGE_BYTES) else { return Err(none) };
         // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(none)?;
         let _share = HeapShare::new(layout.size());
-        Some(Self { start, layout, context: context.clone(), registration: None, _share })
+        let calls = Arc::new(DriverCalls::default());
+        Ok(Self { start, layout, context: context.clone(), registration: None, calls, _share })
     }
 
-    /// The same, pinned if the driver can.
-    pub(crate) fn pinned(context: &Context, bytes: usize) -> Option<Self> {
+    /// The same, pinned.
+    ///
+    /// # Errors
+    /// Those of [`Self::plain`]; the driver cannot pin so much.
+    pub(crate) fn pinned(context: &Context, bytes: usize) -> Result<Self, Declined> {
         let mut staging = Self::plain(context, bytes)?;
         // SAFETY: the memory is allocated, and `drop` frees it only when the registration has ended.
-        staging.registration = unsafe { context.register_host(staging.start, staging.layout.size()) }.ok();
-        Some(staging)
+        staging.registration = Some(unsafe { context.register_host(staging.start, staging.layout.size()) }?);
+        Ok(staging)
     }
 
-    /// Whether copies to it need no other buffer of the driver's.
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.registration.is_some()
+    /// The calls of the driver of the encode that has the buffer.
+    pub(crate) fn calls(&self) -> &Arc<DriverCalls> {
+        &self.calls
     }
 
     /// For how many values it has room.
@@ -54,7 +66,8 @@ impl Staging {
         self.layout.size() / size_of::<T>().max(1)
     }
 
-    /// Copies values from the device, and waits for all work of the stream.
+    /// Copies values from the device, and waits for all work of the stream; if the buffer is not pinned, also before the
+    /// copy, which the driver makes within the call then, when the stream's work has ended.
     ///
     /// # Safety
     /// Any bytes are a `T`; the source is allocated and has that many values.
@@ -69,12 +82,16 @@ impl Staging {
         if count > self.room::<T>() {
             return Err(Declined::TooLarge("values of a copy"));
         }
+        if self.registration.is_none() {
+            finish(stream, wait)?;
+        }
         if count > 0 {
             // SAFETY: the buffer has room for so many values, and stays until the copy is done, or for ever; nobody
             // reads it meanwhile, because no slice of it lives beside `&mut self`. The source is the caller's promise.
             unsafe { stream.copy_to_host(self.start.as_ptr(), DeviceAddress(source), count * size_of::<T>())? };
         }
         finish(stream, wait)?;
+        self.calls.go_on();
         // SAFETY: `count` values lie at the start, which is aligned to a page: written by the copy that has ended, of
         // bytes that are values by the caller's promise. The slice borrows `self`, so that no other copy begins.
         Ok(unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), count) })
@@ -91,8 +108,8 @@ impl Drop for Staging {
             return;
         }
         if registration.is_none_or(HostRegistration::end) {
-            // SAFETY: allocated with this layout; the device is not lost, so that every copy was waited for, and the
-            // driver has let go of it.
+            // SAFETY: allocated with this layout; the device is not lost, so that every copy was waited for (`finish`
+            // loses it otherwise), and the driver has let go of it.
             unsafe { dealloc(self.start.as_ptr(), self.layout) };
         }
     }

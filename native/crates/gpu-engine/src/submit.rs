@@ -62,7 +62,9 @@ pub(crate) unsafe fn put<T: Copy>(stream: &Stream, target: u64, values: &[T]) ->
     Ok(())
 }
 
-/// Copies from the device to `target`, and waits for all work of the stream.
+/// Copies from the device to `target`, and waits for all work of the stream. It is waited for before the copy, too:
+/// `target` is not pinned, so that the driver makes the copy within the call, when the stream's work has ended, and work
+/// that hangs would hold up the call without limit.
 ///
 /// # Safety
 /// Any bytes are a `T`; the source is allocated and has that many values.
@@ -73,8 +75,10 @@ pub(crate) unsafe fn get<T: Copy>(
     wait: Wait<'_>,
 ) -> Result<(), Declined> {
     if !target.is_empty() {
+        finish(stream, wait)?;
         // SAFETY: the caller's promise; `finish` below waits whether or not the task is being killed, so that the
-        // target is there until the copy is done. If the device is lost, no copy comes any more.
+        // target is there until the copy is done. If that wait fails the device is lost; the target is free all the
+        // same, because the driver returns from a copy to memory that is not pinned only when it has been made.
         unsafe {
             stream.copy_to_host(target.as_mut_ptr().cast(), DeviceAddress(source), size_of_val(target))?;
         }
@@ -95,13 +99,18 @@ pub(crate) fn settled<T>(
     })
 }
 
-/// Waits for the stream's work, also when the task is being killed: the host's memory is in use until then.
+/// Waits for the stream's work, also when the task is being killed: the host's memory is in use until then. A wait that
+/// fails, for whatever reason, leaves work that may still use that memory: the device is lost then, so that nobody gives
+/// the memory to other work.
 pub(crate) fn finish(stream: &Stream, wait: Wait<'_>) -> Result<(), Declined> {
-    match stream.finish(wait) {
-        Err(error) if error.kind() == ErrorKind::Killed => {
-            stream.finish(Wait::at_most(wait.limit()))?;
-            Err(error.into())
-        }
-        answer => Ok(answer?),
+    let (finished, killed) = match stream.finish(wait) {
+        Err(error) if error.kind() == ErrorKind::Killed => (stream.finish(Wait::at_most(wait.limit())), Some(error)),
+        answer => (answer, None),
+    };
+    if let Err(why) = finished {
+        let context = stream.context();
+        context.lose(&format!("a wait for its work failed: {why}"));
+        return Err(context.lost().cloned().unwrap_or(why).into());
     }
+    killed.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use jni::objects::{JLongArray, JString};
 use jni::sys::{jint, jlong, jstring};
 use sluice_cuda::{CudaError, Driver, ErrorKind};
-use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Use};
+use sluice_gpu_engine::{Counts, Declined, GpuAccelerator, GpuOptions, Kind, Use};
 
 use crate::arguments::{Call, number};
 use crate::error::{CallError, Reason};
 use crate::exports::native_methods;
 use crate::handles::HandleTable;
-use crate::writer::WRITERS;
+use crate::writer::{WRITERS, options as codec_options};
 
 static GPUS: HandleTable<GpuAccelerator> = HandleTable::new();
 
@@ -25,9 +25,10 @@ native_methods! {
         ) -> jlong;
         describe = describe(gpu: jlong) -> jstring;
         lanes = lanes(gpu: jlong) -> jint;
-        prefers = prefers(gpu: jlong, row_bytes: jlong) -> jint;
+        wants = wants(gpu: jlong, batch_bytes: jlong, fields: jint, partitions: jint) -> jint;
         encodeFor = encode_for(gpu: jlong, writer: jlong) -> jint;
         lost = lost(gpu: jlong) -> jstring;
+        failure = failure(gpu: jlong) -> jstring;
         statisticNames = statistic_names() -> jstring;
         statistics = statistics(gpu: jlong, values: JLongArray<'_>) -> jint;
         close = close(gpu: jlong) -> jint;
@@ -50,7 +51,7 @@ fn of_driver(error: CudaError) -> CallError {
 fn of_declined(why: Declined) -> CallError {
     match why {
         Declined::Device(error) => of_driver(error),
-        Declined::CheckFailed(_) => CallError::new(Reason::SelfTest, why.to_string()),
+        Declined::CheckFailed(_) | Declined::WrongResult(_) => CallError::new(Reason::SelfTest, why.to_string()),
         _ => CallError::new(Reason::Unavailable, why.to_string()),
     }
 }
@@ -73,7 +74,8 @@ fn open(
     kernels: JString<'_>,
     limits: JLongArray<'_>,
 ) -> Result<i64, CallError> {
-    let [[always, memory_limit, pinned_limit, least_bytes, timeout_millis]] = call.records::<5>(&limits, "a GPU")?[..]
+    let [[always, memory_limit, pinned_limit, least_bytes, timeout_millis, codec, level]] =
+        call.records::<7>(&limits, "a GPU")?[..]
     else {
         return Err(CallError::invalid("limits of more than one GPU"));
     };
@@ -87,6 +89,7 @@ fn open(
         memory_limit: Some(memory_limit).filter(|limit| *limit > 0),
         pinned_limit: number(pinned_limit, "limit on pinned memory")?,
         least_bytes: number(least_bytes, "least bytes of a batch")?,
+        codec: codec_options(number(codec, "codec")?, number(level, "level")?)?,
         timeout: Duration::from_millis(number(timeout_millis, "timeout")?),
     };
     Ok(GPUS.insert(GpuAccelerator::open(&driver, &options).map_err(of_declined)?))
@@ -100,8 +103,10 @@ fn lanes(_: &mut Call<'_>, gpu: i64) -> Result<i32, CallError> {
     Ok(GPUS.get(gpu)?.lanes() as i32)
 }
 
-fn prefers(_: &mut Call<'_>, gpu: i64, row_bytes: i64) -> Result<i32, CallError> {
-    Ok(GPUS.get(gpu)?.prefers(number(row_bytes, "bytes of a batch")?).into())
+fn wants(_: &mut Call<'_>, gpu: i64, batch_bytes: i64, fields: i32, partitions: i32) -> Result<i32, CallError> {
+    let fields = number(fields, "number of fields")?;
+    let kind = Kind { fields, partitions: number(partitions, "number of partitions")? };
+    Ok(GPUS.get(gpu)?.wants(number(batch_bytes, "bytes of a batch")?, kind).into())
 }
 
 fn encode_for(_: &mut Call<'_>, gpu: i64, writer: i64) -> Result<(), CallError> {
@@ -112,6 +117,11 @@ fn encode_for(_: &mut Call<'_>, gpu: i64, writer: i64) -> Result<(), CallError> 
 /// Why the device was lost; empty while it is not.
 fn lost(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
     Ok(GPUS.get(gpu)?.lost().unwrap_or_default())
+}
+
+/// What the first call of the driver said that has failed; empty while none has.
+fn failure(_: &mut Call<'_>, gpu: i64) -> Result<String, CallError> {
+    Ok(GPUS.get(gpu)?.failure().unwrap_or_default())
 }
 
 /// The names of what `statistics` gives, in its order.
@@ -139,6 +149,7 @@ mod tests {
         let reason = |why| of_declined(why).reason;
         assert_eq!(reason(Declined::NoKernels), Reason::Unavailable);
         assert_eq!(reason(Declined::NotTaken("no buffer")), Reason::Unavailable);
-        assert_eq!(reason(Declined::CheckFailed("other frames")), Reason::SelfTest);
+        assert_eq!(reason(Declined::CheckFailed("its own frames")), Reason::SelfTest);
+        assert_eq!(reason(Declined::WrongResult("other frames")), Reason::SelfTest);
     }
 }

@@ -25,6 +25,9 @@ native_methods! {
             seal_keys: JByteArray<'_>,
         ) -> jlong;
         writerEncode = encode(writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>) -> jlong;
+        writerEncodeAccelerated = encode_accelerated(
+            writer: jlong, sequence: jlong, fields: jint, pages: JLongArray<'_>,
+        ) -> jlong;
         writerAddRow = add_row(
             writer: jlong, sequence: jlong, partition: jint, file: JString<'_>, start: jlong, bytes: jlong,
             row_hash: jlong, seal: JByteArray<'_>,
@@ -86,7 +89,7 @@ fn sealing(call: &mut Call<'_>, ids: &JLongArray<'_>, keys: &JByteArray<'_>) -> 
     })
 }
 
-fn options(codec: i32, level: i32) -> Result<CodecOptions, CallError> {
+pub(crate) fn options(codec: i32, level: i32) -> Result<CodecOptions, CallError> {
     let known = u8::try_from(codec).ok().and_then(Codec::from_id);
     let codec = known.ok_or_else(|| CallError::invalid(format!("codec {codec}")))?;
     let level = match level {
@@ -108,6 +111,18 @@ fn encode(
     encode_until(call, writer, sequence, fields, pages, i32::MAX)
 }
 
+fn encode_accelerated(
+    call: &mut Call<'_>,
+    writer: i64,
+    sequence: i64,
+    fields: i32,
+    pages: JLongArray<'_>,
+) -> Result<i64, CallError> {
+    let output = WRITERS.get(writer)?;
+    let pages = pages_of(call, &pages)?;
+    Ok(output.encode_accelerated(sequence, number(fields, "number of fields")?, &pages)? as i64)
+}
+
 fn encode_until(
     call: &mut Call<'_>,
     writer: i64,
@@ -117,10 +132,13 @@ fn encode_until(
     until: i32,
 ) -> Result<i64, CallError> {
     let output = WRITERS.get(writer)?;
-    let pages = call.records::<PAGE_LONGS>(&pages, "pages")?;
-    let pages: Vec<Page<'_>> = pages.into_iter().map(page).collect::<Result<_, _>>()?;
+    let pages = pages_of(call, &pages)?;
     let (fields, until) = (number(fields, "number of fields")?, number(until, "a partition")?);
     Ok(output.encode_until(sequence, fields, &pages, until)? as i64)
+}
+
+fn pages_of<'a>(call: &Call<'_>, pages: &JLongArray<'_>) -> Result<Vec<Page<'a>>, CallError> {
+    call.records::<PAGE_LONGS>(pages, "pages")?.into_iter().map(page).collect()
 }
 
 fn page<'a>([address, capacity, used, entries]: [i64; PAGE_LONGS]) -> Result<Page<'a>, CallError> {

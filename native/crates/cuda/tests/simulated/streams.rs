@@ -40,6 +40,26 @@ fn nothing_is_done_before_somebody_waits() {
     assert_eq!((simulator.counts().pending, simulator.counts().executed), (0, 1));
 }
 
+/// As the driver does it with `pageable_waits=1`: a copy to memory that is not pinned returns when it is done.
+#[test]
+fn a_copy_to_memory_that_is_not_pinned_may_wait_in_the_call() {
+    let simulator = Simulator::start("memory=4m pageable_waits=1");
+    let context = context(&simulator);
+    let (memory, stream) = (allocate(&context, 512), context.thread_stream());
+    let page: &'static mut [u64; 1024] = Box::leak(Box::new([0; 1024]));
+    let start = std::ptr::NonNull::from(page).cast::<u8>();
+    // SAFETY: the memory is never freed.
+    let registration = unsafe { context.register_host(start, 4096) }.expect("pinned");
+    put(&stream, memory.address(), &[7]);
+    for (offset, bytes, pending) in [(0, 8, 2), (4088, 8, 3), (4088, 16, 0), (4096, 8, 0)] {
+        // SAFETY: both ranges are there for as long as the device, and nobody looks at the host's.
+        unsafe { stream.copy_to_host(start.as_ptr().add(offset), memory.address(), bytes) }.expect("put");
+        assert_eq!(simulator.counts().pending, pending, "{bytes} bytes at {offset}");
+    }
+    stream.finish(long()).expect("done");
+    assert!(registration.end());
+}
+
 #[test]
 fn kernels_read_and_write_what_their_parameters_say() {
     for (kernel, raw) in [(ADD, false), (RAW_ADD, true)] {

@@ -43,6 +43,7 @@ void set_order(const sluice_kernel_call* call) {
 
 void set_skipped(const sluice_kernel_call* call) {
   memcpy(&sim::skipped_hash, call->parameters[0], sizeof sim::skipped_hash);
+  for (size_t i = 0; i < sim::sites.size(); i++) sim::skipped[i] = sim::hash_of(sim::sites[i]) == sim::skipped_hash;
 }
 
 // Writes text to device memory, up to its first 0: the fault, a line for each place where threads wait.

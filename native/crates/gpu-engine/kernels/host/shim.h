@@ -147,15 +147,19 @@ static void wait(State state, u32 site) {
   threadIdx.x = me;
 }
 
+// FNV-1a: which place has which number depends on the order of threads and blocks.
+static u64 hash_of(const std::string& text) {
+  u64 hash = 0xCBF29CE484222325ull;
+  for (char c : text) hash = (hash ^ (u8)c) * 0x100000001B3ull;
+  return hash;
+}
+
 static u32 new_site(const char* file, u32 line, const char* what) {
   const char* name = strrchr(file, '/');
   std::string text = std::string(name ? name + 1 : file) + ":" + std::to_string(line) + " " + what;
-  // FNV-1a: which place has which number depends on the order of threads and blocks.
-  u64 hash = 0xCBF29CE484222325ull;
-  for (char c : text) hash = (hash ^ (u8)c) * 0x100000001B3ull;
   sites.push_back(text);
   skipped.resize(sites.size());
-  skipped.back() = hash == skipped_hash;
+  skipped.back() = hash_of(text) == skipped_hash;
   return sites.size() - 1;
 }
 

@@ -1,5 +1,7 @@
 //! The engine: its self-test, and what it counts.
 
+use std::collections::BTreeSet;
+
 use sluice_codec::{Codec, CodecOptions, Level};
 use sluice_engine::Page;
 use sluice_gpu_engine::{Batch, Counts, Declined};
@@ -64,7 +66,23 @@ fn kernels_that_make_other_bytes_do_not_pass_the_self_test() {
     let site = sites.iter().find(|site| site.starts_with("crc.cuh") && site.ends_with(" barrier")).unwrap();
     let broken = Setting::simulated().unwrap();
     broken.skip(site);
-    assert!(matches!(broken.engine(), Err(Declined::CheckFailed(_))), "without {site}");
+    assert!(matches!(broken.engine(), Err(Declined::WrongResult(_))), "without {site}");
+}
+
+/// The self-test comes to all places where threads wait for each other, as a bit of everything does.
+#[test]
+fn the_self_test_needs_all_kernels() {
+    let sites = |work: &dyn Fn(&Setting)| {
+        let setting = Setting::simulated()?;
+        work(&setting);
+        let sites: BTreeSet<String> = setting.told().1.into_iter().collect();
+        setting.finish();
+        Some(sites)
+    };
+    let Some(tested) = sites(&|setting: &Setting| drop(setting.engine().unwrap())) else { return };
+    let worked = sites(&crate::orders::work).unwrap();
+    let missing: Vec<&String> = worked.difference(&tested).collect();
+    assert!(missing.is_empty(), "the self-test leaves out {missing:#?}");
 }
 
 /// A device that is lost in the middle is declined as such, and nothing is called any more.

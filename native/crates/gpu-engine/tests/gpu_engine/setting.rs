@@ -121,7 +121,12 @@ impl Setting {
 
     /// An engine with these kernels, once they have passed its self-test.
     pub fn engine(&self) -> Result<GpuEngine, Declined> {
-        GpuEngine::of(&self.context, &self.arena, &self.module, long())
+        self.engine_within(long())
+    }
+
+    /// The same, with so long a wait each time.
+    pub fn engine_within(&self, wait: Wait<'_>) -> Result<GpuEngine, Declined> {
+        GpuEngine::of(&self.context, &self.arena, &self.module, wait)
     }
 
     /// An accelerator with such an engine.
@@ -143,7 +148,7 @@ impl Setting {
         self.for_tests("set_order", [order, seed]);
     }
 
-    /// Leaves out the barriers at one place, as [`Self::told`] names it; before the first work.
+    /// Leaves out the barriers at one place, as [`Self::told`] names it, from now on.
     pub fn skip(&self, site: &str) {
         let hash = site
             .bytes()

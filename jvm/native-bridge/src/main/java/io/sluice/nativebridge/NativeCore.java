@@ -17,7 +17,7 @@ package io.sluice.nativebridge;
  */
 public final class NativeCore {
   /** The version of this contract; the library must answer the same from {@link #abiVersion}. */
-  public static final int ABI_VERSION = 16;
+  public static final int ABI_VERSION = 17;
 
   /** The arena's limit is reached (or the system has no memory). */
   public static final int NO_MEMORY = -1;
@@ -189,6 +189,12 @@ public final class NativeCore {
    * @return bytes of memory that the run now holds
    */
   public static native long writerEncode(long writer, long sequence, int fields, long[] pages);
+
+  /**
+   * As {@link #writerEncode}, by the GPU of {@link NativeGpu#encodeFor} if there is one and it does not decline. The
+   * call may wait for the GPU, and does not return while its driver does not: for a thread without which a task can end.
+   */
+  public static native long writerEncodeAccelerated(long writer, long sequence, int fields, long[] pages);
 
   /**
    * The most memory that {@link #writerEncode} takes for a batch until it returns, pages not included: at most

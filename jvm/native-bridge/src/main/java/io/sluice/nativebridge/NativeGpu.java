@@ -6,14 +6,17 @@ import java.util.List;
  * The calls into the native core that let a GPU encode batches of map outputs. Nothing of CUDA is loaded before the
  * first call of {@link #probe} or {@link #open}.
  *
- * <p><b>What a GPU does.</b> It makes the frames that {@link NativeCore#writerEncode} makes, byte for byte. It may
- * decline a batch, and then the thread that has called {@code writerEncode} encodes it; so a GPU changes no result and
- * no error of that call.
+ * <p><b>What a GPU does.</b> It makes the frames that {@link NativeCore#writerEncode} makes, byte for byte. It is asked
+ * by {@link NativeCore#writerEncodeAccelerated} only. It may decline a batch, and then the thread that has called that
+ * encodes it; so a GPU changes no result and no error of that call.
  *
  * <p><b>Results, handles, threads.</b> As in {@link NativeCore}: negative is a reason, {@link
  * NativeCore#lastErrorMessage} says more, a closed handle is {@link NativeCore#STALE_HANDLE}. Every method may be
  * called from any thread. {@link #probe} and {@link #open} may take seconds, and do not return if the driver does not:
  * for a thread that nobody waits for. No other call here waits for the GPU, except {@link #close}.
+ *
+ * <p><b>How large a batch is</b>, for {@link #wants} as for the native core: the bytes of its rows and of their entries
+ * in the pages, 8 bytes each.
  */
 public final class NativeGpu {
   /**
@@ -24,8 +27,9 @@ public final class NativeGpu {
 
   /** The names of the values of {@link #statistics}, in their order: the native library must have the same. */
   public static final List<String> STATISTICS = List.of(
-      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "cpu_faster", "busy",
-      "too_large", "checks_failed", "codec_needed", "no_memory", "not_taken", "device_failed", "device_lost");
+      "encoded_batches", "encoded_bytes", "encode_nanos", "frames_by_cpu", "decodes", "sorts", "too_small",
+      "cpu_faster", "paused", "busy", "too_large", "checks_failed", "wrong_results", "codec_needed", "no_memory",
+      "not_taken", "device_failed", "device_lost");
 
   private NativeGpu() {}
 
@@ -50,23 +54,25 @@ public final class NativeGpu {
    * @param always whether all batches go to the GPU that it takes; else those for which it is faster
    * @param memoryLimitBytes of the device's memory that is used; 0: an eighth of it, at most half of what is free
    * @param pinnedLimitBytes of the host's memory that is pinned: 4 MiB for each batch that is encoded at a time
-   * @param leastBytes rows of fewer bytes are not the GPU's
+   * @param leastBytes batches of fewer bytes are not the GPU's
    * @param timeoutMillis a device that has not answered for so long is not used again by this process
+   * @param codec of the map outputs, one of {@link NativeCore}'s: both ways are measured with it
+   * @param level of the codec, one of {@link NativeCore}'s
    * @return a handle; {@link #SELF_TEST}, or what {@link #probe} returns
    * @throws NativeException when the native library is of another build
    */
   public static long open(String library, String device, String kernels, boolean always, long memoryLimitBytes,
-      long pinnedLimitBytes, long leastBytes, long timeoutMillis) {
+      long pinnedLimitBytes, long leastBytes, long timeoutMillis, int codec, int level) {
     String names = String.join(",", STATISTICS);
     if (!names.equals(statisticNames())) {
       throw new NativeException(NativeTransport.UNAVAILABLE, "the native library is of another build: its GPU has the "
           + "statistics " + statisticNames() + ", this jar expects " + names);
     }
-    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, leastBytes, timeoutMillis};
+    long[] limits = {always ? 1 : 0, memoryLimitBytes, pinnedLimitBytes, leastBytes, timeoutMillis, codec, level};
     return openWithin(library, device, kernels, limits);
   }
 
-  /** @param limits the last five arguments of {@link #open}, in their order */
+  /** @param limits the last seven arguments of {@link #open}, in their order */
   private static native long openWithin(String library, String device, String kernels, long[] limits);
 
   /** One line for the log: device, driver, what is used of it. Null for a closed handle. */
@@ -75,14 +81,29 @@ public final class NativeGpu {
   /** How many batches it encodes at a time, at most. */
   public static native int lanes(long gpu);
 
-  /** 1 if a batch of so many bytes of rows would be encoded by the GPU now, else 0. */
-  public static native int prefers(long gpu, long rowBytes);
+  /**
+   * 1 if a batch of so many bytes would be encoded by the GPU now; else 0, and the reason is counted in {@link
+   * #statistics}.
+   *
+   * @param fields of its rows
+   * @param partitions of the map output
+   */
+  public static native int wants(long gpu, long batchBytes, int fields, int partitions);
 
-  /** Lets the GPU encode the batches that a writer of {@link NativeCore#writerOpen} gets from now on. */
+  /**
+   * Lets the GPU encode the batches that a writer of {@link NativeCore#writerOpen} gets by {@link
+   * NativeCore#writerEncodeAccelerated} from now on.
+   */
   public static native int encodeFor(long gpu, long writer);
 
   /** Why the device is not used any more; empty while it is. Null for a closed handle. */
   public static native String lost(long gpu);
+
+  /**
+   * What the first call of the driver said that has failed while the device could still be used; empty while none has.
+   * Null for a closed handle.
+   */
+  public static native String failure(long gpu);
 
   /** The names of the values of {@link #statistics}, in their order, separated by commas. */
   static native String statisticNames();

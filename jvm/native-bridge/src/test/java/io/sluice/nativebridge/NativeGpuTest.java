@@ -33,7 +33,8 @@ class NativeGpuTest {
     assertEquals(NativeTransport.NOT_FOUND, NativeGpu.probe(absent, ""));
     assertTrue(NativeCore.lastErrorMessage().contains("no usable CUDA driver at " + absent),
         NativeCore.lastErrorMessage());
-    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 1, 1, 1000));
+    assertEquals(NativeTransport.NOT_FOUND, NativeGpu.open(absent, "0", folder.toString(), true, 0, 1, 1, 1000,
+        NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST));
   }
 
   @Test
@@ -45,9 +46,10 @@ class NativeGpuTest {
   @Test
   void aClosedHandleIsStale() {
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.close(1L << 32));
-    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.prefers(1L << 32, 1));
+    assertEquals(NativeCore.STALE_HANDLE, NativeGpu.wants(1L << 32, 1, 1, 1));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.statistics(1L << 32, new long[NativeGpu.STATISTICS.size()]));
     assertNull(NativeGpu.lost(1L << 32));
+    assertNull(NativeGpu.failure(1L << 32));
     long writer = NativeException.check(
         NativeCore.writerOpen(1, NativeCore.CODEC_LZ4, NativeCore.LEVEL_FAST, false, null, null));
     assertEquals(NativeCore.STALE_HANDLE, NativeGpu.encodeFor(1L << 32, writer));

@@ -50,6 +50,7 @@ import io.sluice.spark.transport.TransportSecret;
 import io.sluice.spark.transport.TransportRules;
 import io.sluice.spark.transport.TransportService;
 import io.sluice.spark.versions.JarBuild;
+import io.sluice.spark.write.BatchSize;
 import io.sluice.spark.write.SluiceShuffleWriter;
 import java.io.File;
 import java.util.EnumMap;
@@ -507,7 +508,9 @@ public class SluiceShuffleManager extends SortShuffleManager {
     TaskContext task = TaskContext.get();
     ResourceInformation gpus = task == null ? null : task.resourcesJMap().get(GPU_RESOURCE);
     String address = gpus == null || gpus.addresses().length == 0 ? "" : gpus.addresses()[0];
-    return Optional.of(ExecutorGpu.start(settings.gpu(), address, counters));
+    long batchBytes = BatchSize.leastBytes(settings.writer(), settings.memory(), settings.cores().tasks());
+    settings.gpu().warning(batchBytes).ifPresent(LOG::warn);
+    return Optional.of(ExecutorGpu.start(settings.gpu(), settings.blocks(), address, counters));
   }
 
   private Optional<OutputCache> openCache(Optional<TransportService> transport) {

@@ -30,6 +30,8 @@ class SimulatedGpuTest {
   private static final Path SIMULATOR = Path.of(System.getProperty("gpu.simulator", "absent"));
   /** What names another library than the machine's {@code libcuda.so.1}. */
   private static final String LIBRARY = "sluice.cuda.library";
+  /** More launches than the self-test has, and fewer than the first batches. */
+  private static final int AFTER_SELF_TEST = 400;
   private static final Duration LIMIT = Duration.ofSeconds(180);
   /** The partitions of its rows do not depend on samples. */
   private static final Query HASHED =
@@ -87,9 +89,11 @@ class SimulatedGpuTest {
       assertEquals(byCpu, run(HASHED, session));
       run(SORT, session);
       assertTrue(ProcessCounters.here(Counter.GPU_BATCHES) > batches);
-      assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 16);
+      // 64 KiB or more of rows and their entries.
+      assertTrue(ProcessCounters.here(Counter.GPU_ROW_BYTES) >= (batches + 1) << 15);
       for (Counter declined : List.of(Counter.GPU_UNAVAILABLE, Counter.GPU_LOST, Counter.GPU_TOO_LARGE,
-          Counter.GPU_CHECKS_FAILED, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED, Counter.GPU_LOST_BATCHES)) {
+          Counter.GPU_CHECKS_FAILED, Counter.GPU_WRONG_RESULTS, Counter.GPU_NO_MEMORY, Counter.GPU_CALLS_FAILED,
+          Counter.GPU_LOST_BATCHES)) {
         assertEquals(0, ProcessCounters.here(declined), declined.id());
       }
       assertEquals(0, application.events().retriedStages());
@@ -102,7 +106,7 @@ class SimulatedGpuTest {
   void aLostGpuChangesNoResult() {
     Path library = SIMULATOR.resolve("libcuda.so.1");
     try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
-        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@150")
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@" + AFTER_SELF_TEST)
         .set("spark.executor.extraJavaOptions",
             "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
         .start().awaitExecutors(2)) {
@@ -117,6 +121,28 @@ class SimulatedGpuTest {
           one.get(Counter.GPU_LOST) == 1 && one.get(Counter.GPU_LOST_BATCHES) > 0
               && one.get(Counter.GPU_UNAVAILABLE) == 0,
           () -> id + ": " + one));
+      assertEquals(0, application.events().retriedStages());
+    }
+  }
+
+  /** Calls of each executor's driver do not return; the tasks that wait for them are tried again, without the GPU. */
+  @InAll
+  @Test
+  void aDriverThatDoesNotReturnChangesNoResult() {
+    Path library = SIMULATOR.resolve("libcuda.so.1");
+    try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
+        .set("spark.sluice.gpu.timeout", "1s")
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 block=cuLaunchKernel@" + AFTER_SELF_TEST + "+")
+        .set("spark.executor.extraJavaOptions",
+            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
+        .start().awaitExecutors(2)) {
+      Map<String, Map<Counter, Long>> counters = new TreeMap<>();
+      Await.until(LIMIT, () -> "not each lost its device: " + counters, () -> {
+        run(SORT, application.session());
+        counters.putAll(ProcessCounters.byExecutor(application.context()));
+        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_LOST) > 0);
+      });
+      assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
       assertEquals(0, application.events().retriedStages());
     }
   }

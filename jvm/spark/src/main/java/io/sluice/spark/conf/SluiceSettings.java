@@ -204,10 +204,10 @@ public final class SluiceSettings {
 
   public static final Setting<GpuUse> GPU = Setting.choice("spark.sluice.gpu", GpuUse.class, GpuUse.OFF, Locale.ROOT,
       "Whether executors encode map output on a GPU too. The blocks are the same, byte for byte. off: no driver is "
-          + "looked for. auto: where there is a GPU, for batches for which it is faster than the thread that has them; "
-          + "both ways are measured when the executor starts and while it works, and without a GPU nothing changes. "
-          + "on: for all batches that it takes; an executor that has no usable GPU logs a warning, counts it "
-          + "(gpu.unavailable) and encodes as with off. A GPU has to pass a self-test first; one that makes other "
+          + "looked for. auto: where there is a GPU, for batches for which no encoder thread is idle and it is faster "
+          + "than the thread that has them; both ways are measured when the executor starts and while it works, and "
+          + "without a GPU nothing changes. on: for all batches that it takes, before encoder threads get them; an "
+          + "executor that has no usable GPU logs a warning, counts it (gpu.unavailable) and encodes as with off. A GPU has to pass a self-test first; one that makes other "
           + "bytes than the CPU, fails for good or does not answer within spark.sluice.gpu.timeout is not used (any "
           + "more), with one warning. The device is the one that Spark's resource discovery gives the task "
           + "(spark.executor.resource.gpu.amount), else the only one. No kernel of this version has run on a GPU yet.");
@@ -221,15 +221,20 @@ public final class SluiceSettings {
   public static final Setting<Long> GPU_PINNED_LIMIT = Setting.bytes("spark.sluice.gpu.pinned.limit", "32m", "4m",
       "64m",
       "How many bytes of the host's memory an executor pins for copies from the GPU: 4m for each batch that is encoded "
-          + "at a time. They are part of spark.sluice.memory.limit.");
+          + "at a time. Where the driver pins less, fewer are. They are part of spark.sluice.memory.limit.");
 
   public static final Setting<Long> GPU_MIN_BATCH_BYTES = Setting.bytes(
       "spark.sluice.gpu.minBatchBytes", "4m", "64k", "1g",
-      "Batches of fewer bytes of rows are encoded by the CPU: copies and launches take longer than the work.");
+      "Batches of fewer bytes are encoded by the CPU: copies and launches take longer than the work. As for "
+          + "spark.sluice.writer.batchBytes, the bytes are those that rows fill in their pages, with 8 more for each "
+          + "row. The default is the least that batches have with spark.sluice.writer.batchBytes=auto where there is "
+          + "memory for it; an executor whose batches are shorter logs a warning.");
 
   public static final Setting<Long> GPU_TIMEOUT = Setting.millis("spark.sluice.gpu.timeout", "30s", "100ms", "1h",
-      "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Work of "
-          + "other processes and libraries on the same GPU counts too.");
+      "How long the GPU may take for a step of a batch. After that the executor does not use it any more. Neither does "
+          + "it when calls of the driver have not returned for four times as long; a task that waits for such a call "
+          + "fails, and is tried again without the GPU. Work of other processes and libraries on the same GPU counts "
+          + "too.");
 
   public static final Setting<OptionalLong> MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.memory.limit", "16m", "16t",

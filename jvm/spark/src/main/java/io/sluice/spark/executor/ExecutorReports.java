@@ -1,5 +1,6 @@
 package io.sluice.spark.executor;
 
+import io.sluice.spark.gpu.ExecutorGpu;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.ExecutorReport;
 import io.sluice.spark.metrics.PeerReport;
@@ -35,6 +36,8 @@ public final class ExecutorReports {
 
   /** @param selfTest what the native library said when it was loaded, or why it is not used */
   public static ExecutorReport of(ExecutorState state, String executorId, String host, String selfTest) {
+    // Also when no batch is encoded any more: the device may have been lost since the last one.
+    state.gpu().ifPresent(ExecutorGpu::count);
     TreeMap<String, Long> figures = new TreeMap<>();
     GAUGES.forEach(gauge -> put(figures, gauge.id(), gauge.of(state)));
     COUNTERS.forEach(counter -> put(figures, counter.id(), state.counters().get(counter)));

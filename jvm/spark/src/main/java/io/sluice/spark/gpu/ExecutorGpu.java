@@ -4,15 +4,18 @@ import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeGpu;
 import io.sluice.nativebridge.NativeTransport;
 import io.sluice.spark.concurrent.WorkerPool;
+import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,22 +34,33 @@ public final class ExecutorGpu implements AutoCloseable {
     COUNTERS.put(Counter.GPU_ROW_BYTES, "encoded_bytes");
     COUNTERS.put(Counter.GPU_ENCODE_NANOS, "encode_nanos");
     COUNTERS.put(Counter.GPU_FRAMES_BY_CPU, "frames_by_cpu");
+    COUNTERS.put(Counter.GPU_TOO_SMALL, "too_small");
     COUNTERS.put(Counter.GPU_CPU_FASTER, "cpu_faster");
+    COUNTERS.put(Counter.GPU_PAUSED, "paused");
     COUNTERS.put(Counter.GPU_BUSY, "busy");
     COUNTERS.put(Counter.GPU_TOO_LARGE, "too_large");
     COUNTERS.put(Counter.GPU_CHECKS_FAILED, "checks_failed");
+    COUNTERS.put(Counter.GPU_WRONG_RESULTS, "wrong_results");
     COUNTERS.put(Counter.GPU_NO_MEMORY, "no_memory");
     COUNTERS.put(Counter.GPU_NOT_TAKEN, "not_taken");
     COUNTERS.put(Counter.GPU_CALLS_FAILED, "device_failed");
     COUNTERS.put(Counter.GPU_LOST_BATCHES, "device_lost");
   }
 
+  /** Longer than a driver takes that compiles the kernels and waits for others' work: it does not answer then. */
+  private static final Duration START_LIMIT = Duration.ofMinutes(10);
+
   private final GpuUse use;
   private final Counters counters;
   private final Thread starter;
+  private final long startNanos = System.nanoTime();
+  private final Duration startLimit;
+  private boolean startIsLate;
   /** What was counted; guarded by itself. */
   private final long[] counted = new long[NativeGpu.STATISTICS.size()];
-  private boolean lossIsKnown;
+  private boolean failureIsKnown;
+  /** When the loss of the device was seen, by {@link System#nanoTime}; 0 before. Written under the lock. */
+  private volatile long lostNanos;
   private boolean closed;
   /** Null before it is opened, and after it was closed. */
   private volatile Opened opened;
@@ -55,8 +69,14 @@ public final class ExecutorGpu implements AutoCloseable {
   private record Opened(GpuDevice device, WorkerPool threads) {}
 
   ExecutorGpu(GpuUse use, GpuDevice.Opener opener, Counters counters) {
+    this(use, opener, counters, START_LIMIT);
+  }
+
+  /** @param startLimit after which a GPU that is not open yet is said to be unavailable */
+  ExecutorGpu(GpuUse use, GpuDevice.Opener opener, Counters counters, Duration startLimit) {
     this.use = use;
     this.counters = counters;
+    this.startLimit = startLimit;
     this.starter = new Thread(() -> open(opener), "sluice-gpu-start");
     starter.setDaemon(true);
     starter.start();
@@ -66,10 +86,11 @@ public final class ExecutorGpu implements AutoCloseable {
    * Begins to open the GPU.
    *
    * @param settings that want one
+   * @param blocks how map outputs are made
    * @param address of the device, as Spark's resource discovery gives it; empty: the only one
    */
-  public static ExecutorGpu start(GpuSettings settings, String address, Counters counters) {
-    return new ExecutorGpu(settings.use(), () -> NativeGpuDevice.open(settings, address), counters);
+  public static ExecutorGpu start(GpuSettings settings, BlockSettings blocks, String address, Counters counters) {
+    return new ExecutorGpu(settings.use(), () -> NativeGpuDevice.open(settings, blocks, address), counters);
   }
 
   private void open(GpuDevice.Opener opener) {
@@ -112,31 +133,86 @@ public final class ExecutorGpu implements AutoCloseable {
     return use.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Lets the GPU encode the batches that a native writer gets from now on, if it is there. */
+  /** Whether batches go to the GPU before encoder threads are looked for: all that it takes are to be its. */
+  public boolean isFirst() {
+    return use == GpuUse.ON;
+  }
+
+  /** Lets the GPU encode the batches that a native writer gets for it from now on, if it is there. Never throws. */
   public void encodeFor(long writer) {
     Opened now = opened;
     if (now != null) {
-      now.device().encodeFor(writer);
+      try {
+        now.device().encodeFor(writer);
+      } catch (RuntimeException e) {
+        LOG.debug("The GPU does not encode for a map output", e);
+      }
     }
   }
 
   /**
    * Starts {@code work}, which encodes a batch by a writer of {@link #encodeFor}, on a thread that waits for the GPU.
+   * No other thread may: a driver that does not return holds up the thread that calls it.
    *
-   * @return its future; null when the GPU would not encode the batch now, or no such thread is idle
+   * @param batchBytes of rows and entries, as {@code PageBatch.filledBytes} counts them
+   * @param fields of the batch's rows
+   * @param partitions of the map output
+   * @return its future; null when the GPU would not encode the batch now, or no such thread is idle. The reason is
+   *     counted
    */
-  public <T> Future<T> trySubmit(long rowBytes, Callable<T> work) {
+  public <T> Future<T> trySubmit(long batchBytes, int fields, int partitions, Callable<T> work) {
     Opened now = opened;
-    return now != null && now.device().prefers(rowBytes) ? now.threads().trySubmit(work) : null;
+    if (now == null || !now.device().wants(batchBytes, fields, partitions)) {
+      return null;
+    }
+    Future<T> result = now.threads().trySubmit(work);
+    if (result == null) {
+      counters.increment(Counter.GPU_BUSY);
+    }
+    return result;
   }
 
-  /** Brings the counters up to date; a device that was lost is logged the first time. */
+  /** For how long it has been known that the device is lost; 0 while it is not. Looks whether it is. */
+  public long lostMillis() {
+    count();
+    long since = lostNanos;
+    return since == 0 ? 0 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since));
+  }
+
+  /**
+   * Brings the counters up to date; a device that was lost, and a call that has failed, are logged the first time. Never
+   * throws: what the GPU does is no matter of the task that asks.
+   */
   public void count() {
     Opened now = opened;
     if (now == null) {
+      countLateStart();
       return;
     }
+    try {
+      count(now);
+    } catch (RuntimeException e) {
+      LOG.debug("The GPU's statistics could not be read", e);
+    }
+  }
+
+  private void countLateStart() {
+    boolean late;
+    synchronized (counted) {
+      late = !startIsLate && starter.isAlive() && System.nanoTime() - startNanos >= startLimit.toNanos();
+      startIsLate |= late;
+    }
+    if (late) {
+      counters.increment(Counter.GPU_UNAVAILABLE);
+      LOG.warn("spark.sluice.gpu={}: the GPU's driver has not opened the GPU within {} minutes, and this executor "
+          + "encodes map output without it", word(), startLimit.toMinutes());
+    }
+  }
+
+  private void count(Opened now) {
+    String why = now.device().lost();
     boolean lost;
+    boolean failed;
     synchronized (counted) {
       long[] values = new long[counted.length];
       if (!now.device().statistics(values)) {
@@ -147,17 +223,25 @@ public final class ExecutorGpu implements AutoCloseable {
         counters.add(counter, values[at] - counted[at]);
       });
       System.arraycopy(values, 0, counted, 0, values.length);
-      lost = counters.get(Counter.GPU_LOST_BATCHES) > 0 && !lossIsKnown;
-      lossIsKnown |= lost;
+      lost = !why.isEmpty() && lostNanos == 0;
+      if (lost) {
+        // Not 0, which means that it is not lost.
+        lostNanos = System.nanoTime() | 1;
+      }
+      failed = counters.get(Counter.GPU_CALLS_FAILED) > 0 && !failureIsKnown;
+      failureIsKnown |= failed;
+    }
+    if (failed) {
+      LOG.warn("A call of the driver of this executor's GPU has failed, and its cores encode the batch; later ones are "
+          + "counted only (gpu.callsFailed): {}", now.device().failure());
     }
     if (lost) {
       counters.increment(Counter.GPU_LOST);
-      LOG.warn("This executor's GPU is not used any more, and its cores encode all map output: {}",
-          now.device().lost());
+      LOG.warn("This executor's GPU is not used any more, and its cores encode all map output: {}", why);
     }
   }
 
-  /** Gives the GPU back; encodes that wait for it end first. Twice is fine. */
+  /** Gives the GPU back; encodes that wait for it end first, and what they do is not counted. Twice is fine. */
   @Override
   public void close() {
     count();

@@ -25,10 +25,16 @@ interface GpuDevice {
   /** How many batches it encodes at a time, at most. */
   int lanes();
 
-  /** Whether a batch of so many bytes of rows would be encoded by it now. */
-  boolean prefers(long rowBytes);
+  /**
+   * Whether a batch would be encoded by it now; if not, {@link #statistics} has the reason.
+   *
+   * @param batchBytes of rows and entries, as {@code PageBatch.filledBytes} counts them
+   * @param fields of its rows
+   * @param partitions of the map output
+   */
+  boolean wants(long batchBytes, int fields, int partitions);
 
-  /** Lets it encode the batches that a native writer gets from now on. */
+  /** Lets it encode the batches that a native writer gets for it from now on. */
   void encodeFor(long writer);
 
   /**
@@ -40,6 +46,9 @@ interface GpuDevice {
 
   /** Why it is not used any more; empty while it is. */
   String lost();
+
+  /** What the first call of the driver said that has failed while it could still be used; empty while none has. */
+  String failure();
 
   /** Gives it back. */
   void close();

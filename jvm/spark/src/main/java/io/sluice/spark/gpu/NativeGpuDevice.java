@@ -4,6 +4,7 @@ import io.sluice.nativebridge.GpuKernels;
 import io.sluice.nativebridge.NativeCore;
 import io.sluice.nativebridge.NativeException;
 import io.sluice.nativebridge.NativeGpu;
+import io.sluice.spark.conf.BlockSettings;
 import io.sluice.spark.conf.GpuSettings;
 import io.sluice.spark.conf.GpuUse;
 import java.io.IOException;
@@ -19,15 +20,19 @@ final class NativeGpuDevice implements GpuDevice {
     this.handle = handle;
   }
 
-  /** @param address of the device, as Spark's resource discovery gives it; empty: the only one */
-  static GpuDevice open(GpuSettings settings, String address) throws IOException {
+  /**
+   * @param blocks how map outputs are made
+   * @param address of the device, as Spark's resource discovery gives it; empty: the only one
+   */
+  static GpuDevice open(GpuSettings settings, BlockSettings blocks, String address) throws IOException {
     String library = System.getProperty(LIBRARY, "");
     // Before anything is unpacked: most executors with auto have none.
     NativeException.check(NativeGpu.probe(library, address));
     try (GpuKernels kernels = GpuKernels.unpack()) {
       return new NativeGpuDevice(NativeException.check(NativeGpu.open(library, address, kernels.folder(),
           settings.use() == GpuUse.ON, settings.memoryLimitBytes().orElse(0), settings.pinnedLimitBytes(),
-          settings.minBatchBytes(), settings.timeoutMillis())));
+          settings.minBatchBytes(), settings.timeoutMillis(), blocks.codec().orElse(NativeCore.CODEC_NONE),
+          blocks.level())));
     }
   }
 
@@ -42,8 +47,8 @@ final class NativeGpuDevice implements GpuDevice {
   }
 
   @Override
-  public boolean prefers(long rowBytes) {
-    return NativeGpu.prefers(handle, rowBytes) == 1;
+  public boolean wants(long batchBytes, int fields, int partitions) {
+    return NativeGpu.wants(handle, batchBytes, fields, partitions) == 1;
   }
 
   @Override
@@ -65,6 +70,12 @@ final class NativeGpuDevice implements GpuDevice {
   public String lost() {
     String why = NativeGpu.lost(handle);
     return why == null ? "" : why;
+  }
+
+  @Override
+  public String failure() {
+    String what = NativeGpu.failure(handle);
+    return what == null ? "" : what;
   }
 
   @Override

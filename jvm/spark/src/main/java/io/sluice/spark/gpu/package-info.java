@@ -4,7 +4,7 @@
  * <pre>
  *   ExecutorGpu ── thread sluice-gpu-start: GpuDevice.Opener ─► GpuDevice (the native core's)
  *       ├── writers of map output are told of it, and batches are encoded by it or not: the native core decides
- *       ├── threads sluice-gpu-N: wait for batches for which no encoder thread was idle
+ *       ├── threads sluice-gpu-N: the only ones that call the driver for batches, and wait for it
  *       └── what it did and declined ─► counters; a lost device ─► one warning
  * </pre>
  */

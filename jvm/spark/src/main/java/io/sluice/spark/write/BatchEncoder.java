@@ -22,11 +22,16 @@ import org.apache.spark.TaskContext;
 /**
  * Has one task's batches encoded: when few are under way, by an encoder thread if one is idle, or else by the GPU if it
  * is faster; else by the task's thread, which thus never waits idle. Used by the task's thread only.
+ *
+ * <p>Batches of the GPU are encoded on the threads that wait for it, never on the task's: a driver that does not return
+ * would hold up the task, and nobody could kill it.
  */
 final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
+  /** A GPU that was given up refuses all that its threads ask for next; one that has not heard by then does not return. */
+  private static final long LOST_GPU_WAIT_MILLIS = 5_000;
   /** Of a batch that is committed while it is encoded; each costs two passes over the batch's entries. */
   private static final int PARTS = 4;
   /** Below that the encode of a batch is over before another thread has begun. */
@@ -62,33 +67,61 @@ final class BatchEncoder {
   /** Takes over a full batch while the task has more rows to come. */
   void encode(PageBatch batch) throws IOException {
     settleFinished();
-    if (running.size() >= MAX_RUNNING || !submit(batch)) {
+    if (running.size() >= MAX_RUNNING) {
       encodeHere(batch);
+    } else if (!submit(batch)) {
+      encodeByTask(batch);
     }
   }
 
   private boolean submit(PageBatch batch) {
     output.open();
-    EncodeJob job = new EncodeJob(output, batch, nextSequence);
-    Future<Long> result = pool.trySubmit(job);
-    if (result == null && gpu != null) {
-      // No core is idle: this one goes on with rows while the GPU encodes.
-      result = gpu.trySubmit(batch.filledBytes(), job);
+    boolean gpuFirst = gpu != null && gpu.isFirst();
+    boolean begun = gpuFirst && startOnGpu(batch) != null;
+    if (!begun) {
+      EncodeJob job = new EncodeJob(output, batch, nextSequence);
+      begun = started(job, pool.trySubmit(job)) != null;
     }
+    // No core is idle: this one goes on with rows while the GPU encodes.
+    return begun || !gpuFirst && startOnGpu(batch) != null;
+  }
+
+  /** Null when there is no GPU that would take the batch. */
+  private EncodeJob startOnGpu(PageBatch batch) {
+    if (gpu == null) {
+      return null;
+    }
+    EncodeJob job = EncodeJob.onGpu(output, batch, nextSequence);
+    return started(job, gpu.trySubmit(batch.filledBytes(), batch.fields(), output.partitions(), job));
+  }
+
+  /** @param result null when no thread has taken the job */
+  private EncodeJob started(EncodeJob job, Future<Long> result) {
     if (result == null) {
-      return false;
+      return null;
     }
     nextSequence++;
     job.setResult(result);
     running.add(job);
-    runningBytes += batch.quotaBytes();
+    runningBytes += job.batch().quotaBytes();
     counters.increment(Counter.WRITE_BATCHES_BY_POOL);
-    return true;
+    return job;
   }
 
-  /** Encodes a batch on this thread. */
+  /** Has a batch encoded before it returns: by the GPU if it takes it, else by this thread. */
   void encodeHere(PageBatch batch) throws IOException {
     output.open();
+    EncodeJob job = startOnGpu(batch);
+    if (job == null) {
+      encodeByTask(batch);
+      return;
+    }
+    await(job);
+    running.remove(job);
+    settle(job);
+  }
+
+  private void encodeByTask(PageBatch batch) throws IOException {
     counters.increment(Counter.WRITE_BATCHES_BY_TASK);
     encodeAndSettle(batch, nextSequence++);
   }
@@ -221,7 +254,7 @@ final class BatchEncoder {
       if (ahead == null) {
         output.encodeByTask(batch, sequence, until);
       } else {
-        await(ahead.result());
+        await(ahead);
         running.remove(ahead);
         ahead.result().get();
       }
@@ -272,15 +305,19 @@ final class BatchEncoder {
   /** Waits for all running encodes; ends when the task is killed. */
   void settleAll() throws IOException {
     while (!running.isEmpty()) {
-      await(running.peek().result());
+      await(running.peek());
       settle(running.poll());
     }
   }
 
-  private void await(Future<Long> result) {
-    while (!result.isDone()) {
+  private void await(EncodeJob job) {
+    while (!job.result().isDone()) {
       context.killTaskIfInterrupted();
-      waitFor(result, POLL_MILLIS);
+      waitFor(job.result(), POLL_MILLIS);
+      if (job.isOnGpu() && !job.result().isDone() && gpu.lostMillis() > LOST_GPU_WAIT_MILLIS) {
+        throw new SluiceException("the GPU's driver has not returned from a call that encodes a batch of this task, "
+            + LOST_GPU_WAIT_MILLIS + " ms after the GPU was given up; Spark tries the task again, without the GPU");
+      }
     }
   }
 

@@ -7,7 +7,7 @@ import io.sluice.spark.conf.WriterSettings;
  * How many bytes of rows one writer encodes together. Larger batches give longer frames per partition, which compress
  * better; each batch must fit the task's part of the memory beside runs and, with encoder threads, other batches.
  */
-final class BatchSize {
+public final class BatchSize {
   private static final long MIB = 1024L * 1024L;
   private static final long LEAST = 4 * MIB;
   private static final long MOST = 64 * MIB;
@@ -26,9 +26,23 @@ final class BatchSize {
    */
   BatchSize(WriterSettings writer, MemorySettings memory, int tasks, int partitions) {
     this.writer = writer;
-    long share = writer.threads().certain() == 0 ? TASK_SHARE : TASK_SHARE_WITH_THREADS;
-    this.mostBytes = Math.min(MOST, memory.totalBytes() / tasks / share);
+    this.mostBytes = most(writer, memory, tasks);
     this.partitions = partitions;
+  }
+
+  private static long most(WriterSettings writer, MemorySettings memory, int tasks) {
+    long share = writer.threads().certain() == 0 ? TASK_SHARE : TASK_SHARE_WITH_THREADS;
+    return Math.min(MOST, memory.totalBytes() / tasks / share);
+  }
+
+  /**
+   * The size of the batches of shuffles with so few partitions that a batch is no longer than it has to be: those of
+   * others are as long or longer.
+   *
+   * @param tasks that run at once in the executor
+   */
+  public static long leastBytes(WriterSettings writer, MemorySettings memory, int tasks) {
+    return new BatchSize(writer, memory, tasks, 1).bytes(0);
   }
 
   /** @param averageRowBytes of the rows seen so far */

@@ -14,20 +14,35 @@ final class EncodeJob implements Callable<Long> {
   private final long sequence;
   /** The partitions before it are encoded. */
   private final int until;
+  private final boolean onGpu;
   private Future<Long> result;
   private boolean done;
   private boolean abandoned;
 
-  EncodeJob(MapOutput output, PageBatch batch, long sequence) {
-    this(output, batch, sequence, MapOutput.ALL_PARTITIONS);
-  }
-
-  /** @param until the partitions before it are encoded */
-  EncodeJob(MapOutput output, PageBatch batch, long sequence, int until) {
+  private EncodeJob(MapOutput output, PageBatch batch, long sequence, int until, boolean onGpu) {
     this.output = output;
     this.batch = batch;
     this.sequence = sequence;
     this.until = until;
+    this.onGpu = onGpu;
+  }
+
+  EncodeJob(MapOutput output, PageBatch batch, long sequence) {
+    this(output, batch, sequence, MapOutput.ALL_PARTITIONS, false);
+  }
+
+  /** @param until the partitions before it are encoded */
+  EncodeJob(MapOutput output, PageBatch batch, long sequence, int until) {
+    this(output, batch, sequence, until, false);
+  }
+
+  /** For a thread that waits for the GPU. */
+  static EncodeJob onGpu(MapOutput output, PageBatch batch, long sequence) {
+    return new EncodeJob(output, batch, sequence, MapOutput.ALL_PARTITIONS, true);
+  }
+
+  boolean isOnGpu() {
+    return onGpu;
   }
 
   PageBatch batch() {
@@ -50,7 +65,7 @@ final class EncodeJob implements Callable<Long> {
   @Override
   public Long call() {
     try {
-      return output.encode(batch, sequence, until);
+      return onGpu ? output.encodeOnGpu(batch, sequence) : output.encode(batch, sequence, until);
     } finally {
       finish();
     }

@@ -17,6 +17,7 @@ import java.io.File;
 import java.io.IOException;
 import java.util.BitSet;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -84,6 +85,10 @@ final class MapOutput implements AutoCloseable {
     return runs != null;
   }
 
+  int partitions() {
+    return partitions;
+  }
+
   /** As {@link Runs#encodeNeeds}, on an output that this opens if need be. */
   long encodeNeeds(long rowBytes, long rows, long largeRowBytes, int fields) {
     open();
@@ -100,13 +105,24 @@ final class MapOutput implements AutoCloseable {
    *     {@link #spill} makes room, and a repeated call goes on where this one stopped
    */
   long encode(PageBatch batch, long sequence, int until) {
-    long start = System.nanoTime();
-    try {
+    return timed(() -> {
       if (until == ALL_PARTITIONS) {
         return runs.encode(sequence, batch.fields(), batch.describe());
       }
       parts.encodeUntil(sequence, batch.fields(), batch.describe(), until);
       return 0;
+    });
+  }
+
+  /** As {@link #encode} of a whole batch, as {@link Runs#encodeOnGpu} does it. */
+  long encodeOnGpu(PageBatch batch, long sequence) {
+    return timed(() -> runs.encodeOnGpu(sequence, batch.fields(), batch.describe()));
+  }
+
+  private long timed(LongSupplier encode) {
+    long start = System.nanoTime();
+    try {
+      return encode.getAsLong();
     } catch (NativeException e) {
       if (e.reason() == NativeCore.NO_MEMORY) {
         counters.increment(Counter.WRITE_ENCODES_REFUSED);

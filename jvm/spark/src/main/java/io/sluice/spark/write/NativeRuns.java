@@ -48,11 +48,16 @@ final class NativeRuns implements Runs {
 
   @Override
   public long encode(long sequence, int fields, long[] pages) {
-    long runBytes = NativeCore.writerEncode(handle, sequence, fields, pages);
-    if (runBytes >= 0 && gpu != null) {
+    return NativeException.check(NativeCore.writerEncode(handle, sequence, fields, pages));
+  }
+
+  @Override
+  public long encodeOnGpu(long sequence, int fields, long[] pages) {
+    long runBytes = NativeException.check(NativeCore.writerEncodeAccelerated(handle, sequence, fields, pages));
+    if (gpu != null) {
       gpu.count();
     }
-    return NativeException.check(runBytes);
+    return runBytes;
   }
 
   @Override

@@ -35,6 +35,14 @@ interface Runs {
   long encode(long sequence, int fields, long[] pages);
 
   /**
+   * As {@link #encode}, by the executor's GPU if there is one that does not decline. Only for a thread of {@link
+   * io.sluice.spark.gpu.ExecutorGpu#trySubmit}: the call does not return while the GPU's driver does not.
+   */
+  default long encodeOnGpu(long sequence, int fields, long[] pages) {
+    return encode(sequence, fields, pages);
+  }
+
+  /**
    * Adds a run that was written elsewhere: the frame of one row, in a file. It stays as it is until the commit; the
    * caller deletes the file in the end.
    *

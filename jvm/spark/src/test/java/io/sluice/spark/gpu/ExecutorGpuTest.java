@@ -1,6 +1,7 @@
 package io.sluice.spark.gpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,12 +14,12 @@ import io.sluice.spark.conf.GpuUse;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.IOException;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,63 +28,14 @@ class ExecutorGpuTest {
   private static final long LARGE = 4 << 20;
 
   private final Counters counters = new Counters();
-  private final Device device = new Device();
-
-  /** A GPU that does nothing, and has done what a test says. */
-  private static final class Device implements GpuDevice {
-    private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
-    private final List<Long> writers = new ArrayList<>();
-    private final AtomicInteger closed = new AtomicInteger();
-    private volatile String lost = "";
-
-    void did(String name, long amount) {
-      statistics[NativeGpu.STATISTICS.indexOf(name)] += amount;
-    }
-
-    @Override
-    public String describe() {
-      return "a device of a test";
-    }
-
-    @Override
-    public int lanes() {
-      return 2;
-    }
-
-    @Override
-    public boolean prefers(long rowBytes) {
-      return rowBytes >= LARGE && lost.isEmpty();
-    }
-
-    @Override
-    public void encodeFor(long writer) {
-      writers.add(writer);
-    }
-
-    @Override
-    public boolean statistics(long[] values) {
-      System.arraycopy(statistics, 0, values, 0, values.length);
-      return closed.get() == 0;
-    }
-
-    @Override
-    public String lost() {
-      return lost;
-    }
-
-    @Override
-    public void close() {
-      closed.incrementAndGet();
-    }
-  }
+  private final TestGpu device = new TestGpu(LARGE);
 
   private ExecutorGpu opened() {
-    ExecutorGpu gpu = new ExecutorGpu(GpuUse.AUTO, () -> device, counters);
-    Await.until("it is opened", () -> {
-      gpu.encodeFor(7);
-      return !device.writers.isEmpty();
-    });
-    return gpu;
+    return device.open(GpuUse.AUTO, counters);
+  }
+
+  private static <T> Future<T> submit(ExecutorGpu gpu, long bytes, Callable<T> work) {
+    return gpu.trySubmit(bytes, 3, 200, work);
   }
 
   private ExecutorGpu failing(GpuUse use, int reason) {
@@ -132,6 +84,7 @@ class ExecutorGpuTest {
     ExecutorGpu gpu = opened();
     List<String> names = NativeGpu.STATISTICS;
     names.forEach(name -> device.did(name, 10 + names.indexOf(name)));
+    device.lose("a test");
     gpu.count();
     long sum = 0;
     for (Counter counter : Counter.values()) {
@@ -146,32 +99,64 @@ class ExecutorGpuTest {
   @Test
   void aLostDeviceIsCountedOnce() {
     ExecutorGpu gpu = opened();
-    device.lost = "it does not answer";
+    assertEquals(0, gpu.lostMillis());
+    device.lose("it does not answer");
     for (int i = 0; i < 3; i++) {
       device.did("device_lost", 1);
       gpu.count();
     }
     assertEquals(1, counters.get(Counter.GPU_LOST));
     assertEquals(3, counters.get(Counter.GPU_LOST_BATCHES));
-    assertNull(gpu.trySubmit(LARGE, () -> 1L));
+    assertNull(submit(gpu, LARGE, () -> 1L));
     gpu.close();
+  }
+
+  /** Nobody has offered a batch since, and those that are under way never end. */
+  @Test
+  void aLossIsSeenWithoutAnotherBatch() {
+    try (ExecutorGpu gpu = opened()) {
+      device.lose("calls of the driver have not returned");
+      gpu.count();
+      assertEquals(1, counters.get(Counter.GPU_LOST));
+      assertEquals(0, counters.get(Counter.GPU_LOST_BATCHES));
+      Await.until("time passes", () -> gpu.lostMillis() >= 20);
+    }
+  }
+
+  /** What the device does is no matter of the task whose batch it has encoded. */
+  @Test
+  void statisticsThatCannotBeReadFailNobody() {
+    ExecutorGpu gpu = opened();
+    device.refuseStatistics();
+    gpu.count();
+    assertEquals(0, gpu.lostMillis());
+    gpu.close();
+  }
+
+  @Test
+  void onlyOnAsksTheGpuFirst() {
+    try (ExecutorGpu auto = opened(); ExecutorGpu on = new TestGpu(LARGE).open(GpuUse.ON, counters)) {
+      assertFalse(auto.isFirst());
+      assertTrue(on.isFirst());
+    }
   }
 
   @Test
   void asManyBatchesWaitAsItEncodesAtATime() throws Exception {
     ExecutorGpu gpu = opened();
     CountDownLatch end = new CountDownLatch(1);
-    assertNull(gpu.trySubmit(LARGE - 1, () -> 1L), "it would decline");
+    assertNull(submit(gpu, LARGE - 1, () -> 1L), "it would decline");
     List<Future<Boolean>> waiting =
-        List.of(gpu.trySubmit(LARGE, () -> wait(end)), gpu.trySubmit(LARGE, () -> wait(end)));
-    assertNull(gpu.trySubmit(LARGE, () -> true), "a third one");
+        List.of(submit(gpu, LARGE, () -> wait(end)), submit(gpu, LARGE, () -> wait(end)));
+    assertNull(submit(gpu, LARGE, () -> true), "a third one");
+    assertEquals(1, counters.get(Counter.GPU_BUSY));
     end.countDown();
     for (Future<Boolean> each : waiting) {
       assertTrue(each.get(30, TimeUnit.SECONDS));
     }
-    Await.until("a thread is idle", () -> gpu.trySubmit(LARGE, () -> true) != null);
+    Await.until("a thread is idle", () -> submit(gpu, LARGE, () -> true) != null);
     gpu.close();
-    assertNull(gpu.trySubmit(LARGE, () -> 1L));
+    assertNull(submit(gpu, LARGE, () -> 1L));
   }
 
   @Test
@@ -183,13 +168,29 @@ class ExecutorGpuTest {
     }, counters);
     gpu.encodeFor(1);
     gpu.count();
-    assertNull(gpu.trySubmit(LARGE, () -> 1L));
+    assertNull(submit(gpu, LARGE, () -> 1L));
     gpu.close();
     open.countDown();
-    Await.until("it is closed, because the executor has ended", () -> device.closed.get() == 1);
-    assertTrue(device.writers.isEmpty());
+    Await.until("it is closed, because the executor has ended", () -> device.timesClosed() == 1);
+    assertTrue(device.writers().isEmpty());
     gpu.close();
-    assertEquals(1, device.closed.get());
+    assertEquals(1, device.timesClosed());
+  }
+
+  /** A call of the driver that does not return, on the thread that opens the GPU. */
+  @Test
+  void aGpuThatIsNeverOpenIsCountedOnce() {
+    CountDownLatch open = new CountDownLatch(1);
+    for (Duration limit : List.of(Duration.ofHours(1), Duration.ZERO)) {
+      ExecutorGpu gpu = new ExecutorGpu(GpuUse.AUTO, () -> {
+        wait(open);
+        throw new NativeException(NativeTransport.NOT_FOUND, "a test");
+      }, counters, limit);
+      gpu.count();
+      gpu.count();
+      assertEquals(limit.isZero() ? 1 : 0, counters.get(Counter.GPU_UNAVAILABLE));
+    }
+    open.countDown();
   }
 
   @Test
@@ -199,7 +200,7 @@ class ExecutorGpuTest {
     }
     try (ExecutorGpu gpu = failing(GpuUse.AUTO, NativeTransport.UNAVAILABLE)) {
       Await.until("what cannot be used is counted", () -> counters.get(Counter.GPU_UNAVAILABLE) == 1);
-      assertNull(gpu.trySubmit(LARGE, () -> 1L));
+      assertNull(submit(gpu, LARGE, () -> 1L));
     }
   }
 

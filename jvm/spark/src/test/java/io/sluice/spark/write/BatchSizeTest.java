@@ -42,6 +42,14 @@ class BatchSizeTest {
     assertEquals(2 * MIB, size(0, OptionalLong.of(2 * MIB), 100_000).bytes(1000));
   }
 
+  /** As long as spark.sluice.gpu.minBatchBytes, unless there is too little memory. */
+  @ParameterizedTest
+  @CsvSource({"2, 4194304", "8, 4194304", "16, 2097152"})
+  void shufflesOfFewPartitionsHaveTheShortestBatches(int tasks, long expected) {
+    WriterSettings writer = new WriterSettings(PoolThreads.fixed(4), MIB, OptionalLong.empty());
+    assertEquals(expected, BatchSize.leastBytes(writer, MEMORY, tasks));
+  }
+
   @Test
   void batchSizeFollowsSparksOffHeapMemoryWhenEnabled() {
     assertEquals(10 * MIB,

@@ -1,0 +1,104 @@
+package io.sluice.spark.gpu;
+
+import io.sluice.nativebridge.NativeGpu;
+import io.sluice.spark.Await;
+import io.sluice.spark.conf.GpuUse;
+import io.sluice.spark.metrics.Counters;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A GPU that does nothing, and has done what a test says. */
+public final class TestGpu implements GpuDevice {
+  private final long leastBytes;
+  private final long[] statistics = new long[NativeGpu.STATISTICS.size()];
+  private final List<Long> writers = new ArrayList<>();
+  private final AtomicInteger closed = new AtomicInteger();
+  private volatile String lost = "";
+  private volatile String failure = "";
+  private volatile boolean refusesStatistics;
+
+  /** @param leastBytes smaller batches are not wanted */
+  public TestGpu(long leastBytes) {
+    this.leastBytes = leastBytes;
+  }
+
+  /** An executor's GPU that is this one, and open. */
+  public ExecutorGpu open(GpuUse use, Counters counters) {
+    ExecutorGpu gpu = new ExecutorGpu(use, () -> this, counters);
+    Await.until("it is opened", () -> {
+      gpu.encodeFor(7);
+      return !writers.isEmpty();
+    });
+    return gpu;
+  }
+
+  void did(String name, long amount) {
+    statistics[NativeGpu.STATISTICS.indexOf(name)] += amount;
+  }
+
+  /** It is not used any more from now on. */
+  public void lose(String why) {
+    lost = why;
+  }
+
+  void fail(String what) {
+    failure = what;
+  }
+
+  void refuseStatistics() {
+    refusesStatistics = true;
+  }
+
+  List<Long> writers() {
+    return writers;
+  }
+
+  int timesClosed() {
+    return closed.get();
+  }
+
+  @Override
+  public String describe() {
+    return "a device of a test";
+  }
+
+  @Override
+  public int lanes() {
+    return 2;
+  }
+
+  @Override
+  public boolean wants(long batchBytes, int fields, int partitions) {
+    return batchBytes >= leastBytes && lost.isEmpty();
+  }
+
+  @Override
+  public void encodeFor(long writer) {
+    writers.add(writer);
+  }
+
+  @Override
+  public boolean statistics(long[] values) {
+    if (refusesStatistics) {
+      throw new IllegalStateException("a test");
+    }
+    System.arraycopy(statistics, 0, values, 0, values.length);
+    return closed.get() == 0;
+  }
+
+  @Override
+  public String lost() {
+    return lost;
+  }
+
+  @Override
+  public String failure() {
+    return failure;
+  }
+
+  @Override
+  public void close() {
+    closed.incrementAndGet();
+  }
+}
