@@ -155,8 +155,8 @@ impl MapOutputWriter {
         self.encode_until(sequence, fields, pages, self.partitions)
     }
 
-    /// As [`Self::encode`]; the accelerator is asked first, if there is one. A device may hold up the calling thread, so
-    /// this is not for a thread that must go on.
+    /// As [`Self::encode`]; the accelerator is asked first, if there is one. A device may hold up the calling thread,
+    /// so this is not for a thread that must go on.
     ///
     /// # Errors
     /// Those of [`Self::encode`].

@@ -22,7 +22,8 @@ use crate::watch::Watch;
 
 /// A batch waits no longer for memory of the device: the CPU encodes it in tens of milliseconds.
 const MEMORY_WAIT: Duration = Duration::from_millis(10);
-/// Of the timeout: a call of the driver that takes so many times as long, with the wait that follows it, does not return.
+/// Of the timeout: a call of the driver that takes so many times as long, with the wait that follows it, does not
+/// return.
 const STUCK: u32 = 4;
 /// For each wait of the start, in which the driver may load or compile code.
 const START_WAIT: Duration = Duration::from_secs(120);

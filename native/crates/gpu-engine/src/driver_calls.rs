@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The calls of one encode at a time. The encoding thread says when it begins, goes on and ends to call the driver; who
-/// looks sees whether it has gone on since the last time. No clock is asked: a process that is stopped for a while would
-/// seem stuck.
+/// looks sees whether it has gone on since the last time. No clock is asked: a process that is stopped for a while
+/// would seem stuck.
 #[derive(Debug, Default)]
 pub(crate) struct DriverCalls {
     /// Odd while the driver is called; another one after each step.

@@ -1,10 +1,10 @@
 //! When a batch goes to the GPU.
 //!
 //! What counts is how long the thread that has the batch is held up by it: while it encodes, on a core that others may
-//! want too, or while it waits for the device, on which others may work too. Both are measured for each kind of batches,
-//! at the start with rows of a test and then with each batch, and the way that was slower is tried again from time to
-//! time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU makes after the GPU
-//! has looked at them: so what one takes says nothing of the other.
+//! want too, or while it waits for the device, on which others may work too. Both are measured for each kind of
+//! batches, at the start with rows of a test and then with each batch, and the way that was slower is tried again from
+//! time to time. Of two shuffles one may have numbers only and the other long strings, whose frames the CPU makes after
+//! the GPU has looked at them: so what one takes says nothing of the other.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -150,9 +150,10 @@ impl Policy {
         of_kind.since_cpu = 0;
     }
 
-    /// The GPU could not encode a batch. A failure of the device, or a lack of its memory, makes all kinds wait a while;
-    /// those of batches that were under way at the same time have the same cause and count once. Rows that the kernels
-    /// do not take concern their kind only; what the host lacks, or finds wrong with the rows, concerns no later batch.
+    /// The GPU could not encode a batch. A failure of the device, or a lack of its memory, makes all kinds wait a
+    /// while; those of batches that were under way at the same time have the same cause and count once. Rows that the
+    /// kernels do not take concern their kind only; what the host lacks, or finds wrong with the rows, concerns no
+    /// later batch.
     pub fn gpu_failed(&self, kind: Kind, why: &Declined, now: Duration) {
         let mut state = self.state();
         match why {

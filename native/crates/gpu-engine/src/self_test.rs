@@ -38,8 +38,8 @@ const TRIALS: [Trial; 3] = [
         options: CodecOptions { codec: Codec::None, level: Level::Fast },
         hash_rows: false,
     },
-    // About 300 rows, most of them alone in a partition: three digits of the sort, and frames of the CPU between those of
-    // the GPU.
+    // About 300 rows, most of them alone in a partition: three digits of the sort, and frames of the CPU between those
+    // of the GPU.
     Trial {
         row_bytes: 36_000,
         partitions: 70_000,

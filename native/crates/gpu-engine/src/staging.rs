@@ -66,8 +66,8 @@ impl Staging {
         self.layout.size() / size_of::<T>().max(1)
     }
 
-    /// Copies values from the device, and waits for all work of the stream; if the buffer is not pinned, also before the
-    /// copy, which the driver makes within the call then, when the stream's work has ended.
+    /// Copies values from the device, and waits for all work of the stream; if the buffer is not pinned, also before
+    /// the copy, which the driver makes within the call then, when the stream's work has ended.
     ///
     /// # Safety
     /// Any bytes are a `T`; the source is allocated and has that many values.

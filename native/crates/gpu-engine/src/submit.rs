@@ -63,8 +63,8 @@ pub(crate) unsafe fn put<T: Copy>(stream: &Stream, target: u64, values: &[T]) ->
 }
 
 /// Copies from the device to `target`, and waits for all work of the stream. It is waited for before the copy, too:
-/// `target` is not pinned, so that the driver makes the copy within the call, when the stream's work has ended, and work
-/// that hangs would hold up the call without limit.
+/// `target` is not pinned, so that the driver makes the copy within the call, when the stream's work has ended, and
+/// work that hangs would hold up the call without limit.
 ///
 /// # Safety
 /// Any bytes are a `T`; the source is allocated and has that many values.
@@ -100,8 +100,8 @@ pub(crate) fn settled<T>(
 }
 
 /// Waits for the stream's work, also when the task is being killed: the host's memory is in use until then. A wait that
-/// fails, for whatever reason, leaves work that may still use that memory: the device is lost then, so that nobody gives
-/// the memory to other work.
+/// fails, for whatever reason, leaves work that may still use that memory: the device is lost then, so that nobody
+/// gives the memory to other work.
 pub(crate) fn finish(stream: &Stream, wait: Wait<'_>) -> Result<(), Declined> {
     let (finished, killed) = match stream.finish(wait) {
         Err(error) if error.kind() == ErrorKind::Killed => (stream.finish(Wait::at_most(wait.limit())), Some(error)),

@@ -356,8 +356,8 @@ fn a_lost_device_is_not_used_again() {
     }
 }
 
-/// Calls of the driver that do not return hold up their threads, all that there may be: without another batch the device
-/// is given up, and then the CPU encodes.
+/// Calls of the driver that do not return hold up their threads, all that there may be: without another batch the
+/// device is given up, and then the CPU encodes.
 #[test]
 fn a_driver_that_does_not_return_is_not_called_again() {
     for lanes in 1..=2 {
@@ -425,8 +425,8 @@ fn there_are_as_many_lanes_as_the_driver_pins() {
     setting.finish();
 }
 
-/// The driver copies to memory that is not pinned within the call, behind all of the stream's work. Work that hangs then
-/// ends at the time-out all the same, in the self-test and in an encode.
+/// The driver copies to memory that is not pinned within the call, behind all of the stream's work. Work that hangs
+/// then ends at the time-out all the same, in the self-test and in an encode.
 #[test]
 fn work_that_hangs_before_a_copy_ends_at_the_timeout() {
     let wait = Wait::at_most(Duration::from_millis(200));

@@ -192,7 +192,8 @@ public final class NativeCore {
 
   /**
    * As {@link #writerEncode}, by the GPU of {@link NativeGpu#encodeFor} if there is one and it does not decline. The
-   * call may wait for the GPU, and does not return while its driver does not: for a thread without which a task can end.
+   * call may wait for the GPU, and does not return while its driver does not: for a thread without which a task can
+   * end.
    */
   public static native long writerEncodeAccelerated(long writer, long sequence, int fields, long[] pages);
 

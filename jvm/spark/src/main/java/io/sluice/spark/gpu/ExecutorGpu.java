@@ -180,8 +180,8 @@ public final class ExecutorGpu implements AutoCloseable {
   }
 
   /**
-   * Brings the counters up to date; a device that was lost, and a call that has failed, are logged the first time. Never
-   * throws: what the GPU does is no matter of the task that asks.
+   * Brings the counters up to date; a device that was lost, and a call that has failed, are logged the first time.
+   * Never throws: what the GPU does is no matter of the task that asks.
    */
   public void count() {
     Opened now = opened;

@@ -30,7 +30,9 @@ final class BatchEncoder {
   private static final int MAX_RUNNING = 2;
   private static final long POLL_MILLIS = 100;
   private static final long CLOSE_WAIT_MILLIS = 10_000;
-  /** A GPU that was given up refuses all that its threads ask for next; one that has not heard by then does not return. */
+  /**
+   * A GPU that was given up refuses all that its threads ask for next; one that has not heard by then does not return.
+   */
   private static final long LOST_GPU_WAIT_MILLIS = 5_000;
   /** Of a batch that is committed while it is encoded; each costs two passes over the batch's entries. */
   private static final int PARTS = 4;
