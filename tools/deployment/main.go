@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,7 +92,7 @@ func manifests(content []byte) error {
 			return fmt.Errorf("document %d is of an unknown kind, '%s'", documents, kind)
 		}
 		manifest := make()
-		if err := yaml.UnmarshalStrict(document, manifest); err != nil {
+		if err := read(document, manifest); err != nil {
 			return fmt.Errorf("document %d is no %s: %w", documents, kind, err)
 		}
 		if more, ok := manifest.(checked); ok {
@@ -104,6 +105,17 @@ func manifests(content []byte) error {
 		return errors.New("no manifest is in it")
 	}
 	return nil
+}
+
+// As the API server does: a number where a text must be is an error, which yaml.UnmarshalStrict would take for the text.
+func read(document []byte, manifest any) error {
+	content, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(manifest)
 }
 
 func dockerfile(content []byte) error {

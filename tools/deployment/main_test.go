@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 )
 
 const guides = "../../docs/deployment/kubernetes"
@@ -68,11 +67,11 @@ func TestSriovFilesAgree(t *testing.T) {
 	var pod corev1.Pod
 	documents := strings.Split(text(t, "sriov-network.yaml"), "\n---\n")
 	for index, into := range []any{&policy, &network} {
-		if err := yaml.UnmarshalStrict([]byte(documents[index]), into); err != nil {
+		if err := read([]byte(documents[index]), into); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := yaml.UnmarshalStrict([]byte(text(t, "executor-rdma-sriov.yaml")), &pod); err != nil {
+	if err := read([]byte(text(t, "executor-rdma-sriov.yaml")), &pod); err != nil {
 		t.Fatal(err)
 	}
 	resource := "openshift.io/" + policy.Spec.ResourceName
