@@ -107,7 +107,7 @@ func manifests(content []byte) error {
 	return nil
 }
 
-// As the API server does: a number where a text must be is an error, which yaml.UnmarshalStrict would take for the text.
+// As the API server does: a number where a text must be is an error, which yaml.UnmarshalStrict would take for text.
 func read(document []byte, manifest any) error {
 	content, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
