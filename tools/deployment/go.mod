@@ -6,6 +6,7 @@ require (
 	github.com/kubeflow/spark-operator/v2 v2.3.0
 	github.com/moby/buildkit v0.26.2
 	k8s.io/api v0.33.2
+	k8s.io/apimachinery v0.33.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
@@ -32,7 +33,6 @@ require (
 	golang.org/x/text v0.29.0 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/apimachinery v0.33.2 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/utils v0.0.0-20241104100929-3ea5e8cea738 // indirect
 	sigs.k8s.io/controller-runtime v0.20.4 // indirect

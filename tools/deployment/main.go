@@ -1,12 +1,14 @@
 // Reads what docs/deployment tells people to build and to apply with the programs' own parsers: Dockerfiles with
-// BuildKit's parser and linter, manifests with the types of the Kubernetes API and of Kubeflow's Spark operator. Fails
-// for an unknown instruction, flag or field, a value of a wrong type, and a kind that it does not know.
+// BuildKit's parser and linter, manifests with the types of the Kubernetes API, of Kubeflow's Spark operator, and of
+// resources.go. Fails for an unknown instruction, flag or field, a value of a wrong type, a missing field that must be
+// there, and a kind that it does not know.
 //
 //	go run . FILE…        *.yaml and *.json are manifests, with --- between several; other files are Dockerfiles
 package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +37,13 @@ var kinds = map[string]func() any{
 	"rbac.authorization.k8s.io/v1 Role":             func() any { return new(rbacv1.Role) },
 	"rbac.authorization.k8s.io/v1 RoleBinding":      func() any { return new(rbacv1.RoleBinding) },
 	"sparkoperator.k8s.io/v1beta2 SparkApplication": func() any { return new(v1beta2.SparkApplication) },
+	"spark.apache.org/v1 SparkApplication":          func() any { return new(apacheSparkApplication) },
+	"sriovnetwork.openshift.io/v1 SriovNetworkNodePolicy": func() any {
+		return new(sriovNetworkNodePolicy)
+	},
+	"k8s.cni.cncf.io/v1 NetworkAttachmentDefinition": func() any {
+		return new(networkAttachmentDefinition)
+	},
 }
 
 func main() {
@@ -82,14 +91,31 @@ func manifests(content []byte) error {
 		if !known {
 			return fmt.Errorf("document %d is of an unknown kind, '%s'", documents, kind)
 		}
-		if err := yaml.UnmarshalStrict(document, make()); err != nil {
+		manifest := make()
+		if err := read(document, manifest); err != nil {
 			return fmt.Errorf("document %d is no %s: %w", documents, kind, err)
+		}
+		if more, ok := manifest.(checked); ok {
+			if err := more.check(); err != nil {
+				return fmt.Errorf("document %d, %s: %w", documents, kind, err)
+			}
 		}
 	}
 	if documents == 0 {
 		return errors.New("no manifest is in it")
 	}
 	return nil
+}
+
+// As the API server does: a number where a text must be is an error, which yaml.UnmarshalStrict would take for text.
+func read(document []byte, manifest any) error {
+	content, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(manifest)
 }
 
 func dockerfile(content []byte) error {

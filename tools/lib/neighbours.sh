@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# Libraries that users run beside Sluice (Delta Lake, Iceberg, Comet), for tests; part of ./sluice, which has
+# Libraries that users run beside Sluice (Delta Lake, Iceberg, Hudi, Comet), for tests; part of ./sluice, which has
 # step, maven and $build. Their versions are in jvm/system-tests/neighbours/pom.xml.
 
 copy_neighbours() {

@@ -141,7 +141,7 @@ wheel_tests() {
 
 # --- Releases -----------------------------------------------------------------------------------------------------
 
-# What a release publishes, in build/release; every fault of it is said.
+# What a release publishes, in build/release; every fault of it is said. With --check it is installed and tried, too.
 command_release() {
   local obstacle
   obstacle=$(pyspark_obstacle)
@@ -150,15 +150,27 @@ command_release() {
   with_build_lock make_wheel
   # For the javadoc, which names classes of Spark.
   spark_home "$default_line" >/dev/null
-  exec "$root/tools/release" "$@"
+  "$root/tools/release" "$@" || exit
+  if [[ " $* " == *' --check '* ]]; then
+    prepare_pyspark || die "the install tests need the PySpark of $pyspark_sources/requirements.txt"
+    step test-release-installs install_tests || exit 1
+    note "Installed and tried: the wheel with its tests, a job with --packages, the notebook"
+  fi
 }
 
-# The check of a release, of a version that may be still in work, and a job with --packages from its repository.
+# What users install of build/release: the wheel, in a new environment of python3, and there its tests, a job with
+# --packages from the Maven repository, and the notebook. Needs the PySpark of pyspark_tests.
+install_tests() {
+  local pyspark found
+  pyspark=("$pyspark_home"/lib/python3*/site-packages)
+  found=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || return 1
+  wheel_dist=$build/release/python SLUICE_REPOSITORY=$build/release/maven \
+    SLUICE_NOTEBOOK=$root/python/quick-start.ipynb \
+    wheel_tests_on "$(command -v python3)" "$found" "${pyspark[0]}" 0
+}
+
+# The check of a release, of a version that may be still in work, and its install tests.
 release_tests() {
-  local environment
-  environment=$(compgen -G "$wheel_home/python-3.1*/bin/python" | head -n 1) || return 1
   spark_home "$default_line" >/dev/null &&
-    "$root/tools/release" --check --allow-unreleased --url https://example.org/sluice &&
-    SLUICE_REPOSITORY=$build/release/maven SLUICE_NOTEBOOK=$root/python/quick-start.ipynb "$environment" -m unittest \
-      discover --verbose -s "$root/python/tests" -p 'test_[pn]*.py'
+    "$root/tools/release" --check --allow-unreleased --url https://example.org/sluice && install_tests
 }

@@ -80,7 +80,9 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(release.jar_problems(self.jar(), "1.1"), [])
         for name in release.JAR_NEEDS:
             self.assertEqual(release.jar_problems(self.jar(without=[name]), "1.1"), [f"sluice-1.1.jar lacks {name}"])
-        for name in ("org/other/A.class", "META-INF/versions/17/org/other/A.class"):
+        rest = "org/apache/spark/status/api/v1/sluice/A.class"
+        self.assertEqual(release.jar_problems(self.jar(more=[rest, f"META-INF/versions/17/{rest}"]), "1.1"), [])
+        for name in ("org/other/A.class", "META-INF/versions/17/org/other/A.class", "org/apache/spark/status/A.class"):
             self.assertEqual(release.jar_problems(self.jar(more=[name]), "1.1"),
                              [f"sluice-1.1.jar has a class of others: {name}"])
         self.assertEqual(release.jar_problems(self.jar(version="1.0"), "1.1"),

@@ -98,10 +98,36 @@ class SiteTest(unittest.TestCase):
         block = "```sh\n./x\n```\n"
         files = self.write(a="# A\n<!-- tested by XTest -->\n" + block)
         self.assertIn("there is no test XTest", self.problems(files))
+        self.site.write(self.root / "jvm/XTest.java", 'start("bin/x");')
         self.assertEqual(self.problems(files | {"jvm/XTest.java"}), "")
         self.assertEqual(self.problems(self.write(a="# A\n<!-- not tested: needs a card -->\n" + block)), "")
         self.assertIn("a.md:2: no comment says", self.problems(self.write(a="# A\n" + block)))
         self.assertIn("the block's language ''", self.problems(self.write(a="# A\n```\n./x\n```\n")))
+
+    def lacking(self, commands, source):
+        """What the check says of a page whose commands are marked as tested by a test with this source."""
+        files = self.write(docs__a=f"# A\n<!-- tested by test_x -->\n```sh\n{commands}\n```\n")
+        self.site.write(self.root / "test_x.py", source)
+        return self.problems(files | {"test_x.py"})
+
+    def test_a_test_has_the_words_of_the_commands(self):
+        commands = ("export SPARK_HOME=/mine\njava -jar /a/b-<version>.jar report --out=c.html \\\n"
+                    "  --conf spark.a.b=1 logs  # in a shell")
+        whole = 'run(["java", "-jar", JAR, "report", "--out", "x", "--conf", "spark.a.b=2"], SPARK_HOME="/y")'
+        self.assertEqual(self.lacking(commands, whole), "")
+        for word in ("SPARK_HOME", "java", "-jar", "report", "--out", "--conf", "spark.a.b"):
+            with self.subTest(word):
+                self.assertIn(f"docs/a.md:3: test_x does not read these commands, and has no {word}\n",
+                              self.lacking(commands, whole.replace(word, "other")))
+
+    def test_a_word_is_a_whole_one(self):
+        self.assertIn("has no --from", self.lacking("x --from a", 'run("x", "--from-here")'))
+        self.assertIn("has no spark.a\n", self.lacking("x spark.a=1", 'run("x", "other.spark.a=1")'))
+        self.assertIn("has no build", self.lacking("./sluice build", 'run("sluice", "rebuild")'))
+
+    def test_a_test_may_read_the_page(self):
+        self.assertEqual(self.lacking("x --from a", 'guide.commands("a.md", "test_x")'), "")
+        self.assertIn("has no x, --from", self.lacking("x --from a", 'guide.commands("b.md", "test_x")'))
 
     def test_pages_of_the_site_link_to_what_the_site_has(self):
         files = self.write(docs__a__b="# B\n[c](../c.md#d), [code](../../jvm/X.java), [map](../../ARCHITECTURE.md)\n",

@@ -81,6 +81,17 @@ class Server:
                 found += [(event["path"], event["partitions"]) for event in events]
         return found
 
+    def shuffle_files(self):
+        return [file for file in self.folder.rglob("shuffle_*") if file.is_file()]
+
+    def await_no_shuffle_files(self):
+        """Executors remove them a moment after an execution's end."""
+        end = time.monotonic() + 60
+        while self.shuffle_files():
+            if time.monotonic() > end:
+                raise AssertionError(f"these files stay: {self.shuffle_files()}\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.2)
+
 
 @contextlib.contextmanager
 def server(main_class, port_arguments, sluice):
@@ -97,15 +108,21 @@ def server(main_class, port_arguments, sluice):
 class ConnectTest(unittest.TestCase):
     """Clients of Spark Connect, with pyspark as pip installs it."""
 
-    def results(self, sluice):
+    def results(self, sluice, files_removed=False):
+        """Rows, and the paths of shuffles. Spark's setting, of Connect alone, removes files at an execution's end."""
         def arguments(port):
-            return ["--conf", f"spark.connect.grpc.binding.port={port}"], []
+            return ["--conf", f"spark.connect.grpc.binding.port={port}", "--conf",
+                    f"spark.sql.shuffleDependency.fileCleanup.enabled={str(files_removed).lower()}"], []
 
         with server("org.apache.spark.sql.connect.service.SparkConnectServer", arguments, sluice) as started:
             client = subprocess.run(
                 [sys.executable, HERE / "connect_jobs.py", f"sc://127.0.0.1:{started.port}"], cwd=started.folder,
                 env=environment(), timeout=LIMIT_SECONDS, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual(0, client.returncode, client.stderr[-4000:] + started.log.read_text()[-4000:])
+            if files_removed:
+                started.await_no_shuffle_files()
+            else:
+                self.assertTrue(started.shuffle_files(), "they stay until the driver collects its garbage")
             started.stop()
             return json.loads(client.stdout), started.registered()
 
@@ -117,6 +134,11 @@ class ConnectTest(unittest.TestCase):
         self.assertEqual(stock, sluice)
         self.assertGreaterEqual(len(shuffles), 5)
         self.assertEqual({"SQL_ROWS"}, {path for path, _ in shuffles})
+
+    def test_spark_removes_files_of_finished_executions(self):
+        results, shuffles = self.results(True, files_removed=True)
+        self.assertGreater(len(results["join"]), 40)
+        self.assertGreaterEqual(len(shuffles), 5)
 
 
 class ThriftServerTest(unittest.TestCase):

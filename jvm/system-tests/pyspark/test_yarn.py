@@ -1,5 +1,6 @@
 """A YARN cluster on this machine, with the external shuffle service on its NodeManager and spark.authenticate: the
-commands of docs/deployment/yarn.md, as they are printed, give what Spark's own shuffle gives."""
+commands of docs/deployment/yarn.md, as they are printed, give what Spark's own shuffle gives; with the second, blocks
+are read one-sidedly between executors that have proved the application's secret."""
 
 import contextlib
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 import guide
 from test_pyspark import BUILD, HERE, environment, in_all, recommended_arguments
 from test_servers import REGISTERED
+from test_standalone import one_sided_blocks
 
 KIT = BUILD / "yarn" / "jars"
 # Of a command: YARN starts seven JVMs for it.
@@ -103,19 +105,22 @@ class YarnTest(unittest.TestCase):
             with yarn(folder) as port:
                 self.defaults(folder, port)
                 stock, _ = self.run_once(stock_command, folder, "stock")
-                blocks = guide.commands("yarn.md", "test_yarn")
-                sluice = [self.run_once(block, folder, f"sluice-{n}") for n, block in enumerate(blocks)]
+                served, one_sided = (self.run_once(block, folder, name) for block, name in zip(
+                    guide.commands("yarn.md", "test_yarn"), ("served", "one-sided"), strict=True))
         self.assertEqual(997, len(stock["first"]))
-        for report, events in sluice:
+        for report, events in (served, one_sided):
             self.assertEqual(stock, report)
             self.assertEqual(report["first"], report["again"])
             kinds = [event["Event"] for event in events]
             self.assertGreaterEqual(kinds.count(REGISTERED), 4)
             self.assertGreaterEqual(kinds.count("SparkListenerExecutorRemoved"), 2)
-            self.assert_outputs_outlived_executors(events, kinds)
+        self.assert_outputs_outlived_executors(served[1])
+        self.assertEqual(0, one_sided_blocks(served[1]))
+        self.assertGreater(one_sided_blocks(one_sided[1]), 0)
 
-    def assert_outputs_outlived_executors(self, events, kinds):
+    def assert_outputs_outlived_executors(self, events):
         """The job's last part reads map outputs of executors that are gone: from the service; none is made again."""
+        kinds = [event["Event"] for event in events]
         removals = [n for n, kind in enumerate(kinds) if kind == "SparkListenerExecutorRemoved"]
         tasks = [event for event in events[removals[1]:] if event["Event"] == "SparkListenerTaskEnd"]
         self.assertTrue(tasks)

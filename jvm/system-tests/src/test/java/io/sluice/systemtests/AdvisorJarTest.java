@@ -45,12 +45,16 @@ class AdvisorJarTest {
         Map.of("spark.eventLog.rolling.enabled", "false", "spark.eventLog.compress", "false"));
     forms.forEach(this::runStock);
     Path json = logs.resolveSibling(logs.getFileName() + ".json");
-    String text = advise(logs.toString(), "--json", json.toString());
+    Path html = logs.resolveSibling(logs.getFileName() + ".html");
+    String text = advise("--html", html.toString(), logs.toString(), "--json", json.toString());
     for (String form : forms.keySet()) {
       assertTrue(text.contains(form), form + " is not in " + text);
     }
     String report = new String(Files.readAllBytes(json), StandardCharsets.UTF_8);
     Files.delete(json);
+    String page = new String(Files.readAllBytes(html), StandardCharsets.UTF_8);
+    Files.delete(html);
+    assertTrue(page.contains("</html>") && forms.keySet().stream().allMatch(page::contains), page);
     assertEquals(forms.size(), count(report, "\"on_sluice\" : false"), report);
     assertEquals(forms.size(), count(report, "\"partitioning\" : \"hash\""), report);
     assertEquals(forms.size(), count(report, "\"moves\" : \"rdd_records\""), report);

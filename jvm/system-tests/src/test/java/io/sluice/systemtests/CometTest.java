@@ -10,6 +10,7 @@ import io.sluice.spark.metrics.Counter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +26,9 @@ import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * DataFusion Comet: its operators above Sluice's shuffle, with exchanges of rows and with its own ones; with its own
@@ -197,6 +200,74 @@ class CometTest {
       assertTrue(Plans.shape(rows).toString().contains("CometExchange"), () -> Plans.shape(rows).toString());
       assertTrue(ProcessCounters.here(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
       NativeMemory.assertAllReturned();
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  /** Rows with {@link Marker#TEXT} that Comet reads from Parquet and moves by its exchanges. */
+  private static void secrets(SparkSession spark, Path folder, long rows) {
+    Tables.events(spark, rows, 3).selectExpr("id", "k", "concat('" + Marker.TEXT + "', repeat(name, 12)) AS text")
+        .write().mode("overwrite").parquet(folder.toString());
+    spark.read().parquet(folder.toString()).createOrReplaceTempView("secrets");
+  }
+
+  /** Without compression, so that batches in the clear would be found. */
+  private static SparkApplication.Builder uncompressed(boolean encrypted) {
+    return carried().set("spark.io.encryption.enabled", Boolean.toString(encrypted))
+        .set("spark.shuffle.compress", "false").set("spark.shuffle.spill.compress", "false");
+  }
+
+  private static void assertMovedAsColumns(SparkApplication application, int partitions) {
+    Fingerprint expected = Fingerprint.of(application.session().sql("SELECT * FROM secrets")).unordered();
+    Dataset<Row> rows =
+        application.session().sql("SELECT /*+ REPARTITION(" + partitions + ", k) */ * FROM secrets");
+    assertEquals(expected, Fingerprint.of(rows).unordered());
+    assertTrue(Plans.shape(rows).toString().contains("CometExchange"), () -> Plans.shape(rows).toString());
+    assertEquals(0, ProcessCounters.here(Counter.SHUFFLES_STOCK));
+  }
+
+  /** With encryption in no file and no memory file; without it they are in all of them. */
+  @ParameterizedTest
+  @CsvSource({"MULTITHREADED, true", "MULTITHREADED, false", "CACHE_ONLY, true", "CACHE_ONLY, false"})
+  void rowsOfBatchesAreInNoMapOutputThatIsEncrypted(String mode, boolean encrypted) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Path folder = SparkApplication.workDir().resolve("comet-secrets");
+    try (Neighbour comet = cometWithExchanges();
+        SparkApplication application = uncompressed(encrypted).set("spark.sluice.mode", mode).start()) {
+      secrets(application.session(), folder, 40_000);
+      try (MarkerWatch watch = MarkerWatch.below(application.localDir())) {
+        assertMovedAsColumns(application, 5);
+        assertEquals(mode.equals("CACHE_ONLY"), ProcessCounters.here(Counter.CACHE_OUTPUTS) > 0);
+        for (Path file : ShuffleFiles.data(application.localDir())) {
+          assertEquals(mode.equals("CACHE_ONLY"), Files.isSymbolicLink(file), file::toString);
+          assertEquals(encrypted, !Marker.isIn(file), file::toString);
+        }
+        assertEquals(encrypted, watch.kindsWith().isEmpty(), () -> watch.kindsWith().toString());
+      }
+      assertFalse(ShuffleFiles.data(application.localDir()).isEmpty());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      ShuffleFiles.deleteTree(folder);
+    }
+  }
+
+  /** With little memory; spill files are gone when the job has ended. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void rowsOfBatchesAreInNoSpillThatIsEncrypted(boolean encrypted) {
+    assumeTrue(Engine.UNDER_TEST.isSluice());
+    Path folder = SparkApplication.workDir().resolve("comet-secret-spills");
+    try (Neighbour comet = cometWithExchanges();
+        SparkApplication application = uncompressed(encrypted).set("spark.memory.offHeap.size", "64m").start()) {
+      secrets(application.session(), folder, 1_500_000);
+      try (MarkerWatch watch = MarkerWatch.below(application.localDir())) {
+        assertMovedAsColumns(application, 40);
+        assertTrue(ProcessCounters.here(Counter.WRITE_SPILLS) > 0, "nothing was spilled");
+        assertTrue((encrypted ? watch.kindsWithout() : watch.kindsWith()).contains("spill"), "no spill file was seen");
+        assertEquals(encrypted, watch.kindsWith().isEmpty(), () -> watch.kindsWith().toString());
+      }
     } finally {
       ShuffleFiles.deleteTree(folder);
     }

@@ -16,7 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * With {@code spark.io.encryption.enabled} no byte of a record is in what executors send each other over sockets.
+ * With {@code spark.io.encryption.enabled}, or Spark's TLS, no byte of a record is in what executors send each other
+ * over sockets.
  * {@code traffic.py} looks at every packet of the loopback interface; skipped by name where it may not.
  */
 @Tag("once")
@@ -53,6 +54,10 @@ class SocketTrafficTest {
   }
 
   private Traffic trafficOf(Map<String, String> transport, boolean encrypted) throws Exception {
+    return trafficOf(transport, Map.of("spark.io.encryption.enabled", Boolean.toString(encrypted)));
+  }
+
+  private Traffic trafficOf(Map<String, String> transport, Map<String, String> encryption) throws Exception {
     Path log = folder.resolve("capture.log");
     Process probe = new ProcessBuilder("python3", CAPTURE.toString(), "--check").redirectErrorStream(true).start();
     String obstacle = new String(probe.getInputStream().readAllBytes()).trim();
@@ -63,7 +68,7 @@ class SocketTrafficTest {
     }
     try (SparkApplication application = SparkApplication.on(Engine.UNDER_TEST).master(SparkApplication.CLUSTER)
         .set("spark.shuffle.readHostLocalDisk", "false").set("spark.shuffle.compress", "false")
-        .set("spark.io.encryption.enabled", Boolean.toString(encrypted)).setAll(transport).start().awaitExecutors(2)) {
+        .setAll(encryption).setAll(transport).start().awaitExecutors(2)) {
       long expected = shuffled(application.session());
       if (oneSided) {
         OneSidedReads.await(application, () -> shuffled(application.session()));
@@ -106,6 +111,13 @@ class SocketTrafficTest {
   @InAll
   void withEncryptionNoRowIsInTheTraffic() throws Exception {
     assertNoRowIsIn(trafficOf(BY_NETTY, true));
+  }
+
+  /** Spark's block transfer encrypts frames that nobody has sealed. */
+  @Test
+  @InAll
+  void withTlsNoRowIsInTheTraffic() throws Exception {
+    assertNoRowIsIn(trafficOf(BY_NETTY, RpcTls.in(folder).settings()));
   }
 
   @Test

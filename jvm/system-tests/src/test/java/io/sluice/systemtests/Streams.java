@@ -112,16 +112,25 @@ final class Streams {
 
   /** Runs all queries until no file is new. Returns for each the rows of its batches, with the batches' numbers. */
   static Map<String, List<String>> run(SparkSession spark, Path input, Path checkpoints) {
+    return run(spark, QUERIES, input, checkpoints);
+  }
+
+  /** The same with these queries. */
+  static Map<String, List<String>> run(
+      SparkSession spark,
+      Map<String, Function<Dataset<Row>, DataStreamWriter<Row>>> queries,
+      Path input,
+      Path checkpoints) {
     Map<String, List<String>> results = new TreeMap<>();
     List<StreamingQuery> running = new ArrayList<>();
     try {
-      for (String name : QUERIES.keySet()) {
+      for (String name : queries.keySet()) {
         List<String> rows = new ArrayList<>();
         results.put(name, rows);
         Dataset<Row> events = spark.readStream().schema("id LONG, k LONG, t TIMESTAMP")
             .option("maxFilesPerTrigger", 1).csv(input.toString());
         VoidFunction2<Dataset<Row>, Long> keep = (batch, number) -> rows.addAll(lines(batch, number));
-        running.add(QUERIES.get(name).apply(events).queryName(name.replace(' ', '_'))
+        running.add(queries.get(name).apply(events).queryName(name.replace(' ', '_'))
             .option("checkpointLocation", checkpoints.resolve(name.replace(' ', '-')).toString())
             .trigger(Trigger.AvailableNow()).foreachBatch(keep).start());
       }

@@ -70,6 +70,10 @@ class TranslateConfJarTest {
     Answer answer = conf(SPARK, "spark.master=yarn", "spark.executor.memory=8g", "spark.executor.cores=4");
     assertEquals(0, answer.exitCode(), answer.output());
     assertTrue(answer.output().contains("spark.executor.memoryOverhead"), answer.output());
+    Answer pod = conf(SPARK, "spark.master=k8s", "spark.executor.memory=8g", "spark.executor.cores=4",
+        "spark.executor.memoryOverhead=3g", "spark.sluice.mode=UCX", "spark.sluice.cache.hostLimit=1g");
+    assertEquals(0, pod.exitCode(), pod.output());
+    assertTrue(pod.output().contains("one-sided reads take up to"), pod.output());
     Answer wrong = conf(SPARK, "spark.sluice.memory.limit=1m");
     assertEquals(2, wrong.exitCode(), wrong.output());
     assertTrue(wrong.output().contains("error: conf: spark.sluice.memory.limit = \"1m\" is not valid"), wrong.output());

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -70,6 +71,8 @@ public final class TimedShufflePlugin implements SparkPlugin {
     private final Map<Long, Long> shuffleNanos = new HashMap<>();
     private final List<Ended> ended = new ArrayList<>();
     private final Map<String, Integer> cores = new HashMap<>();
+    private SparkContext context;
+    private ProcessCpu cpu;
     private Path file;
     private int slots;
     private int failed;
@@ -77,9 +80,12 @@ public final class TimedShufflePlugin implements SparkPlugin {
     private long endMs;
 
     @Override
-    public Map<String, String> init(SparkContext context, PluginContext plugin) {
+    public Map<String, String> init(SparkContext spark, PluginContext plugin) {
       file = Path.of(plugin.conf().get(FILE));
-      context.addSparkListener(this);
+      context = spark;
+      cpu = ProcessCpu.start();
+      cpu.add(Stream.of(ProcessHandle.current()));
+      spark.addSparkListener(this);
       return Map.of();
     }
 
@@ -94,6 +100,7 @@ public final class TimedShufflePlugin implements SparkPlugin {
     public synchronized void onExecutorAdded(SparkListenerExecutorAdded event) {
       cores.put(event.executorId(), event.executorInfo().totalCores());
       slots = Math.max(slots, cores.values().stream().mapToInt(Integer::intValue).sum());
+      cpu.add(new ExecutorCpu(context.master(), context.applicationId()).processes());
     }
 
     @Override
@@ -133,9 +140,10 @@ public final class TimedShufflePlugin implements SparkPlugin {
     }
 
     private synchronized void write() {
+      cpu.close();
       List<TaskTime> tasks = ended.stream().map(this::time).toList();
       try {
-        Files.writeString(file, Json.line(new JobTimes(startMs, endMs, slots, failed, tasks)));
+        Files.writeString(file, Json.line(new JobTimes(startMs, endMs, slots, failed, tasks, cpu.readings())));
       } catch (IOException e) {
         throw new UncheckedIOException("the times of the program cannot be written", e);
       }

@@ -12,16 +12,21 @@ import java.util.stream.Collectors;
 
 /**
  * How long a program would take if parts of its shuffles cost nothing: its tasks are scheduled again, each as much
- * shorter as the part took, on as many slots as there were. Stages that did not overlap still wait for each other, time
- * without any task stays, and processors can do no more work in a second than there are of them.
+ * shorter as the part took, on as many slots as there were. Stages that did not overlap still wait for each other, and
+ * time without any task stays. Where all processes share the processors of one machine, those can do no more work in a
+ * second than there are of them: a stage takes at least the CPU time of its tasks, and of all other threads of driver
+ * and executors (compiler, collector, network) while its tasks ran, divided by the processors.
  *
  * @param wallS what it took
+ * @param busyS the part of it in which tasks ran
+ * @param taskCpuS on processors, by tasks
+ * @param processCpuS on processors while tasks ran, by all threads of driver and executors; 0 if it is not known
  * @param freeBytesS without waiting for blocks and without writing them to files
  * @param freeNetworkS without waiting for blocks
  * @param freeShuffleS without any work of the shuffle
  */
 public record JobPotential(double wallS, double busyS, double freeBytesS, double freeNetworkS, double freeShuffleS,
-    int tasks, int failedTasks) {
+    double taskCpuS, double processCpuS, int tasks, int failedTasks) {
 
   /**
    * @param processors of the machine that all executors share; 0 if they have their own
@@ -36,7 +41,10 @@ public record JobPotential(double wallS, double busyS, double freeBytesS, double
     return new JobPotential(times.wallS(), busy,
         predict(times, groups, processors, task -> task.fetchWaitS() + task.writeS()),
         predict(times, groups, processors, TaskTime::fetchWaitS),
-        predict(times, groups, processors, TaskTime::shuffleS), times.tasks().size(), times.failedTasks());
+        predict(times, groups, processors, TaskTime::shuffleS),
+        times.tasks().stream().mapToDouble(TaskTime::cpuS).sum(),
+        groups.stream().mapToDouble(group -> processCpu(times, group)).sum(), times.tasks().size(),
+        times.failedTasks());
   }
 
   /** In sentences, for people. */
@@ -59,11 +67,26 @@ public record JobPotential(double wallS, double busyS, double freeBytesS, double
     for (List<TaskTime> group : groups) {
       double before = makespan(group, times.slots(), task -> 0);
       double after = makespan(group, times.slots(), saved);
-      double cpu = group.stream().mapToDouble(task -> Math.min(task.cpuS(), left(task, saved))).sum();
-      double least = processors == 0 ? 0 : cpu / processors;
-      total -= wall(group) * (1 - Math.min(1, Math.max(after, least) / before));
+      double wall = wall(group);
+      double scheduled = wall * Math.min(1, after / before);
+      total -= wall - Math.min(wall, Math.max(scheduled, least(times, group, processors, saved)));
     }
     return total;
+  }
+
+  /** Seconds that the processors need for what is left of these tasks, and for what other threads did meanwhile. */
+  private static double least(JobTimes times, List<TaskTime> group, int processors, ToDoubleFunction<TaskTime> saved) {
+    if (processors == 0) {
+      return 0;
+    }
+    double tasks = group.stream().mapToDouble(TaskTime::cpuS).sum();
+    double left = group.stream().mapToDouble(task -> Math.min(task.cpuS(), left(task, saved))).sum();
+    double others = Math.max(0, processCpu(times, group) - tasks);
+    return (left + others) / processors;
+  }
+
+  private static double processCpu(JobTimes times, List<TaskTime> group) {
+    return times.cpuS(begin(group), end(group));
   }
 
   /** The tasks of stages that overlap in time, in groups that do not; each in the order of launches. */

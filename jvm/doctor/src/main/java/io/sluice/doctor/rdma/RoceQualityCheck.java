@@ -11,17 +11,25 @@ import io.sluice.doctor.host.Text;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a host shows of a RoCE port's place in the network: whether the card sorts packets by DSCP and reacts to
- * congestion marks on the usual priority, and whether packets were lost. Switches, and the card's PFC, cannot be seen
- * in files.
+ * What a host shows of a RoCE port's place in the network: whether the card sorts packets by DSCP, for which priorities
+ * it pauses, whether it reacts to congestion marks, with which DSCP it sends congestion notices and RoCE itself, and
+ * whether packets were lost. Compared with the plan of docs/deployment/roce-switches.md. Switches cannot be seen.
  */
 public final class RoceQualityCheck implements Check {
   /** The priority that the guides give to RoCE. */
-  private static final String PRIORITY = "3";
+  private static final int PRIORITY = 3;
+  /** The DSCP that they give to RoCE, and to congestion notices. */
+  private static final int DSCP = 26;
+  private static final int NOTICE_DSCP = 48;
+  /** A traffic class is a DSCP and two bits of ECN. */
+  private static final int ECN_BITS = 2;
+  private static final Pattern TRAFFIC_CLASS = Pattern.compile("Global tclass=(\\d+)");
   /** Counters that stay at 0, or near it, where the network loses nothing. */
   private static final List<String> LOSSES = List.of("out_of_sequence", "packet_seq_err", "local_ack_timeout_err");
 
@@ -41,8 +49,11 @@ public final class RoceQualityCheck implements Check {
     List<String> amiss = new ArrayList<>();
     for (String name : port.interfaces()) {
       trust(host, name, seen, amiss);
+      pauses(host, name, seen, amiss);
       congestion(host, name, seen, amiss);
+      notices(host, name, seen, amiss);
     }
+    trafficClass(host, port, seen, amiss);
     losses(host, port, seen, amiss);
     String text = port.name() + ": " + String.join(", ", Stream.concat(seen.stream(), amiss.stream()).toList());
     if (seen.isEmpty() && amiss.isEmpty()) {
@@ -54,10 +65,22 @@ public final class RoceQualityCheck implements Check {
   }
 
   private static List<String> remedies(List<String> amiss) {
-    return amiss.stream().map(what -> what.contains("trusts") ? "mlnx_qos -i INTERFACE --trust dscp"
-        : what.contains("ECN") ? "echo 1 to the interface's ecn/roce_np/enable/3 and roce_rp/enable/3"
-            : "look at drop and pause counters of cards and switches while a shuffle runs")
-        .distinct().collect(Collectors.toList());
+    return amiss.stream().map(RoceQualityCheck::remedy).distinct().toList();
+  }
+
+  private static String remedy(String amiss) {
+    if (amiss.contains(" trusts ")) {
+      return "mlnx_qos -i INTERFACE --trust dscp";
+    } else if (amiss.contains(" PFC ")) {
+      return "dcb pfc set dev INTERFACE prio-pfc all:off 3:on, or all:off where the network is to be lossy";
+    } else if (amiss.startsWith("ECN ")) {
+      return "echo 1 to the interface's ecn/roce_np/enable/3 and roce_rp/enable/3";
+    } else if (amiss.contains(" sends notices ")) {
+      return "echo 48 to the interface's ecn/roce_np/cnp_dscp, or let the switches give priority to its DSCP";
+    } else if (amiss.startsWith("traffic class ")) {
+      return "echo 106 to the device's tc/1/traffic_class, or let the switches map its DSCP";
+    }
+    return "look at drop and pause counters of cards and switches while a shuffle runs";
   }
 
   private static void trust(Host host, String name, List<String> seen, List<String> amiss) {
@@ -65,6 +88,18 @@ public final class RoceQualityCheck implements Check {
     if (trust.known()) {
       (trust.value().equals("dscp") ? seen : amiss).add(name + " trusts " + trust.value());
     }
+  }
+
+  /** Without PFC a network is lossy, which may be meant; a card that pauses other priorities than RoCE's loses RoCE. */
+  private static void pauses(Host host, String name, List<String> seen, List<String> amiss) {
+    PriorityPause.of(host, name).map(PriorityPause::priorities).ifPresent(on -> {
+      if (on.isEmpty()) {
+        seen.add(name + " has PFC off (lossy; switches must have it off too)");
+      } else {
+        String priorities = on.stream().map(String::valueOf).collect(Collectors.joining(", "));
+        (on.contains(PRIORITY) ? seen : amiss).add(name + " has PFC on for " + priorities);
+      }
+    });
   }
 
   /** Notification point (it tells the sender of marks) and reaction point (it slows down). */
@@ -75,6 +110,22 @@ public final class RoceQualityCheck implements Check {
         boolean on = enabled.value().equals("1");
         (on ? seen : amiss).add("ECN " + point + " on priority " + PRIORITY + (on ? " on" : " off"));
       }
+    }
+  }
+
+  private static void notices(Host host, String name, List<String> seen, List<String> amiss) {
+    OptionalLong dscp = Amount.number(host.read("/sys/class/net/" + name + "/ecn/roce_np/cnp_dscp").or(""));
+    dscp.ifPresent(
+        value -> (value == NOTICE_DSCP ? seen : amiss).add(name + " sends notices of congestion with DSCP " + value));
+  }
+
+  /** What the driver (MLNX_OFED's) puts into every packet of RoCE, if it was told to; else programs choose. */
+  private static void trafficClass(Host host, RdmaPort port, List<String> seen, List<String> amiss) {
+    Text file = host.read("/sys/class/infiniband/" + port.device() + "/tc/" + port.port() + "/traffic_class");
+    Matcher global = TRAFFIC_CLASS.matcher(file.or(""));
+    if (global.find()) {
+      int dscp = Integer.parseInt(global.group(1)) >> ECN_BITS;
+      (dscp == DSCP ? seen : amiss).add("traffic class " + global.group(1) + " (DSCP " + dscp + ") for all of RoCE");
     }
   }
 

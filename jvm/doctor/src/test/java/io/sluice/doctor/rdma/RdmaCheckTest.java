@@ -8,6 +8,7 @@ import io.sluice.doctor.check.Verdict;
 import io.sluice.doctor.host.FakeHost;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -142,6 +143,53 @@ class RdmaCheckTest {
     assertTrue(bad.text().endsWith("ens1f0 trusts pcp, ECN roce_rp on priority 3 off, out_of_sequence 17"), bad.text());
     assertTrue(bad.next().contains("mlnx_qos -i INTERFACE --trust dscp") && bad.next().contains("drop and pause"),
         bad.next());
+  }
+
+  @Test
+  void pausesNoticesAndTrafficClassOfARocePort() {
+    roce();
+    String notices = "/sys/class/net/ens1f0/ecn/roce_np/cnp_dscp";
+    String trafficClass = DEVICE + "/tc/1/traffic_class";
+    // As in the manual page of dcb-pfc.
+    host.command("dcb pfc show dev ens1f0", "pfc-cap 8 macsec-bypass off delay 4096\n"
+        + "prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off\n").with(notices, "48\n")
+        .with(trafficClass, "Global tclass=106\n");
+    Finding good = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.OK, good.verdict(), good::toString);
+    assertEquals("mlx5_0:1: ens1f0 has PFC on for 3, ens1f0 sends notices of congestion with DSCP 48, "
+        + "traffic class 106 (DSCP 26) for all of RoCE", good.text());
+    host.command("dcb pfc show dev ens1f0", "pfc-cap 8 macsec-bypass off delay 0\n"
+        + "prio-pfc 0:on 1:off 2:off 3:off 4:on 5:off 6:off 7:off\n").with(notices, "26\n")
+        .with(trafficClass, "Global tclass=96\nsrc_ip=31.31.31.0/24,tclass=106\n");
+    Finding bad = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.WARNING, bad.verdict(), bad::toString);
+    assertEquals("mlx5_0:1: ens1f0 has PFC on for 0, 4, ens1f0 sends notices of congestion with DSCP 26, "
+        + "traffic class 96 (DSCP 24) for all of RoCE", bad.text());
+    assertTrue(bad.next().contains("prio-pfc all:off 3:on") && bad.next().contains("echo 48 to")
+        && bad.next().contains("echo 106 to"), bad.next());
+  }
+
+  @Test
+  void aPortWithoutPausesMayBeMeantSo() {
+    roce();
+    host.command("mlnx_qos -i ens1f0", "DCBX mode: OS controlled\nPriority trust state: dscp\nPFC configuration:\n"
+        + "\tpriority    0   1   2   3   4   5   6   7\n\tenabled     0   0   0   0   0   0   0   0   \n"
+        + "\tbuffer      0   0   0   0   0   0   0   0   \n")
+        // No class was set.
+        .with(DEVICE + "/tc/1/traffic_class", "\n");
+    Finding lossy = new RoceQualityCheck().look(host).get(0);
+    assertEquals(Verdict.OK, lossy.verdict(), lossy::toString);
+    assertEquals("mlx5_0:1: ens1f0 has PFC off (lossy; switches must have it off too)", lossy.text());
+  }
+
+  @Test
+  void pausesAreReadFromEitherProgram() {
+    assertEquals(Optional.empty(), PriorityPause.of(host, "ens1f0"), "neither is there");
+    host.command("dcb pfc show dev ens1f0", "nothing that is known");
+    assertEquals(Optional.empty(), PriorityPause.of(host, "ens1f0"));
+    host.command("mlnx_qos -i ens1f0", "PFC configuration:\n\tpriority    0   1   2   3   4   5   6   7\n"
+        + "\tenabled     0   0   0   1   0   1   0   0   \n\tbuffer      1   1   1   1   1   1   1   1   \n");
+    assertEquals(Optional.of(new PriorityPause(List.of(3, 5))), PriorityPause.of(host, "ens1f0"));
   }
 
   @Test

@@ -5,8 +5,9 @@ import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * The cores that were granted to an executor and that no thread of a task occupies: pool threads may use them, and no
- * others. A core is lent for one piece of work; a task that starts meanwhile waits for none of it, so for that long one
- * thread more than cores may be at work.
+ * others. A core is lent for one piece of work. A task that starts meanwhile does not wait for the core: until that
+ * piece is done, one thread more is at work than there are cores, for each such task. No core is lent before there are
+ * fewer threads again than cores.
  *
  * <p>How many tasks run is known where the plugin is installed, of whatever kind they are. Else all task slots count as
  * occupied. All methods may be called from any thread.

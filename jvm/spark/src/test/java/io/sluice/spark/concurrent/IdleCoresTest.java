@@ -61,6 +61,25 @@ class IdleCoresTest {
     assertEquals(3, idle(cores));
   }
 
+  /** For the length of one piece of work, there are more threads at work than cores; no longer. */
+  @Test
+  void tasksDoNotWaitForLentCores() {
+    IdleCores cores = new IdleCores(3, 3);
+    TaskContextImpl first = start(cores);
+    assertTrue(cores.tryBorrow() && cores.tryBorrow());
+    TaskContextImpl second = start(cores);
+    TaskContextImpl third = start(cores);
+    assertFalse(cores.tryBorrow());
+    cores.giveBack();
+    assertFalse(cores.tryBorrow(), "three tasks and one lent core, of three");
+    cores.giveBack();
+    assertFalse(cores.tryBorrow(), "all three have a task");
+    for (TaskContextImpl task : new TaskContextImpl[] {first, second, third}) {
+      task.markTaskCompleted(Option.empty());
+    }
+    assertEquals(3, idle(cores));
+  }
+
   /** Two pools share the cores. Work that is refused is the caller's. */
   @Test
   void poolsTakeWorkOnlyWhileACoreIsIdle() throws Exception {
