@@ -207,10 +207,11 @@ public final class SluiceSettings {
           + "looked for. auto: where there is a GPU, for batches for which no encoder thread is idle and it is faster "
           + "than the thread that has them; both ways are measured when the executor starts and while it works, and "
           + "without a GPU nothing changes. on: for all batches that it takes, before encoder threads get them; an "
-          + "executor that has no usable GPU logs a warning, counts it (gpu.unavailable) and encodes as with off. A GPU "
-          + "has to pass a self-test first; one that makes other bytes than the CPU, fails for good or does not answer "
-          + "within spark.sluice.gpu.timeout is not used (any more), with one warning. The device is the one that Spark's resource discovery gives the task "
-          + "(spark.executor.resource.gpu.amount), else the only one. No kernel of this version has run on a GPU yet.");
+          + "executor that has no usable GPU logs a warning, counts it (gpu.unavailable) and encodes as with off. "
+          + "A GPU has to pass a self-test first; one that makes other bytes than the CPU, fails for good or does "
+          + "not answer within spark.sluice.gpu.timeout is not used (any more), with one warning. The device is "
+          + "the one that Spark's resource discovery gives the task (spark.executor.resource.gpu.amount), else "
+          + "the only one. No kernel of this version has run on a GPU yet.");
 
   public static final Setting<OptionalLong> GPU_MEMORY_LIMIT = Setting.bytesOrAuto(
       "spark.sluice.gpu.memory.limit", "192m", "1t",
