@@ -31,8 +31,33 @@ final class ArrowVectors {
       // Spark's code asks for such values without looking whether they are null.
       return null;
     }
+    return hasRoom(below, field, layout, rows) ? (FieldVector) below : null;
+  }
+
+  /**
+   * Whether the buffers are as long as so many rows need: the native core cannot see it. Where they are not, Spark
+   * reads the values before their end; nulls may have none.
+   */
+  private static boolean hasRoom(ValueVector below, StructField field, ValueLayout layout, int rows) {
     long maskBytes = (rows + Byte.SIZE - 1L) / Byte.SIZE;
-    return below.getNullCount() > 0 && below.getValidityBuffer().capacity() < maskBytes ? null : (FieldVector) below;
+    if (below.getNullCount() > 0 && below.getValidityBuffer().capacity() < maskBytes) {
+      return false;
+    }
+    long bytes = below.getDataBuffer().capacity();
+    if (!layout.isVariable()) {
+      int width = below instanceof DecimalVector ? DecimalVector.TYPE_WIDTH : layout.width();
+      return bytes >= (layout == ValueLayout.BOOLEAN ? maskBytes : (long) rows * width);
+    }
+    if (below.getOffsetBuffer().capacity() < (rows + 1L) * Integer.BYTES) {
+      return false;
+    }
+    // Spark does not look before it reads.
+    int end = below.getOffsetBuffer().getInt((long) rows * Integer.BYTES);
+    if (end > bytes) {
+      throw new SluiceException("column '" + field.name() + "' of a batch of " + rows + " rows has " + bytes
+          + " bytes of values, and its offsets end at " + end);
+    }
+    return true;
   }
 
   private static boolean isLaidOut(ValueVector vector, StructField field, ValueLayout layout) {

@@ -23,7 +23,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * One thread.
  */
-final class ColumnExport implements AutoCloseable {
+final class ColumnExport {
   /** Of a column: the format string, the addresses of four buffers, and the one that has lengths of buffers. */
   static final long HEADER_BYTES = 80;
   private static final int BUFFERS_AT = 40;
@@ -43,13 +43,18 @@ final class ColumnExport implements AutoCloseable {
   /** Of values with lengths of their own. */
   private final CopyBuffer data;
   private String format = "";
+  /** Of the last vector, as the two below. */
+  private ColumnPath.Way way;
+  private boolean masked;
+  private Class<?> vectorClass;
+  /** The last one that was asked for; those who remember it then remember few objects. */
+  private ColumnPath path;
 
   /** @param header address of {@link #HEADER_BYTES} bytes, which stay */
-  ColumnExport(int ordinal, StructField field, long header, ReadMemory memory) {
+  ColumnExport(int ordinal, StructField field, ValueLayout layout, long header, ReadMemory memory) {
     this.ordinal = ordinal;
     this.field = field;
-    this.layout = ValueLayout.of(field.dataType()).orElseThrow(
-        () -> new IllegalArgumentException("no batches of " + field.dataType().simpleString()));
+    this.layout = layout;
     this.copies = new ValueCopies(layout, field.dataType());
     this.dictionaries = new DictionaryCopies(layout, copies.width());
     this.header = header;
@@ -79,6 +84,7 @@ final class ColumnExport implements AutoCloseable {
    */
   boolean export(ColumnVector vector, int rows, long at, ArrowStructs structs) {
     data.freeIfLarge();
+    vectorClass = vector.getClass();
     try {
       // Subclasses may give other values than their buffers have.
       if (vector.getClass() == ArrowColumnVector.class) {
@@ -88,12 +94,28 @@ final class ColumnExport implements AutoCloseable {
           return true;
         }
       }
-      return copy(vector, ofSpark(vector), rows, at, structs);
+      return copy(vector, ofSpark(vector, rows), rows, at, structs);
     } catch (NullPointerException e) {
       // What Spark's vectors throw when they were closed.
       throw new SluiceException(name() + " has no values: the batch was closed, or its "
           + vector.getClass().getSimpleName() + " was never filled", e);
+    } catch (IndexOutOfBoundsException e) {
+      throw new SluiceException(name() + " has fewer values than the batch, which has " + rows + " rows: "
+          + vector.getClass().getSimpleName() + " says " + e.getMessage(), e);
     }
+  }
+
+  /** How the vector that was exported last came into an array. */
+  ColumnPath path() {
+    if (path == null || path.way() != way || path.nulls() != masked || path.vector() != vectorClass) {
+      path = new ColumnPath(way, masked, vectorClass);
+    }
+    return path;
+  }
+
+  /** Frees what values were copied to; nobody reads the array any more. */
+  void freeCopies() {
+    data.close();
   }
 
   private String name() {
@@ -101,6 +123,7 @@ final class ColumnExport implements AutoCloseable {
   }
 
   private void describeArrow(ArrowStructs structs, FieldVector arrow, int rows) {
+    way = ColumnPath.Way.IN_PLACE;
     long mask = arrow.getNullCount() > 0 ? arrow.getValidityBufferAddress() : 0;
     if (layout.isVariable()) {
       describeVariable(structs, rows, mask, arrow.getOffsetBufferAddress(), arrow.getDataBufferAddress());
@@ -110,7 +133,7 @@ final class ColumnExport implements AutoCloseable {
   }
 
   /** The vector as one whose memory is known; null for others. */
-  private WritableColumnVector ofSpark(ColumnVector vector) {
+  private WritableColumnVector ofSpark(ColumnVector vector, int rows) {
     if (vector.getClass() != OnHeapColumnVector.class && vector.getClass() != OffHeapColumnVector.class) {
       return null;
     }
@@ -120,10 +143,23 @@ final class ColumnExport implements AutoCloseable {
       throw new SluiceException(name() + " has values of " + own.dataType().simpleString() + ", and the plan "
           + field.dataType().simpleString());
     }
-    if (!own.isAllNull() && isClosed(own)) {
-      throw new SluiceException(name() + " has no values: the batch was closed");
+    if (!own.isAllNull()) {
+      checkRoom(own, rows);
     }
     return own;
+  }
+
+  private void checkRoom(WritableColumnVector own, int rows) {
+    if (isClosed(own)) {
+      throw new SluiceException(name() + " has no values: the batch was closed");
+    }
+    int room = VectorCapacity.of(own);
+    if (own.hasDictionary()) {
+      room = Math.min(room, VectorCapacity.of(own.getDictionaryIds()));
+    }
+    if (room < rows) {
+      throw new SluiceException(name() + " has room for " + room + " values, and the batch has " + rows + " rows");
+    }
   }
 
   /** Off-heap memory must not be read then. Where bytes are in a child, it is gone too. */
@@ -144,6 +180,7 @@ final class ColumnExport implements AutoCloseable {
     boolean allNull = nulls == rows;
     if (layout.isVariable()) {
       if (allNull) {
+        way = ColumnPath.Way.NO_VALUES;
         Platform.setMemory(null, values, (rows + 1L) * Integer.BYTES, (byte) 0);
         describeVariable(structs, rows, mask, values, 0);
         return true;
@@ -151,7 +188,9 @@ final class ColumnExport implements AutoCloseable {
       return copyBytes(vector, own, rows, mask, values, structs);
     }
     boolean whole = own != null && !own.hasDictionary() && copies.areWhole();
+    way = allNull ? ColumnPath.Way.NO_VALUES : ColumnPath.Way.WHOLE;
     if (whole && own instanceof OffHeapColumnVector offHeap && !allNull) {
+      way = ColumnPath.Way.IN_PLACE;
       describeFixed(structs, layout.format(field.dataType()), rows, mask, offHeap.valuesNativeAddress());
       return true;
     }
@@ -167,8 +206,12 @@ final class ColumnExport implements AutoCloseable {
   }
 
   private boolean copyFixed(ColumnVector vector, WritableColumnVector own, int rows, long mask, long values) {
-    return own != null && dictionaries.isFor(own) && dictionaries.copyNumbers(own, rows, mask, values)
-        || copies.copyEach(vector, own != null, rows, mask, values);
+    if (own != null && dictionaries.isFor(own) && dictionaries.copyNumbers(own, rows, mask, values)) {
+      way = ColumnPath.Way.DICTIONARY;
+      return true;
+    }
+    way = ColumnPath.Way.VALUE_BY_VALUE;
+    return copies.copyEach(vector, own != null, rows, mask, values);
   }
 
   private boolean copyBytes(ColumnVector vector, WritableColumnVector own, int rows, long mask, long offsets,
@@ -176,12 +219,14 @@ final class ColumnExport implements AutoCloseable {
     if (own != null && dictionaries.isFor(own)) {
       long used = dictionaries.copyViews(own, rows, mask, offsets, data);
       if (used >= 0) {
+        way = ColumnPath.Way.DICTIONARY;
         describeViews(structs, rows, mask, offsets, used);
         return true;
       }
     }
     long bytes = own == null || own.hasDictionary() ? -1 : contiguousBytes(own, rows, mask, offsets);
     if (bytes < 0) {
+      way = ColumnPath.Way.VALUE_BY_VALUE;
       if (!copies.copyBytes(vector, rows, mask, offsets, data)) {
         return false;
       }
@@ -189,9 +234,11 @@ final class ColumnExport implements AutoCloseable {
       return true;
     }
     long address = 0;
+    way = ColumnPath.Way.WHOLE;
     if (bytes > 0) {
       UTF8String first = firstValue(own, rows, mask);
       if (first.getBaseObject() == null) {
+        way = ColumnPath.Way.IN_PLACE;
         address = first.getBaseOffset();
       } else {
         if (!data.tryEnsure(0, bytes)) {
@@ -260,6 +307,7 @@ final class ColumnExport implements AutoCloseable {
 
   /** The buffers behind the mask have been written to the header. */
   private void describe(ArrowStructs structs, String type, int rows, long mask, int buffers) {
+    masked = mask != 0;
     Platform.putLong(null, header + BUFFERS_AT, mask);
     if (!type.equals(format)) {
       byte[] text = (type + '\0').getBytes(StandardCharsets.US_ASCII);
@@ -267,10 +315,5 @@ final class ColumnExport implements AutoCloseable {
       format = type;
     }
     structs.describe(ordinal, header, rows, mask == 0 ? 0 : UNKNOWN_NULLS, header + BUFFERS_AT, buffers);
-  }
-
-  @Override
-  public void close() {
-    data.close();
   }
 }

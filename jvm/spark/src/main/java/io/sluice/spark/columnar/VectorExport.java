@@ -2,6 +2,8 @@ package io.sluice.spark.columnar;
 
 import io.sluice.spark.SluiceException;
 import io.sluice.spark.decode.ReadMemory;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -27,15 +29,40 @@ public final class VectorExport implements BatchExport {
     this.schema = schema;
     this.fixed = new CopyBuffer(memory);
     StructField[] fields = schema.fields();
+    // Before memory is taken.
+    ValueLayout[] layouts = layouts(fields);
     this.columns = new ColumnExport[fields.length];
     this.headers = memory.take(Math.max(1, fields.length) * ColumnExport.HEADER_BYTES, "what describes columns");
     for (int i = 0; i < fields.length; i++) {
-      columns[i] = new ColumnExport(i, fields[i], headers.address() + i * ColumnExport.HEADER_BYTES, memory);
+      long header = headers.address() + i * ColumnExport.HEADER_BYTES;
+      columns[i] = new ColumnExport(i, fields[i], layouts[i], header, memory);
     }
+  }
+
+  private static ValueLayout[] layouts(StructField[] fields) {
+    ValueLayout[] layouts = new ValueLayout[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      StructField field = fields[i];
+      layouts[i] = ValueLayout.of(field.dataType())
+          .orElseThrow(() -> new IllegalArgumentException("no batches of " + field.dataType().simpleString()));
+    }
+    return layouts;
   }
 
   @Override
   public boolean export(ColumnarBatch batch, ArrowStructs structs) {
+    boolean described = false;
+    try {
+      described = describe(batch, structs);
+      return described;
+    } finally {
+      if (!described) {
+        freeCopies();
+      }
+    }
+  }
+
+  private boolean describe(ColumnarBatch batch, ArrowStructs structs) {
     int rows = batch.numRows();
     if (batch.numCols() != columns.length) {
       throw new SluiceException("a batch has " + batch.numCols() + " columns, and the plan " + columns.length + ": "
@@ -59,12 +86,26 @@ public final class VectorExport implements BatchExport {
     return true;
   }
 
+  /** How each column of the last batch came into an array. */
+  public List<ColumnPath> paths() {
+    List<ColumnPath> paths = new ArrayList<>(columns.length);
+    for (ColumnExport column : columns) {
+      paths.add(column.path());
+    }
+    return paths;
+  }
+
+  /** Frees what the last batch was copied to. The next one may take it again. */
+  public void freeCopies() {
+    fixed.close();
+    for (ColumnExport column : columns) {
+      column.freeCopies();
+    }
+  }
+
   @Override
   public void close() {
     headers.free();
-    fixed.close();
-    for (ColumnExport column : columns) {
-      column.close();
-    }
+    freeCopies();
   }
 }

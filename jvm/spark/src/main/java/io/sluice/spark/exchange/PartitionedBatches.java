@@ -2,11 +2,15 @@ package io.sluice.spark.exchange;
 
 import io.sluice.spark.columnar.BatchPartitions;
 import io.sluice.spark.columnar.BatchToRows;
+import io.sluice.spark.columnar.ColumnPath;
 import io.sluice.spark.columnar.OpenBatch;
 import io.sluice.spark.columnar.VectorExport;
 import io.sluice.spark.compat.UsedBatches;
 import io.sluice.spark.decode.ReadMemory;
 import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -19,24 +23,36 @@ import scala.collection.Iterator;
 
 /**
  * The batches of one task of an exchange, for the writer of its shuffle. The native core copies the rows and finds
- * their partitions. The first rows are also made by Spark's code and given to Spark's function: if a row or a partition
- * differs, all rows of the task go that way, with a warning. One thread.
+ * their partitions.
+ *
+ * <p>Whenever the columns of a batch come into arrays by a combination of ways that is new in the task, some of its
+ * rows are also made by Spark's code and given to Spark's function: if a row or a partition differs, all rows of this
+ * and the following batches go that way, with a warning. One thread.
  */
 public final class PartitionedBatches implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionedBatches.class);
+  /** Of a batch, in {@link #COMPARED_PLACES} places; a batch that has no more is compared as a whole. */
   private static final int COMPARED_ROWS = 64;
-  /** For the rows that are compared; more of them would be long ones, of which fewer are compared then. */
+  private static final int COMPARED_PLACES = 4;
+  /** For the rows of a place; more of them would be long ones, of which fewer are compared then. */
   private static final long COMPARED_BYTES = 64 << 10;
+  /** So many combinations are remembered. Each batch of another one is compared. */
+  private static final int MOST_PROVEN = 256;
+  /** After so many batches in turn that could not be taken, no other one of the task is tried. */
+  static final int MOST_REFUSED = 16;
 
   private final Iterator<ColumnarBatch> batches;
   private final BatchDivision division;
   private final Function1<InternalRow, ?> function;
   private final ReadMemory memory;
   private final UnsafeRow comparedRow;
-  /** Null before the first batch. */
+  /** The combinations whose rows were Spark's. */
+  private final Set<List<ColumnPath>> proven = new HashSet<>();
+  /** Null before the first batch, as the one below. */
+  private VectorExport export;
   private BatchToRows rows;
-  private boolean compared;
   private boolean refuted;
+  private int refusedInTurn;
   private long taken;
   private long copied;
   private long asked;
@@ -61,13 +77,35 @@ public final class PartitionedBatches implements AutoCloseable {
     }
     ColumnarBatch batch = batches.next();
     if (rows == null) {
-      rows = BatchToRows.byNativeCore(
-          division.schema(), new Partitions(), division.types(), new VectorExport(division.schema(), memory), memory);
+      export = new VectorExport(division.schema(), memory);
+      rows = BatchToRows.byNativeCore(division.schema(), new Partitions(), division.types(), export, memory);
     }
+    boolean tried = isTried() && batch.numRows() > 0;
+    long copiedBefore = copied;
     rows.write(batch, sink);
     taken += batch.numRows();
+    if (tried) {
+      noteTry(copied > copiedBefore);
+    }
     UsedBatches.close(batch);
     return true;
+  }
+
+  /** After so many failures the next tries would only cost time, and their copies memory. */
+  private void noteTry(boolean succeeded) {
+    refusedInTurn = succeeded ? 0 : refusedInTurn + 1;
+    if (isTried()) {
+      return;
+    }
+    export.freeCopies();
+    if (!refuted) {
+      LOG.info("{} batches of columns in turn could not be taken, for want of memory or because of their values; "
+          + "Spark's code makes the other rows of this task one by one", refusedInTurn);
+    }
+  }
+
+  private boolean isTried() {
+    return !refuted && refusedInTurn < MOST_REFUSED;
   }
 
   /** Rows of all batches so far. */
@@ -93,15 +131,12 @@ public final class PartitionedBatches implements AutoCloseable {
   private final class Partitions implements BatchPartitions {
     @Override
     public long[] numbers() {
-      return refuted ? null : division.numbers();
+      return isTried() ? division.numbers() : null;
     }
 
     @Override
     public boolean accepts(OpenBatch batch) {
-      if (!compared) {
-        compare(batch);
-      }
-      if (refuted) {
+      if (!isProven(batch)) {
         return false;
       }
       copied += batch.rows();
@@ -119,26 +154,57 @@ public final class PartitionedBatches implements AutoCloseable {
     return (Product2<?, ?>) function.apply(row);
   }
 
-  /** Copies the first rows to a page of their own, and looks whether they are Spark's. */
-  private void compare(OpenBatch batch) {
-    ReadMemory.Piece page = memory.tryTake(COMPARED_BYTES);
-    if (page == null) {
-      return;
+  /** Compares rows of the batch unless those of another one with its combination of ways were compared. */
+  private boolean isProven(OpenBatch batch) {
+    List<ColumnPath> paths = export.paths();
+    if (proven.contains(paths)) {
+      return true;
     }
+    ReadMemory.Piece page = memory.tryTake(Math.max(COMPARED_BYTES, batch.rowBytes(0) + Long.BYTES));
+    if (page == null) {
+      return false;
+    }
+    long askedBefore = asked;
     try {
-      long[] filled = new long[2];
-      int count = Math.min(COMPARED_ROWS, batch.toPage(0, page.address(), page.bytes(), filled));
-      long end = page.address() + page.bytes();
-      for (int i = 0; i < count && !refuted; i++) {
-        long entry = Platform.getLong(null, end - Long.BYTES * (i + 1L));
-        long start = entry & 0xFFFF_FFFFL;
-        long next = i + 1 < filled[1] ? Platform.getLong(null, end - Long.BYTES * (i + 2L)) & 0xFFFF_FFFFL : filled[0];
-        comparedRow.pointTo(null, page.address() + start, (int) (next - start));
-        check((int) (entry >>> Integer.SIZE), batch.row(i));
-      }
-      compared = count > 0;
+      compare(batch, page);
     } finally {
       page.free();
+    }
+    if (refuted) {
+      // All rows of this batch are asked for now, the compared ones once more.
+      asked = askedBefore;
+      return false;
+    }
+    if (proven.size() < MOST_PROVEN) {
+      proven.add(paths);
+    }
+    return true;
+  }
+
+  /** The first rows, the last ones, and some between, because nulls, for one, may be anywhere. */
+  private void compare(OpenBatch batch, ReadMemory.Piece page) {
+    int count = batch.rows();
+    if (count <= COMPARED_ROWS) {
+      compare(batch, 0, count, page);
+      return;
+    }
+    int each = COMPARED_ROWS / COMPARED_PLACES;
+    for (int place = 0; place < COMPARED_PLACES && !refuted; place++) {
+      compare(batch, (int) ((long) (count - each) * place / (COMPARED_PLACES - 1)), each, page);
+    }
+  }
+
+  /** Copies rows to a page of their own, and looks whether they are Spark's. */
+  private void compare(OpenBatch batch, int first, int most, ReadMemory.Piece page) {
+    long[] filled = new long[2];
+    int count = Math.min(most, batch.toPage(first, page.address(), page.bytes(), filled));
+    long end = page.address() + page.bytes();
+    for (int i = 0; i < count && !refuted; i++) {
+      long entry = Platform.getLong(null, end - Long.BYTES * (i + 1L));
+      long start = entry & 0xFFFF_FFFFL;
+      long next = i + 1 < filled[1] ? Platform.getLong(null, end - Long.BYTES * (i + 2L)) & 0xFFFF_FFFFL : filled[0];
+      comparedRow.pointTo(null, page.address() + start, (int) (next - start));
+      check((int) (entry >>> Integer.SIZE), batch.row(first + i));
     }
   }
 
@@ -150,8 +216,6 @@ public final class PartitionedBatches implements AutoCloseable {
       return;
     }
     refuted = true;
-    // All are asked for now, these once more.
-    asked = 0;
     LOG.warn("A row of a batch of columns differs from Spark's, which is in partition {} and not {}: {} of {}; from "
         + "now on Spark's code makes all rows of this task. Please report this with the query's plan", sparks,
         partition, row.equals(comparedRow) ? "only the partition" : "the row", division.schema().simpleString());

@@ -144,6 +144,7 @@ public final class PartitionedRows<T> extends AbstractIterator<T> {
       found = batches.taken() - asked;
       refuted = batches.refuted() ? 1 : 0;
       counters.add(Counter.WRITE_ROWS_OF_BATCHES, batches.copied());
+      counters.add(Counter.WRITE_ROWS_PROJECTED, batches.taken() - batches.copied());
     }
     counters.add(Counter.WRITE_PARTITIONS_FOUND, found);
     counters.add(Counter.WRITE_PARTITIONS_ASKED, asked);

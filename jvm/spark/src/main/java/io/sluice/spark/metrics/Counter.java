@@ -46,6 +46,9 @@ public enum Counter {
   WRITE_ROWS_OF_BATCHES("write.rowsOfBatches", Unit.COUNT,
       "rows of SQL exchanges that were taken from batches of columns (spark.sluice.columnar), Comet's exchanges not "
           + "counted"),
+  WRITE_ROWS_PROJECTED("write.rowsProjected", Unit.COUNT,
+      "rows of such batches that Spark's code made one by one, because a batch could not be taken: the task had no "
+          + "memory for copies at once, a column had more than 32 MiB, a value has no place, or a row was refuted"),
   WRITE_ROW_BYTES("write.rowBytes", Unit.BYTES, "bytes of the rows written, before encoding"),
   WRITE_BLOCK_BYTES("write.blockBytes", Unit.BYTES, "bytes committed to data files"),
   WRITE_STOCK_BYTES("write.stockBytes", Unit.BYTES,

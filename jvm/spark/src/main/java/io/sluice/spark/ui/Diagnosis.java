@@ -29,6 +29,8 @@ final class Diagnosis {
   /** An executor with more than this share of the time is, if it gave half as large a share of the blocks. */
   private static final double LARGE_SHARE = 0.3;
   private static final double TIMES_ITS_PART = 2;
+  /** More rows of batches than this part of the others must not be made one by one. */
+  private static final double MOST_PROJECTED = 0.1;
 
   private final ApplicationRow application;
   private final List<ShuffleRow> shuffles;
@@ -57,6 +59,8 @@ final class Diagnosis {
             + row.shuffleId()
             + " Spark's expressions gave other partitions than Sluice found; Spark's were used. Please "
             + "report this.");
+    each(Counter.WRITE_ROWS_PROJECTED, row -> row.of(Counter.WRITE_ROWS_PROJECTED) > MOST_PROJECTED
+        * row.of(Counter.WRITE_ROWS_OF_BATCHES), Diagnosis::projected);
     each(Counter.WRITE_BLOCK_BYTES, row -> row.of(Counter.WRITE_BLOCK_BYTES) > MIN_BYTES && largeColumn(row) != null,
         Diagnosis::oneColumn);
     slowPeers();
@@ -118,6 +122,14 @@ final class Diagnosis {
     return "The blocks of shuffle " + row.shuffleId() + " are hardly smaller than Spark's would be: "
         + Amounts.bytes(row.of(Counter.WRITE_BLOCK_BYTES)) + " against about "
         + Amounts.bytes(row.of(Counter.WRITE_STOCK_BYTES)) + ".";
+  }
+
+  private static String projected(ShuffleRow row) {
+    long projected = row.of(Counter.WRITE_ROWS_PROJECTED);
+    return Amounts.count(projected) + " of " + Amounts.count(projected + row.of(Counter.WRITE_ROWS_OF_BATCHES))
+        + " rows of shuffle " + row.shuffleId() + " that lay in batches of columns were made one by one, most often "
+        + "because the block memory had no room for copies; more of it is spark.sluice.memory.limit, and without "
+        + "spark.sluice.columnar Spark makes rows faster.";
   }
 
   /** The field that has most of the bytes and did not become smaller; null if there is none. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
 
@@ -27,6 +28,20 @@ class BatchTypesTest {
   void otherTypesGoByRows() {
     for (String type : List.of("ARRAY<INT>", "MAP<STRING, INT>", "STRUCT<x: INT>", "INTERVAL", "VARIANT")) {
       assertTrue(BatchTypes.of(StructType.fromDDL("a INT, b " + type)).isEmpty(), type);
+    }
+  }
+
+  /** {@link VectorExport} is made for schemas that have formats. */
+  @Test
+  void everyTypeWithAFormatHasALayoutAndNoOther() {
+    StructType all = StructType.fromDDL("a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, "
+        + "h DECIMAL(1,0), i DECIMAL(9,9), j DECIMAL(10,0), k DECIMAL(18,2), l DECIMAL(19,2), m DECIMAL(38,38), "
+        + "n DATE, o TIMESTAMP, p STRING, q BINARY, r TIMESTAMP_NTZ, s INTERVAL YEAR, t INTERVAL HOUR TO SECOND, "
+        + "u TIME, v CHAR(3), w VARCHAR(3), x STRING COLLATE UTF8_LCASE, y ARRAY<INT>, z MAP<STRING, INT>, "
+        + "aa STRUCT<x: INT>, ab INTERVAL, ac VARIANT, ad VOID");
+    for (StructField field : all.fields()) {
+      assertEquals(BatchTypes.of(new StructType().add(field)).isPresent(),
+          ValueLayout.of(field.dataType()).isPresent(), field::toString);
     }
   }
 

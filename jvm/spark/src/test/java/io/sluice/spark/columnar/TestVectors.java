@@ -35,7 +35,7 @@ import org.apache.spark.sql.util.ArrowUtils$;
 /** Batches of the same values in vectors of every kind. */
 public final class TestVectors {
   /** Types of all columns. */
-  static final List<DataType> TYPES = List.of(DataTypes.BooleanType, DataTypes.ByteType, DataTypes.ShortType,
+  public static final List<DataType> TYPES = List.of(DataTypes.BooleanType, DataTypes.ByteType, DataTypes.ShortType,
       DataTypes.IntegerType, DataTypes.LongType, DataTypes.FloatType, DataTypes.DoubleType, DataTypes.StringType,
       DataTypes.BinaryType, DataTypes.createDecimalType(7, 2), DataTypes.createDecimalType(18, 3),
       DataTypes.createDecimalType(38, 5), DataTypes.DateType, DataTypes.TimestampType, DataTypes.TimestampNTZType,
@@ -88,7 +88,8 @@ public final class TestVectors {
     return rows;
   }
 
-  private static Object value(Random random, DataType type) {
+  /** A value as Spark's rows have it. */
+  public static Object value(Random random, DataType type) {
     return switch (ValueLayout.of(type).orElseThrow()) {
       case BOOLEAN -> random.nextBoolean();
       case BYTE -> (byte) random.nextInt();
@@ -119,7 +120,7 @@ public final class TestVectors {
   /** A batch of these rows, which the caller closes. */
   public static ColumnarBatch batch(Kind kind, List<Object[]> rows) {
     if (kind == Kind.ARROW) {
-      return arrow(rows);
+      return arrow(schema(true), rows);
     }
     ColumnVector[] columns = new ColumnVector[TYPES.size()];
     for (int i = 0; i < columns.length; i++) {
@@ -132,8 +133,8 @@ public final class TestVectors {
     return rows.stream().map(row -> row[i]).toArray();
   }
 
-  /** A vector of these values. */
-  static ColumnVector vector(Kind kind, DataType type, Object... values) {
+  /** A vector of these values, which the caller closes. */
+  public static ColumnVector vector(Kind kind, DataType type, Object... values) {
     boolean dictionary = type != DataTypes.BooleanType;
     return switch (kind) {
       case ON_HEAP -> filled(new OnHeapColumnVector(values.length, type), false, values);
@@ -142,13 +143,14 @@ public final class TestVectors {
       case OFF_HEAP_DICTIONARY -> filled(new OffHeapColumnVector(values.length, type), dictionary, values);
       case CONSTANT -> constant(type, values);
       case OTHER -> new OtherVector(type, values);
-      case ARROW -> throw new IllegalArgumentException("only whole batches");
+      case ARROW -> arrow(
+          new StructType().add("c", type), Arrays.stream(values).map(value -> new Object[] {value}).toList()).column(0);
     };
   }
 
-  private static ColumnarBatch arrow(List<Object[]> rows) {
+  private static ColumnarBatch arrow(StructType schema, List<Object[]> rows) {
     VectorSchemaRoot root = VectorSchemaRoot.create(
-        ArrowUtils$.MODULE$.toArrowSchema(schema(true), "UTC", true, false), ArrowUtils$.MODULE$.rootAllocator());
+        ArrowUtils$.MODULE$.toArrowSchema(schema, "UTC", true, false), ArrowUtils$.MODULE$.rootAllocator());
     ArrowWriter writer = ArrowWriter.create(root);
     for (Object[] row : rows) {
       InternalRow values = new GenericInternalRow(row);

@@ -13,11 +13,19 @@ import io.sluice.spark.decode.TestMemory;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.VarCharVector;
+import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -219,6 +227,7 @@ class VectorExportTest {
         rows.write(new ColumnarBatch(new ColumnVector[] {vector}, 3), collected);
         assertEquals(0, collected.fromBatches());
         assertEquals(longText, collected.rows().get(2).getUTF8String(0));
+        assertEquals(2, memory.live(), "only what describes columns");
       }
     }
   }
@@ -250,12 +259,115 @@ class VectorExportTest {
     }
   }
 
+  /** Their memory outside the heap ends there. */
+  @ParameterizedTest
+  @EnumSource(value = Kind.class, names = {"ON_HEAP", "OFF_HEAP", "ON_HEAP_DICTIONARY", "OFF_HEAP_DICTIONARY"})
+  void aVectorOfFewerValuesThanTheBatchIsAnError(Kind kind) {
+    Object[] numbers = IntStream.range(0, 20).mapToObj(i -> (Object) i).toArray();
+    Object[] texts = IntStream.range(0, 20).mapToObj(i -> (Object) text("t" + i)).toArray();
+    try (ColumnVector ints = TestVectors.vector(kind, DataTypes.IntegerType, numbers);
+        ColumnVector strings = TestVectors.vector(kind, DataTypes.StringType, texts)) {
+      assertEquals("column 0 ('i') of a batch has room for 20 values, and the batch has 21 rows",
+          fails(new StructType().add("i", DataTypes.IntegerType), 21, ints).getMessage());
+      assertEquals("column 0 ('s') of a batch has room for 20 values, and the batch has 21 rows",
+          fails(new StructType().add("s", DataTypes.StringType), 21, strings).getMessage());
+    }
+  }
+
+  @Test
+  void aConnectorsVectorOfFewerValuesIsAnErrorThatNamesTheColumn() {
+    SluiceException failure = fails(new StructType().add("n", DataTypes.LongType), 3,
+        TestVectors.vector(Kind.OTHER, DataTypes.LongType, 1L, 2L));
+    assertTrue(failure.getMessage().startsWith(
+        "column 0 ('n') of a batch has fewer values than the batch, which has 3 rows: OtherVector says"),
+        failure.getMessage());
+  }
+
+  /** As a stream from another process may have them: eight values, and buffers for four. */
+  @Test
+  void arrowsVectorsWithShortBuffersAreErrors() {
+    try (BufferAllocator allocator = new RootAllocator()) {
+      BigIntVector longs = new BigIntVector("l", allocator);
+      VarCharVector strings = new VarCharVector("s", allocator);
+      try (ArrowBuf mask = allocator.buffer(8); ArrowBuf values = allocator.buffer(32);
+          ArrowBuf offsets = allocator.buffer(64); ArrowBuf text = allocator.buffer(32)) {
+        mask.setByte(0, 0xFF);
+        for (int i = 0; i < 9; i++) {
+          offsets.setInt(4L * i, 10 * i);
+        }
+        // So far as they are used: allocators round up.
+        longs.loadFieldBuffers(new ArrowFieldNode(8, 0), List.of(mask, values.slice(0, 32)));
+        strings.loadFieldBuffers(new ArrowFieldNode(8, 0), List.of(mask, offsets, text.slice(0, 32)));
+      }
+      SluiceException failure =
+          fails(new StructType().add("l", DataTypes.LongType), 8, new ArrowColumnVector(longs));
+      assertTrue(failure.getMessage().startsWith("column 0 ('l') of a batch has fewer values than the batch"),
+          failure.getMessage());
+      assertEquals("column 's' of a batch of 8 rows has 32 bytes of values, and its offsets end at 80",
+          fails(new StructType().add("s", DataTypes.StringType), 8, new ArrowColumnVector(strings)).getMessage());
+      longs.close();
+      strings.close();
+    }
+  }
+
+  @Test
+  void anExportThatCannotBeMadeTakesNoMemory() {
+    try (TestMemory memory = new TestMemory()) {
+      StructType schema = new StructType().add("a", DataTypes.LongType).add("x", DataTypes.CalendarIntervalType);
+      assertThrows(IllegalArgumentException.class, () -> new VectorExport(schema, memory));
+    }
+  }
+
+  @Test
+  void columnsTellTheWayOfTheirValues() {
+    Object[] words = {text("one"), text("two"), null};
+    Object[] numbers = {1L, 2L, null};
+    ColumnPath.Way each = ColumnPath.Way.VALUE_BY_VALUE;
+    Map<Kind, List<ColumnPath.Way>> ways = Map.of(
+        Kind.ON_HEAP, List.of(ColumnPath.Way.WHOLE, ColumnPath.Way.WHOLE),
+        Kind.OFF_HEAP, List.of(ColumnPath.Way.IN_PLACE, ColumnPath.Way.IN_PLACE),
+        Kind.ON_HEAP_DICTIONARY, List.of(ColumnPath.Way.DICTIONARY, ColumnPath.Way.DICTIONARY),
+        Kind.OFF_HEAP_DICTIONARY, List.of(ColumnPath.Way.DICTIONARY, ColumnPath.Way.DICTIONARY),
+        Kind.ARROW, List.of(ColumnPath.Way.IN_PLACE, ColumnPath.Way.IN_PLACE),
+        Kind.CONSTANT, List.of(each, each), Kind.OTHER, List.of(each, each));
+    ways.forEach((kind, expected) -> {
+      for (int rows : new int[] {3, 2}) {
+        try (ColumnVector longs = TestVectors.vector(kind, DataTypes.LongType, Arrays.copyOf(numbers, rows));
+            ColumnVector strings = TestVectors.vector(kind, DataTypes.StringType, Arrays.copyOf(words, rows))) {
+          boolean nulls = rows == 3 && kind != Kind.CONSTANT;
+          assertEquals(List.of(new ColumnPath(expected.get(0), nulls, longs.getClass()),
+              new ColumnPath(expected.get(1), nulls, strings.getClass())), paths(rows, longs, strings), kind::toString);
+        }
+      }
+    });
+    try (WritableColumnVector strings = (WritableColumnVector) TestVectors.vector(
+        Kind.ON_HEAP, DataTypes.StringType, text("first"), text("second"));
+        ColumnVector nulls = TestVectors.vector(Kind.OFF_HEAP, DataTypes.LongType, null, null)) {
+      strings.putArray(1, strings.getArrayOffset(0), 3);
+      assertEquals(List.of(new ColumnPath(ColumnPath.Way.NO_VALUES, true, OffHeapColumnVector.class),
+          new ColumnPath(each, false, OnHeapColumnVector.class)), paths(2, nulls, strings));
+    }
+  }
+
+  private static List<ColumnPath> paths(int rows, ColumnVector longs, ColumnVector strings) {
+    StructType schema = new StructType().add("l", DataTypes.LongType).add("s", DataTypes.StringType);
+    try (TestMemory memory = new TestMemory(); VectorExport export = new VectorExport(schema, memory);
+        ArrowStructs structs = new ArrowStructs(2, memory)) {
+      assertTrue(export.export(new ColumnarBatch(new ColumnVector[] {longs, strings}, rows), structs));
+      return export.paths();
+    }
+  }
+
   private static void assertFails(String message, StructType schema, ColumnVector... columns) {
     assertEquals(message, fails(schema, columns).getMessage());
   }
 
   private static SluiceException fails(StructType schema, ColumnVector... columns) {
-    int rows = columns[0] instanceof OnHeapColumnVector || columns[0] instanceof OffHeapColumnVector ? 2 : ROWS;
+    boolean two = columns[0] instanceof OnHeapColumnVector || columns[0] instanceof OffHeapColumnVector;
+    return fails(schema, two ? 2 : ROWS, columns);
+  }
+
+  private static SluiceException fails(StructType schema, int rows, ColumnVector... columns) {
     ColumnarBatch batch = new ColumnarBatch(columns, rows);
     try (TestMemory memory = new TestMemory(); BatchToRows open = open(schema, memory)) {
       CollectedRows collected = new CollectedRows();

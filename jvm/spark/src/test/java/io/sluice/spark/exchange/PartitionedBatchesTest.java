@@ -18,6 +18,7 @@ import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.metrics.Counters;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.ToIntFunction;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
@@ -117,21 +119,29 @@ class PartitionedBatchesTest {
   }
 
   private static List<ColumnarBatch> batches(Kind kind) {
+    return batches(kind, kind, kind);
+  }
+
+  private static List<ColumnarBatch> batches(Kind... kinds) {
     List<ColumnarBatch> batches = new ArrayList<>();
-    for (int i = 0; i < 3; i++) {
-      batches.add(TestVectors.batch(kind, TestVectors.rows(new Random(i), kind, ROWS, true)));
+    for (int i = 0; i < kinds.length; i++) {
+      batches.add(TestVectors.batch(kinds[i], TestVectors.rows(new Random(i), kinds[i], ROWS, true)));
     }
     return batches;
   }
 
   private CollectedRows write(PartitionedRows<?> rows) throws IOException {
+    return write(rows, 3);
+  }
+
+  private CollectedRows write(PartitionedRows<?> rows, int expectedBatches) throws IOException {
     CollectedRows collected = new CollectedRows();
     try (PartitionedBatches taken = rows.takeBatches(memory)) {
       int batches = 0;
       while (taken.writeNext(collected)) {
         batches++;
       }
-      assertEquals(3, batches);
+      assertEquals(expectedBatches, batches);
     }
     rows.count(counters, null);
     return collected;
@@ -158,7 +168,8 @@ class PartitionedBatchesTest {
         assertEquals(partition.applyAsInt(row), collected.partitions().get(i));
       }
       assertEquals(3 * ROWS, collected.fromBatches());
-      assertEquals(64, pairs.calls);
+      // Of a constant, there is one null or none in a batch.
+      assertTrue(pairs.calls == 64 || kind == Kind.CONSTANT && pairs.calls <= 3 * 64, () -> "asked: " + pairs.calls);
       batches.forEach(ColumnarBatch::close);
     }
   }
@@ -170,6 +181,7 @@ class PartitionedBatchesTest {
     assertEquals(3 * ROWS, rowCount.value());
     assertEquals(3, batchCount.value());
     assertEquals(3 * ROWS, counters.get(Counter.WRITE_ROWS_OF_BATCHES));
+    assertEquals(0, counters.get(Counter.WRITE_ROWS_PROJECTED));
     assertEquals(3 * ROWS - 64, counters.get(Counter.WRITE_PARTITIONS_FOUND));
     assertEquals(64, counters.get(Counter.WRITE_PARTITIONS_ASKED));
     assertEquals(0, counters.get(Counter.WRITE_PARTITIONS_REFUTED));
@@ -188,6 +200,78 @@ class PartitionedBatchesTest {
     assertEquals(1, counters.get(Counter.WRITE_PARTITIONS_REFUTED));
     assertEquals(0, counters.get(Counter.WRITE_PARTITIONS_FOUND));
     assertEquals(3 * ROWS, counters.get(Counter.WRITE_PARTITIONS_ASKED));
+    assertEquals(3 * ROWS, counters.get(Counter.WRITE_ROWS_PROJECTED));
+  }
+
+  @Test
+  void rowsOfEachCombinationOfWaysAreComparedOnce() throws IOException {
+    Kind[] kinds = {Kind.ON_HEAP, Kind.ON_HEAP_DICTIONARY, Kind.ON_HEAP, Kind.OFF_HEAP, Kind.ARROW, Kind.OTHER,
+      Kind.ARROW, Kind.ON_HEAP_DICTIONARY, Kind.OFF_HEAP_DICTIONARY, Kind.OFF_HEAP};
+    Pairs pairs = new Pairs(sparks(4));
+    CollectedRows collected = write(mapped(input(batches(kinds)), hash(4).ofBatches(schema), pairs), kinds.length);
+    assertEquals(6 * 64, pairs.calls);
+    assertEquals(kinds.length * ROWS, collected.fromBatches());
+    assertEquals(0, counters.get(Counter.WRITE_PARTITIONS_REFUTED));
+  }
+
+  /** The function agrees about as many rows as are compared of the first batch. */
+  @ParameterizedTest
+  @EnumSource(value = Kind.class, names = "ON_HEAP", mode = EnumSource.Mode.EXCLUDE)
+  void whereOnlyALaterBatchDiffersTheFollowingRowsAreSparks(Kind later) throws IOException {
+    ToIntFunction<UnsafeRow> hash = sparks(4);
+    int[] calls = {0};
+    ToIntFunction<UnsafeRow> other = row -> (hash.applyAsInt(row) + (calls[0]++ < 64 ? 0 : 1)) % PARTITIONS;
+    List<ColumnarBatch> batches = batches(Kind.ON_HEAP, Kind.ON_HEAP, later, Kind.ON_HEAP);
+    CollectedRows collected = write(mapped(input(batches), hash(4).ofBatches(schema), new Pairs(other)), 4);
+    for (int i = 0; i < 4 * ROWS; i++) {
+      int expected = (hash.applyAsInt(collected.rows().get(i)) + (i < 2 * ROWS ? 0 : 1)) % PARTITIONS;
+      assertEquals(expected, collected.partitions().get(i));
+    }
+    assertEquals(2 * ROWS, collected.fromBatches());
+    assertEquals(1, counters.get(Counter.WRITE_PARTITIONS_REFUTED));
+    assertEquals(2 * ROWS, counters.get(Counter.WRITE_ROWS_OF_BATCHES));
+    assertEquals(2 * ROWS, counters.get(Counter.WRITE_ROWS_PROJECTED));
+    assertEquals(64 + 2 * ROWS, counters.get(Counter.WRITE_PARTITIONS_ASKED));
+  }
+
+  /** Spark's code makes other rows than the vector's memory has, at the end of the batch alone. */
+  @Test
+  void theLastRowsAreComparedToo() throws IOException {
+    ToIntFunction<UnsafeRow> hash = sparks(4);
+    List<ColumnarBatch> batches = batches(Kind.ON_HEAP);
+    UnsafeRow last = UnsafeProjection.create(schema).apply(batches.get(0).getRow(ROWS - 1)).copy();
+    ToIntFunction<UnsafeRow> other = row -> (hash.applyAsInt(row) + (row.equals(last) ? 1 : 0)) % PARTITIONS;
+    CollectedRows collected = write(mapped(input(batches), hash(4).ofBatches(schema), new Pairs(other)));
+    assertEquals(0, collected.fromBatches());
+    assertEquals(1, counters.get(Counter.WRITE_PARTITIONS_REFUTED));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {PartitionedBatches.MOST_REFUSED - 1, PartitionedBatches.MOST_REFUSED})
+  void afterManyBatchesForWhichThereIsNoMemoryNoneIsTried(int refused) throws IOException {
+    Kind[] kinds = new Kind[refused + 3];
+    Arrays.fill(kinds, Kind.ON_HEAP);
+    List<ColumnarBatch> batches = batches(kinds);
+    Iterator<InternalRow> expected = rows(batches);
+    PartitionedRows<?> rows = mapped(input(batches), hash(4).ofBatches(schema), new Pairs(sparks(4)));
+    CollectedRows collected = new CollectedRows();
+    try (PartitionedBatches taken = rows.takeBatches(memory)) {
+      for (int i = 0; i < batches.size(); i++) {
+        memory.refuse(i < refused);
+        assertTrue(taken.writeNext(collected));
+      }
+    }
+    rows.count(counters, null);
+    int fromBatches = refused < PartitionedBatches.MOST_REFUSED ? 3 * ROWS : 0;
+    assertEquals(fromBatches, collected.fromBatches());
+    assertEquals(fromBatches, counters.get(Counter.WRITE_ROWS_OF_BATCHES));
+    assertEquals(batches.size() * ROWS - fromBatches, counters.get(Counter.WRITE_ROWS_PROJECTED));
+    ToIntFunction<UnsafeRow> partition = sparks(4);
+    for (int i = 0; i < batches.size() * ROWS; i++) {
+      UnsafeRow row = (UnsafeRow) expected.next();
+      assertEquals(row, collected.rows().get(i));
+      assertEquals(partition.applyAsInt(row), collected.partitions().get(i));
+    }
   }
 
   @Test

@@ -308,14 +308,20 @@ class PagesTest {
   void diagnosisNamesNodesOfPlansAndTasksThatSparkDid() {
     TestRows rows = new TestRows(10);
     rows.registered(4);
-    rows.summary(4, 1, Map.of(Counter.COMBINED_BY_SPARK, 2L));
+    rows.summary(4, 1, Map.of(Counter.COMBINED_BY_SPARK, 2L, Counter.WRITE_ROWS_PROJECTED, 1_500L,
+        Counter.WRITE_ROWS_OF_BATCHES, 4_500L));
+    rows.registered(5);
+    rows.summary(5, 2, Map.of(Counter.WRITE_ROWS_PROJECTED, 400L, Counter.WRITE_ROWS_OF_BATCHES, 4_500L));
     rows.listener.onOtherEvent(PlanNodesLeft.of(Map.of("only Spark knows the order of a key", 3L),
         Map.of("a key has a subquery", 1L)));
     assertEquals(List.of(
         "3 sorts in SQL plans stay Spark's because only Spark knows the order of a key.",
         "Spark's function finds the partitions of 1 exchange in a SQL plan because a key has a subquery.",
         "2 tasks of shuffle 4 moved records that were being combined to Spark's map, which can spill: memory was "
-            + "short, or a key came that its bytes cannot stand for."),
+            + "short, or a key came that its bytes cannot stand for.",
+        "1,500 of 6,000 rows of shuffle 4 that lay in batches of columns were made one by one, most often because the "
+            + "block memory had no room for copies; more of it is spark.sluice.memory.limit, and without "
+            + "spark.sluice.columnar Spark makes rows faster."),
         rows.diagnosis().sentences());
   }
 
