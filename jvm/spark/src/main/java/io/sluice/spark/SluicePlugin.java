@@ -19,6 +19,7 @@ import io.sluice.spark.events.SettingsEvents;
 import io.sluice.spark.executor.ExecutorGauge;
 import io.sluice.spark.metrics.Counter;
 import io.sluice.spark.policy.FallbackReason;
+import io.sluice.spark.read.InsideTask;
 import io.sluice.spark.sql.SessionExtension;
 import io.sluice.spark.store.LimitPoll;
 import io.sluice.spark.store.LimitRequest;
@@ -288,6 +289,7 @@ public final class SluicePlugin implements SparkPlugin {
       TaskContext context = TaskContext.get();
       if (manager != null && context != null) {
         manager.idleCores().taskStarted(context);
+        InsideTask.taskStarted(context);
       }
     }
 

@@ -17,13 +17,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple2;
 
 /** {@code java -jar … advise} reads the event logs that this line of Spark writes, in all forms and codecs. */
-@Tag("everyLine")
 class AdvisorJarTest {
   private static final long ROWS = 20_000;
   private static final int SLICES = 4;

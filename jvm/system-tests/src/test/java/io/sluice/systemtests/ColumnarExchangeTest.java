@@ -133,7 +133,6 @@ class ColumnarExchangeTest {
   }
 
   @Test
-  @Tag("everyLine")
   void resultsAreStocksAndRowsComeFromBatches() {
     assertStocks(queries);
   }
@@ -196,7 +195,6 @@ class ColumnarExchangeTest {
 
   /** The node that makes rows stays in the plan, and counts as if it did. */
   @Test
-  @Tag("everyLine")
   void plansAndTheirMetricsAreTheSame() {
     Function<String, Dataset<Row>> run = columnar -> with(SETTING, columnar, () -> {
       Dataset<Row> data = table(session(), "parquet").repartition(7, col("word"));
@@ -214,7 +212,6 @@ class ColumnarExchangeTest {
   }
 
   @Test
-  @Tag("everyLine")
   void theFilesAreThoseOfRows() {
     assumeTrue(Engine.mode().equals("MULTITHREADED"), "outputs in memory have no files");
     for (String format : List.of("parquet", "orc")) {

@@ -20,12 +20,10 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import org.apache.spark.SparkConf;
 import org.apache.spark.util.Utils;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code java -jar} with {@code conf}: the packaged jar, with the line's own jars of Spark from {@code SPARK_HOME}. */
-@Tag("everyLine")
 class TranslateConfJarTest {
   private static final String SPARK = System.getenv("SPARK_HOME");
   private static final String SOURCE = """

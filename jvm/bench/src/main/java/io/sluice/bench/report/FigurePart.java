@@ -18,8 +18,8 @@ public enum FigurePart {
   RDD_MORE("rdd-more.json", 14, "jobs of RDDs with orders, partitioners and classes of their own",
       "bench hibench-terasort spark-terasort groupby-objects aggregate-sets wordcount-text nested-tuples sort-pairs "
           + "--warmups 3 --runs 5"),
-  OVERHEAD("overhead.json", 6, "jobs that are mostly overhead: a thousand of ten rows, and 2,000 partitions",
-      "bench small wide --warmups 1 --runs 5"),
+  OVERHEAD("overhead.json", 9, "jobs that are mostly overhead: a thousand of ten rows, and 2,000 partitions",
+      "bench small wide --warmups 3 --runs 7"),
   COLD("cold.json", 6, "the first query of new applications", "bench cold-query --runs 9"),
   TPCH("tpch.json", 35, "the 22 queries of TPC-H at scale 2", "bench tpch --scale 2 --warmups 1 --runs 3"),
   TPCDS("tpcds.json", 60, "the 99 queries of TPC-DS at scale 1", "bench tpcds --scale 1 --warmups 1 --runs 3"),

@@ -13,7 +13,10 @@ public final class AddressBuffer {
   private static final long ADDRESS_OFFSET = fieldOffset("address");
   private static final long CAPACITY_OFFSET = fieldOffset("capacity");
 
-  private final ByteBuffer buffer = ByteBuffer.allocateDirect(0).duplicate();
+  /** Copied by each: a direct buffer of its own would need a cleaner. */
+  private static final ByteBuffer EMPTY = ByteBuffer.allocateDirect(0);
+
+  private final ByteBuffer buffer = EMPTY.duplicate();
 
   /**
    * The buffer over {@code bytes} of memory at {@code address}, position 0, limit at its end. It is valid until

@@ -59,7 +59,10 @@ public final class ExchangeMetrics implements Serializable {
     add(ExchangeMetric.BLOCK_WAIT_TIME, waitNanos);
   }
 
+  /** A metric to which nothing was added is sent back as well, but not counted among the tasks that have one. */
   private void add(ExchangeMetric metric, long amount) {
-    get(metric).add(amount);
+    if (amount != 0) {
+      get(metric).add(amount);
+    }
   }
 }

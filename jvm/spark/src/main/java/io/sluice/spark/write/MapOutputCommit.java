@@ -1,7 +1,6 @@
 package io.sluice.spark.write;
 
 import io.sluice.nativebridge.NativeCore;
-import io.sluice.spark.compat.FetchSettings;
 import io.sluice.spark.compat.RowBasedChecksums;
 import io.sluice.spark.compat.SparkLine;
 import io.sluice.spark.conf.BlockSettings;
@@ -14,7 +13,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockManager;
@@ -46,14 +44,14 @@ final class MapOutputCommit {
   private CachedOutput cached;
 
   MapOutputCommit(IndexShuffleBlockResolver resolver, BlockManager blockManager, int shuffleId, long mapId,
-      BlockSettings blocks, boolean plainFrames, Optional<OutputCache> cache) {
+      BlockSettings blocks, long fetchedToMemory, boolean plainFrames, Optional<OutputCache> cache) {
     this.resolver = resolver;
     this.blockManager = blockManager;
     this.shuffleId = shuffleId;
     this.mapId = mapId;
     this.blocks = blocks;
     this.plainFrames = plainFrames;
-    this.fetchedToMemory = FetchSettings.of(SparkEnv.get().conf()).maxBlockBytesToMemory();
+    this.fetchedToMemory = fetchedToMemory;
     this.cache = cache;
   }
 

@@ -127,7 +127,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.encoder =
         new BatchEncoder(output, memory, executor.encoders(), executor.gpu().orElse(null), context, counters);
     this.commit = new MapOutputCommit(resolver, blockManager, handle.shuffleId(), mapId, all.blocks(),
-        !executor.nativeCore(), executor.cache());
+        executor.fetchSettings().maxBlockBytesToMemory(), !executor.nativeCore(), executor.cache());
     this.reportedBytes = executor.reportedBytes();
     this.stockSizes = format == RecordFormat.SQL_ROWS
         ? new StockSizeEstimator(StockCodec.of(SparkEnv.get().conf()), partitions, context.partitionId()) : null;

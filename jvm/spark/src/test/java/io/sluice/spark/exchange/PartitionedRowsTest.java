@@ -425,7 +425,7 @@ class PartitionedRowsTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("orders")
   void rowsInRangesHaveSparksPartitions(String name, Column[] orders) {
-    for (int partitions : new int[] {2, 7, 200}) {
+    for (int partitions : new int[] {7, 200}) {
       ShuffleExchangeExec exchange = exchange(table.repartitionByRange(partitions, orders));
       assertSame(exchange, range(exchange), partitions == 200 ? ROWS : 600);
     }

@@ -2,6 +2,7 @@ package io.sluice.spark.read;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.spark.LocalSpark;
 import java.util.List;
@@ -10,28 +11,16 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.apache.spark.TaskContext$;
 
 /** Which threads end their work before a task's completion listeners run. */
 @Timeout(120)
 class InsideTaskTest {
-  private static LocalSpark spark;
-
-  @BeforeAll
-  static void start() {
-    spark = LocalSpark.start(Map.of());
-  }
-
-  @AfterAll
-  static void stop() {
-    spark.close();
-  }
-
   private interface Question {
     boolean ask(TaskContext context) throws Exception;
   }
@@ -62,16 +51,30 @@ class InsideTaskTest {
 
   private static Question asked;
 
-  private static boolean inTask(Question question) {
+  private static boolean inTask(LocalSpark spark, Question question) {
     asked = question;
     return new JavaSparkContext(spark.session().sparkContext()).parallelize(List.of(1), 1)
         .map(one -> asked.ask(TaskContext.get())).first();
   }
 
+  /** Without the plugin nobody says where tasks begin, and the callers are looked at. */
+  @ParameterizedTest
+  @ValueSource(strings = {"io.sluice.spark.SluicePlugin", ""})
+  void onlyTheTasksThreadIsInsideTheTask(String plugins) {
+    try (LocalSpark spark = LocalSpark.start(Map.of("spark.plugins", plugins))) {
+      assertEquals(List.of(true, false, true, false), List.of(inTask(spark, ON_THE_TASKS_OWN),
+          inTask(spark, ON_ANOTHER), inTask(spark, ON_ONE_AFTER_THE_OTHER), inTask(spark, OF_ANOTHER_TASK)));
+    }
+  }
+
+  /** Threads of pools run other tasks later. */
   @Test
-  void onlyTheTasksThreadIsInsideTheTask() {
-    assertEquals(List.of(true, false, true, false), List.of(inTask(ON_THE_TASKS_OWN), inTask(ON_ANOTHER),
-        inTask(ON_ONE_AFTER_THE_OTHER), inTask(OF_ANOTHER_TASK)));
+  void aTaskThatBeganBeforeIsNotTheThreadsTask() {
+    TaskContext first = TaskContext$.MODULE$.empty();
+    InsideTask.taskStarted(first);
+    assertTrue(new InsideTask(first).getAsBoolean());
+    InsideTask.taskStarted(TaskContext$.MODULE$.empty());
+    assertFalse(new InsideTask(first).getAsBoolean());
   }
 
   @Test

@@ -100,8 +100,8 @@ class BinaryRowSorterTest {
     return Stream.concat(orders.stream(), several);
   }
 
-  /** A third of them: each type in some direction, with nulls and without, because files make these tests slow. */
-  static Stream<Arguments> ordersThatSpill() {
+  /** A third of them: each type in some direction, with nulls and without. */
+  static Stream<Arguments> someOrders() {
     List<Arguments> orders = orders().toList();
     return IntStream.range(0, orders.size()).filter(i -> i % 3 == 0).mapToObj(orders::get);
   }
@@ -216,7 +216,7 @@ class BinaryRowSorterTest {
 
   /** Rows with a null are not kept apart from the others then, so that equal rows come in another order. */
   @ParameterizedTest(name = "{0}")
-  @MethodSource("orders")
+  @MethodSource("someOrders")
   void rowsComeInTheOrderOfSparksComparisonSort(String name, Column[] columns) {
     spark.session().conf().set("spark.sql.sort.enableRadixSort", "false");
     try {
@@ -240,7 +240,7 @@ class BinaryRowSorterTest {
   }
 
   @ParameterizedTest(name = "{0}")
-  @MethodSource("ordersThatSpill")
+  @MethodSource("someOrders")
   void rowsThatAreSpilledWhileReadComeInStocksOrder(String name, Column[] columns) {
     List<Long> ids = BothSorters.of(columns, Memory.SPILLED_WHILE_READ).ids();
     assertEquals(ids.subList(0, ROWS), ids.subList(ROWS, 2 * ROWS));
@@ -248,7 +248,7 @@ class BinaryRowSorterTest {
 
   /** With a second key that tells all rows apart, because Spark's order of equal rows depends on where it spills. */
   @ParameterizedTest(name = "{0}")
-  @MethodSource("ordersThatSpill")
+  @MethodSource("someOrders")
   void spilledRunsAreMergedInOrder(String name, Column[] columns) {
     Column[] unique = Stream.concat(Stream.of(columns), Stream.of(functions.col("id"))).toArray(Column[]::new);
     List<Long> ids = BothSorters.of(unique, Memory.SPILLS).ids();
