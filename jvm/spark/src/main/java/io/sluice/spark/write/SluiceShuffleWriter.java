@@ -532,8 +532,8 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   }
 
   /**
-   * Where files are written slowly. Not where the data file may be in memory: room for it is reserved by its size, which
-   * is known only then.
+   * Where files are written slowly. Not where the data file may be in memory: room for it is reserved by its size,
+   * which is known only then.
    */
   private boolean commitsBesideLastEncode() throws IOException {
     return batch != null && !commit.mayBeInMemory() && commitSpeed.isSlow()
