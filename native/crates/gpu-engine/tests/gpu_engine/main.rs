@@ -13,6 +13,7 @@ mod encode;
 mod engine;
 mod faults;
 mod orders;
+mod refused;
 mod setting;
 mod sort;
 mod tables;
