@@ -30,6 +30,7 @@
 //! for all. Accesses of kernels that use addresses as they are (`raw`) are not seen.
 
 mod accesses;
+mod checkout;
 mod config;
 mod control;
 mod driver;
@@ -44,5 +45,6 @@ mod simulator;
 mod status;
 mod work;
 
+pub use checkout::checkout;
 pub use kernel::{Kernel, KernelCall};
 pub use simulator::{Counts, Simulator, Step};

@@ -119,7 +119,7 @@ impl Judged {
 #[test]
 fn the_corpus_of_the_cpu_s_fuzzing() {
     let Some(setting) = Setting::new() else { return };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/frame");
+    let folder = sluice_cuda_sim::checkout().join("native/fuzz/corpus/frame");
     let mut judged = Judged::default();
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();

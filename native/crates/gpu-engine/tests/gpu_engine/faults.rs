@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::orders::work;
-use crate::setting::{MODULE, ORDERS, Setting, module};
+use crate::setting::{MODULE, ORDERS, Setting, folder_for_files, module};
 
 const SKIPPED: &str = "SLUICE_SKIPPED_BARRIER";
 const DONE: &str = "nobody noticed";
@@ -20,7 +20,7 @@ fn a_barrier_that_is_left_out_is_noticed() {
     let all = std::env::var_os("SLUICE_TEST_GPU_KERNELS").is_some_and(|value| value == "all");
     let barriers: BTreeSet<&str> = sites.iter().map(String::as_str).filter(|site| site.ends_with("barrier")).collect();
     let tried: Vec<&str> = barriers.iter().copied().step_by(if all { 1 } else { 4 }).collect();
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}", std::process::id()));
+    let folder = folder_for_files().join(format!("faults-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let missed: Vec<&str> = tried.iter().copied().filter(|site| !is_noticed(site, &folder)).collect();
     std::fs::remove_dir_all(&folder).unwrap();

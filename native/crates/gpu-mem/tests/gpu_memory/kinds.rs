@@ -7,12 +7,11 @@ use crate::support::{FixedProvider, PLAIN_HOST};
 use crate::{fragmentation, model, replay, traffic};
 use proptest::prelude::*;
 use sluice_cuda::{Context, DeviceAddress, Driver};
-use sluice_cuda_sim::Simulator;
+use sluice_cuda_sim::{Simulator, checkout};
 use sluice_gpu_mem::{DeviceProvider, PinnedProvider};
 use sluice_mem::{
     Arena, ArenaOptions, DeviceArena, LimitedProvider, MemError, MeteredProvider, Provider, SEGMENT_BYTES, Statistics,
 };
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A GPU's memory, written and read by copies of the calling thread's stream.
@@ -149,8 +148,7 @@ fn full_pinned_memory_refuses_little() {
 
 #[test]
 fn a_recorded_job_takes_little_more_than_is_live() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let trace = root.join("bench/results/native/arena-engine.trace.zst");
+    let trace = checkout().join("bench/results/native/arena-engine.trace.zst");
     replay::takes_little_more_than_is_live(&device, &trace);
     replay::takes_little_more_than_is_live(&pinned, &trace);
 }
