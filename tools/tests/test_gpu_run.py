@@ -1,4 +1,4 @@
-"""tools/gpu-run, with programs that only say that they ran: the order, what a failure and a hang do, what is skipped."""
+"""tools/gpu-run, with programs that only say that they ran: order, failures, a hang, what is skipped."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class GpuRunTest(unittest.TestCase):
         self.program(self.bin / "timeout", f'exec {shutil.which("timeout")} "$1" 1 "${{@:3}}"', logged=False)
 
     def program(self, path, body, logged=True):
-        """A program that notes its name, first argument and whether it is to use a GPU, and then does what it is told."""
+        """A program that notes its name, first argument and whether it is to use a GPU, and does what it is told."""
         log = f'echo "${{0##*/}} ${{1:-}} ${{SLUICE_TEST_GPU:-}}" >>{self.folder}/order\n' if logged else ""
         path.write_text(f"#!/usr/bin/env bash\n{log}{body}\n")
         path.chmod(0o755)
@@ -83,7 +83,8 @@ class GpuRunTest(unittest.TestCase):
 
     def test_what_the_sanitizer_finds_is_a_failure(self):
         self.gpu()
-        self.program(self.bin / "compute-sanitizer", '[[ $2 != racecheck ]] && echo "ERROR SUMMARY: 0 errors" && exit 0\n'
+        self.program(self.bin / "compute-sanitizer",
+                     'if [[ $2 != racecheck ]]; then echo "ERROR SUMMARY: 0 errors"; exit 0; fi\n'
                      'echo "ERROR SUMMARY: 3 errors"; exit 9')
         run, _ = self.run_all()
         self.assertEqual(1, run.returncode)
