@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.sluice.nativebridge.GpuKernels;
 import io.sluice.spark.metrics.Counter;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,15 +61,6 @@ class SimulatedGpuTest {
         .set("spark.sluice.gpu.minBatchBytes", "64k").set("spark.sluice.writer.batchBytes", "1m");
   }
 
-  /** Executors that each have a simulated machine. */
-  private static SparkApplication.Builder onSimulatedGpus(String machine) {
-    Path library = SIMULATOR.resolve("libcuda.so.1");
-    return application("on", library).master(SparkApplication.CLUSTER)
-        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 " + machine)
-        .set("spark.executor.extraJavaOptions",
-            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"));
-  }
-
   /** Runs a query, and returns the bytes of the blocks that it has written. */
   private static long run(Query query, SparkSession session) {
     long before = ProcessCounters.here(Counter.WRITE_BLOCK_BYTES);
@@ -114,7 +104,11 @@ class SimulatedGpuTest {
   @InAll
   @Test
   void aLostGpuChangesNoResult() {
-    try (SparkApplication application = onSimulatedGpus("lose=cuLaunchKernel@" + AFTER_SELF_TEST)
+    Path library = SIMULATOR.resolve("libcuda.so.1");
+    try (SparkApplication application = application("on", library).master(SparkApplication.CLUSTER)
+        .set("spark.executorEnv.SLUICE_CUDA_SIM", "multiprocessors=1 lose=cuLaunchKernel@" + AFTER_SELF_TEST)
+        .set("spark.executor.extraJavaOptions",
+            "-D" + LIBRARY + "=" + library + " -D" + GpuKernels.PROPERTY + "=" + SIMULATOR.resolve("kernels"))
         .start().awaitExecutors(2)) {
       Map<String, Map<Counter, Long>> counters = new TreeMap<>();
       Await.until(LIMIT, () -> "not each lost its device: " + counters, () -> {
@@ -128,49 +122,6 @@ class SimulatedGpuTest {
               && one.get(Counter.GPU_UNAVAILABLE) == 0,
           () -> id + ": " + one));
       assertEquals(0, application.events().retriedStages());
-    }
-  }
-
-  /** Another process has each device for itself. */
-  @InAll
-  @Test
-  void aGpuThatCannotBeOpenedIsCountedOnce() {
-    try (SparkApplication application = onSimulatedGpus("mode=3 held=1").start().awaitExecutors(2)) {
-      Map<String, Map<Counter, Long>> counters = new TreeMap<>();
-      Await.until(LIMIT, () -> "not each has counted: " + counters, () -> {
-        run(SORT, application.session());
-        counters.putAll(ProcessCounters.byExecutor(application.context()));
-        return counters.values().stream().allMatch(one -> one.get(Counter.GPU_UNAVAILABLE) > 0);
-      });
-      assertEquals(expected.get(HASHED.name()), HASHED.run(application.session()));
-      ProcessCounters.byExecutor(application.context()).forEach((id, one) -> assertTrue(
-          one.get(Counter.GPU_UNAVAILABLE) == 1 && one.get(Counter.GPU_BATCHES) == 0, () -> id + ": " + one));
-      assertEquals(0, application.events().retriedStages());
-    }
-  }
-
-  /** Two devices, of which Spark gives each executor one, and tasks are told of none: the plugin is. */
-  @InAll
-  @Test
-  void executorsUseTheGpuThatSparkHasGivenThem() throws IOException {
-    Path discovery = Files.createTempFile("sluice-gpus-", ".sh");
-    try {
-      Files.writeString(discovery, "#!/bin/sh\necho '{\"name\": \"gpu\", \"addresses\": [\"0\", \"1\"]}'\n");
-      assertTrue(discovery.toFile().setExecutable(true));
-      try (SparkApplication application = onSimulatedGpus("devices=2")
-          .set("spark.worker.resource.gpu.amount", "2")
-          .set("spark.worker.resource.gpu.discoveryScript", discovery.toString())
-          .set("spark.executor.resource.gpu.amount", "1").start().awaitExecutors(2)) {
-        Map<String, Map<Counter, Long>> counters = new TreeMap<>();
-        Await.until(LIMIT, () -> "not each has used one: " + counters, () -> {
-          run(SORT, application.session());
-          counters.putAll(ProcessCounters.byExecutor(application.context()));
-          return counters.values().stream().allMatch(one -> one.get(Counter.GPU_BATCHES) > 0);
-        });
-        counters.forEach((id, one) -> assertEquals(0, one.get(Counter.GPU_UNAVAILABLE), () -> id + ": " + one));
-      }
-    } finally {
-      Files.delete(discovery);
     }
   }
 

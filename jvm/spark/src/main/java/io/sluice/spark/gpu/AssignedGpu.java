@@ -15,8 +15,7 @@ public final class AssignedGpu {
   /** Set when the plugin is initialised, which is before any task; empty without the plugin. */
   private static volatile String executorsAddress = "";
 
-  private AssignedGpu() {
-  }
+  private AssignedGpu() {}
 
   /** Notes what Spark has given to the executor of this process; on the plugin's thread, before tasks. */
   public static void executorHas(Map<String, ResourceInformation> resources) {
