@@ -298,7 +298,9 @@ final class BenchCommand implements Callable<Integer> {
         site, plan.settings, maps, partitions, benchmarks.isEmpty() ? null : scale);
     TableGeneration generation = new TableGeneration(home, workplace, site, plan.settings);
     for (Benchmark benchmark : benchmarks) {
-      TableFiles tables = generation.tables(benchmark, scale);
+      List<String> queries = plan.sizings.keySet().stream()
+          .filter(name -> benchmark.equals(Benchmark.of(name).orElse(null))).map(benchmark::query).toList();
+      TableFiles tables = generation.tables(benchmark, scale, queries);
       plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
           ? sizing.reading(tables) : sizing);
     }

@@ -2,7 +2,6 @@ package io.sluice.bench.run;
 
 import io.sluice.bench.report.Progress;
 import io.sluice.bench.tables.Benchmark;
-import io.sluice.bench.tables.GeneratedTable;
 import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
@@ -39,30 +38,30 @@ public final class TableGeneration {
   }
 
   /**
-   * The tables of {@code benchmark} at {@code scale}, made if they are not there.
+   * The tables of {@code benchmark} at {@code scale}: those that {@code queries} read are made if they are not there.
    *
+   * @param queries names of queries within the benchmark
    * @throws EngineFailure if they cannot be made
    */
-  public TableFiles tables(Benchmark benchmark, double scale) {
-    TableFiles tables = new TableCache(workplace.tables(benchmark)).tables(benchmark, scale, this::make);
+  public TableFiles tables(Benchmark benchmark, double scale, List<String> queries) {
+    TableFiles tables = TableFiles.below(workplace.tables(benchmark), benchmark, scale);
     if (benchmark == Benchmark.TPCDS) {
       workplace.sluice("no queries of TPC-DS", List.of("tpcds-queries", tables.queries().toString()));
     }
+    String texts = queries.stream().map(query -> benchmark.text(query, tables)).collect(Collectors.joining("\n"));
+    new TableCache(tables).ensure(benchmark.tablesIn(texts), missing -> make(tables, missing));
     return tables;
   }
 
-  private void make(TableFiles tables) {
+  private void make(TableFiles tables, List<String> names) {
     checkSpace(tables);
-    List<? extends GeneratedTable> all = tables.benchmark().tables();
     Sizing sizing = new Sizing(1, 1, 0).reading(tables);
-    try (Progress progress = Progress.start(tables.benchmark().label() + " tables", all.size());
+    try (Progress progress = Progress.start(tables.benchmark().label() + " tables", 1);
         Application application = Application.start(Engine.STOCK, home, workplace, site, user)) {
-      for (GeneratedTable table : all) {
-        long start = System.nanoTime();
-        progress.step(table.label());
-        application.makeTable(table.label(), sizing, progress::tasks);
-        progress.stepDone(String.format(Locale.ROOT, "made in %.1f s", (System.nanoTime() - start) / 1e9));
-      }
+      long start = System.nanoTime();
+      progress.step(names.size() == 1 ? names.get(0) : names.size() + " tables");
+      application.makeTables(names, sizing, progress::tasks);
+      progress.stepDone(String.format(Locale.ROOT, "made in %.1f s", (System.nanoTime() - start) / 1e9));
     }
   }
 

@@ -1,6 +1,12 @@
 package io.sluice.bench.tables;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.stream.IntStream;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -16,6 +22,9 @@ import org.apache.spark.sql.types.StructType;
 /** Tables in Parquet files: written by one Spark job each, one file per part; read as temporary views. */
 public final class ParquetTables {
 
+  /** The tables that a session finds; those of two benchmarks have names in common. */
+  private static final Map<SparkSession, TableFiles> REGISTERED = Collections.synchronizedMap(new WeakHashMap<>());
+
   private ParquetTables() {}
 
   /** Makes {@code table}; files that are there already are replaced. */
@@ -30,11 +39,23 @@ public final class ParquetTables {
     generated.selectExpr(columns(schema)).write().mode(SaveMode.Overwrite).parquet(tables.path(table));
   }
 
-  /** Lets {@code spark} find every table by its name. The files are listed here, so queries do not do it. */
+  /**
+   * Lets {@code spark} find every table that was made by its name, unless it can already. The files are listed here, so
+   * queries do not do it.
+   */
   public static void register(SparkSession spark, TableFiles tables) {
-    for (GeneratedTable table : tables.benchmark().tables()) {
+    if (tables.equals(REGISTERED.get(spark))) {
+      return;
+    }
+    for (GeneratedTable table : made(tables)) {
       spark.read().schema(schema(table)).parquet(tables.path(table)).createOrReplaceTempView(table.label());
     }
+    REGISTERED.put(spark, tables);
+  }
+
+  /** Those whose files are there: only tables that are read are made. */
+  private static List<? extends GeneratedTable> made(TableFiles tables) {
+    return tables.benchmark().tables().stream().filter(table -> Files.exists(Path.of(tables.path(table)))).toList();
   }
 
   public static StructType schema(GeneratedTable table) {
