@@ -158,6 +158,12 @@ enum Fault {
     return mayFail;
   }
 
+  /** Whether all processes of the application live on, so that what they hold can be compared with before. */
+  boolean sparesProcesses() {
+    return !mayFail && this != EXECUTOR_KILLED && this != EXECUTORS_KILLED && this != KILLED_IN_COMMIT
+        && this != KILLED_AFTER_COMMIT;
+  }
+
   /** Whether it changes the machine, so that it is only done to applications in a {@link Room}. */
   boolean inRoom() {
     return inRoom;

@@ -14,7 +14,10 @@
  *     Command            the system's programs
  *   Soak                 programs one after the other, on both engines, until the time is over
  *     Watch              ends a driver that does not answer, with the stacks of its processes
- *     ProcessSample      memory, descriptors, mappings and files of an application between programs
+ *     SoakPlan           which programs, faults and settings;  Profile  settings of applications
+ *     Samples            memory, descriptors, mappings and files of applications between programs, as CSV
+ *       ProcessSample    those of one process
+ *     Endurance          what samples say and how they look;  Trend  whether a figure grows
  *     Shrinking          the shortest program with the same fault
  * </pre>
  *
