@@ -30,6 +30,7 @@ import io.sluice.bench.run.TableGeneration;
 import io.sluice.bench.run.Workplace;
 import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tables.TableFiles;
+import io.sluice.bench.tables.TableForm;
 import io.sluice.bench.catalogue.Catalogue;
 import io.sluice.bench.catalogue.Entry;
 import io.sluice.bench.workload.Sizing;
@@ -116,6 +117,11 @@ final class BenchCommand implements Callable<Integer> {
   @Option(names = "--scale", defaultValue = "1", paramLabel = "F",
       description = "Scale factor of TPC-H's and TPC-DS's tables: 1 is about a gigabyte of text. They are made once "
           + "and kept in build/tpch and build/tpcds. Default: ${DEFAULT-VALUE}.") private double scale;
+
+  @Option(names = "--tables", defaultValue = "plain", paramLabel = "FORM",
+      description = "How TPC-DS's tables are laid out: plain, partitioned (large ones by day, for dynamic partition "
+          + "pruning), bucketed (large ones by item), or cbo (plain, with statistics of all columns in Spark's catalog and "
+          + "plans by cost). Default: ${DEFAULT-VALUE}.") private String form;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
       description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.") private int maps;
@@ -238,13 +244,16 @@ final class BenchCommand implements Callable<Integer> {
    * @param hosts null if {@code master} is to be used as it is
    * @param oldJar null without the engine {@code sluice-old}
    * @param peerJars of the engines' peers, by their names
+   * @param form of the tables that queries of benchmarks read
    */
   private record Plan(Map<String, Sizing> sizings, List<Engine> engines, Map<String, String> settings, Master master,
-      Hosts hosts, Path oldJar, Map<String, Path> peerJars) {}
+      Hosts hosts, Path oldJar, Map<String, Path> peerJars, TableForm form) {}
 
   private Plan plan() {
     checkRounds();
     Map<String, String> settings = new LinkedHashMap<>(SparkConfArguments.parse(conf));
+    TableForm tableForm = tableForm();
+    tableForm.settings().forEach(settings::putIfAbsent);
     if (accounting) {
       AccountingText.SETTINGS.forEach(settings::putIfAbsent);
     }
@@ -255,7 +264,16 @@ final class BenchCommand implements Callable<Integer> {
     }
     return new Plan(sizings(), engines(), settings,
         Master.parse(master == null ? DEFAULT_MASTER : master, EXECUTOR_MIB), clusterOptions.hosts(master, settings),
-        oldJar(), peerJars());
+        oldJar(), peerJars(), tableForm);
+  }
+
+  private TableForm tableForm() {
+    TableForm tableForm = TableForm.named(form);
+    if (tableForm != TableForm.PLAIN && !workloads.stream().allMatch(name -> name.equals(Benchmark.TPCDS.label())
+        || Benchmark.of(name).filter(Benchmark.TPCDS::equals).isPresent())) {
+      throw new IllegalArgumentException("--tables " + form + " is for queries of TPC-DS alone");
+    }
+    return tableForm;
   }
 
   /** The jar of the engine {@code sluice-old}, where driver and executors find it from any folder; null without it. */
@@ -307,7 +325,7 @@ final class BenchCommand implements Callable<Integer> {
     for (Benchmark benchmark : benchmarks) {
       List<String> queries = plan.sizings.keySet().stream()
           .filter(name -> benchmark.equals(Benchmark.of(name).orElse(null))).map(benchmark::query).toList();
-      TableFiles tables = generation.tables(benchmark, scale, queries);
+      TableFiles tables = generation.tables(benchmark, scale, plan.form, queries);
       plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
           ? sizing.reading(tables) : sizing);
     }

@@ -31,6 +31,8 @@ class MainTest {
     "bench tpch --scale 0               | --scale must be between",
     "bench tpch --scale tiny            | 'tiny' is not a double",
     "bench tpch-q23                     | unknown workload 'tpch-q23'",
+    "bench tpcds --tables iceberg       | unknown form of tables 'iceberg'",
+    "bench tpcds-q5 sort --tables cbo   | --tables cbo is for queries of TPC-DS alone",
     "bench tpcds-q14                    | unknown workload 'tpcds-q14'",
     "bench sort --master local-cluster[] | local-cluster[executors,cores]",
     "bench sort --rate 1gbit            | are for the links of --cluster",

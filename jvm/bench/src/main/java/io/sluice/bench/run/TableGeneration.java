@@ -3,6 +3,7 @@ package io.sluice.bench.run;
 import io.sluice.bench.report.Progress;
 import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tables.TableFiles;
+import io.sluice.bench.tables.TableForm;
 import io.sluice.bench.workload.Sizing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -38,13 +39,13 @@ public final class TableGeneration {
   }
 
   /**
-   * The tables of {@code benchmark} at {@code scale}: those that {@code queries} read are made if they are not there.
+   * The tables of {@code benchmark} at {@code scale} in {@code form}: those that {@code queries} read are made if they are not there.
    *
    * @param queries names of queries within the benchmark
    * @throws EngineFailure if they cannot be made
    */
-  public TableFiles tables(Benchmark benchmark, double scale, List<String> queries) {
-    TableFiles tables = TableFiles.below(workplace.tables(benchmark), benchmark, scale);
+  public TableFiles tables(Benchmark benchmark, double scale, TableForm form, List<String> queries) {
+    TableFiles tables = TableFiles.below(workplace.tables(benchmark), benchmark, scale, form);
     if (benchmark == Benchmark.TPCDS) {
       workplace.sluice("no queries of TPC-DS", List.of("tpcds-queries", tables.queries().toString()));
     }
