@@ -23,7 +23,9 @@ import io.sluice.bench.run.Hosts;
 import io.sluice.bench.run.JobRun;
 import io.sluice.bench.run.Master;
 import io.sluice.bench.run.Measurement;
+import io.sluice.bench.run.PeerJar;
 import io.sluice.bench.run.Site;
+import io.sluice.bench.run.Space;
 import io.sluice.bench.run.SparkConfArguments;
 import io.sluice.bench.run.SparkHome;
 import io.sluice.bench.run.TableGeneration;
@@ -214,6 +216,11 @@ final class BenchCommand implements Callable<Integer> {
       chart = workplace.root().resolve("build/potential.svg");
     }
     SparkHome home = workplace.sparkHome(spark);
+    try {
+      plan.peerJars.forEach((name, jar) -> PeerJar.check(name, jar, home));
+    } catch (IllegalArgumentException e) {
+      throw new CommandLine.ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
     try (Cluster cluster = plan.hosts == null ? null : clusterUp(plan, home, workplace)) {
       Site site = cluster == null ? Site.of(plan.master) : cluster.site();
       return job.given() ? predict(plan, home, workplace, site) : measure(plan, home, workplace, site);
@@ -329,9 +336,16 @@ final class BenchCommand implements Callable<Integer> {
       plan.sizings.replaceAll((name, sizing) -> benchmark.equals(Benchmark.of(name).orElse(null))
           ? sizing.reading(tables) : sizing);
     }
+    checkSpace(plan, site.localDir() == null ? workplace.run("x").getParent() : site.localDir());
     Applications applications = new Applications(home, workplace, site, plan.settings);
     return check ? compare(plan.sizings, applications, plan.engines)
         : measure(plan.sizings, applications, plan.engines, environment);
+  }
+
+  /** Every engine keeps the files of its last run of a workload until its next one begins. */
+  private static void checkSpace(Plan plan, Path localDir) {
+    plan.sizings.forEach((name, sizing) -> Space.check(String.format(Locale.ROOT, "files of shuffles of %s with %,d rows",
+        name, sizing.rows()), Catalogue.find(name).fileBytes(sizing.rows()) * plan.engines.size(), localDir));
   }
 
   private void checkRounds() {

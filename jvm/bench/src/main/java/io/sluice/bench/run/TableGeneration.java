@@ -5,9 +5,6 @@ import io.sluice.bench.tables.Benchmark;
 import io.sluice.bench.tables.TableFiles;
 import io.sluice.bench.tables.TableForm;
 import io.sluice.bench.workload.Sizing;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -21,8 +18,6 @@ import java.util.stream.Collectors;
  * MB of text in every executor for as long as it lives.
  */
 public final class TableGeneration {
-
-  private static final long MIB = 1024 * 1024;
 
   private final SparkHome home;
   private final Workplace workplace;
@@ -68,16 +63,7 @@ public final class TableGeneration {
 
   /** Parquet takes about half of what the same rows are as text. */
   private static void checkSpace(TableFiles tables) {
-    long neededMib = tables.rows() * tables.benchmark().rowBytes() / 2 / MIB;
-    try {
-      long freeMib = Files.getFileStore(Path.of(tables.folder())).getUsableSpace() / MIB;
-      if (freeMib < neededMib) {
-        throw new EngineFailure(
-            String.format(Locale.ROOT, "tables of %s at scale %s need about %,d MiB, and %s has %,d MiB",
-                tables.benchmark().title(), tables.scale(), neededMib, tables.folder(), freeMib));
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException("the free space of " + tables.folder() + " cannot be told", e);
-    }
+    Space.check("tables of " + tables.benchmark().title() + " at scale " + tables.scale(),
+        tables.rows() * tables.benchmark().rowBytes() / 2, Path.of(tables.folder()));
   }
 }

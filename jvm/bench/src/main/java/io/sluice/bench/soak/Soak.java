@@ -54,6 +54,7 @@ public final class Soak {
   private int programs;
   private int unanswered;
   private int application;
+  private volatile boolean interrupted;
 
   /** A program that is run next, with what its random decisions are made by. */
   private record Work(SoakProgram program, int rows, Fault fault, Dice dice) {}
@@ -107,8 +108,10 @@ public final class Soak {
   /** Runs at most {@code most} programs for about as long as {@code time}; returns whether all went as they must. */
   public boolean run(int most, Duration time) throws IOException {
     int limit = plan.mode() == Mode.EACH ? Math.min(most, faults.size()) : most;
-    BooleanSupplier wanted = () -> programs < limit && System.nanoTime() - start < time.toNanos();
+    BooleanSupplier wanted = () -> !interrupted && programs < limit && System.nanoTime() - start < time.toNanos();
     Files.createDirectories(folder);
+    // While this process ends, its applications do, and programs fail for that reason.
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> interrupted = true, "soak-interrupted"));
     boolean good = true;
     try (Samples samples = new Samples(csv()); Watch watch = new Watch(plan.patienceS(), folder)) {
       while (good && wanted.getAsBoolean()) {
@@ -209,6 +212,9 @@ public final class Soak {
     try {
       expected = digest(stock, program, sizing, watch);
     } catch (EngineFailure e) {
+      if (interrupted) {
+        return Outcome.ENDED;
+      }
       // Nothing to compare with: the program asks for something that Spark does not give.
       unanswered++;
       out.println(title + ": not on stock: " + firstLine(e));
@@ -224,6 +230,9 @@ public final class Soak {
         failure = "another result: " + actual.checksum() + " instead of " + expected.checksum();
       }
     } catch (EngineFailure e) {
+      if (interrupted) {
+        return Outcome.ENDED;
+      }
       if (watch.ended()) {
         failure = "no answer in " + plan.patienceS() + " s; stacks are in " + folder;
       } else if (fault.mayFail()) {
