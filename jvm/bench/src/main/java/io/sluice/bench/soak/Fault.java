@@ -104,6 +104,18 @@ enum Fault {
   /** All jobs that run are cancelled. */
   JOBS_CANCELLED(true, false, JobFaults::cancel),
 
+  /** All stages that run are cancelled, and their jobs with them. */
+  STAGES_CANCELLED(true, false, JobFaults::cancelStages),
+
+  /** The program is begun a second time, and the jobs of both are cancelled. */
+  TWO_JOBS_CANCELLED(true, false, JobFaults::cancelTwo),
+
+  /** All attempts of tasks that run are killed; Spark makes others. */
+  TASKS_KILLED(JobFaults::killTasks),
+
+  /** The driver forgets where all map outputs are, so that tasks fail to fetch them and stages run again. */
+  OUTPUTS_FORGOTTEN(JobFaults::forgetOutputs),
+
   /** An executor may pin almost no more memory for a moment; what it has pinned stays so. */
   PINNING_LIMITED((target, dice) -> Limits.lower(target, dice, Limits.PINNED, 1L << dice.between(12, 20))),
 
