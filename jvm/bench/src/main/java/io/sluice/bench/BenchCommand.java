@@ -122,8 +122,8 @@ final class BenchCommand implements Callable<Integer> {
 
   @Option(names = "--tables", defaultValue = "plain", paramLabel = "FORM",
       description = "How TPC-DS's tables are laid out: plain, partitioned (large ones by day, for dynamic partition "
-          + "pruning), bucketed (large ones by item), or cbo (plain, with statistics of all columns in Spark's catalog and "
-          + "plans by cost). Default: ${DEFAULT-VALUE}.") private String form;
+          + "pruning), bucketed (large ones by item), or cbo (plain, with statistics of all columns in Spark's catalog "
+          + "and plans by cost). Default: ${DEFAULT-VALUE}.") private String form;
 
   @Option(names = "--maps", defaultValue = "" + Sizing.DEFAULT_MAPS, paramLabel = "N",
       description = "Partitions of the generated data. Default: ${DEFAULT-VALUE}.") private int maps;
@@ -344,8 +344,9 @@ final class BenchCommand implements Callable<Integer> {
 
   /** Every engine keeps the files of its last run of a workload until its next one begins. */
   private static void checkSpace(Plan plan, Path localDir) {
-    plan.sizings.forEach((name, sizing) -> Space.check(String.format(Locale.ROOT, "files of shuffles of %s with %,d rows",
-        name, sizing.rows()), Catalogue.find(name).fileBytes(sizing.rows()) * plan.engines.size(), localDir));
+    plan.sizings.forEach((name, sizing) -> Space.check(
+        String.format(Locale.ROOT, "files of shuffles of %s with %,d rows", name, sizing.rows()),
+        Catalogue.find(name).fileBytes(sizing.rows()) * plan.engines.size(), localDir));
   }
 
   private void checkRounds() {

@@ -50,8 +50,8 @@ final class SoakCommand implements Callable<Integer> {
       description = "The faults to choose from, see below. Default: all.") private List<String> faults;
 
   @Option(names = "--lasting",
-      description = "One pair of applications for the whole time, and only faults that end no process; what they hold is "
-          + "sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, threads, "
+      description = "One pair of applications for the whole time, and only faults that end no process; what they hold "
+          + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, threads, "
           + "descriptors, mappings or files of Sluice's grow.") private boolean lasting;
 
   @Option(names = "--each", description = "Every fault once, all with the same program.") private boolean each;
@@ -61,8 +61,8 @@ final class SoakCommand implements Callable<Integer> {
           + "Default: what the seed determines, others for each. --conf goes before both.") private String profile;
 
   @Option(names = "--samples", paramLabel = "CSV",
-      description = "Run nothing: draw these samples of a lasting soak in an SVG file beside them, and say which figures "
-          + "grow.") private Path samples;
+      description = "Run nothing: draw these samples of a lasting soak in an SVG file beside them, and say which "
+          + "figures grow.") private Path samples;
 
   @Option(names = "--no-rooms",
       description = "Leave out the faults that change the machine (links, disks, shared memory). They are done to "
@@ -122,7 +122,8 @@ final class SoakCommand implements Callable<Integer> {
     }
     System.out.println("Seed " + chosen + ", Spark " + home.sparkVersion());
     int most = programs == null ? Integer.MAX_VALUE : programs;
-    boolean good = soak.run(most, Duration.ofMinutes(minutes != null ? minutes : programs == null && !each ? 10 : FOREVER));
+    int limit = minutes != null ? minutes : programs == null && !each ? 10 : FOREVER;
+    boolean good = soak.run(most, Duration.ofMinutes(limit));
     if (!good) {
       System.out.println("The same again: ./sluice soak --seed " + chosen + " --spark " + spark
           + (lasting ? " --lasting" : each ? " --each" : "") + (profile == null ? "" : " --profile " + profile));

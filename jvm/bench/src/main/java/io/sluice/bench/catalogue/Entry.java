@@ -35,8 +35,8 @@ public record Entry(String name, String what, Supplier<Workload> make, long defa
   }
 
   /**
-   * About how many bytes the files of one run with {@code rows} take: stock compresses what it shuffles to somewhat more
-   * than half, and spills it once more where memory is little.
+   * About how many bytes the files of one run with {@code rows} take: stock compresses what it shuffles to somewhat
+   * more than half, and spills it once more where memory is little.
    */
   public long fileBytes(long rows) {
     return floor == 0 ? 0 : Math.round(rows * rowBytes * COMPRESSED * (settings.isEmpty() ? 1 : 2));

@@ -23,8 +23,8 @@ public final class PeerJar {
    */
   public static void check(String name, Path jar, SparkHome home) {
     line(name, jar).filter(line -> !line.equals(line(home))).ifPresent(line -> {
-      throw new IllegalArgumentException("--peer-jar " + name + "=" + jar + " is for Spark " + line + ", and --spark is "
-          + line(home) + ": take the jar for that, or give --spark");
+      throw new IllegalArgumentException("--peer-jar " + name + "=" + jar + " is for Spark " + line + ", and --spark "
+          + "is " + line(home) + ": take the jar for that, or give --spark");
     });
   }
 

@@ -34,7 +34,8 @@ public final class TableGeneration {
   }
 
   /**
-   * The tables of {@code benchmark} at {@code scale} in {@code form}: those that {@code queries} read are made if they are not there.
+   * The tables of {@code benchmark} at {@code scale} in {@code form}: those that {@code queries} read are made if they
+   * are not there.
    *
    * @param queries names of queries within the benchmark
    * @throws EngineFailure if they cannot be made

@@ -25,8 +25,8 @@ import java.util.stream.Stream;
 /**
  * Runs random programs on stock and on Sluice, one after the other, does something to Sluice's application meanwhile,
  * and compares the results. After {@link #PROGRAMS_PER_APPLICATION} programs both engines get new applications with
- * other settings, but for a lasting soak: its applications stay, and after every {@link #COMPARED_EVERY}th program, which
- * is always the same, it writes down what their processes hold.
+ * other settings, but for a lasting soak: its applications stay, and after every {@link #COMPARED_EVERY}th program,
+ * which is always the same, it writes down what their processes hold.
  */
 public final class Soak {
 

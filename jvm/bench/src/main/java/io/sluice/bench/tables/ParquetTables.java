@@ -21,8 +21,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Tables in Parquet files: written by one Spark job each; read as temporary views, or from Spark's catalog where it must
- * know more of them than their schema.
+ * Tables in Parquet files: written by one Spark job each; read as temporary views, or from Spark's catalog where it
+ * must know more of them than their schema.
  */
 public final class ParquetTables {
 

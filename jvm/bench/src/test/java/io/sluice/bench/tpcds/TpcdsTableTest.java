@@ -47,8 +47,8 @@ class TpcdsTableTest {
 
   @Test
   void tablesThatAQueryNamesAreFoundInItsText() {
-    assertEquals(List.of("date_dim", "item", "store_sales"), Benchmark.TPCDS.tablesIn("SELECT ss_store_sk, web_page_id\n"
-        + "FROM Store_Sales, date_dim,item WHERE ss_warehouse_sk = 1"));
+    assertEquals(List.of("date_dim", "item", "store_sales"), Benchmark.TPCDS.tablesIn(
+        "SELECT ss_store_sk, web_page_id\nFROM Store_Sales, date_dim,item WHERE ss_warehouse_sk = 1"));
     assertEquals(8, Benchmark.TPCH.tablesIn(Benchmark.TPCH.queries().stream()
         .map(query -> Benchmark.TPCH.text(query, TableFiles.below(Path.of("x"), Benchmark.TPCH, 1)))
         .collect(Collectors.joining())).size());
