@@ -236,6 +236,31 @@ class RoomTest {
   }
 
   @Test
+  void messagesAreSeenLate() throws Exception {
+    Process driver = java(RoomEchoes.class);
+    BufferedReader out = output(driver);
+    // Of the first some are compiled.
+    for (int i = 0; i < 100; i++) {
+      out.readLine();
+    }
+    Thread injection = injection(Fault.MESSAGES_DELAYED, driver);
+    List<Long> during = new ArrayList<>();
+    while (injection.isAlive()) {
+      during.add(Long.parseLong(out.readLine()));
+    }
+    for (int i = 0; i < READS_AFTER; i++) {
+      during.add(Long.parseLong(out.readLine()));
+    }
+    // At least an eighth of 20 ms at a time; many before the fault are among them.
+    assertTrue(during.stream().filter(ms -> ms >= 2).count() >= 2, during::toString);
+    List<Long> after = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      after.add(Long.parseLong(out.readLine()));
+    }
+    assertTrue(after.stream().filter(ms -> ms < 2).count() > 50, after::toString);
+  }
+
+  @Test
   void connectionsAreCut() throws Exception {
     Process driver = java(RoomTalk.class);
     BufferedReader out = output(driver);

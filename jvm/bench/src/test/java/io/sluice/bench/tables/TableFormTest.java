@@ -22,7 +22,8 @@ class TableFormTest {
   private static final double SCALE = 0.01;
   private static final List<String> TABLES = List.of("inventory", "date_dim");
   private static final String JOINED = "SELECT inv_item_sk, sum(inv_quantity_on_hand), count(*) "
-      + "FROM inventory, date_dim WHERE inv_date_sk = d_date_sk AND d_year = 2000 AND d_moy = 2 GROUP BY inv_item_sk ORDER BY inv_item_sk";
+      + "FROM inventory, date_dim WHERE inv_date_sk = d_date_sk AND d_year = 2000 AND d_moy = 2 "
+      + "GROUP BY inv_item_sk ORDER BY inv_item_sk";
   private static final String GROUPED = "SELECT inv_item_sk, count(*) FROM inventory GROUP BY inv_item_sk";
 
   @TempDir private static Path folder;
