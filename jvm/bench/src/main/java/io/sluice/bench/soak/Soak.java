@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -252,17 +253,30 @@ public final class Soak {
       return Outcome.GOOD;
     }
     out.println(title + ", " + fault + ": " + failure);
-    if (!watch.ended()) {
-      out.println(new Shrinking((shorter, size) -> digest(stock, shorter, size, watch),
-          (shorter, size) -> digest(sluice, shorter, size, watch), watch::ended).report(program, sizing));
-    } else {
-      out.println(program.listing(rows));
-    }
+    out.println(watch.ended() ? program.listing(rows) : shrunk(work, stockMs, stock, sluice, watch));
     return Outcome.WRONG;
+  }
+
+  private String shrunk(Work work, long stockMs, Application stock, Application sluice, Watch watch) {
+    return new Shrinking((shorter, size) -> digest(stock, shorter, size, watch),
+        (shorter, size) -> digest(sluice, shorter, size, watch),
+        (shorter, size) -> harmed(work.fault(), work.dice(), stockMs, sluice,
+            () -> digest(sluice, shorter, size, watch)),
+        work.fault().mayFail(), watch::ended).report(work.program(), new Sizing(work.rows(), 1, 0));
   }
 
   private static Digest digest(Application application, SoakProgram program, Sizing sizing, Watch watch) {
     return watch.over(application::processes, () -> application.verify(program.name(), sizing, progress -> {}));
+  }
+
+  /** Runs {@code program} on {@code sluice} while {@code fault} is done to it. */
+  private Digest harmed(Fault fault, Dice own, long stockMs, Application sluice, Supplier<Digest> program) {
+    Thread injection = injection(fault, sluice, own, stockMs);
+    try {
+      return program.get();
+    } finally {
+      end(injection, fault, sluice);
+    }
   }
 
   private static String firstLine(EngineFailure failure) {

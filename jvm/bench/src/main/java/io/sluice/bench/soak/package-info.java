@@ -19,7 +19,7 @@
  *     Samples            memory, descriptors, mappings and files of applications between programs, as CSV
  *       ProcessSample    those of one process
  *     Endurance          what samples say and how they look;  Trend  whether a figure grows
- *     Shrinking          the shortest program with the same fault
+ *     Shrinking          the shortest program that goes wrong, without the fault or with it
  * </pre>
  *
  * <p>Only the classes marked with Spark load a Spark class.
