@@ -135,7 +135,10 @@ enum Fault {
   CONNECTIONS_CUT(false, true, NetworkFaults::cutConnections),
 
   /** Strangers connect to every port, send bytes that mean nothing, and stay. */
-  STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers);
+  STRANGERS_CONNECT(false, true, NetworkFaults::connectStrangers),
+
+  /** An executor is killed, and a stranger listens under its address for some seconds. */
+  PEER_REPLACED(false, true, NetworkFaults::replacePeer);
 
   /** What faults are done to. */
   interface Target {
@@ -176,7 +179,7 @@ enum Fault {
   /** Whether all processes of the application live on, so that what they hold can be compared with before. */
   boolean sparesProcesses() {
     return !mayFail && this != EXECUTOR_KILLED && this != EXECUTORS_KILLED && this != KILLED_IN_COMMIT
-        && this != KILLED_AFTER_COMMIT;
+        && this != KILLED_AFTER_COMMIT && this != PEER_REPLACED;
   }
 
   /** Whether it changes the machine, so that it is only done to applications in a {@link Room}. */

@@ -10,6 +10,7 @@
  *   Fault                what is done to an application while it runs a program
  *     ProcessFaults      processes killed and stopped;  Limits  resources taken by limits
  *     FileFaults         files, folders and disks;  NetworkFaults  the link and its connections
+ *     StrangePeer        the process that listens in place of an executor
  *     JobFaults          jobs, stages, tasks and the driver's memory of outputs;  JobWishes  the driver's part (Spark)
  *     Room               a link, a disk and shared memory of an application's own;  CallFaults  calls of the system
  *     Command            the system's programs
