@@ -101,7 +101,7 @@ enum Fault {
   /** Sluice's own threads, Java's and native ones, stand still for some seconds, where they do I/O. */
   THREADS_STUCK(false, true, CallFaults::holdThreads),
 
-  /** What arrives over connections is seen late for some seconds, and in another order than it was sent over several. */
+  /** What arrives over connections is seen late for some seconds, by other times over each connection. */
   MESSAGES_DELAYED(false, true, CallFaults::delayMessages),
 
   /** All jobs that run are cancelled. */
