@@ -51,8 +51,8 @@ final class SoakCommand implements Callable<Integer> {
 
   @Option(names = "--lasting",
       description = "One pair of applications for the whole time, and only faults that end no process; what they hold "
-          + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, threads, "
-          + "descriptors, mappings or files of Sluice's grow.") private boolean lasting;
+          + "is sampled after every tenth program, which is always the same, and drawn. Exits with 1 if memory, "
+          + "threads, descriptors, mappings or files of Sluice's grow.") private boolean lasting;
 
   @Option(names = "--each", description = "Every fault once, all with the same program.") private boolean each;
 

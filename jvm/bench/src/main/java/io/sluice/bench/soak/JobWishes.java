@@ -21,7 +21,7 @@ final class JobWishes {
 
   private static final long LOOK_MS = 5_000;
   private static final long POLL_MS = 20;
-  /** In this time a second job has begun, and a task that is starting has started. */
+  /** In this time a second job has begun. */
   private static final long BEGIN_MS = 500;
 
   private JobWishes() {}
@@ -131,7 +131,7 @@ final class JobWishes {
 
     /** Spark begins each of them again. */
     void kill(SparkContext context) throws InterruptedException {
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(BEGIN_MS);
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
       while (ids.isEmpty() && System.nanoTime() < end) {
         Thread.sleep(POLL_MS);
       }

@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -44,6 +45,9 @@ import scala.Tuple2;
 class FaultTest {
 
   private static final String UNCOMMITTED = "shuffle_1_2_0.data.01234567-89ab-cdef-0123-456789abcdef";
+
+  /** Tasks that sleep, or have slept; they run in this process. */
+  private static final AtomicInteger BEGUN = new AtomicInteger();
 
   @TempDir private Path folder;
 
@@ -253,14 +257,18 @@ class FaultTest {
   /** A task that would take a minute, but for its second attempt. */
   private static JavaRDD<Integer> aMinute(JavaSparkContext context) {
     return context.parallelize(List.of(60_000), 1).map(ms -> {
+      BEGUN.incrementAndGet();
       Thread.sleep(TaskContext.get().attemptNumber() == 0 ? ms : 1);
       return ms;
     });
   }
 
   private static JavaFutureAction<Long> begun(JavaSparkContext context) throws InterruptedException {
+    int before = BEGUN.get();
     JavaFutureAction<Long> job = aMinute(context).countAsync();
-    while (context.statusTracker().getActiveJobIds().length == 0) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (BEGUN.get() == before) {
+      assertTrue(System.nanoTime() < end, "the task has not begun in a minute");
       Thread.sleep(5);
     }
     return job;

@@ -295,7 +295,8 @@ class RoomTest {
     injection.start();
     boolean replaced = false;
     while (injection.isAlive()) {
-      replaced |= !executor.isAlive() && said(target(driver), "ss -Htln").contains(":" + port + " ");
+      String listening = said(target(driver), "ss -Htlnp");
+      replaced |= listening.contains(":" + port + " ") && !listening.contains("pid=" + executor.pid() + ",");
       Thread.sleep(20);
     }
     assertTrue(replaced, "port " + port);
