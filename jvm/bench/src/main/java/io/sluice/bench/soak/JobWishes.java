@@ -96,14 +96,22 @@ final class JobWishes {
     }, "soak-second");
     second.setDaemon(true);
     second.start();
-    try {
-      Thread.sleep(BEGIN_MS);
-    } finally {
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
-      while (second.isAlive() && System.nanoTime() < end) {
+    long begun = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(BEGIN_MS);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
+    // The first program may be over before the second has ended, which must not run beside the next one.
+    boolean over = false;
+    while (second.isAlive() && System.nanoTime() < end) {
+      if (over || System.nanoTime() > begun) {
         context.cancelAllJobs();
-        second.join(POLL_MS);
       }
+      try {
+        second.join(POLL_MS);
+      } catch (InterruptedException e) {
+        over = true;
+      }
+    }
+    if (over) {
+      throw new InterruptedException("the program is over");
     }
   }
 
