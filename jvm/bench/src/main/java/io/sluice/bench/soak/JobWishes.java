@@ -89,8 +89,8 @@ final class JobWishes {
     Thread second = new Thread(() -> {
       try {
         again.run();
-      } catch (RuntimeException e) {
-        // It was cancelled; its result is nobody's.
+      } catch (Exception e) {
+        // Spark throws a checked one, which Scala does not declare. It was cancelled; its result is nobody's.
         return;
       }
     }, "soak-second");
