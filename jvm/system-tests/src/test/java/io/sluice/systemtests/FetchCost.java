@@ -29,7 +29,8 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
  */
 record FetchCost(
     long bytes, double seconds, double readerSeconds, double ownerSeconds, long oneSidedBlocks, long nettyBlocks)
-    implements Serializable {
+    implements
+      Serializable {
   /** As Spark's iterator with its default settings: requests of about a fifth of 48 MiB, five of them open. */
   private static final int REQUEST_BYTES = 9 << 20;
   private static final int REQUESTS = 5;
@@ -38,7 +39,8 @@ record FetchCost(
 
   /** What is fetched, in a form that tasks can have. */
   record Order(MapOutput.Place place, String[] names, int blockBytes, boolean oneSided, long bytes)
-      implements Serializable {}
+      implements
+        Serializable {}
 
   double readerSecondsPerGib() {
     return readerSeconds / bytes * (1L << 30);
