@@ -71,8 +71,8 @@ pub(crate) fn table(rows: &[Row]) -> String {
 pub(crate) fn notes(rows: &[Row]) -> String {
     let mut text = String::new();
     if rows.iter().any(|row| ["cma", "shm"].contains(&row.transport.as_str())) {
-        text += "\nWithin a machine Sluice reads by CMA (process_vm_readv), whatever of UCX's is allowed there: rows of \
-                 shm compare that with UCX's shared memory.\n";
+        text += "\nWithin a machine Sluice reads by CMA (process_vm_readv), whatever of UCX's is allowed there: rows \
+                 of shm compare that with UCX's shared memory.\n";
     }
     if rows.iter().any(|row| row.figure.wire_mb_per_s.is_some()) {
         text += "\nThe library reads into one buffer again and again; Sluice, and its wire without the protocol, into \
