@@ -47,6 +47,7 @@ class ReadsDuringExecutorPauseTest {
    */
   private record Round(Span time, long remoteBlocks) {}
 
+  @InAll
   @Test
   void readsGoOnWhileTheOwnersJvmIsHeldAtASafepoint() throws Exception {
     try (Reading reading = oneSided("")) {
