@@ -52,6 +52,7 @@ public final class ExecutorState implements AutoCloseable {
   private final ReadAheadLimits readAheadBytes;
   private final FetchLatencies fetchLatencies = new FetchLatencies();
   private final ReportedBytes reportedBytes = new ReportedBytes();
+  private final CommitSpeed commitSpeed = new CommitSpeed();
   private final SampledShuffles sampledShuffles = new SampledShuffles();
   private final OrderGuesses orderGuesses;
   private final ShuffleSerializers shuffleSerializers = new ShuffleSerializers();
@@ -151,6 +152,11 @@ public final class ExecutorState implements AutoCloseable {
   /** The transport's statistics, as they are or were a moment ago; empty without one-sided reads. */
   Optional<TransportStatistics> transportStatistics() {
     return transportStatistics.map(RecentReading::get);
+  }
+
+  /** How fast map outputs are written to files. */
+  public CommitSpeed commitSpeed() {
+    return commitSpeed;
   }
 
   /** How the sizes that map tasks of SQL rows report compare with their bytes. */

@@ -3,7 +3,9 @@ package io.sluice.spark.metrics;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -26,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * ended. Only tasks that succeed add to the driver's. Any thread.
  */
 public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<ShuffleFigures>> {
-  private static final long serialVersionUID = 1L;
+  private static final long serialVersionUID = 2L;
   private static final Logger LOG = LoggerFactory.getLogger(TaskFigures.class);
   private static final long NO_TASK = -1;
   /**
@@ -258,12 +260,19 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     for (ShuffleFigures each : figures) {
       SparseFigures.write(out, each);
     }
-    out.writeObject(new ArrayList<>(currentReports()));
+    writeEach(out, currentReports());
     out.writeLong(task());
-    out.writeObject(new ArrayList<>(samples()));
+    writeEach(out, samples());
   }
 
-  @SuppressWarnings("unchecked") // As writeObject wrote it.
+  /** Most results of tasks have none: their number alone costs less than a list does. */
+  private static void writeEach(ObjectOutputStream out, Collection<? extends Serializable> objects) throws IOException {
+    out.writeInt(objects.size());
+    for (Serializable each : objects) {
+      out.writeObject(each);
+    }
+  }
+
   private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
     in.defaultReadObject();
     folded = new ArrayList<>();
@@ -275,8 +284,14 @@ public final class TaskFigures extends AccumulatorV2<List<ShuffleFigures>, List<
     for (int i = 0; i < count; i++) {
       folded.add(SparseFigures.read(in));
     }
-    ((List<ExecutorReport>) in.readObject()).forEach(report -> reports.put(report.executorId(), report));
+    for (int left = in.readInt(); left > 0; left--) {
+      ExecutorReport report = (ExecutorReport) in.readObject();
+      reports.put(report.executorId(), report);
+    }
     taskId = in.readLong();
-    ((List<ColumnSample>) in.readObject()).forEach(sample -> columns.put(sample.shuffleId(), sample));
+    for (int left = in.readInt(); left > 0; left--) {
+      ColumnSample sample = (ColumnSample) in.readObject();
+      columns.put(sample.shuffleId(), sample);
+    }
   }
 }

@@ -19,13 +19,15 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
 public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
   /**
    * 2: with {@link #sealed}. Versions that do not know it cannot read the handle, and so write no frame in the clear.
-   * 3: with {@link #build}.
+   * 3: with the driver's build. 4: that and the format as plain values: every task reads the handle in a stream of its
+   * own, which would look up the classes of both.
    */
-  private static final long serialVersionUID = 3L;
+  private static final long serialVersionUID = 4L;
 
-  private final RecordFormat format;
+  private final boolean rowsOfSql;
   private final boolean sealed;
-  private final JarBuild build;
+  private final String driverVersion;
+  private final String driverClasses;
   /** Null when no events are written. */
   private final TaskFigures figures;
   /** Null when the shuffle is of no exchange in a SQL plan, or of one that Sluice has left as it was. */
@@ -40,9 +42,10 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
   public SluiceShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, RecordFormat format, boolean sealed,
       JarBuild build, TaskFigures figures, ExchangeMetrics exchange) {
     super(shuffleId, dependency);
-    this.format = format;
+    this.rowsOfSql = format == RecordFormat.SQL_ROWS;
     this.sealed = sealed;
-    this.build = build;
+    this.driverVersion = build.version();
+    this.driverClasses = build.classes();
     this.figures = figures;
     this.exchange = exchange;
   }
@@ -84,6 +87,7 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
    * @throws SluiceException when it has others
    */
   public void checkBuild(JarBuild own, String executorId) {
+    JarBuild build = new JarBuild(driverVersion, driverClasses);
     if (!own.worksWith(build)) {
       throw new SluiceException("Executor " + executorId + " has " + own + " and the driver, which registered shuffle "
           + shuffleId() + ", has " + build + ". Give all machines the driver's jar, or start the application again "
@@ -94,6 +98,6 @@ public final class SluiceShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
 
   /** The kind of rows in the frames. */
   public RecordFormat format() {
-    return format;
+    return rowsOfSql ? RecordFormat.SQL_ROWS : RecordFormat.RDD_RECORDS;
   }
 }

@@ -4,6 +4,7 @@ import io.sluice.spark.metrics.Counter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.UnaryOperator;
 
 /** A table of the executors that took part in shuffles: what they can do, their memory, their one-sided reads. */
@@ -11,27 +12,10 @@ final class ExecutorsContent implements PageContent {
   static final String USED = "memory.usedBytes";
   static final String PEAK = "memory.peakBytes";
   static final String CACHED = "cache.usedBytes";
-  private static final int MOST_ROWS = 1_000;
-
-  private static final String[][] HEADS = {
-    {"Executor", "Spark's id of the executor"},
-    {"Host", "Where it runs, or ran"},
-    {"Reads and writes", "With the native library or in Java, and what the library said when it was loaded"},
-    {"Block memory", "What tasks hold now, of the limit"},
-    {"Peak", "The most that tasks held together"},
-    {"Leased",
-      "Native memory on lease (the arena), blocks received one-sidedly included; and the most at once, without "
-          + "those"},
-    {"Waits", "Times that tasks waited for memory, and how long together"},
-    {"In memory", "Map outputs in memory now"},
-    {"Moved", "Map outputs moved from memory to the disk, and their bytes; those that came back"},
-    {"Mapped", "Bytes of map outputs that are mapped for other executors to read; and the most at once"},
-    {"Pinned", "Of these, bytes that another executor may be reading; and the most in any report"},
-    {"Read one-sidedly", "Bytes of blocks; of these, by system calls within the machine"},
-    {"Peers", "Executors that it may read one-sidedly, those that it is connected with, and those that failed and are "
-        + "read by Spark's block transfer for a while; and how often one could not be read"},
-    {"Fetched blocks", "How long they took, from ≤ 0.1 ms at the left to > 10 s at the right; and within how long 95 % "
-        + "of them came"}};
+  /** Of a report of event logs. */
+  private static final int MOST_ROWS = 500;
+  private static final String OF_REPORTS =
+      "The amounts are those at the end of a task; the end of a stage brings them, at most once a minute.";
 
   private final StatusStore store;
 
@@ -51,35 +35,85 @@ final class ExecutorsContent implements PageContent {
 
   @Override
   public String html(UnaryOperator<String> parameters) {
-    List<ExecutorRow> executors = new ArrayList<>(store.executors());
+    TableRequest request = TableRequest.of(parameters, ExecutorColumn.EXECUTOR.key());
     Html html = new Html();
-    if (executors.isEmpty()) {
-      return html
-          .raw("<p>No executor has ended a task of a shuffle of Sluice, or of one that is read one-sidedly, yet.")
-          .raw("</p>").toString();
+    if (store.executors().isEmpty()) {
+      return none(html);
     }
-    executors.sort(Comparator.comparingLong((ExecutorRow row) -> number(row.executorId()))
-        .thenComparing(ExecutorRow::executorId));
-    html.raw("<p>").text(Amounts.count(executors.size())).text(executors.size() == 1 ? " executor" : " executors")
-        .text(executors.size() > MOST_ROWS ? "; the first " + Amounts.count(MOST_ROWS) + " are shown" : "")
-        .raw(
-            ". The amounts are those at the end of a task; the end of a stage brings them, at most once a minute.</p>");
-    html.raw(
-        "<div class=\"table-responsive\"><table class=\"table table-bordered table-sm table-striped\"><thead><tr>");
-    for (String[] head : HEADS) {
-      html.raw("<th scope=\"col\"><span title=\"").text(head[1]).raw("\">").text(head[0]).raw("</span></th>");
+    List<ExecutorRow> found = new ArrayList<>();
+    for (ExecutorRow row : store.executors()) {
+      if (request.search().isEmpty() || words(row).contains(request.search().toLowerCase(Locale.ROOT))) {
+        found.add(row);
+      }
     }
-    html.raw("</tr></thead><tbody>");
-    executors.subList(0, Math.min(MOST_ROWS, executors.size())).forEach(row -> row(html, row));
-    html.raw("</tbody></table></div>");
-    new FetchTimesSection(html).add(executors);
+    Comparator<ExecutorRow> order = ExecutorColumn.of(request.sort()).order().thenComparing(ExecutorRow::executorId);
+    found.sort(request.descending() ? order.reversed() : order);
+    html.raw("<p>").raw(OF_REPORTS).raw("</p>");
+    request.searchForm(html, "executor, host or library");
+    if (found.isEmpty()) {
+      return html.raw("<p>No executor has these words.</p>").toString();
+    }
+    TableRequest shown = request.within(found.size());
+    shown.pages(html, found.size(), "executor");
+    beginTable(html);
+    for (ExecutorColumn column : ExecutorColumn.values()) {
+      shown.header(html, column.key(), column.title(), column.tooltip());
+    }
+    endTable(html, shown.page(found));
+    new FetchTimesSection(html).add(found);
     return html.toString();
+  }
+
+  /** The table without links, for a page of its own. */
+  String plainHtml() {
+    List<ExecutorRow> all = new ArrayList<>(store.executors());
+    Html html = new Html();
+    if (all.isEmpty()) {
+      return none(html);
+    }
+    all.sort(ExecutorColumn.EXECUTOR.order().thenComparing(ExecutorRow::executorId));
+    html.raw("<p>").text(Amounts.count(all.size())).text(all.size() == 1 ? " executor" : " executors")
+        .text(all.size() > MOST_ROWS ? "; the first " + Amounts.count(MOST_ROWS) + " are shown" : "").raw(". ")
+        .raw(OF_REPORTS).raw("</p>");
+    beginTable(html);
+    for (ExecutorColumn column : ExecutorColumn.values()) {
+      html.raw("<th scope=\"col\"><span title=\"").text(column.tooltip()).raw("\">").text(column.title())
+          .raw("</span></th>");
+    }
+    endTable(html, all.subList(0, Math.min(MOST_ROWS, all.size())));
+    new FetchTimesSection(html).add(all);
+    return html.toString();
+  }
+
+  private static String none(Html html) {
+    return html
+        .raw("<p>No executor has ended a task of a shuffle of Sluice, or of one that is read one-sidedly, yet.</p>")
+        .toString();
+  }
+
+  private static String words(ExecutorRow row) {
+    return (row.executorId() + " " + row.host() + " " + library(row)).toLowerCase(Locale.ROOT);
+  }
+
+  private static void beginTable(Html html) {
+    // Without stripes: on grey, the colours of Spark's links have too little contrast.
+    html.raw("<div class=\"table-responsive\"><table class=\"table table-bordered table-sm\"><thead><tr>");
+  }
+
+  private static void endTable(Html html, List<ExecutorRow> rows) {
+    html.raw("</tr></thead><tbody>");
+    rows.forEach(row -> row(html, row));
+    html.raw("</tbody></table></div>");
+  }
+
+  private static String library(ExecutorRow row) {
+    return (row.nativeCore() ? "natively: " : "in Java: ") + row.detail()
+        + (row.javaVersion() == null ? "" : "; Java " + row.javaVersion());
   }
 
   private static void row(Html html, ExecutorRow row) {
     html.raw("<tr>").cell(row.executorId() + (row.removed() ? " (removed)" : "")).cell(row.host())
-        .cell((row.nativeCore() ? "natively: " : "in Java: ") + row.detail()
-            + (row.javaVersion() == null ? "" : "; Java " + row.javaVersion()))
+        .cell(library(row))
         .number(of(Amounts.bytes(row.figure(USED)), row.figure("memory.limitBytes")))
         .number(bytes(row, PEAK))
         .number(pair(bytes(row, "memory.arenaLeasedBytes"), bytes(row, "memory.arenaPeakBytes")))
@@ -132,14 +166,5 @@ final class ExecutorsContent implements PageContent {
 
   private static String bytes(ExecutorRow row, String id) {
     return row.figure(id) == 0 ? "" : Amounts.bytes(row.figure(id));
-  }
-
-  /** Executors in the order of their numbers; the driver, of local mode, comes first. */
-  private static long number(String executorId) {
-    try {
-      return Long.parseLong(executorId);
-    } catch (NumberFormatException e) {
-      return -1;
-    }
   }
 }

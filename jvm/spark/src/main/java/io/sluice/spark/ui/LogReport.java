@@ -103,7 +103,7 @@ public final class LogReport {
     html.raw("<h3>What keeps Sluice from doing more</h3>").raw(new DiagnosisContent(store).html(parameter -> null))
         .raw(new OverviewContent(store).html(parameter -> null));
     shuffles(html);
-    return html.raw("<h3>Executors</h3>").raw(new ExecutorsContent(store).html(parameter -> null)).raw("\n").toString();
+    return html.raw("<h3>Executors</h3>").raw(new ExecutorsContent(store).plainHtml()).raw("\n").toString();
   }
 
   private void shuffles(Html html) {

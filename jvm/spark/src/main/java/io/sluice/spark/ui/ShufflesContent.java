@@ -45,7 +45,7 @@ final class ShufflesContent implements PageContent {
           .toString();
     }
     TableRequest shown = request.within(found.size());
-    shown.pages(html, found.size());
+    shown.pages(html, found.size(), "shuffle");
     table(html, shown, shown.page(found));
     return html.toString();
   }

@@ -69,9 +69,9 @@ record TableRequest(String search, String sort, boolean descending, int page, in
   }
 
   /** Links to the pages around this one; nothing where there is one page. */
-  void pages(Html html, int rows) {
+  void pages(Html html, int rows, String what) {
     int last = lastPage(rows);
-    html.raw("<p>").text(Amounts.count(rows) + (rows == 1 ? " shuffle" : " shuffles"));
+    html.raw("<p>").text(Amounts.count(rows) + " " + what + (rows == 1 ? "" : "s"));
     if (last > 1) {
       html.text(", page " + page + " of " + last + ": ");
       link(html, "first", 1);

@@ -13,6 +13,7 @@ import io.sluice.spark.conf.WriterSettings;
 import io.sluice.spark.decode.ReadMemory;
 import io.sluice.spark.exchange.PartitionedBatches;
 import io.sluice.spark.exchange.PartitionedRows;
+import io.sluice.spark.executor.CommitSpeed;
 import io.sluice.spark.executor.ExecutorState;
 import io.sluice.spark.executor.ReportedBytes;
 import io.sluice.spark.memory.Spillable;
@@ -85,6 +86,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
   private final MapOutputCommit commit;
   /** Null for an RDD's records: adaptive execution, which plans by block sizes, is SQL's only. */
   private final StockSizeEstimator stockSizes;
+  private final CommitSpeed commitSpeed;
   private final ReportedBytes reportedBytes;
 
   private PageBatch batch;
@@ -112,6 +114,7 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     this.rowsMayMove = all.memory().offHeapEnabled();
     this.batchSize = new BatchSize(settings, all.memory(), all.cores().tasks(), partitions);
     this.guessOrder = all.guessOrder();
+    this.commitSpeed = executor.commitSpeed();
     this.serializers = executor.shuffleSerializers();
     this.nativeCore = executor.nativeCore();
     this.counters = handle.counters(executor.counters(), context);
@@ -506,6 +509,9 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
       written = commit.commit(output, output::commit, partitions);
       nanos = System.nanoTime() - start;
     }
+    if (!commit.mayBeInMemory()) {
+      commitSpeed.wrote(written, nanos);
+    }
     metrics.incWriteTime(nanos);
     metrics.incBytesWritten(written);
     context.taskMetrics().incPeakExecutionMemory(peakBytes);
@@ -525,9 +531,13 @@ public final class SluiceShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     return ThreadCpuClock.nanos() - output.encodeByTaskCpuNanos();
   }
 
-  /** Not where the data file may be in memory: room for it is reserved by its size, which is known only then. */
+  /**
+   * Where files are written slowly. Not where the data file may be in memory: room for it is reserved by its size,
+   * which is known only then.
+   */
   private boolean commitsBesideLastEncode() throws IOException {
-    return batch != null && !commit.mayBeInMemory() && encoder.canCommitBeside(batch, partitions);
+    return batch != null && !commit.mayBeInMemory() && commitSpeed.isSlow()
+        && encoder.canCommitBeside(batch, partitions);
   }
 
   /** The last batch, which a pool thread encodes while the task's thread commits. */

@@ -221,15 +221,38 @@ class PagesTest {
   }
 
   @Test
-  void aThousandExecutorsAreShown() throws Exception {
+  void executorsAreSortedSearchedAndInPages() throws Exception {
     TestRows rows = new TestRows(1);
     for (int i = 0; i < 1_500; i++) {
-      rows.executor(Integer.toString(i), "host" + i, true, "fine", Map.of("memory.peakBytes", 5L));
+      rows.executor(Integer.toString(i), "host" + i % 7, true, "fine", Map.of("memory.peakBytes", i * 7919L % 1_500));
     }
-    String html = new ExecutorsContent(rows.store).html(NO_PARAMETERS);
-    assertIsWellFormed(html);
-    assertTrue(html.contains("1,500 executors; the first 1,000 are shown"));
-    assertTrue(html.indexOf("<td>9</td>") < html.indexOf("<td>10</td>"), "by number");
+    ExecutorsContent page = new ExecutorsContent(rows.store);
+    String first = page.html(NO_PARAMETERS);
+    assertIsWellFormed(first);
+    assertTrue(first.contains("1,500 executors, page 1 of 15"));
+    assertTrue(first.indexOf("<td>9</td>") < first.indexOf("<td>10</td>"), "by number");
+    assertFalse(first.contains("<td>100</td>"));
+    assertTrue(page.html(Map.of("page", "15")::get).contains("<td>1499</td>"));
+    assertTrue(page.html(Map.of("size", "5000")::get).contains("page 1 of 3"));
+    assertTrue(page.html(Map.of("search", "HOST3", "size", "500")::get).contains("214 executors"));
+    assertTrue(page.html(Map.of("search", "nowhere")::get).contains("No executor has these words"));
+    String byPeak = page.html(Map.of("sort", "peak", "desc", "true", "size", "1")::get);
+    assertTrue(byPeak.contains("<td>" + executorWithPeak(1_499) + "</td>"), byPeak);
+    for (ExecutorColumn column : ExecutorColumn.values()) {
+      assertIsWellFormed(page.html(Map.of("sort", column.key(), "size", "2")::get));
+    }
+    String plain = page.plainHtml();
+    assertIsWellFormed(plain);
+    assertTrue(plain.contains("1,500 executors; the first 500 are shown"));
+    assertFalse(plain.contains("sort="));
+  }
+
+  private static int executorWithPeak(long peak) {
+    int executor = 0;
+    while (executor * 7919L % 1_500 != peak) {
+      executor++;
+    }
+    return executor;
   }
 
   @Test

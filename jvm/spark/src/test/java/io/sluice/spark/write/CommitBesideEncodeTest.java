@@ -48,6 +48,7 @@ class CommitBesideEncodeTest {
   private static final int ROWS = 60_000;
   private static final int ROW_BYTES = 32;
   private static final long WORK_NANOS = 20_000_000;
+  private static final long COMMIT_BYTES = 64 << 20;
 
   @TempDir private Path folder;
   private LocalSpark spark;
@@ -66,10 +67,15 @@ class CommitBesideEncodeTest {
     assertEquals(0, NativeCore.checkArena());
   }
 
-  /** The files of the first shuffle by their names' end, which says map, partition and kind. */
-  private Map<String, byte[]> filesOfAQuery(String threads) throws IOException {
+  /**
+   * The files of the first shuffle by their names' end, which says map, partition and kind.
+   *
+   * @param commitNanos what an earlier commit of {@code commitBytes} took
+   */
+  private Map<String, byte[]> filesOfAQuery(String threads, long commitBytes, long commitNanos) throws IOException {
     spark = LocalSpark.start(Map.of("spark.sluice.writer.threads", threads, "spark.sluice.writer.batchBytes", "64m",
         "spark.shuffle.checksum.algorithm", "CRC32C"));
+    spark.manager().executorState().commitSpeed().wrote(commitBytes, commitNanos);
     assertEquals(200_000, spark.session().range(0, 200_000, 1, 2)
         .selectExpr("id", "xxhash64(id) as h", "md5(cast(id as string)) as t").repartition(201, functions.col("h"))
         .count());
@@ -82,14 +88,20 @@ class CommitBesideEncodeTest {
 
   @Test
   void dataIndexAndChecksumsAreThoseOfACommitAtOnce() throws IOException {
-    Map<String, byte[]> atOnce = filesOfAQuery("0");
+    Map<String, byte[]> atOnce = filesOfAQuery("0", COMMIT_BYTES, 10 * COMMIT_BYTES);
     assertEquals(0, spark.counter(Counter.WRITE_COMMITS_BESIDE));
     spark.close();
-    Map<String, byte[]> beside = filesOfAQuery("2");
+    Map<String, byte[]> beside = filesOfAQuery("2", COMMIT_BYTES, 10 * COMMIT_BYTES);
     assertTrue(spark.counter(Counter.WRITE_COMMITS_BESIDE) > 0, () -> spark.manager().counters().snapshot().toString());
     assertEquals(atOnce.keySet(), beside.keySet());
     assertEquals(6, beside.size(), "data, index and checksums of two map tasks");
     atOnce.forEach((name, bytes) -> assertArrayEquals(bytes, beside.get(name), name));
+  }
+
+  @Test
+  void whereWritesAreFastTheLastBatchIsCommittedAtOnce() throws IOException {
+    filesOfAQuery("2", COMMIT_BYTES, COMMIT_BYTES / 10);
+    assertEquals(0, spark.counter(Counter.WRITE_COMMITS_BESIDE));
   }
 
   /** Runs of the native core; a test may hold up or fail calls. */
