@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("once")
 class GeneratedQueriesTest {
-  private static final int QUERIES = Integer.getInteger("systemtests.queries", 30);
+  private static final int QUERIES = Integer.getInteger("systemtests.queries", GeneratedQuery.TURN);
   private static final String SPILL = "spark.shuffle.spill.numElementsForceSpillThreshold";
 
   @Test
@@ -40,6 +40,17 @@ class GeneratedQueriesTest {
           assertTrue(seen.getOrDefault(what, 0) > QUERIES / 10, () -> "too few queries with " + what + ": " + seen);
         }
       }
+    }
+  }
+
+  /** In four turns every type is the first key of a sort of some rows in every order; in one, in half of them. */
+  @Test
+  void everyTypeIsSortedInEveryOrder() {
+    for (int queries : new int[] {GeneratedQuery.TURN, 4 * GeneratedQuery.TURN}) {
+      long sorted = IntStream.range(0, queries).mapToObj(GeneratedQuery::new)
+          .flatMap(query -> query.sortedBy().stream()).distinct().count();
+      assertTrue(sorted >= (queries == GeneratedQuery.TURN ? GeneratedQuery.TURN / 2 : GeneratedQuery.TURN),
+          () -> sorted + " of " + GeneratedQuery.TURN + " in " + queries + " queries");
     }
   }
 

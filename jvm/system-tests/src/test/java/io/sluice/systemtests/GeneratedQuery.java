@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -49,6 +50,11 @@ final class GeneratedQuery {
   private static final List<String> NULLS =
       List.of("false", "pmod(xxhash64(id, 'null'), 4) = 0", "id < 700", "id >= 700", "true");
 
+  /** Ascending and descending, nulls first and last. */
+  private static final int ORDERS = 4;
+  /** Numbers from one query to the next whose first key has the same type and order. */
+  static final int TURN = TYPES.size() * ORDERS;
+
   private enum Division {
     NONE, HASH, RANGE, ROUND_ROBIN, REBALANCE, REBALANCE_BY_KEYS
   }
@@ -80,27 +86,31 @@ final class GeneratedQuery {
   private final boolean radixSort;
   private final boolean spills;
 
-  /** Most of what it does goes through in turn, so that a few numbers cover it; the rest is random. */
+  /**
+   * Most of what it does goes through in turn, so that a few numbers cover it; the rest is random. {@link #TURN}
+   * numbers have every type in every order as the first key, twice that many also sort by each.
+   */
   GeneratedQuery(int number) {
     this.number = number;
     Random random = new Random(number);
     division = Division.values()[number % Division.values().length];
-    sort = division == Division.NONE && number % 2 == 0 ? Sort.GLOBAL : division == Division.NONE || number % 4 > 1
-        ? Sort.WITHIN_PARTITIONS
-        : Sort.NONE;
+    sort = division == Division.NONE && number % 2 == 0 ? Sort.GLOBAL
+        : division != Division.NONE && number % 5 == 4 ? Sort.NONE : Sort.WITHIN_PARTITIONS;
     rows = random.nextInt(10) == 0 ? 0 : 200 + random.nextInt(2_000);
     slices = 1 + random.nextInt(4);
     int count = 2 + random.nextInt(4);
     for (int i = 0; i < count; i++) {
-      columns.add(column(i, TYPES.get(random.nextInt(TYPES.size())), random));
+      columns.add(column(i, i == 0 ? number % TYPES.size() : random.nextInt(TYPES.size()), random));
     }
     divisionKeys = someColumns(random).stream().map(name -> divisionKey(name, random)).toList();
     partitions = 2 + random.nextInt(12);
-    someColumns(random)
-        .forEach(name -> addToOrder(random.nextInt(3) == 0 ? computed(name, random) : col(name), random));
+    addToOrder(col("c0"), number / TYPES.size() % ORDERS);
+    someColumns(random).stream().filter(name -> !name.equals("c0"))
+        .forEach(name -> addToOrder(
+            random.nextInt(3) == 0 ? computed(name, random) : col(name), random.nextInt(ORDERS)));
     totalOrder = random.nextBoolean();
     if (totalOrder) {
-      addToOrder(col("id"), random);
+      addToOrder(col("id"), random.nextInt(ORDERS));
     }
     failure = Failure.values()[number / 2 % Failure.values().length];
     failsAfter = random.nextInt(200);
@@ -110,10 +120,11 @@ final class GeneratedQuery {
     spills = random.nextBoolean();
   }
 
-  private static String column(int at, String type, Random random) {
+  /** The first column has values. */
+  private static String column(int at, int type, Random random) {
     String number = random.nextBoolean() ? "xxhash64(id, %d)" : "pmod(xxhash64(id, %d), 20L) - 5";
-    String nulls = NULLS.get(random.nextInt(4) == 0 ? 4 : random.nextInt(4));
-    String value = String.format(type, at).replaceAll("\\br\\b", "(" + String.format(number, at) + ")");
+    String nulls = NULLS.get(at > 0 && random.nextInt(4) == 0 ? 4 : random.nextInt(4));
+    String value = String.format(TYPES.get(type), at).replaceAll("\\br\\b", "(" + String.format(number, at) + ")");
     return (nulls.equals("false") ? value : "IF(" + nulls + ", NULL, " + value + ")") + " AS c" + at;
   }
 
@@ -143,9 +154,9 @@ final class GeneratedQuery {
     };
   }
 
-  private void addToOrder(Column key, Random random) {
+  private void addToOrder(Column key, int direction) {
     orderKeys.add(key);
-    order.add(switch (random.nextInt(4)) {
+    order.add(switch (direction) {
       case 0 -> key.asc_nulls_first();
       case 1 -> key.asc_nulls_last();
       case 2 -> key.desc_nulls_first();
@@ -155,6 +166,12 @@ final class GeneratedQuery {
 
   boolean spills() {
     return spills;
+  }
+
+  /** The type and the order of the first key by which rows are sorted; empty where none are. */
+  Optional<String> sortedBy() {
+    return rows == 0 || sort == Sort.NONE ? Optional.empty()
+        : Optional.of("type " + number % TYPES.size() + " in order " + number / TYPES.size() % ORDERS);
   }
 
   boolean fails() {

@@ -7,10 +7,15 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import scala.Tuple2;
 
 /** Makes the pictures of the tab in {@code docs/images} anew, with {@code -Dsluice.writeDocs=true} only. */
 @EnabledIfSystemProperty(named = "sluice.writeDocs", matches = "true")
@@ -24,12 +29,15 @@ class UiPicturesTest {
   @Test
   void picturesOfThePages() throws Exception {
     assumeTrue(Engine.UNDER_TEST.isSluice(), "another manager is tested");
+    OneSidedTransportTest.assumeUcx();
     browser = Browser.orSkip(folder);
     Path eventLogs = Files.createDirectories(folder.resolve("events"));
     String id;
-    try (SparkApplication application = application(eventLogs).start().awaitExecutors(2)) {
+    try (SparkApplication application = oneSided(application(eventLogs)).start().awaitExecutors(2)) {
       id = application.session().sparkContext().applicationId();
       report(application.session());
+      visits(application.context());
+      withoutSluice(application.session());
       // Twice, because one listener posts what another one shows.
       application.events();
       application.events();
@@ -48,6 +56,16 @@ class UiPicturesTest {
     }
   }
 
+  /**
+   * Map outputs in memory, more than may stay there, are read one-sidedly by the other executor; tasks have less block
+   * memory than they fill.
+   */
+  private static SparkApplication.Builder oneSided(SparkApplication.Builder application) {
+    return application.set("spark.sluice.mode", "UCX").set("spark.sluice.ucx.allowUnauthenticatedTcp", "true")
+        .set("spark.shuffle.readHostLocalDisk", "false").set("spark.sluice.cache.hostLimit", "64m")
+        .set("spark.sluice.memory.limit", "64m");
+  }
+
   /** An application whose codec Sluice does not have. */
   private void fallback(Path eventLogs) throws Exception {
     try (SparkApplication application =
@@ -56,6 +74,7 @@ class UiPicturesTest {
       application.events();
       application.events();
       picture("fallback", "light", 500, uiOf(application.session()) + "/sluice/shuffles/");
+      picture("remedy", "light", 350, uiOf(application.session()) + "/sluice/diagnosis/");
     }
   }
 
@@ -78,6 +97,20 @@ class UiPicturesTest {
     session.sql("SELECT customer, count(*) AS orders FROM orders GROUP BY customer ORDER BY orders DESC LIMIT 10")
         .collectAsList();
     session.sql("SELECT * FROM orders DISTRIBUTE BY customer SORT BY order").selectExpr("max(token)").collectAsList();
+  }
+
+  /** Records of an RDD, counted by key. */
+  private static void visits(JavaSparkContext context) {
+    List<Integer> numbers = IntStream.range(0, 200_000).boxed().collect(Collectors.toList());
+    context.parallelize(numbers, 8).mapToPair(number -> new Tuple2<>("page " + number % 5_000, 1))
+        .reduceByKey(Integer::sum).count();
+  }
+
+  /** A query whose session has switched Sluice off. */
+  private static void withoutSluice(SparkSession session) {
+    SparkSession other = session.newSession();
+    other.conf().set("spark.sluice.enabled", "false");
+    other.range(0, 100_000, 1, 8).selectExpr("id % 100 AS key").groupBy("key").count().collectAsList();
   }
 
   private static String uiOf(SparkSession session) {

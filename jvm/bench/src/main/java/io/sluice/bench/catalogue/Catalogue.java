@@ -102,6 +102,8 @@ public final class Catalogue {
       warm("sort-pairs", "words with times, sortByKey of the pair", () -> new SortPairs(), 3_000_000, 30),
       table("round-robin", "the table to 200 partitions in turn", () -> new RoundRobin()),
       table("rebalance", "the table through the REBALANCE hint", () -> new Rebalance()),
+      warm("rebalance-narrow", "five columns of the table, likewise",
+          () -> new Rebalance("id", "k", "d", "x", "name"), TABLE_ROWS, 64),
       table("window", "rank and running sum in 1,000 groups", () -> new Ranking()),
       table("distinct-sql", "SELECT DISTINCT of two columns", () -> new DistinctRows()),
       table("skew-join", "a quarter of the rows has one key", () -> new SkewJoin()),

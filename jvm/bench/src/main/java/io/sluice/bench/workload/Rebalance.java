@@ -1,11 +1,24 @@
 package io.sluice.bench.workload;
 
+import java.util.stream.Stream;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
 
-/** The whole table through the {@code REBALANCE} hint, planned adaptively: files of equal size before a write. */
+/**
+ * The table, or some of its columns, through the {@code REBALANCE} hint, planned adaptively: files of equal size before
+ * a write.
+ */
 public final class Rebalance extends DataFrameWorkload {
+  private final Column[] columns;
+
+  /** @param columns none for all */
+  public Rebalance(String... columns) {
+    this.columns =
+        Stream.of(columns.length == 0 ? new String[] {"*"} : columns).map(functions::col).toArray(Column[]::new);
+  }
 
   @Override
   public boolean wantsSparksDefaults() {
@@ -14,6 +27,6 @@ public final class Rebalance extends DataFrameWorkload {
 
   @Override
   protected Dataset<Row> query(SparkSession spark, Sizing sizing) {
-    return BenchTable.of(spark, sizing).hint("rebalance");
+    return BenchTable.of(spark, sizing).select(columns).hint("rebalance");
   }
 }

@@ -70,6 +70,7 @@ class WorkloadsTest {
         "distinct-sql", BenchTable.of(spark, SIZING).select("k", "d").distinct().count(),
         "collect-list", BenchTable.of(spark, SIZING).selectExpr("k % 100000").distinct().count()));
     expected.put("sort-pairs", 2_000L);
+    expected.put("rebalance-narrow", 2_000L);
     for (Entry entry : Catalogue.entries()) {
       Digest digest = Catalogue.create(entry.name()).verify(spark, SIZING);
       assertEquals(expected.get(entry.name().replace("-spilling", "")), digest.rows(), entry.name());

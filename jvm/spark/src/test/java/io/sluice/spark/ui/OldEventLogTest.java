@@ -85,12 +85,10 @@ class OldEventLogTest {
     assertEquals(Set.of(), missing, "put such an event of this version into a new file beside the others");
   }
 
-  /** Two executors of 0.1.0 on 2026-11-25, in mode UCX: four repartitions, and one with Sluice switched off. */
-  @Test
-  void theTabShowsWhatAnOldLogSays() throws Exception {
+  private static String tabOf(Path log) throws Exception {
     LogReport report = new LogReport();
     List<String> unread = new ArrayList<>();
-    for (String line : Files.readAllLines(logs().get(0))) {
+    for (String line : Files.readAllLines(log)) {
       if (LogReport.wants(line)) {
         try {
           report.take(line);
@@ -102,6 +100,20 @@ class OldEventLogTest {
     assertEquals(List.of(), unread);
     String html = report.html("old", "").replace('\u00a0', ' ');
     PagesTest.assertIsWellFormed(html);
+    return html;
+  }
+
+  @Test
+  void theTabShowsEveryOldLog() throws Exception {
+    for (Path log : logs()) {
+      assertTrue(tabOf(log).contains("executor"), log.toString());
+    }
+  }
+
+  /** Two executors of the version of 2026-11-25, in mode UCX: four repartitions, and one with Sluice switched off. */
+  @Test
+  void theTabShowsWhatAnOldLogSays() throws Exception {
+    String html = tabOf(logs().get(0));
     for (String part : List.of("Sluice, rows of SQL</th><td>4</td>", "Spark&#39;s sort shuffle</th><td>1</td>",
         "because spark.sluice.enabled is false</th><td>1</td>", "Rows written</th><td>240,000</td>",
         "Rows read</th><td>240,000</td>", "Mode</th><td>UCX</td>", "Spark 4.2.0, Java 17.0.15",
